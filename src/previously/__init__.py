@@ -1,0 +1,79 @@
+"""Long-term memory for stories, role-play and agents.
+
+`Memory` opens a place where stories live; `BlockingMemory` is the same without `await`. Everything named in `__all__`
+is the public interface; names load when they are first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from previously.app import Memory
+    from previously.blocking import BlockingMemory
+    from previously.core.errors import BadInput, BudgetTooSmall, HeadMoved, PreviouslyError, StoreProblem
+    from previously.core.messages import Attributes, Draft, Message, message
+    from previously.folds.builtin import Said, rewrite
+    from previously.formats import read_story
+    from previously.runtime.folder import BuiltinFolder, Folder
+    from previously.runtime.story import Story
+    from previously.settings import Settings
+    from previously.storage.in_memory import InMemoryStore
+    from previously.view.view import View
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Memory": "app",
+    "BlockingMemory": "blocking",
+    "BadInput": "core.errors",
+    "BudgetTooSmall": "core.errors",
+    "HeadMoved": "core.errors",
+    "PreviouslyError": "core.errors",
+    "StoreProblem": "core.errors",
+    "Attributes": "core.messages",
+    "Draft": "core.messages",
+    "Message": "core.messages",
+    "message": "core.messages",
+    "Said": "folds.builtin",
+    "rewrite": "folds.builtin",
+    "read_story": "formats",
+    "BuiltinFolder": "runtime.folder",
+    "Folder": "runtime.folder",
+    "Story": "runtime.story",
+    "Settings": "settings",
+    "InMemoryStore": "storage.in_memory",
+    "View": "view.view",
+}
+
+__all__ = [
+    "Attributes",
+    "BadInput",
+    "BlockingMemory",
+    "BudgetTooSmall",
+    "BuiltinFolder",
+    "Draft",
+    "Folder",
+    "HeadMoved",
+    "InMemoryStore",
+    "Memory",
+    "Message",
+    "PreviouslyError",
+    "Said",
+    "Settings",
+    "StoreProblem",
+    "Story",
+    "View",
+    "message",
+    "read_story",
+    "rewrite",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'previously' has no attribute {name!r}")
+    value = getattr(import_module(f"previously.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

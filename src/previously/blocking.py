@@ -1,0 +1,118 @@
+"""The synchronous front: the same methods, without `await`.
+
+Each method is the async one, run to its end on an event loop that the front owns. Nothing is written twice: what a
+method does, takes and gives back is said in `Memory` and `Story`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from previously.app import LOCAL_OWNER, Memory
+from previously.core.errors import PreviouslyError
+from previously.runtime.folder import Folder
+from previously.runtime.story import Story
+from previously.settings import Settings
+from previously.storage.store import StoryInfo
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _blocking(
+    method: Callable[Concatenate[Story, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[BlockingStory, P], T]:
+    def run(front: BlockingStory, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        result: T = front._run(method(front._story, *args, **kwargs))
+        return result
+
+    run.__name__, run.__doc__ = method.__name__, method.__doc__
+    return run
+
+
+class BlockingStory:
+    """A `Story` whose methods block."""
+
+    def __init__(self, story: Story, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
+        self._story = story
+        self._run = run
+
+    @property
+    def name(self) -> str:
+        """The story's name."""
+        return self._story.name
+
+    add = _blocking(Story.add)
+    add_drafts = _blocking(Story.add_drafts)
+    insert = _blocking(Story.insert)
+    edit = _blocking(Story.edit)
+    delete = _blocking(Story.delete)
+    hide = _blocking(Story.hide)
+    unhide = _blocking(Story.unhide)
+    regenerate = _blocking(Story.regenerate)
+    swipes = _blocking(Story.swipes)
+    choose = _blocking(Story.choose)
+    branch = _blocking(Story.branch)
+    switch = _blocking(Story.switch)
+    branches = _blocking(Story.branches)
+    branch_info = _blocking(Story.branch_info)
+    moves = _blocking(Story.moves)
+    messages = _blocking(Story.messages)
+    follow = _blocking(Story.follow)
+    fold = _blocking(Story.fold)
+    plan = _blocking(Story.plan)
+    view = _blocking(Story.view)
+    recap = _blocking(Story.recap)
+    log = _blocking(Story.log)
+    info = _blocking(Story.info)
+
+
+class BlockingMemory:
+    """A `Memory` whose methods block. For scripts and notebooks; where a loop already runs, use `Memory`."""
+
+    def __init__(
+        self,
+        where: str | Path | None = None,
+        *,
+        owner: str = LOCAL_OWNER,
+        settings: Settings | None = None,
+        folder: Folder | None = None,
+    ) -> None:
+        """Open the stories at `where`, as `Memory.open` does."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            pass
+        else:
+            raise PreviouslyError("An event loop is running here: use `await Memory.open(...)` instead.")
+        self._runner = asyncio.Runner()
+        try:
+            self._memory = self._runner.run(Memory.open(where, owner=owner, settings=settings, folder=folder))
+        except BaseException:
+            self._runner.close()
+            raise
+
+    def story(self, name: str, *, create: bool = True) -> BlockingStory:
+        """The story of that name, as `Memory.story` gives it."""
+        return BlockingStory(self._runner.run(self._memory.story(name, create=create)), self._runner.run)
+
+    def stories(self) -> list[StoryInfo]:
+        """Every story, by name."""
+        return self._runner.run(self._memory.stories())
+
+    def close(self) -> None:
+        """Give back what is held open."""
+        self._runner.run(self._memory.close())
+        self._runner.close()
+
+    def __enter__(self) -> BlockingMemory:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,82 @@
+"""Who a message is, in sixteen bytes.
+
+`digest` identifies a message, `node_hash` a message together with all that came before it, `span_key` a run of
+messages. Equal bytes mean equal content; memory hangs on that, so **changing any encoding here changes every hash in
+every store**: each hash carries a tag with a number that must then be raised, and the stores migrated.
+
+`match_key` is weaker on purpose: it ignores what clients do to a text on its way through them, and is used to
+recognise messages, never to identify them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from previously.core.messages import Error, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
+
+SIZE = 16
+"""128 bits: enough that no two messages of one owner ever meet by chance, small enough for millions of rows."""
+
+ROOT_HASH = b"\x00" * SIZE
+"""The hash of the empty path."""
+
+_KINDS: dict[type[Part], bytes] = {
+    Text: b"t",
+    Thinking: b"k",
+    ToolCall: b"c",
+    ToolResult: b"r",
+    Image: b"i",
+    Error: b"e",
+}
+
+
+def digest(message: Message) -> bytes:
+    """The identity of a message: role, speaker, parts and given witnesses."""
+    state = blake2b(digest_size=SIZE, person=b"prev.digest.1")
+    state.update(_field(b"o", message.role.value))
+    if message.speaker is not None:
+        state.update(_field(b"s", message.speaker))
+    for part in message.parts:
+        kind = _KINDS[type(part)]
+        for name in part.__slots__:
+            state.update(_field(kind, getattr(part, name)))
+    if message.witnesses is not None:
+        state.update(b"w%d;" % len(message.witnesses))  # nobody there differs from everyone there
+        for name in message.witnesses:
+            state.update(_field(b"n", name))
+    return state.digest()
+
+
+def _field(kind: bytes, text: str) -> bytes:
+    encoded = text.encode()
+    return b"%s%d:%s" % (kind, len(encoded), encoded)
+
+
+def node_hash(parent: bytes, entry_digest: bytes) -> bytes:
+    """The identity of a path that ends in a message of this digest."""
+    return blake2b(parent + entry_digest, digest_size=SIZE, person=b"prev.node.1").digest()
+
+
+def span_key(digests: Iterable[bytes]) -> bytes:
+    """The identity of a run of messages, wherever it stands."""
+    return blake2b(b"".join(digests), digest_size=SIZE, person=b"prev.span.1").digest()
+
+
+_REASONING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_SPACES = re.compile(r"\s+")
+
+
+def match_key(message: Message) -> bytes:
+    """Role and text as they look after a client has had them: normalised, without reasoning or name prefix."""
+    text = message.text
+    if "<" in text:
+        text = _REASONING.sub("", text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    text = _SPACES.sub(" ", text).strip()
+    if message.speaker:
+        text = text.removeprefix(f"{message.speaker}:").lstrip()
+    return blake2b(f"{message.role.value}\x00{text}".encode(), digest_size=SIZE, person=b"prev.match.1").digest()

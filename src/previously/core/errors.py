@@ -1,0 +1,50 @@
+"""Every error that a caller may meet.
+
+`BadInput` is the caller's to mend and carries one clear sentence; the command line shows it and exits with 2.
+The others tell of a state of the world. Nothing here is raised after something was half done: an error means that
+the story is as it was.
+"""
+
+from __future__ import annotations
+
+
+class PreviouslyError(Exception):
+    """Something could not be done; the story is unchanged."""
+
+
+class BadInput(PreviouslyError):
+    """What was given cannot be used. The message is one sentence that names the fault."""
+
+
+class UnknownStory(BadInput):
+    """No story of that name belongs to this owner."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no story named {name!r}; `previously stories` lists those that exist.")
+
+
+class UnknownBranch(BadInput):
+    """The story has no branch of that name."""
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        super().__init__(f"There is no branch named {name!r}; this story has: {', '.join(known)}.")
+
+
+class BudgetTooSmall(BadInput):
+    """The view's fixed parts alone need more than the budget. `needed_tokens` would be enough for them."""
+
+    def __init__(self, budget_tokens: int, needed_tokens: int) -> None:
+        self.budget_tokens = budget_tokens
+        self.needed_tokens = needed_tokens
+        super().__init__(
+            f"A budget of {budget_tokens} tokens is too small: the system message and the newest message "
+            f"need {needed_tokens}."
+        )
+
+
+class HeadMoved(PreviouslyError):
+    """The branch no longer ends where the caller expected; read it again and decide anew."""
+
+
+class StoreProblem(PreviouslyError):
+    """The store cannot be opened or used: not one of our files, written by a newer version, or not writable."""

@@ -1,0 +1,85 @@
+"""Versions: what a fold made, with all that is needed to know where it is valid and how it came to be.
+
+Versions are append-only. "How far has this fold got" is the end of the newest valid one, never a second number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from previously.core.cover import Link
+from previously.core.spans import Span
+
+
+class Kind(StrEnum):
+    """The memories a fold can make."""
+
+    RECAP = "recap"
+
+
+class Status(StrEnum):
+    """What became of a fold."""
+
+    COMMITTED = "committed"
+    PROVISIONAL = "provisional"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a fold took. The built-in folder makes no calls; its tokens are what it read and wrote."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """A version on its way into a store."""
+
+    kind: Kind
+    scope: str
+    """Whose memory: empty for the story's own, a character's name for theirs."""
+    span: Span
+    """Where its own run stood when it was made."""
+    key: bytes
+    """The span key of the messages it read."""
+    before: int | None
+    """The version it went on from."""
+    text: str
+    carry: str
+    """What the maker wants back next time; never shown."""
+    status: Status
+    made_by: str
+    """`builtin`, `model` or `person`."""
+    reason: str
+    """Why it was made, or why it was refused."""
+    at: str
+    model: str = ""
+    prompt_hash: str = ""
+    cost: Cost = Cost()
+    replaces: int | None = None
+    """The version of the same run that this one is made instead of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version in a store."""
+
+    id: int
+    made: NewVersion
+
+    @property
+    def link(self) -> Link:
+        """What decides where it is valid."""
+        return Link(self.id, self.made.before, len(self.made.span), self.made.key)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveVersion:
+    """A version together with the span of the path that it covers now."""
+
+    version: Version
+    span: Span

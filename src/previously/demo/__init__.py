@@ -1,0 +1,1 @@
+"""Sample stories: a bundled role-play and a deterministic generator of long ones."""

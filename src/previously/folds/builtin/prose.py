@@ -1,0 +1,99 @@
+"""Lines become prose, and the names that found no place in it one short sentence.
+
+Owns the wording: who speaks is named, the verb fits what is said, neighbouring sentences of one speaker share a
+quotation. What must stay true: `reading.lines_of_recap` reads every sentence written here back as the lines it came from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from previously.core.words import count_words
+from previously.folds.builtin import cues
+from previously.folds.builtin.reading import Line
+from previously.folds.builtin.salience import THREAD_FLOOR, thread_of
+
+_LEDGER = re.compile(r"\s*(?:Also named so far: |\(… )(?P<names>[^\n]*?)[.)]\s*$")
+_LEDGER_SPLIT = re.compile(r", | and ")
+_SWEAR = re.compile(r"\b(?:swear|vow|oath)\b", re.I)
+_PROMISES = re.compile(r"\b(?:i|we) (?:promise|pledge)\b|\b(?:i|we)(?:'ll| will| shall) \w+", re.I)
+_YOU = re.compile(r"\byou\b", re.I)
+_WARN = re.compile(r"\b(?:warn|beware|careful|watch out|danger|don't trust|or else)\b", re.I)
+_ADMIT = re.compile(r"\b(?:i (?:lied|confess|admit|killed|stole|betrayed)|it was me|i was the one|truth is)\b", re.I)
+_OPEN_END = re.compile(r"[\w'’\"»)]$")
+
+
+def verb_for(text: str) -> str:
+    """The verb that introduces what is said."""
+    text = text.replace("’", "'")
+    if text.rstrip("' ").endswith(("?", "？")):
+        return "asked"
+    if _ADMIT.search(text):
+        return "admitted"
+    if cues.VOW.search(text) and _SWEAR.search(text):
+        return "swore"
+    if _PROMISES.search(text) and thread_of(text, question=False, to_someone=bool(_YOU.search(text)), named=False) >= THREAD_FLOOR:
+        return "promised"
+    return "warned" if _WARN.search(text) else "said"
+
+
+def attribution(speaker: str, text: str, *, english: bool) -> str:
+    """What stands before a quotation."""
+    return f"{speaker} {verb_for(text)}:" if english else f"{speaker}:"
+
+
+def cost_of(line: Line, *, english: bool) -> int:
+    """The words a line takes in the recap, its attribution included."""
+    words = count_words(line.text)
+    return words + count_words(attribution(line.speaker, line.text, english=english)) if line.speaker else words
+
+
+def write(lines: Sequence[Line], *, english: bool) -> str:
+    """The lines in order as one paragraph of prose."""
+    parts: list[str] = []
+    index = 0
+    while index < len(lines):
+        line = lines[index]
+        if line.speaker is None:
+            parts.append(ended(line.text, capital=english))
+            index += 1
+            continue
+        verb = verb_for(line.text)
+        said = [ended(line.text, capital=english)]
+        index += 1
+        while index < len(lines) and lines[index].speaker == line.speaker and len(said) < 3:
+            following = lines[index]
+            if verb_for(following.text) not in (verb, "said"):
+                break
+            said.append(ended(following.text, capital=english))
+            index += 1
+        parts.append(f'{attribution(line.speaker, line.text, english=english)} "{" ".join(said)}"')
+    return " ".join(parts)
+
+
+def ended(text: str, *, capital: bool) -> str:
+    """A sentence with an end mark, and with a capital where prose wants one."""
+    text = text.strip().rstrip(",;:- ")
+    if capital and text[:1].islower():
+        text = text[0].upper() + text[1:]
+    return text + "." if _OPEN_END.search(text) and not text.endswith(('."', '!"', '?"', '…"', ".'", "!'", "?'")) else text
+
+
+def ledger(names: Sequence[str], *, english: bool) -> str:
+    """One sentence with the names the prose had no room for; empty for none."""
+    if not names:
+        return ""
+    if not english:
+        return f"(… {', '.join(names)})"
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"Also named so far: {listed}."
+
+
+def take_ledger(recap: str) -> tuple[str, list[str]]:
+    """A recap without its sentence of names, and those names."""
+    head, _, last = recap.rstrip().rpartition("\n")
+    match = _LEDGER.fullmatch(last)
+    if not match:
+        return recap, []
+    return head, [name.strip() for name in _LEDGER_SPLIT.split(match.group("names")) if name.strip()]

@@ -1,0 +1,214 @@
+"""Messages and an earlier recap become lines: one sentence each, with who says it.
+
+Owns the difference between narration and speech. Stars and the text around quotations narrate; quotations are spoken;
+text with neither is spoken when it speaks of "I" or "you", and narrates when it does not. A narrator's "you" and an
+actor's "I" become the third person. What must stay true: an
+attributed sentence of an earlier recap is read back as the very line it was written from, so that many rewrites never
+nest quotations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from previously.core.words import count_words
+from previously.folds.builtin.names import WORD, is_capitalised, shown
+from previously.folds.builtin.person import i_to_third, you_to_third
+from previously.folds.builtin.sentences import (
+    LONGEST_WORDS,
+    QUOTED,
+    plain,
+    shortened,
+    split_sentences,
+    unwrapped,
+    whole_sentences,
+    without_emphasis,
+)
+from previously.folds.builtin.vocabulary import FUNCTION_WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message of the delta; no speaker means the narrator."""
+
+    speaker: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One sentence. `speaker` is set for speech and for first-person telling; narration has none."""
+
+    speaker: str | None
+    text: str
+    fresh: bool
+
+
+SPEECH_VERBS = ("said", "told", "asked", "promised", "swore", "warned", "admitted", "offered", "ordered", "agreed")
+
+_ATTRIBUTED = re.compile(
+    rf"(?P<speaker>[^:\"“”.!?\n]{{1,60}}?)(?: (?:{'|'.join(SPEECH_VERBS)})(?: [^:\"“”.!?\n]{{1,40}})?)?"
+    r"(?:: ?\"(?P<said>[^\"]+)\"|：「(?P<said2>[^「」]+)」)\s*$"
+)
+_STARRED = re.compile(r"\*([^*\n]+)\*")
+_FIRST_OR_SECOND = re.compile(
+    r"\b(?:i|i'm|i'll|i've|i'd|me|my|mine|myself|we|we're|we'll|we've|we'd|us|our|ours|you|you're|you'll|you've|you'd|your|yours|"
+    r"y'all|let's|ich|mich|mir|mein\w*|du|dich|dir|dein\w*|wir|uns|unser\w*|ihr|euch|je|j'|tu|moi|toi|nous|vous|yo|tú|"
+    r"mi|nosotros|ustedes|io|noi|voi|eu|você|nós|я|мы|ты|вы|мне|меня|тебя|тебе)(?![\w'])|[我你您俺僕私]|あなた|君は",
+    re.I,
+)
+_FIRST = re.compile(r"\b(?:i|i'm|i'll|i've|i'd|me|my|mine|myself)(?![\w'])", re.I)
+_SECOND = re.compile(r"\b(?:you|your|yours|you're|you'll|you've|you'd)(?![\w'])", re.I)
+_INNER_QUOTES = re.compile("[\"“”„«»]")
+_LATIN_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+
+
+def is_english(text: str) -> bool:
+    """Whether the small words of a text are English ones."""
+    words = _LATIN_WORD.findall(text[:4000].lower())
+    return bool(words) and sum(word in FUNCTION_WORDS for word in words) >= 0.18 * len(words)
+
+
+def lines_of_message(message: Said, *, narrates: bool, listener: str | None) -> list[Line]:
+    """The sentences of one message, speech told from narration.
+
+    `narrates`: the speaker is the story's narrator. `listener`: who "you" is, when there is only one it can be.
+    """
+    text = without_emphasis(unwrapped(plain(message.text)))
+    speaker = shown(message.speaker) if message.speaker and message.speaker.strip() else None
+    starred = bool(_STARRED.search(text))
+    quoted = any(_is_speech(match.group()) for match in QUOTED.finditer(text))
+    spoken = speaker is not None and not quoted and not narrates
+    if spoken and not starred:
+        spoken = bool(_FIRST_OR_SECOND.search(text.replace("’", "'"))) or not is_english(text)
+    lines: list[Line] = []
+    end = 0
+    for star in [*_STARRED.finditer(text), None]:
+        between = text[end : star.start() if star else len(text)]
+        lines += _segment(between, speaker, listener, spoken=spoken, acts=starred or quoted, narrates=narrates)
+        if star:
+            lines += _segment(star.group(1), speaker, listener, spoken=False, acts=True, narrates=narrates)
+            end = star.end()
+    return lines
+
+
+def _segment(
+    text: str, speaker: str | None, listener: str | None, *, spoken: bool, acts: bool, narrates: bool
+) -> list[Line]:
+    lines: list[Line] = []
+    subject: str | None = None
+    for whole in whole_sentences(text.replace("*", " ").strip()):
+        if speaker and QUOTED.fullmatch(whole):
+            lines += [Line(speaker, inner, True) for inner in split_sentences(unquoted(whole))]
+            continue
+        for sentence in _opened(whole, speaker):
+            if isinstance(sentence, Line):
+                lines.append(sentence)
+            elif speaker and spoken:
+                lines.append(Line(speaker, _single_quotes(sentence), True))
+            else:
+                told = _in_third_person(sentence, speaker, listener, acts=acts, narrates=narrates)
+                if told is None:
+                    lines.append(Line(speaker, _single_quotes(sentence) if speaker else balanced(sentence), True))
+                else:
+                    told, subject = _with_subject(told, subject)
+                    lines.append(Line(None, balanced(told), True))
+    return lines
+
+
+def _opened(sentence: str, speaker: str | None) -> list[str | Line]:
+    """A sentence as it is; when it is too long, its quotations as lines of their own and the rest in pieces."""
+    if count_words(sentence) <= LONGEST_WORDS:
+        return list(shortened(sentence))
+    pieces: list[str | Line] = []
+    end = 0
+    for match in [*QUOTED.finditer(sentence), None]:
+        pieces += shortened(sentence[end : match.start() if match else len(sentence)].strip(" ,;:"))
+        if match and _is_speech(match.group()):
+            inner = split_sentences(unquoted(match.group()))
+            pieces += [Line(speaker, piece, True) if speaker else f'"{piece}"' for piece in inner]
+        elif match:
+            pieces += shortened(match.group())
+        end = match.end() if match else end
+    return pieces
+
+
+def _in_third_person(
+    sentence: str, speaker: str | None, listener: str | None, *, acts: bool, narrates: bool
+) -> str | None:
+    """A sentence of narration told in the third person, or None when it has to be quoted."""
+    outside = QUOTED.sub(" ", sentence).replace("’", "'")
+    if speaker and sentence.endswith(("?", "？")) and outside == sentence.replace("’", "'"):
+        return None
+    if _FIRST.search(outside):
+        return i_to_third(sentence, speaker) if speaker and acts and not narrates else None
+    if _SECOND.search(outside):
+        return you_to_third(sentence, listener) if narrates or acts else None
+    return sentence
+
+
+def _with_subject(sentence: str, subject: str | None) -> tuple[str, str | None]:
+    """A sentence that starts with "He" or "She" gets the name that started the sentence before it."""
+    first = WORD.match(sentence)
+    if not first:
+        return sentence, None
+    word = first.group()
+    if word in ("He", "She") and subject and sentence[first.end() : first.end() + 1] == " ":
+        return subject + sentence[first.end() :], subject
+    following = sentence[first.end() : first.end() + 2]
+    if is_capitalised(word) and len(following) == 2 and following[0] == " " and following[1].islower():
+        return sentence, word
+    return sentence, None
+
+
+def unquoted(sentence: str) -> str:
+    """A quotation without its outer marks, with any inner double ones made single."""
+    return _single_quotes(sentence[1:-1].strip())
+
+
+def _single_quotes(text: str) -> str:
+    return _INNER_QUOTES.sub("'", text) if _INNER_QUOTES.search(text) else text
+
+
+def balanced(sentence: str) -> str:
+    """Straight double quotes only in pairs: a stray one would swallow its neighbours on the next reading."""
+    sentence = sentence.replace("“", '"').replace("”", '"').replace("„", '"')
+    return sentence.replace('"', "") if sentence.count('"') % 2 else sentence
+
+
+def _is_speech(quotation: str) -> bool:
+    """A quotation that is said, not a nickname or a title in quotes."""
+    inner = quotation[1:-1].strip()
+    return len(inner) > 1 and (inner[-1] in ".!?…,—-。！？" or len(inner.split()) > 3)
+
+
+def lines_of_recap(text: str) -> list[Line]:
+    """The sentences of an earlier recap, ours or anyone's; attributed speech is opened again."""
+    lines: list[Line] = []
+    for sentence in whole_sentences(balanced_paragraphs(plain(text).replace("*", ""))):
+        attributed = _ATTRIBUTED.match(sentence)
+        said = attributed and (attributed.group("said") or attributed.group("said2"))
+        if attributed and said and _is_a_speaker(attributed.group("speaker")):
+            lines += [Line(attributed.group("speaker").strip(), inner, False) for inner in split_sentences(said)]
+        else:
+            lines += [Line(None, balanced(piece), False) for piece in shortened(sentence)]
+    return lines
+
+
+def balanced_paragraphs(text: str) -> str:
+    """Each paragraph with its double quotes paired."""
+    return "\n".join(unwrapped_part for part in text.split("\n") if (unwrapped_part := balanced(part)))
+
+
+def _is_a_speaker(name: str) -> bool:
+    words = name.split()
+    return 0 < len(words) <= 6 and not (len(words) > 1 and words[0][0].islower() and words[0].isascii() and words[0] != "the")
+
+
+def speakers_of(messages: Sequence[Said], earlier: Sequence[Line]) -> list[str]:
+    """Everyone who speaks, in order of first appearance."""
+    named = [line.speaker for line in earlier if line.speaker]
+    named += [shown(message.speaker) for message in messages if message.speaker and message.speaker.strip()]
+    return list(dict.fromkeys(named))

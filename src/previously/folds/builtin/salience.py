@@ -1,0 +1,120 @@
+"""How much a line matters, by rules set by hand.
+
+Owns two numbers per line: `weight`, which multiplies what a line covers, and `thread`, above zero when the line holds
+something still open (a promise, a debt, a secret, a deadline, a threat). What must stay true: both depend on the line
+alone, never on the pool it is compared with, so old lines do not fade as new ones come.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from previously.folds.builtin import cues
+from previously.folds.builtin.vocabulary import RAREST, rarity_of_word
+
+STEEPNESS = 2.0
+COMFORTABLE_WORDS = 10
+LEAST_WORDS = 5
+"""Shorter lines say too little to stand alone, unless someone named does something or something is owed."""
+
+LEAST_THREAD_WORDS = 5
+THREAD_FLOOR = 0.7
+"""From this strength on a line is kept for being open, not for what it covers."""
+NUMBER = re.compile(
+    r"\b\d+(?:[.,:]\d+)*\b|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|"
+    r"seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|hundreds|thousand|thousands|"
+    r"million|dozen)\b",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What a line is worth before anyone asks what the recap already covers; a weight of 0 means never."""
+
+    weight: float
+    thread: float
+    table_talk: bool
+
+
+def weigh(text: str, tokens: Sequence[str], *, spoken: bool, names: int, words: int) -> Weighed:
+    """Weigh one line: its text, its lower-case word tokens, whether someone says it, how many names and words it has."""
+    count = max(len(tokens), 1)
+    rules = show = fillers = hedges = first = second = third = ties = happens = places = 0
+    rare = 0.0
+    triggered = False
+    for token in tokens:
+        rules += token in cues.TABLE_TALK
+        show += token in cues.SHOW_TALK
+        fillers += token in cues.FILLER
+        hedges += token in cues.HEDGE
+        first += token in cues.FIRST_PERSON
+        second += token in cues.SECOND_PERSON
+        third += token in cues.THIRD_PERSON
+        ties += token in cues.TIES
+        happens += token in cues.HAPPENS
+        places += token in cues.PLACES
+        triggered = triggered or token in cues.TRIGGERS
+        rare += rarity_of_word(token)
+    question = text.rstrip("\"' ").endswith(("?", "？"))
+    opener = tokens[0] if tokens else ""
+
+    score = 0.0
+    score -= 1.5 * (rare / count / RAREST)
+    score += 1.2 * min(0.5, ties / count)
+    score += 0.6 * min(0.4, third / count)
+    score -= min(1.0, 3.0 * rules / count)
+    score -= min(1.5, 6.0 * show / count)
+    score -= min(1.0, 1.5 * fillers / count)
+    score -= min(0.3, 1.0 * hedges / count)
+    score -= min(0.8, 3.0 * first / count)
+    score -= min(0.5, 2.0 * second / count)
+    score -= 0.25 if cues.BROKEN.search(text) else 0.0
+    score -= 0.2 if question else 0.0
+    score -= 0.2 if opener in cues.DANGLING_OPENERS else 0.0
+    score -= 0.4 if opener in cues.SMALL_TALK_OPENERS else 0.0
+    score -= 0.15 if spoken else 0.0
+    # Narration that starts in lower case is the torn-off end of a sentence.
+    score -= 0.5 if not spoken and text[:1].islower() else 0.0
+    score += min(0.3, 0.15 * names)
+    score += min(0.2, 0.1 * happens)
+    score += min(0.2, 0.1 * places)
+    score -= 0.12 * max(0, COMFORTABLE_WORDS - words)
+
+    eventful = bool(names and happens and not spoken)
+    table_talk = rules >= 2 or show >= 2 or (rules + show > 0 and count < 8)
+    look_closer = (triggered or not text.isascii()) and not table_talk
+    thread = thread_of(text, question=question, to_someone=second > 0, named=names > 0) if look_closer else 0.0
+    if words < LEAST_THREAD_WORDS:
+        thread = min(thread, 0.5)
+    slight = words < LEAST_WORDS and not eventful and thread < THREAD_FLOOR
+    weight = 0.0 if slight or table_talk or fillers > 0.4 * count else math.exp(STEEPNESS * score)
+    return Weighed(weight, thread, table_talk)
+
+
+def thread_of(text: str, *, question: bool, to_someone: bool, named: bool) -> float:
+    """How strongly a sentence opens something that may have to be kept: 0 for nothing, about 1 for a plain promise."""
+    bound = bool(cues.DEADLINE.search(text))
+    strength = 0.0
+    if cues.VOW.search(text):
+        strength += 0.8
+    elif cues.WILL.search(text):
+        strength += 0.3 + (0.2 if to_someone else 0.0) + (0.3 if bound else 0.0)
+    if cues.DEBT.search(text):
+        strength += 0.7
+    if cues.SECRET.search(text):
+        strength += 0.5
+    if cues.THREAT.search(text):
+        strength += 0.4
+    if bound:
+        strength += 0.4
+    if strength and NUMBER.search(text):
+        strength += 0.2
+    if strength and named:
+        strength += 0.2
+    if question or cues.UNSURE.search(text):
+        strength *= 0.5
+    return strength

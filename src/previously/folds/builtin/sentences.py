@@ -1,0 +1,164 @@
+"""From raw text to sentences.
+
+Owns where a sentence starts and ends, in any script, and how markup is taken off. What must stay true: no text raises,
+the work is linear in the text, no sentence is longer than `LONGEST_WORDS` words or holds a token longer than
+`LONGEST_TOKEN` characters, and a quotation is never cut in the middle unless the sentence around it is too long.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from previously.core.words import count_words
+
+LONGEST_WORDS = 48
+"""A longer sentence is cut at a clause, so that one rant cannot take the whole recap."""
+
+LONGEST_TOKEN = 80
+"""Longer runs without a space are keys, links or noise; nobody retells them."""
+
+QUOTED = re.compile("\"[^\"]*\"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|「[^「」]*」|『[^『』]*』")
+"""A quotation with its marks. Each alternative stops at the next opening mark, which keeps the search linear."""
+
+_CLOSERS = "\"'”’»)\\]」』）"
+_END = re.compile(rf"[.!?…؟।]+[{_CLOSERS}*]*(?=\s|$)|[。！？｡]+[{_CLOSERS}]*|\n+")
+_ABBREVIATIONS = frozenset(
+    "mr mrs ms dr st sr jr prof capt lt sgt col gen rev hon vs etc no vol ca approx e.g i.e z.b bzw usw".split()
+)
+_TAG = re.compile(r"\s*[^\W\d_]+\s+(?:said|says|asked|asks|replied|answered|cried|called|shouted|whispered|added)\b(?!:)")
+_LAST_WORD = re.compile(r"[^\W_]+(?:\.[^\W_]+)*$")
+
+_OUT_OF_CHARACTER = re.compile(r"\(\([^()]*\)\)|[(\[]\s*ooc\b[^()\[\]]*[)\]]|^\s*(?://|ooc\s*:).*$", re.I | re.M)
+_TAGS = re.compile(r"<[^<>\n]{1,200}>|```[^`]*```|`+|https?://\S+|^[ \t]*#{1,6}[ \t]|^[ \t]*[-•>|][ \t]", re.M)
+_STRONG = re.compile(r"\*\*+|__+|~~+")
+_SPACES = re.compile(r"[^\S\n]+")
+_LINES = re.compile(r"\s*\n\s*")
+_SOFT_BREAK = re.compile(r"(?<=[^\s.!?…。！？\"”*:])\n(?=[^\W\d_A-Z])")
+_CLAUSE = re.compile(r"[;,、，；:]\s*|\s+[—–-]+\s+|\s+(?=(?:and|but|so|because|while|then|which|und|aber|mais|pero)\s)")
+_EMPHASIS = re.compile(r"(?<!\*)\*([^*\n]{1,40})\*")
+
+
+def plain(text: str) -> str:
+    """The text without markup, links, out-of-character remarks and control characters; line ends kept."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\ufffd", "")
+    text = _OUT_OF_CHARACTER.sub(" ", text)
+    text = _STRONG.sub("", _TAGS.sub(" ", text))
+    text = "".join(mark for mark in text if mark == "\n" or mark.isprintable() or mark.isspace())
+    return _LINES.sub("\n", _SPACES.sub(" ", text)).strip()
+
+
+def unwrapped(text: str) -> str:
+    """Hard-wrapped lines joined again: a line end in the middle of a sentence is a space."""
+    return _SOFT_BREAK.sub(" ", text)
+
+
+def without_emphasis(text: str) -> str:
+    """Stars around a few words in the middle of a sentence are stress, not an action: they go, the words stay."""
+
+    def unstar(match: re.Match[str]) -> str:
+        before = text[: match.start()].rstrip()[-1:] if match.start() else ""
+        inner = match.group(1)
+        stressed = before and before not in ".!?…\"”»」*\n" and len(inner.split()) <= 3 and inner[-1] not in ".!?…"
+        return inner if stressed else match.group(0)
+
+    return _EMPHASIS.sub(unstar, text)
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text in order, quotations kept whole, over-long ones cut at clauses."""
+    return [piece for sentence in whole_sentences(text) for piece in shortened(sentence)]
+
+
+def whole_sentences(text: str) -> list[str]:
+    """The sentences of a text in order, however long they are."""
+    quotes = [match.span() for match in QUOTED.finditer(text)]
+    sentences: list[str] = []
+    start = 0
+    quote = 0
+    for match in _END.finditer(text):
+        while quote < len(quotes) and quotes[quote][1] < match.end():
+            quote += 1
+        if quote < len(quotes) and quotes[quote][0] < match.start() and match.end() != quotes[quote][1]:
+            continue
+        if match.start() < start or not _is_end(text, match):
+            continue
+        sentences.append(text[start : match.end()].strip())
+        start = match.end()
+    sentences.append(text[start:].strip())
+    return [sentence for sentence in sentences if sentence]
+
+
+def _is_end(text: str, match: re.Match[str]) -> bool:
+    if match.group().startswith("\n") or match.group()[0] in "。！？｡":
+        return True
+    following = text[match.end() : match.end() + 40]
+    next_mark = following.lstrip()[:1]
+    if next_mark.islower():
+        # "Are you late?" asked Maya; and so on ... like this.
+        return False
+    closing_quote = match.group()[-1] in "\"”»"
+    if closing_quote and _TAG.match(following):
+        return False
+    if match.group() == ".":
+        before = _LAST_WORD.search(text[max(0, match.start() - 12) : match.start()])
+        word = before.group() if before else ""
+        if word.lower() in _ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I"):
+            return False
+    return True
+
+
+def shortened(sentence: str) -> list[str]:
+    """A sentence as it is, in pieces when it is too long, or nothing when no one could read it."""
+    if not any(mark.isalnum() for mark in sentence):
+        return []
+    pieces = [sentence] if count_words(sentence) <= LONGEST_WORDS else _cut_long(sentence)
+    return [piece for piece in pieces if _tokens_are_sane(piece)]
+
+
+def _tokens_are_sane(sentence: str) -> bool:
+    if len(sentence) <= LONGEST_TOKEN:
+        return True
+    return all(len(token) <= LONGEST_TOKEN or count_words(token) > 1 for token in sentence.split())
+
+
+def _cut_long(sentence: str) -> list[str]:
+    """Clauses gathered up to a comfortable length. Only the first piece of each is kept whole; a clause that is itself
+    endless is cut by words, or by characters where there are none."""
+    clauses: list[str] = []
+    start = 0
+    for match in _CLAUSE.finditer(sentence):
+        clauses.append(sentence[start : match.end()])
+        start = match.end()
+    clauses.append(sentence[start:])
+    pieces: list[str] = []
+    held: list[str] = []
+    held_words = 0
+    for clause in clauses:
+        for part in _bounded(clause):
+            words = count_words(part)
+            if held and held_words + words > LONGEST_WORDS * 2 // 3:
+                pieces.append("".join(held).strip())
+                held, held_words = [], 0
+            held.append(part)
+            held_words += words
+    pieces.append("".join(held).strip())
+    return [piece.rstrip(",;:、，； ") for piece in pieces if any(mark.isalnum() for mark in piece)]
+
+
+def _bounded(clause: str) -> list[str]:
+    limit = LONGEST_WORDS * 2 // 3
+    if count_words(clause) <= limit:
+        return [clause]
+    tokens = clause.split()
+    if len(tokens) > 1:
+        runs = [" ".join(tokens[index : index + limit]) + " " for index in range(0, len(tokens), limit)]
+        return [piece for run in runs for piece in ([run] if count_words(run) <= limit * 2 else _by_characters(run))]
+    return _by_characters(clause)
+
+
+def _by_characters(text: str) -> list[str]:
+    step = LONGEST_WORDS
+    return [text[index : index + step] for index in range(0, len(text), step)]

@@ -1,0 +1,1 @@
+"""The loop that performs what the pure layers ask for."""

@@ -1,0 +1,286 @@
+"""A story: adding to it, changing it, and looking at it.
+
+Every change is a script applied to the active branch (or the branch this handle was opened on). Nothing here decides
+about memory: folding is `runtime.folding`, the view `view.build`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from previously.core.align import align
+from previously.core.errors import BadInput, HeadMoved
+from previously.core.messages import Attributes, Draft, Entry, Message, Text, cleaned, message
+from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
+from previously.core.scripts import Piece, Put, Reuse, Script, Splice
+from previously.core.spans import position_on
+from previously.core.tokens import message_tokens
+from previously.core.versions import Kind, LiveVersion, Version
+from previously.folds.recap import RecapRules, first_waiting
+from previously.runtime.folder import Folder
+from previously.runtime.folding import FoldReport, Progress, fold, plan_folds
+from previously.storage.store import BranchInfo, Move, Store, StoryInfo, StoryKey
+from previously.view.build import Material, build
+from previously.view.view import View
+
+READ_AHEAD = 64
+"""How many messages are read at a time where it is not known how many will be needed."""
+
+ADD_TRIES = 20
+"""How often an add is tried when other writers get there first; each try reads the head again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What following a file or a client changed, counted in messages."""
+
+    added: int
+    updated: int
+    removed: int
+    unchanged: int
+    replaced_characters: int = 0
+    """NUL and lone surrogates that came in as U+FFFD."""
+
+
+class Story:
+    """One conversation with its memory."""
+
+    def __init__(self, store: Store, info: StoryInfo, folder: Folder, rules: RecapRules, window_tokens: int) -> None:
+        self._store = store
+        self._key: StoryKey = info.key
+        self._folder = folder
+        self._rules = rules
+        self._window_tokens = window_tokens
+        self.name = info.name
+
+    async def add(
+        self,
+        role: str,
+        text: str,
+        *,
+        name: str | None = None,
+        witnesses: Iterable[str] | None = None,
+        at: str | None = None,
+        source_id: str | None = None,
+        extra: Mapping[str, Any] | None = None,
+        hidden: bool = False,
+        expected_head: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> BranchInfo:
+        """Add a message at the end.
+
+        With `expected_head`, only if the branch still ends there (`HeadMoved` otherwise). With an
+        `idempotency_key`, at most once, however often it is tried.
+        """
+        draft = Draft(
+            message(role, text, speaker=name, witnesses=witnesses), Attributes(at, source_id, extra or {}, hidden)
+        )
+        return await self.add_drafts([draft], expected_head=expected_head, idempotency_key=idempotency_key)
+
+    async def add_drafts(
+        self, drafts: Sequence[Draft], *, expected_head: int | None = None, idempotency_key: str | None = None
+    ) -> BranchInfo:
+        """Add several messages at the end, all or none."""
+        pieces = tuple(Put(cleaned(draft)[0]) for draft in drafts)
+        for tries_left in reversed(range(ADD_TRIES)):
+            branch = await self.branch_info()
+            if expected_head is not None and expected_head != branch.head:
+                raise HeadMoved(f"Branch {branch.name!r} has moved on since it was read.")
+            try:
+                return await self._apply(branch, [Splice(branch.messages, 0, pieces)], receipt=idempotency_key)
+            except HeadMoved:
+                if expected_head is not None or not tries_left:
+                    raise
+        raise AssertionError("the last try returns or raises")
+
+    async def insert(self, position: int, role: str, text: str, *, name: str | None = None) -> BranchInfo:
+        """Put a message before the one at `position`."""
+        branch = await self.branch_info()
+        depth = position_on(branch.messages, position)
+        draft, _ = cleaned(Draft(message(role, text, speaker=name)))
+        return await self._apply(branch, [Splice(depth, 0, (Put(draft),))])
+
+    async def edit(self, position: int, text: str) -> BranchInfo:
+        """Give a message other words. Its role, speaker, witnesses and attributes stay; its other parts too."""
+        branch, old = await self._at(position)
+        new = replace(old.entry.message, parts=_with_text(old.entry.message, text))
+        draft, _ = cleaned(Draft(new, old.entry.attributes))
+        return await self._apply(branch, [Splice(old.position, 1, (Put(draft, replaces=old.entry.id),))])
+
+    async def delete(self, position: int) -> BranchInfo:
+        """Take a message off the path. It stays in the store."""
+        branch, old = await self._at(position)
+        return await self._apply(branch, [Splice(old.position, 1, ())])
+
+    async def hide(self, position: int, *, hidden: bool = True) -> BranchInfo:
+        """Do not show a message verbatim any more; it is still remembered."""
+        branch, old = await self._at(position)
+        await self._store.set_attributes(self._key, [(old.entry.id, replace(old.entry.attributes, hidden=hidden))])
+        return branch
+
+    async def unhide(self, position: int) -> BranchInfo:
+        """Show a hidden message again."""
+        return await self.hide(position, hidden=False)
+
+    async def regenerate(self, text: str) -> BranchInfo:
+        """Another reply in place of the newest message, which stays beside it as a swipe."""
+        return await self.edit(-1, text)
+
+    async def swipes(self, position: int = -1) -> list[Entry]:
+        """Every message that ever stood at that place after the same messages, the oldest first."""
+        branch, old = await self._at(position)
+        return [item.entry for item in await self._store.siblings(self._key, branch.name, old.position)]
+
+    async def choose(self, swipe: int, position: int = -1) -> BranchInfo:
+        """Put the swipe with that number (see `swipes`) on the path."""
+        branch, old = await self._at(position)
+        siblings = await self._store.siblings(self._key, branch.name, old.position)
+        if not 0 <= swipe < len(siblings):
+            raise BadInput(f"There is no swipe {swipe}; position {old.position} has swipes 0 to {len(siblings) - 1}.")
+        chosen: Piece = Reuse(siblings[swipe].entry.id)
+        return await self._apply(branch, [Splice(old.position, 1, (chosen,))])
+
+    async def branch(self, name: str, at: int | None = None) -> BranchInfo:
+        """A new branch that holds the story up to and including position `at` (all of it if None)."""
+        if not name.strip():
+            raise BadInput("A branch needs a name.")
+        branch = await self.branch_info()
+        length = branch.messages if at is None else position_on(branch.messages, at) + 1
+        return await self._store.fork(self._key, branch.name, name, length, at=now())
+
+    async def switch(self, name: str) -> BranchInfo:
+        """Go on with another branch. Its memory is there at once."""
+        return await self._store.switch(self._key, name)
+
+    async def branches(self) -> list[BranchInfo]:
+        """Every branch, the oldest first."""
+        return await self._store.branches(self._key)
+
+    async def branch_info(self) -> BranchInfo:
+        """The active branch."""
+        return await self._store.branch(self._key)
+
+    async def moves(self) -> list[Move]:
+        """Every move of a head, the oldest first."""
+        return await self._store.moves(self._key)
+
+    async def messages(self, first: int = 0, last: int = -1) -> list[OnPath]:
+        """What stands at positions first to last of the active path, both included."""
+        branch = await self.branch_info()
+        if not branch.messages:
+            return []
+        span = position_on(branch.messages, first), position_on(branch.messages, last)
+        return await self._store.path(self._key, branch.name, *span)
+
+    async def follow(self, drafts: Sequence[Draft], *, whole: bool = True) -> Changes:
+        """Bring the active branch to what a file (`whole`) or a client's window holds; only what differs changes."""
+        pairs = [cleaned(draft) for draft in drafts]
+        incoming = [draft for draft, _ in pairs]
+        branch = await self.branch_info()
+        known = await self._store.known(self._key, branch.name)
+        found = align(known, incoming, whole=whole)
+        if found.script:
+            branch = await self._apply(branch, found.script)
+        if found.attributes:
+            await self._store.set_attributes(self._key, found.attributes)
+        if found.alternatives:
+            await self._store.add_siblings(self._key, branch.name, found.alternatives)
+        replaced = sum(count for _, count in pairs)
+        return Changes(found.added, found.updated, found.removed, found.unchanged, replaced)
+
+    async def fold(self, *, once: bool = False, progress: Progress | None = None) -> FoldReport:
+        """Fold all that is due, or with `once` at most one span."""
+        return await fold(
+            self._store, self._key, self._folder, self._rules, pressed=self._pressed, now=now, once=once,
+            progress=progress,
+        )  # fmt: skip
+
+    async def plan(self) -> FoldReport:
+        """What `fold` would do, without doing it. Later folds assume a recap of its target length."""
+        return await plan_folds(self._store, self._key, self._rules, pressed=self._pressed)
+
+    async def view(self, budget_tokens: int | None = None) -> View:
+        """What the model should see, in at most that many tokens (the window if None)."""
+        info = await self.info()
+        budget = self._window_tokens if budget_tokens is None else budget_tokens
+        if budget <= 0:
+            raise BadInput(f"A budget of {budget} tokens is no budget; give a positive number.")
+        view = await self._view(budget)
+        if info.budget_tokens != budget:
+            await self._store.note_budget(self._key, budget)
+        return view
+
+    async def recap(self) -> LiveVersion | None:
+        """The recap that is valid on the active path, and the span its newest link covers."""
+        branch = await self.branch_info()
+        return await self._store.live(self._key, branch.name, Kind.RECAP, "")
+
+    async def log(self) -> list[Version]:
+        """Every version of every memory, the oldest first."""
+        return await self._store.versions(self._key)
+
+    async def info(self) -> StoryInfo:
+        """The story as it is now."""
+        info = await self._store.story(self._key.owner, self.name)
+        assert info is not None, "stories are never deleted"
+        return info
+
+    async def _pressed(self) -> bool:
+        """Whether the view that was last asked for has no room for a message outside the tail."""
+        budget = (await self.info()).budget_tokens or self._window_tokens
+        try:
+            return (await self._view(budget)).fold_due
+        except BadInput:
+            return False  # no fold makes room for a message that is too long by itself
+
+    async def _view(self, budget_tokens: int) -> View:
+        branch = await self.branch_info()
+        live = await self._store.live(self._key, branch.name, Kind.RECAP, "")
+        front = await self._store.path(self._key, branch.name, 0, OPENING_MESSAGES - 1)
+        newest = await self._newest(branch, first_waiting(live), budget_tokens)
+        material = Material(branch.messages, opening_of(front), live, newest, self._rules.tail_messages)
+        return build(material, budget_tokens)
+
+    async def _newest(self, branch: BranchInfo, first: int, budget_tokens: int) -> list[OnPath]:
+        """The newest messages from `first` on, as far back as the budget can reach."""
+        newest: list[OnPath] = []
+        tokens, end = 0, branch.messages
+        while end > first and tokens <= budget_tokens:
+            batch = await self._store.path(self._key, branch.name, max(first, end - READ_AHEAD), end - 1)
+            shown = (item.entry.message for item in batch if not item.entry.attributes.hidden)
+            tokens += sum(message_tokens(message) for message in shown)
+            newest[:0] = batch
+            end = batch[0].position
+        return newest
+
+    async def _at(self, position: int) -> tuple[BranchInfo, OnPath]:
+        branch = await self.branch_info()
+        depth = position_on(branch.messages, position)
+        (item,) = await self._store.path(self._key, branch.name, depth, depth)
+        return branch, item
+
+    async def _apply(self, branch: BranchInfo, script: Script, receipt: str | None = None) -> BranchInfo:
+        return await self._store.apply(
+            self._key, branch.name, script, at=now(), expected_head=branch.head, receipt=receipt
+        )
+
+
+def _with_text(old: Message, text: str) -> tuple[Any, ...]:
+    """The parts with their text replaced: the first text part takes the new words, other text parts go."""
+    parts: list[Any] = []
+    placed = False
+    for part in old.parts:
+        if not isinstance(part, Text):
+            parts.append(part)
+        elif not placed:
+            parts.append(Text(text))
+            placed = True
+    return tuple(parts) if placed else (*parts, Text(text))
+
+
+def now() -> str:
+    """The time, as it is stored."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,38 @@
+"""Named queries: SQL lives in `.sql` files, each statement under a line `-- name: what_it_does`.
+
+One folder per backend, the same names in each, so that a store's Python reads the same whatever is below.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+_NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
+
+
+def parse_queries(text: str) -> dict[str, str]:
+    """The statements of a file by name. A name given twice or without a statement is a fault of the file."""
+    pieces = _NAME.split(text)
+    queries: dict[str, str] = {}
+    for name, body in zip(pieces[1::2], pieces[2::2], strict=True):
+        statement = body.strip()
+        if name in queries or not statement:
+            raise ValueError(f"query {name!r} stands twice or has no statement")
+        queries[name] = statement
+    return queries
+
+
+def load_queries(backend: str) -> dict[str, str]:
+    """The named queries of a backend."""
+    return parse_queries((files("previously.storage") / "sql" / backend / "queries.sql").read_text("utf-8"))
+
+
+def load_migrations(backend: str) -> list[tuple[str, str]]:
+    """`(name, statements)` of a backend's migrations, in the order they are applied."""
+    folder = files("previously.storage") / "sql" / backend / "migrations"
+    found = sorted((item.name, item.read_text("utf-8")) for item in folder.iterdir() if item.name.endswith(".sql"))
+    numbers = [name.split("_")[0] for name, _ in found]
+    if len(set(numbers)) != len(numbers):
+        raise ValueError("two migrations share a number")
+    return [(name.removesuffix(".sql"), text) for name, text in found]

@@ -1,0 +1,186 @@
+-- Stories
+
+-- name: stories
+SELECT s.id, s.name, s.budget_tokens, b.name, b.head, b.messages,
+       (SELECT count(*) FROM branch WHERE story = s.id)
+FROM story s JOIN branch b ON b.id = s.active
+WHERE s.owner = :owner ORDER BY s.name
+
+-- name: story_named
+SELECT s.id, s.name, s.budget_tokens, b.name, b.head, b.messages,
+       (SELECT count(*) FROM branch WHERE story = s.id)
+FROM story s JOIN branch b ON b.id = s.active
+WHERE s.owner = :owner AND s.name = :name
+
+-- name: insert_story
+INSERT INTO story (owner, name, active, created_at) VALUES (:owner, :name, 0, :at)
+
+-- name: set_active
+UPDATE story SET active = :branch WHERE id = :story AND owner = :owner
+
+-- name: set_budget
+UPDATE story SET budget_tokens = :budget_tokens WHERE id = :story AND owner = :owner
+
+-- Branches and lines
+
+-- name: branches
+SELECT name, head, messages FROM branch WHERE story = :story AND owner = :owner ORDER BY id
+
+-- name: active_branch
+SELECT b.id, b.name, b.head, b.messages, b.line FROM story s JOIN branch b ON b.id = s.active
+WHERE s.id = :story AND s.owner = :owner
+
+-- name: branch_named
+SELECT id, name, head, messages, line FROM branch WHERE story = :story AND owner = :owner AND name = :name
+
+-- name: insert_branch
+INSERT INTO branch (owner, story, name, head, messages, line, created_at)
+VALUES (:owner, :story, :name, :head, :messages, :line, :at)
+
+-- name: publish_branch
+UPDATE branch SET head = :head, messages = :messages, line = :line WHERE id = :branch AND owner = :owner
+
+-- name: insert_line
+INSERT INTO line (owner, story, parent, fork) VALUES (:owner, :story, :parent, :fork)
+
+-- name: line
+SELECT parent, fork FROM line WHERE id = :line AND owner = :owner
+
+-- name: lines_of_story
+SELECT id, parent, fork, (SELECT max(depth) FROM path WHERE line = l.id) FROM line l
+WHERE story = :story AND owner = :owner ORDER BY id
+
+-- name: line_serves_another
+SELECT 1 FROM line WHERE parent = :line AND fork > :depth AND owner = :owner LIMIT 1
+
+-- Paths
+
+-- name: path_span
+SELECT p.depth, p.node, n.hash, e.id, e.role, e.speaker, e.text, e.parts, e.witnesses, e.digest,
+       e.at, e.source_id, e.extra, e.hidden, e.replaces
+FROM path p JOIN node n ON n.id = p.node JOIN entry e ON e.id = p.entry
+WHERE p.line = :line AND p.depth BETWEEN :first AND :last AND p.owner = :owner ORDER BY p.depth
+
+-- name: path_known
+SELECT e.id, e.digest, e.match_key, e.at, e.source_id, e.extra, e.hidden
+FROM path p JOIN entry e ON e.id = p.entry
+WHERE p.line = :line AND p.depth BETWEEN :first AND :last AND p.owner = :owner ORDER BY p.depth
+
+-- name: path_digests
+SELECT e.id, e.digest
+FROM path p JOIN entry e ON e.id = p.entry
+WHERE p.line = :line AND p.depth BETWEEN :first AND :last AND p.owner = :owner ORDER BY p.depth
+
+-- name: path_node
+SELECT p.node, n.hash, n.parent FROM path p JOIN node n ON n.id = p.node
+WHERE p.line = :line AND p.depth = :depth AND p.owner = :owner
+
+-- name: insert_path
+INSERT INTO path (owner, line, depth, node, entry) VALUES (?, ?, ?, ?, ?)
+
+-- name: delete_path_from
+DELETE FROM path WHERE line = :line AND depth >= :depth AND owner = :owner
+
+-- Entries and nodes
+
+-- name: last_entry_id
+SELECT coalesce(max(id), 0) FROM entry
+
+-- name: last_node_id
+SELECT coalesce(max(id), 0) FROM node
+
+-- name: insert_entry
+INSERT INTO entry (id, owner, story, role, speaker, text, parts, witnesses, digest, match_key,
+                   at, source_id, extra, hidden, replaces)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: insert_node
+INSERT INTO node (id, owner, story, parent, depth, entry, hash) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: node_at
+SELECT id, hash FROM node WHERE story = :story AND parent = :parent AND entry = :entry AND owner = :owner
+
+-- name: entry_digest
+SELECT digest FROM entry WHERE id = :entry AND story = :story AND owner = :owner
+
+-- name: node_siblings
+SELECT n.depth, n.id, n.hash, e.id, e.role, e.speaker, e.text, e.parts, e.witnesses, e.digest,
+       e.at, e.source_id, e.extra, e.hidden, e.replaces
+FROM node n JOIN entry e ON e.id = n.entry
+WHERE n.story = :story AND n.parent = :parent AND n.owner = :owner ORDER BY n.id
+
+-- name: sibling_digests
+SELECT e.digest FROM node n JOIN entry e ON e.id = n.entry
+WHERE n.story = :story AND n.parent = :parent AND n.owner = :owner
+
+-- name: set_attributes
+UPDATE entry SET at = ?, source_id = ?, extra = ?, hidden = ? WHERE id = ? AND story = ? AND owner = ?
+
+-- Moves and receipts
+
+-- name: insert_move
+INSERT INTO move (owner, story, branch, old_head, new_head, at)
+VALUES (:owner, :story, :branch, :old_head, :new_head, :at)
+
+-- name: moves
+SELECT b.name, m.old_head, m.new_head, m.at FROM move m JOIN branch b ON b.id = m.branch
+WHERE m.story = :story AND m.owner = :owner ORDER BY m.id
+
+-- name: receipt
+SELECT 1 FROM receipt WHERE story = :story AND key = :key AND owner = :owner
+
+-- name: insert_receipt
+INSERT INTO receipt (owner, story, key) VALUES (:owner, :story, :key)
+
+-- Versions and cover
+
+-- name: insert_version
+INSERT INTO version (owner, story, kind, scope, first, last, length, key, before, replaces, text, carry, status, made_by,
+                     reason, at, model, prompt_hash, calls, input_tokens, output_tokens)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: version_by_read
+SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
+       prompt_hash, calls, input_tokens, output_tokens
+FROM version
+WHERE story = :story AND before = :before AND kind = :kind AND scope = :scope AND key = :key
+  AND replaces = :replaces AND status <> 'refused' AND owner = :owner
+
+-- name: versions
+SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
+       prompt_hash, calls, input_tokens, output_tokens
+FROM version WHERE story = :story AND owner = :owner ORDER BY id
+
+-- name: version
+SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
+       prompt_hash, calls, input_tokens, output_tokens
+FROM version WHERE id = :version AND owner = :owner
+
+-- name: longest_version
+SELECT coalesce(max(length), 0) FROM version WHERE story = :story AND owner = :owner
+
+-- name: links_after
+SELECT id, length, key, kind, scope FROM version
+WHERE story = :story AND before = :before AND status <> 'refused' AND owner = :owner ORDER BY id
+
+-- name: cover_ending_between
+SELECT version, last FROM cover
+WHERE line = :line AND last BETWEEN :first AND :last AND owner = :owner ORDER BY last, version
+
+-- name: cover_span
+SELECT first, last, version FROM cover
+WHERE line = :line AND last BETWEEN :first AND :last AND owner = :owner ORDER BY last, version
+
+-- name: cover_of_version
+SELECT line, last FROM cover WHERE version = :version AND owner = :owner
+
+-- name: furthest_cover
+SELECT first, last, version FROM cover
+WHERE line = :line AND kind = :kind AND scope = :scope AND last BETWEEN :first AND :last AND owner = :owner
+ORDER BY last DESC, version DESC LIMIT 1
+
+-- name: insert_cover
+INSERT INTO cover (owner, line, kind, scope, first, last, version) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: delete_cover_from
+DELETE FROM cover WHERE line = :line AND last >= :depth AND owner = :owner

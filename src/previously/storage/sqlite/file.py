@@ -1,0 +1,140 @@
+"""Opening a SQLite file, and asking it named queries.
+
+Owns the connection's settings, the check that a file is ours and not from a newer version, and migrations. A file
+that is refused is left untouched.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from previously.core.errors import StoreProblem
+from previously.storage.queries import load_migrations, load_queries
+
+APPLICATION_ID = 0x50524556
+"""Stands in the header of every file of ours ("PREV")."""
+
+SOUND_SQLITE = 3_051_003
+"""Earlier releases can corrupt a database when a WAL file is reset while another process reads it."""
+
+BUSY_WAIT_S = 0.0015
+BUSY_GIVE_UP_S = 30.0
+"""Other processes hold the write lock for milliseconds; half a minute of waiting means that something hangs."""
+
+Row = tuple[Any, ...]
+
+
+class SqliteFile:
+    """A connection to one file and the named queries asked of it. Used by one thread at a time."""
+
+    def __init__(self, path: str) -> None:
+        if apsw.SQLITE_VERSION_NUMBER < SOUND_SQLITE:
+            raise StoreProblem(f"SQLite {apsw.sqlite_lib_version()} can lose data; install apsw 3.51.3 or newer.")
+        self._queries = load_queries("sqlite")
+        self._connection = _connect(path)
+        try:
+            self._connection.set_busy_handler(_wait_for_others)
+            _check_header(self._connection, path)
+            self._connection.pragma("journal_mode", "wal")
+            self._connection.pragma("synchronous", "full")
+            self._connection.pragma("cache_size", -16_000)  # KiB: flat, whatever the file's size
+            self._migrate(path)
+        except apsw.NotADBError:
+            self._connection.close()
+            raise StoreProblem(f"{path} is not a database of Previously.") from None
+        except apsw.Error as error:
+            self._connection.close()
+            raise StoreProblem(f"{path} cannot be used: {error}.") from error
+        except StoreProblem:
+            self._connection.close()
+            raise
+
+    def rows(self, name: str, values: Mapping[str, Any]) -> list[Row]:
+        """All rows a query gives."""
+        return list(self._connection.execute(self._queries[name], values))
+
+    def one(self, name: str, values: Mapping[str, Any]) -> Row | None:
+        """The first row a query gives."""
+        return self._connection.execute(self._queries[name], values).fetchone()
+
+    def run(self, name: str, values: Mapping[str, Any] | Sequence[Any]) -> int:
+        """Carry out one statement; the id of the row it inserted last."""
+        self._connection.execute(self._queries[name], values)
+        return self._connection.last_insert_rowid()
+
+    def many(self, name: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Carry out one statement for many rows."""
+        self._connection.executemany(self._queries[name], rows)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is written inside is on disk when it ends well, and undone when it does not."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All that is read inside is of one moment."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def _migrate(self, path: str) -> None:
+        migrations = load_migrations("sqlite")
+        with self.transaction():
+            self._connection.execute(
+                "CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID"
+            )
+            applied = {name for (name,) in self._connection.execute("SELECT name FROM migration")}
+            unknown = applied - {name for name, _ in migrations}
+            if unknown:
+                raise StoreProblem(f"{path} was written by a newer version of Previously ({max(unknown)}).")
+            for name, statements in migrations:
+                if name not in applied:
+                    self._connection.execute(statements)
+                    self._connection.execute("INSERT INTO migration VALUES (?)", (name,))
+            if self._connection.pragma("application_id") != APPLICATION_ID:
+                self._connection.pragma("application_id", APPLICATION_ID)
+
+
+def _connect(path: str) -> apsw.Connection:
+    parent = Path(path).parent
+    if not parent.is_dir():
+        raise StoreProblem(f"{path} cannot be opened: there is no folder {parent}.")
+    try:
+        return apsw.Connection(path)
+    except apsw.Error as error:
+        raise StoreProblem(f"{path} cannot be opened: {error}.") from error
+
+
+def _check_header(connection: apsw.Connection, path: str) -> None:
+    """Refuse a database that another program made; an empty file becomes ours."""
+    if connection.pragma("application_id") == APPLICATION_ID:
+        return
+    if connection.execute("SELECT count(*) FROM sqlite_schema").get:
+        raise StoreProblem(f"{path} is a database of another program.")
+
+
+def _wait_for_others(tries: int) -> bool:
+    if tries * BUSY_WAIT_S > BUSY_GIVE_UP_S:
+        return False
+    time.sleep(BUSY_WAIT_S)
+    return True

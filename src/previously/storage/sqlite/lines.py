@@ -1,0 +1,78 @@
+"""Lines: how the path of a branch is kept so that reading its end, or any part, never walks the tree.
+
+A line holds path rows from its fork on; below the fork its parent's rows hold, and so on up. Each branch writes one
+line. Appending goes on in place. A change that takes rows away is done in place when they serve no other line and are
+few; otherwise the branch gets a new line, written in small transactions while readers still see the old one, and
+published with its head at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from previously.storage.sqlite.file import Row, SqliteFile
+from previously.storage.store import StoryKey
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Depths first to last of a path, and the line whose rows hold them."""
+
+    line: int
+    first: int
+    last: int
+
+
+class Lines:
+    """Reads through lines; knows nothing of branches."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+
+    def segments(self, key: StoryKey, line: int, first: int, last: int) -> list[Segment]:
+        """The lines that hold depths first to last of the path that ends in `line`, the deepest first."""
+        found: list[Segment] = []
+        at: int | None = line
+        while at is not None and last >= first:
+            row = self._file.one("line", {"line": at, "owner": key.owner})
+            if row is None:
+                break
+            parent, fork = row
+            if last >= fork:
+                found.append(Segment(at, max(first, fork), last))
+                last = fork - 1
+            at = parent
+        return found
+
+    def rows(self, key: StoryKey, query: str, line: int, first: int, last: int) -> Iterator[Row]:
+        """The rows of a path query over depths first to last, in order."""
+        for segment in reversed(self.segments(key, line, first, last)):
+            yield from self._file.rows(query, _values(key, segment))
+
+    def digests(self, key: StoryKey, line: int, first: int, last: int) -> list[bytes]:
+        """Digests at depths first to last."""
+        return [digest for _, digest in self.rows(key, "path_digests", line, first, last)]
+
+    def owner_of(self, key: StoryKey, line: int, depth: int) -> int | None:
+        """The line that holds this depth; None for the depth before the first."""
+        return self.segments(key, line, depth, depth)[0].line if depth >= 0 else None
+
+    def node_at(self, key: StoryKey, line: int, depth: int) -> tuple[int, bytes, int]:
+        """Node, its hash and its parent at a depth that exists."""
+        holder = self.owner_of(key, line, depth)
+        row = self._file.one("path_node", {"line": holder, "depth": depth, "owner": key.owner})
+        assert row is not None, "a depth below a branch's length is on its path"
+        return row[0], row[1], row[2]
+
+    def may_change(self, key: StoryKey, line: int, depth: int) -> bool:
+        """Whether rows of this line from `depth` on may be replaced in place."""
+        row = self._file.one("line", {"line": line, "owner": key.owner})
+        assert row is not None
+        values = {"line": line, "depth": depth, "owner": key.owner}
+        return bool(depth >= row[1]) and self._file.one("line_serves_another", values) is None
+
+
+def _values(key: StoryKey, segment: Segment) -> dict[str, Any]:
+    return {"line": segment.line, "first": segment.first, "last": segment.last, "owner": key.owner}

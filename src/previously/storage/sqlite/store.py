@@ -1,0 +1,276 @@
+"""The store's verbs on a SQLite file.
+
+One thread of its own does all the work, so that the event loop never waits for a disk and one file has one writer per
+process. A verb that writes is one transaction (a long change: see `writing`) and answers when it is on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ParamSpec, TypeVar
+
+from previously.core.align import Known
+from previously.core.errors import BadInput, HeadMoved, StoreProblem, UnknownBranch
+from previously.core.messages import Attributes, Draft
+from previously.core.paths import OnPath
+from previously.core.scripts import Script
+from previously.core.spans import Span
+from previously.core.versions import Kind, LiveVersion, NewVersion, Status, Version
+from previously.storage.rows import attribute_columns, attributes_of, entry_of, version_of, version_row
+from previously.storage.sqlite.cover import CoverTable
+from previously.storage.sqlite.file import Row, SqliteFile
+from previously.storage.sqlite.lines import Lines
+from previously.storage.sqlite.writing import BranchRow, PathWriter
+from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class SqliteStore:
+    """Stories in one SQLite file."""
+
+    def __init__(self, path: str) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="previously-sqlite")
+        self._file: SqliteFile
+        try:
+            self._file = self._thread.submit(SqliteFile, path).result()
+        except BaseException:
+            self._thread.shutdown()
+            raise
+        self._lines = Lines(self._file)
+        self._cover = CoverTable(self._file, self._lines)
+        self._writer = PathWriter(self._file, self._lines, self._cover)
+
+    async def _on_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            future = self._thread.submit(work, *args, **kwargs)
+        except RuntimeError:
+            raise StoreProblem("The store is closed.") from None
+        return await asyncio.wrap_future(future)
+
+    async def stories(self, owner: str) -> list[StoryInfo]:
+        return await self._on_thread(
+            lambda: [_story(owner, row) for row in self._file.rows("stories", {"owner": owner})]
+        )
+
+    async def story(self, owner: str, name: str) -> StoryInfo | None:
+        return await self._on_thread(self._story, owner, name)
+
+    async def create_story(self, owner: str, name: str, *, at: str) -> StoryInfo:
+        def create() -> StoryInfo:
+            with self._file.transaction():
+                found = self._story(owner, name)
+                if found is not None:
+                    return found
+                values: dict[str, Any] = {"owner": owner, "name": name, "at": at}
+                story = self._file.run("insert_story", values)
+                values |= {"story": story, "name": MAIN, "head": NO_NODE, "messages": 0}
+                line = self._file.run("insert_line", {**values, "parent": None, "fork": 0})
+                branch = self._file.run("insert_branch", {**values, "line": line})
+                self._file.run("set_active", {**values, "branch": branch})
+            return StoryInfo(StoryKey(owner, story), name, BranchInfo(MAIN, NO_NODE, 0), 1, None)
+
+        return await self._on_thread(create)
+
+    async def branches(self, key: StoryKey) -> list[BranchInfo]:
+        return await self._on_thread(self._branches, key)
+
+    async def branch(self, key: StoryKey, name: str | None = None) -> BranchInfo:
+        return _info(await self._on_thread(self._branch, key, name))
+
+    async def path(self, key: StoryKey, branch: str, first: int, last: int) -> list[OnPath]:
+        def read() -> list[OnPath]:
+            with self._file.snapshot():
+                found = self._branch(key, branch)
+                span = max(first, 0), min(last, found.messages - 1)
+                return [_on_path(row) for row in self._lines.rows(key, "path_span", found.line, *span)]
+
+        return await self._on_thread(read)
+
+    async def known(self, key: StoryKey, branch: str) -> list[Known]:
+        def read() -> list[Known]:
+            with self._file.snapshot():
+                found = self._branch(key, branch)
+                rows = self._lines.rows(key, "path_known", found.line, 0, found.messages - 1)
+                return [Known(row[0], row[1], row[2], attributes_of(*row[3:])) for row in rows]
+
+        return await self._on_thread(read)
+
+    async def siblings(self, key: StoryKey, branch: str, position: int) -> list[OnPath]:
+        def read() -> list[OnPath]:
+            with self._file.snapshot():
+                _, _, parent = self._lines.node_at(key, self._branch(key, branch).line, position)
+                values = {"story": key.story, "owner": key.owner, "parent": parent}
+                return [_on_path(row) for row in self._file.rows("node_siblings", values)]
+
+        return await self._on_thread(read)
+
+    async def apply(
+        self,
+        key: StoryKey,
+        branch: str,
+        script: Script,
+        *,
+        at: str,
+        expected_head: int | None = None,
+        receipt: str | None = None,
+    ) -> BranchInfo:
+        def write() -> BranchInfo:
+            found = self._branch(key, branch)
+            values = {"story": key.story, "owner": key.owner, "key": receipt}
+            if receipt is not None and self._file.one("receipt", values) is not None:
+                return _info(found)
+            if expected_head is not None and expected_head != found.head:
+                raise HeadMoved(f"Branch {branch!r} has moved on since it was read.")
+            self._writer.apply(key, found, script, at, receipt)
+            return _info(self._branch(key, branch))
+
+        return await self._on_thread(write)
+
+    async def set_attributes(self, key: StoryKey, changes: Sequence[tuple[int, Attributes]]) -> None:
+        def write() -> None:
+            with self._file.transaction():
+                self._file.many(
+                    "set_attributes",
+                    ((*attribute_columns(new), entry, key.story, key.owner) for entry, new in changes),
+                )
+
+        await self._on_thread(write)
+
+    async def add_siblings(self, key: StoryKey, branch: str, siblings: Sequence[tuple[int, Sequence[Draft]]]) -> int:
+        def write() -> int:
+            with self._file.transaction():
+                line = self._branch(key, branch).line
+                added = 0
+                for position, drafts in siblings:
+                    parent, parent_hash = self._writer.before(key, line, position)
+                    added += self._writer.add_alternatives(key, parent, position, parent_hash, drafts)
+                return added
+
+        return await self._on_thread(write)
+
+    async def fork(self, key: StoryKey, source: str, name: str, length: int, *, at: str) -> BranchInfo:
+        def write() -> BranchInfo:
+            with self._file.transaction():
+                found = self._branch(key, source)
+                if any(branch.name == name for branch in self._branches(key)):
+                    raise BadInput(f"There is a branch named {name!r} already.")
+                head, _ = self._writer.before(key, found.line, length)
+                line = self._writer.new_line(key, found.line, length)
+                values = {"owner": key.owner, "story": key.story, "name": name, "at": at}
+                self._file.run("insert_branch", {**values, "head": head, "messages": length, "line": line})
+            return BranchInfo(name, head, length)
+
+        return await self._on_thread(write)
+
+    async def switch(self, key: StoryKey, name: str) -> BranchInfo:
+        def write() -> BranchInfo:
+            with self._file.transaction():
+                found = self._branch(key, name)
+                self._file.run("set_active", {"branch": found.id, "story": key.story, "owner": key.owner})
+            return _info(found)
+
+        return await self._on_thread(write)
+
+    async def moves(self, key: StoryKey) -> list[Move]:
+        return [Move(*row) for row in await self._on_thread(self._file.rows, "moves", _values(key))]
+
+    async def commit(self, key: StoryKey, version: NewVersion) -> Version:
+        def write() -> Version:
+            with self._file.transaction():
+                if version.status is not Status.REFUSED:
+                    row = self._file.one("version_by_read", {**_values(key), **_read(version)})
+                    if row is not None:
+                        return version_of(row)
+                new = Version(self._file.run("insert_version", version_row(key.owner, key.story, version)), version)
+                self._cover.version_added(key, new)
+                return new
+
+        return await self._on_thread(write)
+
+    async def versions(self, key: StoryKey) -> list[Version]:
+        return [version_of(row) for row in await self._on_thread(self._file.rows, "versions", _values(key))]
+
+    async def live(self, key: StoryKey, branch: str, kind: Kind, scope: str) -> LiveVersion | None:
+        def read() -> LiveVersion | None:
+            with self._file.snapshot():
+                found = self._branch(key, branch)
+                for segment in self._lines.segments(key, found.line, 0, found.messages - 1):
+                    values: dict[str, Any] = {"kind": kind.value, "scope": scope, "owner": key.owner}
+                    values |= {"line": segment.line, "first": segment.first, "last": segment.last}
+                    row = self._file.one("furthest_cover", values)
+                    if row is not None:
+                        first, last, version = row
+                        version_row = self._file.one("version", {"version": version, "owner": key.owner})
+                        assert version_row is not None, "cover names versions that exist"
+                        return LiveVersion(version_of(version_row), Span(first, last))
+            return None
+
+        return await self._on_thread(read)
+
+    async def cover(self, key: StoryKey, branch: str) -> list[tuple[int, int, int]]:
+        def read() -> list[tuple[int, int, int]]:
+            with self._file.snapshot():
+                found = self._branch(key, branch)
+                rows = self._lines.rows(key, "cover_span", found.line, 0, found.messages - 1)
+                return [(first, last, version) for first, last, version in rows]
+
+        return await self._on_thread(read)
+
+    async def note_budget(self, key: StoryKey, budget_tokens: int) -> None:
+        def write() -> None:
+            with self._file.transaction():
+                self._file.run("set_budget", {**_values(key), "budget_tokens": budget_tokens})
+
+        await self._on_thread(write)
+
+    async def close(self) -> None:
+        if not self._thread._shutdown:
+            await self._on_thread(self._file.close)
+            self._thread.shutdown()
+
+    def _story(self, owner: str, name: str) -> StoryInfo | None:
+        row = self._file.one("story_named", {"owner": owner, "name": name})
+        return _story(owner, row) if row else None
+
+    def _branches(self, key: StoryKey) -> list[BranchInfo]:
+        return [BranchInfo(*row) for row in self._file.rows("branches", _values(key))]
+
+    def _branch(self, key: StoryKey, name: str | None) -> BranchRow:
+        if name is None:
+            row = self._file.one("active_branch", _values(key))
+        else:
+            row = self._file.one("branch_named", {**_values(key), "name": name})
+        if row is None:
+            raise UnknownBranch(name or "", tuple(branch.name for branch in self._branches(key)))
+        return BranchRow(*row)
+
+
+def _values(key: StoryKey) -> dict[str, Any]:
+    return {"story": key.story, "owner": key.owner}
+
+
+def _read(version: NewVersion) -> dict[str, Any]:
+    return {
+        "before": version.before or 0,
+        "kind": version.kind.value,
+        "scope": version.scope,
+        "key": version.key,
+        "replaces": version.replaces or 0,
+    }
+
+
+def _story(owner: str, row: Row) -> StoryInfo:
+    story, name, budget_tokens, branch, head, messages, branches = row
+    return StoryInfo(StoryKey(owner, story), name, BranchInfo(branch, head, messages), branches, budget_tokens)
+
+
+def _info(branch: BranchRow) -> BranchInfo:
+    return BranchInfo(branch.name, branch.head, branch.messages)
+
+
+def _on_path(row: Row) -> OnPath:
+    return OnPath(row[0], row[1], row[2], entry_of(row[3:]))

@@ -1,0 +1,62 @@
+"""The view: the exact messages a model will see, each item with its reason and cost, and what was left out and why.
+
+Every position of the path is accounted for: it is shown, or covered by memory that is shown, or listed in `left_out`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from previously.core.messages import Message
+from previously.core.spans import Span
+
+
+class Section(StrEnum):
+    """The parts a view is made of, in their order."""
+
+    SYSTEM = "system"
+    RECAP = "recap"
+    TAIL = "tail"
+
+
+class Reason(StrEnum):
+    """Why something is not in a view."""
+
+    BUDGET = "budget"
+    HIDDEN = "hidden"
+    NO_CALL = "its tool call is not in the view"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that is in the view, what it costs, why it is there and which messages it stands for."""
+
+    section: Section
+    tokens: int
+    reason: str
+    sources: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something that is not in the view."""
+
+    what: str
+    reason: Reason
+    span: Span | None = None
+    """The messages concerned; None where it is memory, not messages, that was cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the model will see."""
+
+    budget_tokens: int
+    tokens: int
+    """What `messages` cost by the estimate; never more than the budget."""
+    messages: tuple[Message, ...]
+    items: tuple[Item, ...]
+    left_out: tuple[LeftOut, ...]
+    fold_due: bool
+    """A message outside the tail had to be left out for want of room: folding would bring it back."""

@@ -1,0 +1,30 @@
+"""What every test may use: the stores, each under the same contract, and a fixed Hypothesis profile."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from previously.storage.in_memory import InMemoryStore
+from previously.storage.sqlite import SqliteStore
+from previously.storage.store import Store
+
+settings.register_profile(
+    "previously",
+    derandomize=True,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("previously")
+
+
+@pytest.fixture(params=["in_memory", "sqlite"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    """Each store in turn, empty."""
+    opened: Store = InMemoryStore() if request.param == "in_memory" else SqliteStore(str(tmp_path / "stories.db"))
+    yield opened
+    await opened.close()
