@@ -27,7 +27,6 @@ _CANDIDATES = 200_000  # pairs of equal messages that are all tried; beyond, eac
 _REACH = 8  # how many equals on either side of its own rank a message then tries
 _ONE = 1 << 20  # the cost of one changed message; what is below it only decides between equally short alignments
 _NEVER = 2 * _ONE + 1  # more than a removal and an insertion
-
 Pair = tuple[int, int]  # a place on the stored path and a place in the incoming list
 
 
@@ -39,8 +38,7 @@ class Known:
     digest: bytes
     match_key: bytes
     attributes: Attributes
-    role: Role | None = None
-    """Only a message of the same role can be its edit; None = not known, any role."""
+    role: Role | None = None  # only a message of the same role can be its edit; None = not known, any role
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +52,7 @@ class Alignment:
     alternatives: tuple[tuple[int, tuple[Draft, ...]], ...]
     """Position on the new path and swipes, stored already or not, for messages that stay."""
     added: int
-    updated: int
-    """Edited, with new attributes, or hidden."""
+    updated: int  # edited, with new attributes, or hidden
     removed: int
     unchanged: int
 
@@ -140,8 +137,12 @@ def _window_pairs(sides: _Sides) -> tuple[list[Pair], int, int]:
     Removed is what follows the last match, from the first message on that a client would have sent.
     """
     length, length_in = len(sides.stored), len(sides.incoming)
-    shown = [None if sides.absent(i) else key for i, key in enumerate(sides.keys)]
-    matches = [*_chain(shown, sides.keys_in, rare=False), (length, length_in)]
+    shown = [i for i in range(length) if not sides.absent(i)]
+    matches = [(length, length_in)]
+    while shown and matches[-1][1] > 0 and sides.same(shown[-1], matches[-1][1] - 1):
+        matches.append((shown.pop(), matches[-1][1] - 1))
+    links = _chain([sides.keys[i] for i in shown], sides.keys_in[: matches[-1][1]], rare=False)
+    matches = [*((shown[k], j) for k, j in links), *reversed(matches)]
     i, j = matches[0]
     matches = _chain(sides.keys[:i], sides.keys_in[:j], rare=False) + matches
     pairs = matches[:1]
@@ -170,8 +171,7 @@ def _paired(sides: _Sides, first: int, last: int, first_in: int, last_in: int, l
             pairs.pop()
         else:
             pairs += _piecewise(sides, a, b, c, d)
-    pairs.sort()
-    return pairs
+    return sorted(pairs)
 
 
 def _piecewise(sides: _Sides, a: int, b: int, c: int, d: int) -> Iterator[Pair]:

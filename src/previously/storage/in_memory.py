@@ -7,6 +7,7 @@ process.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -58,7 +59,7 @@ class InMemoryStore:
 
     def __init__(self) -> None:
         self._stories: dict[StoryKey, _Story] = {}
-        self._last_id = 0
+        self._last_ids: Counter[str] = Counter()
 
     async def stories(self, owner: str) -> list[StoryInfo]:
         mine = (story for key, story in self._stories.items() if key.owner == owner)
@@ -71,7 +72,7 @@ class InMemoryStore:
     async def create_story(self, owner: str, name: str, *, at: str) -> StoryInfo:
         found = self._named(owner, name)
         if found is None:
-            key = StoryKey(owner, self._next_id())
+            key = StoryKey(owner, self._next_id("story"))
             found = self._stories[key] = _Story(key, name)
         return self._info(found)
 
@@ -91,7 +92,10 @@ class InMemoryStore:
     async def known(self, key: StoryKey, branch: str) -> list[Known]:
         story = self._stories[key]
         entries = (story.entries[node.entry] for node in story.path(branch))
-        return [Known(entry.id, entry.digest, match_key(entry.message), entry.attributes) for entry in entries]
+        return [
+            Known(entry.id, entry.digest, match_key(entry.message), entry.attributes, entry.message.role)
+            for entry in entries
+        ]
 
     async def siblings(self, key: StoryKey, branch: str, position: int) -> list[OnPath]:
         story = self._stories[key]
@@ -171,7 +175,7 @@ class InMemoryStore:
             for existing in versions.values():
                 if existing.made.status is not Status.REFUSED and _read(existing.made) == _read(version):
                     return existing
-        new = Version(self._next_id(), version)
+        new = Version(self._next_id("version"), version)
         versions[new.id] = new
         return new
 
@@ -201,9 +205,9 @@ class InMemoryStore:
     async def close(self) -> None:
         self._stories.clear()
 
-    def _next_id(self) -> int:
-        self._last_id += 1
-        return self._last_id
+    def _next_id(self, kind: str) -> int:
+        self._last_ids[kind] += 1
+        return self._last_ids[kind]
 
     def _named(self, owner: str, name: str) -> _Story | None:
         for key, story in self._stories.items():
@@ -232,7 +236,7 @@ class InMemoryStore:
         return self._node(story, parent, piece.entry)
 
     def _entry(self, story: _Story, draft: Draft, replaces: int | None = None) -> int:
-        entry = Entry(self._next_id(), draft.message, digest(draft.message), draft.attributes, replaces)
+        entry = Entry(self._next_id("entry"), draft.message, digest(draft.message), draft.attributes, replaces)
         story.entries[entry.id] = entry
         return entry.id
 
@@ -241,7 +245,7 @@ class InMemoryStore:
         if existing is not None:
             return existing
         depth, parent_hash = (story.nodes[parent].depth + 1, story.nodes[parent].hash) if parent else (0, ROOT_HASH)
-        node = _Node(self._next_id(), parent, depth, entry, node_hash(parent_hash, story.entries[entry].digest))
+        node = _Node(self._next_id("node"), parent, depth, entry, node_hash(parent_hash, story.entries[entry].digest))
         story.nodes[node.id] = node
         story.node_of[parent, entry] = node.id
         return node.id

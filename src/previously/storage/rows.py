@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from previously.core.align import Known
 from previously.core.digests import digest, match_key
 from previously.core.messages import (
     NO_ATTRIBUTES,
@@ -83,6 +84,12 @@ def entry_of(row: Row) -> Entry:
         None if witnesses is None else tuple(json.loads(witnesses)),
     )
     return Entry(entry, message, entry_digest, attributes_of(*attributes), replaces)
+
+
+def known_of(row: Row) -> Known:
+    """id, digest, match_key, role, at, source_id, extra, hidden."""
+    entry, entry_digest, key, role, *attributes = row
+    return Known(entry, entry_digest, key, attributes_of(*attributes), _ROLES[role])
 
 
 def version_row(owner: str, story: int, version: NewVersion) -> tuple[Any, ...]:

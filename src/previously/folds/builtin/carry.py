@@ -1,6 +1,6 @@
 """What the folder remembers between two rewrites besides the recap itself.
 
-Owns the carried counters: how often each stem was seen, in how many windows each name occurred, how each
+Owns the carried counters: how often each stem was seen, how often each name was met, how each
 speaker tells things, and how many windows there were. What must stay true: any string decodes (garbage counts as nothing), and what is encoded fits
 `MOST_BYTES` however long the story is.
 """
@@ -8,7 +8,7 @@ speaker tells things, and how many windows there were. What must stay true: any 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from previously.folds.builtin.vocabulary import rarity
@@ -31,13 +31,13 @@ class Counters:
     names: dict[str, int] = field(default_factory=dict)
     habits: dict[str, tuple[int, int]] = field(default_factory=dict)
 
-    def add(self, stems: Iterable[str], names: Iterable[str]) -> None:
-        """Count one more window: every stem of it, and each name once."""
+    def add(self, stems: Iterable[str], names: Mapping[str, int]) -> None:
+        """Count one more window: every stem of it, and its names."""
         self.windows += 1
         for stemmed in stems:
             self.stems[stemmed] = self.stems.get(stemmed, 0) + 1
-        for name in dict.fromkeys(names):
-            self.names[name] = self.names.get(name, 0) + 1
+        for name, count in names.items():
+            self.names[name] = self.names.get(name, 0) + count
 
 
 def decode(carry: str | None) -> Counters:
@@ -60,21 +60,27 @@ def decode(carry: str | None) -> Counters:
 def encode(counters: Counters) -> str:
     """The counters as compact JSON, the least telling ones left out until it fits."""
     stems = sorted(counters.stems.items(), key=lambda item: (-item[1] * rarity(item[0]), item[0]))
-    names = sorted(counters.names.items(), key=lambda item: (-item[1], item[0]))
+    names = sorted(counters.names, key=lambda name: -counters.names[name])
     speakers = sorted(counters.habits.items(), key=lambda item: (-item[1][0], item[0]))[:MOST_SPEAKERS]
     keep_stems, keep_names = MOST_STEMS, MOST_NAMES
     while True:
         value = {
             "v": _VERSION,
             "w": counters.windows,
-            "n": {name: count for name, count in names[:keep_names] if len(name) <= _LONGEST_KEY},
+            "n": _in_order(counters.names, names[:keep_names]),
             "s": {name: list(pair) for name, pair in speakers if len(name) <= _LONGEST_KEY},
             "t": {stemmed: count for stemmed, count in stems[:keep_stems] if len(stemmed) <= _LONGEST_KEY},
         }
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         if len(text.encode("utf-8", "replace")) <= MOST_BYTES:
             return text
         keep_stems, keep_names = keep_stems * 3 // 4, keep_names * 3 // 4
+
+
+def _in_order(counts: Mapping[str, int], kept: Iterable[str]) -> dict[str, int]:
+    """The kept names as they were first met: among equals the ledger lists the oldest."""
+    keep = frozenset(kept)
+    return {name: count for name, count in counts.items() if name in keep and len(name) <= _LONGEST_KEY}
 
 
 def _counts(value: object) -> dict[str, int]:

@@ -7,7 +7,6 @@ text, never more than the word target, and its output is its own next input.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,17 +14,20 @@ from dataclasses import dataclass
 from previously.core.words import count_words
 from previously.folds.builtin import carry as carried
 from previously.folds.builtin import prose
+from previously.folds.builtin.ledger import ledger_sentence, take_ledger
 from previously.folds.builtin.names import WORD, NameBook, key_of, shown
 from previously.folds.builtin.narrators import habits, narrators_among
 from previously.folds.builtin.reading import Line, Said, is_english, lines_of_message, lines_of_recap, speakers_of
-from previously.folds.builtin.salience import NUMBER, weigh
+from previously.folds.builtin.salience import is_table_talk, weigh
 from previously.folds.builtin.select import Candidate, choose
-from previously.folds.builtin.vocabulary import FUNCTION_WORDS, RAREST, rarity, stem
+from previously.folds.builtin.terms import numbers_in, stems_in
+from previously.folds.builtin.vocabulary import RAREST, rarity, stem
 
 NAME_BOOST = 4.0
 NUMBER_WORTH = 20.0
 LEDGER_SHARE = 0.1
-_SPACELESS_RUN = re.compile("[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]{2,}")
+_MOST_MENTIONS = 3
+"""How often one name counts in one window: who is talked about for a page is not thereby the hero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,39 +38,43 @@ class Rewrite:
     carry: str
 
 
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A line with its words, as written and in lower case."""
+
+    line: Line
+    text: str
+    spelled: list[str]
+    tokens: list[str]
+    table_talk: bool
+
+
 def rewrite(previous: str, carry: str | None, delta: Sequence[Said], *, target_words: int) -> Rewrite:
     """Fold the delta into the previous recap, in at most `target_words` words (0 = no ceiling)."""
     counters = carried.decode(carry)
-    body, listed = prose.take_ledger(previous)
+    body, listed = take_ledger(previous)
     earlier = lines_of_recap(body)
-    fresh = _fresh_lines(delta, counters)
-    lines = _without_repeats([*earlier, *fresh])
-    english = is_english(" ".join(line.text for line in lines[-60:])) if lines else True
+    lines = [_parsed(line) for line in _without_repeats([*earlier, *_fresh_lines(delta, counters)])]
+    english = is_english(" ".join(parsed.text for parsed in lines[-60:])) if lines else True
 
-    speakers = speakers_of(delta, earlier)
-    book = NameBook((key_of(word) for name in [*counters.names, *listed] for word in WORD.findall(name)), speakers)
-    for line in lines:
-        book.read(line.text)
-    if not counters.windows:
-        counters.add([], listed)
-        counters.add((term for line in earlier for term in _stems(_tokens(line), line.text)), _names(earlier, book))
-    if fresh:
-        counters.add((term for line in fresh for term in _stems(_tokens(line), line.text)), _names(fresh, book))
+    known = (key_of(word) for name in [*counters.names, *listed] for word in WORD.findall(name))
+    book = NameBook(known, speakers_of(delta, earlier))
+    for parsed in lines:
+        book.read(parsed.text)
+    _count(lines, listed, book, counters)
 
     name_counts = _by_word(counters)
-    candidates: list[Candidate] = []
     worth: dict[str, float] = {}
-    for line in lines:
-        candidates.append(_candidate(line, book, counters, name_counts, worth, english=english))
-    if target_words <= 0:
-        kept = [line for line, candidate in zip(lines, candidates, strict=True) if candidate.weight > 0]
-        return Rewrite(prose.write(kept, english=english), carried.encode(counters))
-
-    room = target_words - int(target_words * LEDGER_SHARE)
-    chosen = choose(candidates, worth, room)
-    text = prose.write([lines[index] for index in chosen], english=english)
-    ledger = _ledger(text, counters, book, target_words - count_words(text), english=english)
-    return Rewrite(f"{text}\n{ledger}".strip(), carried.encode(counters))
+    candidates = [_candidate(parsed, book, counters, name_counts, worth, english=english) for parsed in lines]
+    if target_words > 0:
+        chosen = choose(candidates, worth, target_words - int(target_words * LEDGER_SHARE))
+    else:
+        chosen = [index for index, candidate in enumerate(candidates) if candidate.weight > 0]
+    text = prose.write([lines[index].line for index in chosen], english=english)
+    if target_words > 0:
+        ledger = ledger_sentence(text, counters.names, book, target_words - count_words(text), english=english)
+        text = f"{text}\n{ledger}".strip()
+    return Rewrite(text, carried.encode(counters))
 
 
 def _fresh_lines(delta: Sequence[Said], counters: carried.Counters) -> list[Line]:
@@ -85,8 +91,59 @@ def _fresh_lines(delta: Sequence[Said], counters: carried.Counters) -> list[Line
     return lines
 
 
+def _without_repeats(lines: Sequence[Line]) -> list[Line]:
+    """Each sentence once, where it first came."""
+    seen: set[str] = set()
+    kept: list[Line] = []
+    for line in lines:
+        key = line.text.casefold().rstrip(".!?… ")
+        if key not in seen:
+            seen.add(key)
+            kept.append(line)
+    return kept
+
+
+def _parsed(line: Line) -> Parsed:
+    text = line.text.replace("’", "'")
+    spelled = WORD.findall(text)
+    tokens = [word.lower() for word in spelled]
+    return Parsed(line, text, spelled, tokens, is_table_talk(tokens))
+
+
+def _count(lines: Sequence[Parsed], listed: Sequence[str], book: NameBook, counters: carried.Counters) -> None:
+    """Count the new window, and the recap itself when nothing was carried. Table talk teaches nothing."""
+    fresh = [parsed for parsed in lines if parsed.line.fresh and not parsed.table_talk]
+    if not counters.windows:
+        earlier = [parsed for parsed in lines if not parsed.line.fresh]
+        counters.add([], dict.fromkeys(listed, 2))
+        counters.add(_stems(earlier), _mentions(earlier, book))
+    counters.add(_stems(fresh), _mentions(fresh, book))
+
+
+def _stems(lines: Iterable[Parsed]) -> list[str]:
+    return [stemmed for parsed in lines for stemmed in stems_in(parsed.tokens, parsed.text)]
+
+
+def _mentions(lines: Iterable[Parsed], book: NameBook) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for parsed in lines:
+        counts.update(book.runs_in(parsed.text))
+        if parsed.line.speaker:
+            counts[parsed.line.speaker] += 1
+    return {name: min(_MOST_MENTIONS, count) for name, count in counts.items()}
+
+
+def _by_word(counters: carried.Counters) -> dict[str, int]:
+    """How often each word of a name was counted, whole names taken together."""
+    counts: Counter[str] = Counter()
+    for name, count in counters.names.items():
+        for key in {key_of(word) for word in WORD.findall(name)} or {name}:
+            counts[key] += count
+    return counts
+
+
 def _candidate(
-    line: Line,
+    parsed: Parsed,
     book: NameBook,
     counters: carried.Counters,
     name_counts: dict[str, int],
@@ -94,84 +151,30 @@ def _candidate(
     *,
     english: bool,
 ) -> Candidate:
-    spelled = WORD.findall(line.text.replace("’", "'"))
-    tokens = [word.lower() for word in spelled]
-    names = book.names_among(spelled, line.text)
-    words = count_words(line.text)
-    weighed = weigh(line.text.replace("’", "'"), tokens, spoken=line.speaker is not None, names=len(set(names)), words=words)
+    """A line as the choice sees it; `worth` learns the terms it meets."""
+    line = parsed.line
+    names = book.names_among(parsed.spelled, parsed.text)
+    weighed = weigh(
+        parsed.text,
+        parsed.tokens,
+        spoken=line.speaker is not None,
+        names=len(set(names)),
+        words=count_words(line.text),
+        table_talk=parsed.table_talk,
+    )
     if line.speaker:
         names += [key_of(word) for word in WORD.findall(line.speaker)]
     terms: dict[str, None] = {}
     for name in names:
-        term = f"@{name}"
-        terms[term] = None
-        worth.setdefault(term, NAME_BOOST * RAREST * math.log1p(name_counts.get(name, 1)) ** 2)
+        terms[f"@{name}"] = None
+        worth.setdefault(f"@{name}", NAME_BOOST * RAREST * math.log1p(name_counts.get(name, 1)) ** 2)
     known = {stem(name) for name in names}
-    for stemmed in _stems(tokens, line.text):
-        if stemmed in known or stemmed in terms:
-            continue
-        terms[stemmed] = None
-        worth.setdefault(stemmed, rarity(stemmed) * math.log1p(counters.stems.get(stemmed, 1)) ** 2)
-    if not weighed.table_talk:
-        for number in NUMBER.findall(line.text):
-            terms[f"#{number.lower()}"] = None
-            worth.setdefault(f"#{number.lower()}", NUMBER_WORTH)
+    for stemmed in stems_in(parsed.tokens, parsed.text):
+        if stemmed not in known and stemmed not in terms:
+            terms[stemmed] = None
+            worth.setdefault(stemmed, rarity(stemmed) * math.log1p(counters.stems.get(stemmed, 1)) ** 2)
+    if not parsed.table_talk:
+        for number in numbers_in(parsed.text):
+            terms[number] = None
+            worth.setdefault(number, NUMBER_WORTH)
     return Candidate(prose.cost_of(line, english=english), tuple(terms), weighed.weight, weighed.thread)
-
-
-def _tokens(line: Line) -> list[str]:
-    return [word.lower() for word in WORD.findall(line.text.replace("’", "'"))]
-
-
-def _stems(tokens: Iterable[str], text: str) -> list[str]:
-    found = [stem(token) for token in tokens if 2 < len(token) <= 40 and token not in FUNCTION_WORDS]
-    if not text.isascii():
-        for run in _SPACELESS_RUN.findall(text):
-            found += [run[index : index + 2] for index in range(len(run) - 1)]
-    return found
-
-
-def _names(lines: Iterable[Line], book: NameBook) -> list[str]:
-    found: list[str] = []
-    for line in lines:
-        found += book.runs_in(line.text)
-        if line.speaker:
-            found.append(line.speaker)
-    return found
-
-
-def _by_word(counters: carried.Counters) -> dict[str, int]:
-    """In how many windows each word of a name occurred, whole names counted together."""
-    counts: Counter[str] = Counter()
-    for name, windows in counters.names.items():
-        for key in {key_of(word) for word in WORD.findall(name)} or {name}:
-            counts[key] += windows
-    return counts
-
-
-def _ledger(text: str, counters: carried.Counters, book: NameBook, room: int, *, english: bool) -> str:
-    """The best-known names that the prose does not hold, as many as fit."""
-    held = {key_of(word) for word in WORD.findall(text)}
-    names: list[str] = []
-    for name, _ in sorted(counters.names.items(), key=lambda item: (-item[1], item[0])):
-        keys = {key_of(word) for word in WORD.findall(name)}
-        if keys <= held if keys else name in text:
-            continue
-        if any(not book.is_name(key) for key in keys if len(key) > 3) or "," in name or " and " in name:
-            continue
-        if count_words(prose.ledger([*names, name], english=english)) > room:
-            break
-        names.append(name)
-        held |= keys
-    return prose.ledger(names, english=english)
-
-
-def _without_repeats(lines: Sequence[Line]) -> list[Line]:
-    seen: set[str] = set()
-    kept: list[Line] = []
-    for line in lines:
-        key = "".join(mark for mark in line.text.casefold() if mark.isalnum())
-        if key not in seen:
-            seen.add(key)
-            kept.append(line)
-    return kept

@@ -9,9 +9,8 @@ speakers and, in Japanese, words in katakana.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from previously.folds.builtin.vocabulary import is_ordinary
 
@@ -45,12 +44,11 @@ class Sightings:
     initial: int = 0
     lower: int = 0
     after_article: int = 0
-    display: Counter[str] = field(default_factory=Counter)
 
 
 def key_of(word: str) -> str:
     """What a name is counted under: lower case, no possessive."""
-    return _POSSESSIVE.sub("", word).lower()
+    return word.lower() if "'" not in word and "’" not in word else _POSSESSIVE.sub("", word).lower()
 
 
 class NameBook:
@@ -72,7 +70,7 @@ class NameBook:
             word = match.group()
             between = text[start : match.start()]
             start = match.end()
-            initial = not previous or bool(_SENTENCE_EDGE.search(between[-4:]))
+            initial = not previous or (between != " " and bool(_SENTENCE_EDGE.search(between[-4:])))
             key = key_of(word)
             seen = self._seen.get(key)
             if seen is None:
@@ -87,7 +85,6 @@ class NameBook:
             else:
                 seen.inside += 1
                 self._inside_capitals += 1
-                seen.display[_POSSESSIVE.sub("", word)] += 1
                 if capital_before and between == " ":
                     seen.beside += 1
                 if previous in _ARTICLES:

@@ -1,4 +1,4 @@
-"""Lines become prose, and the names that found no place in it one short sentence.
+"""Lines become prose.
 
 Owns the wording: who speaks is named, the verb fits what is said, neighbouring sentences of one speaker share a
 quotation. What must stay true: `reading.lines_of_recap` reads every sentence written here back as the lines it came from.
@@ -14,8 +14,6 @@ from previously.folds.builtin import cues
 from previously.folds.builtin.reading import Line
 from previously.folds.builtin.salience import THREAD_FLOOR, thread_of
 
-_LEDGER = re.compile(r"\s*(?:Also named so far: |\(… )(?P<names>[^\n]*?)[.)]\s*$")
-_LEDGER_SPLIT = re.compile(r", | and ")
 _SWEAR = re.compile(r"\b(?:swear|vow|oath)\b", re.I)
 _PROMISES = re.compile(r"\b(?:i|we) (?:promise|pledge)\b|\b(?:i|we)(?:'ll| will| shall) \w+", re.I)
 _YOU = re.compile(r"\byou\b", re.I)
@@ -46,7 +44,7 @@ def attribution(speaker: str, text: str, *, english: bool) -> str:
 def cost_of(line: Line, *, english: bool) -> int:
     """The words a line takes in the recap, its attribution included."""
     words = count_words(line.text)
-    return words + count_words(attribution(line.speaker, line.text, english=english)) if line.speaker else words
+    return words + count_words(line.speaker) + english if line.speaker else words
 
 
 def write(lines: Sequence[Line], *, english: bool) -> str:
@@ -78,22 +76,3 @@ def ended(text: str, *, capital: bool) -> str:
     if capital and text[:1].islower():
         text = text[0].upper() + text[1:]
     return text + "." if _OPEN_END.search(text) and not text.endswith(('."', '!"', '?"', '…"', ".'", "!'", "?'")) else text
-
-
-def ledger(names: Sequence[str], *, english: bool) -> str:
-    """One sentence with the names the prose had no room for; empty for none."""
-    if not names:
-        return ""
-    if not english:
-        return f"(… {', '.join(names)})"
-    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-    return f"Also named so far: {listed}."
-
-
-def take_ledger(recap: str) -> tuple[str, list[str]]:
-    """A recap without its sentence of names, and those names."""
-    head, _, last = recap.rstrip().rpartition("\n")
-    match = _LEDGER.fullmatch(last)
-    if not match:
-        return recap, []
-    return head, [name.strip() for name in _LEDGER_SPLIT.split(match.group("names")) if name.strip()]

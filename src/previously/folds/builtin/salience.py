@@ -8,27 +8,22 @@ alone, never on the pool it is compared with, so old lines do not fade as new on
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from previously.folds.builtin import cues
+from previously.folds.builtin.terms import NUMBER
 from previously.folds.builtin.vocabulary import RAREST, rarity_of_word
 
 STEEPNESS = 2.0
 COMFORTABLE_WORDS = 10
+SPOKEN = 0.15
 LEAST_WORDS = 5
 """Shorter lines say too little to stand alone, unless someone named does something or something is owed."""
 
 LEAST_THREAD_WORDS = 5
 THREAD_FLOOR = 0.7
 """From this strength on a line is kept for being open, not for what it covers."""
-NUMBER = re.compile(
-    r"\b\d+(?:[.,:]\d+)*\b|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|"
-    r"seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|hundreds|thousand|thousands|"
-    r"million|dozen)\b",
-    re.I,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +32,18 @@ class Weighed:
 
     weight: float
     thread: float
-    table_talk: bool
 
 
-def weigh(text: str, tokens: Sequence[str], *, spoken: bool, names: int, words: int) -> Weighed:
+def is_table_talk(tokens: Sequence[str]) -> bool:
+    """Whether a line is about the game or the show instead of the story."""
+    rules = sum(token in cues.TABLE_TALK for token in tokens)
+    show = sum(token in cues.SHOW_TALK for token in tokens)
+    return rules >= 2 or show >= 2 or (rules + show > 0 and len(tokens) < 8)
+
+
+def weigh(
+    text: str, tokens: Sequence[str], *, spoken: bool, names: int, words: int, table_talk: bool
+) -> Weighed:
     """Weigh one line: its text, its lower-case word tokens, whether someone says it, how many names and words it has."""
     count = max(len(tokens), 1)
     rules = show = fillers = hedges = first = second = third = ties = happens = places = 0
@@ -76,7 +79,7 @@ def weigh(text: str, tokens: Sequence[str], *, spoken: bool, names: int, words: 
     score -= 0.2 if question else 0.0
     score -= 0.2 if opener in cues.DANGLING_OPENERS else 0.0
     score -= 0.4 if opener in cues.SMALL_TALK_OPENERS else 0.0
-    score -= 0.15 if spoken else 0.0
+    score -= SPOKEN if spoken else 0.0
     # Narration that starts in lower case is the torn-off end of a sentence.
     score -= 0.5 if not spoken and text[:1].islower() else 0.0
     score += min(0.3, 0.15 * names)
@@ -85,14 +88,13 @@ def weigh(text: str, tokens: Sequence[str], *, spoken: bool, names: int, words: 
     score -= 0.12 * max(0, COMFORTABLE_WORDS - words)
 
     eventful = bool(names and happens and not spoken)
-    table_talk = rules >= 2 or show >= 2 or (rules + show > 0 and count < 8)
     look_closer = (triggered or not text.isascii()) and not table_talk
     thread = thread_of(text, question=question, to_someone=second > 0, named=names > 0) if look_closer else 0.0
     if words < LEAST_THREAD_WORDS:
         thread = min(thread, 0.5)
     slight = words < LEAST_WORDS and not eventful and thread < THREAD_FLOOR
     weight = 0.0 if slight or table_talk or fillers > 0.4 * count else math.exp(STEEPNESS * score)
-    return Weighed(weight, thread, table_talk)
+    return Weighed(weight, thread)
 
 
 def thread_of(text: str, *, question: bool, to_someone: bool, named: bool) -> float:

@@ -8,6 +8,7 @@ room given, ties are broken by position, and the work grows with the number of l
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -56,9 +57,11 @@ def _greedy(
     def gain(index: int) -> float:
         candidate = candidates[index]
         value = sum(worth.get(term, 0.0) * (SATURATED if term in covered else 1.0) for term in candidate.terms)
-        value *= candidate.weight
         if by_thread:
-            value *= candidate.thread**2
+            # A vow is spoken in the first person, which salience holds against it; its strength has to outweigh that.
+            value *= candidate.thread**3 * math.sqrt(candidate.weight)
+        else:
+            value *= candidate.weight
         return value / max(candidate.cost, 4)
 
     heap = [(-gain(index), index) for index in among if index not in chosen and candidates[index].cost <= room]

@@ -32,6 +32,7 @@ _LAST_WORD = re.compile(r"[^\W_]+(?:\.[^\W_]+)*$")
 _OUT_OF_CHARACTER = re.compile(r"\(\([^()]*\)\)|[(\[]\s*ooc\b[^()\[\]]*[)\]]|^\s*(?://|ooc\s*:).*$", re.I | re.M)
 _TAGS = re.compile(r"<[^<>\n]{1,200}>|```[^`]*```|`+|https?://\S+|^[ \t]*#{1,6}[ \t]|^[ \t]*[-•>|][ \t]", re.M)
 _STRONG = re.compile(r"\*\*+|__+|~~+")
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff0-\uffff\ud800-\udfff]")
 _SPACES = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"\s*\n\s*")
 _SOFT_BREAK = re.compile(r"(?<=[^\s.!?…。！？\"”*:])\n(?=[^\W\d_A-Z])")
@@ -46,7 +47,7 @@ def plain(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\ufffd", "")
     text = _OUT_OF_CHARACTER.sub(" ", text)
     text = _STRONG.sub("", _TAGS.sub(" ", text))
-    text = "".join(mark for mark in text if mark == "\n" or mark.isprintable() or mark.isspace())
+    text = _UNPRINTABLE.sub("", text)
     return _LINES.sub("\n", _SPACES.sub(" ", text)).strip()
 
 

@@ -18,7 +18,7 @@ from previously.core.paths import OnPath
 from previously.core.scripts import Script
 from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, NewVersion, Status, Version
-from previously.storage.rows import attribute_columns, attributes_of, entry_of, version_of, version_row
+from previously.storage.rows import attribute_columns, entry_of, known_of, version_of, version_row
 from previously.storage.sqlite.cover import CoverTable
 from previously.storage.sqlite.file import Row, SqliteFile
 from previously.storage.sqlite.lines import Lines
@@ -95,7 +95,7 @@ class SqliteStore:
             with self._file.snapshot():
                 found = self._branch(key, branch)
                 rows = self._lines.rows(key, "path_known", found.line, 0, found.messages - 1)
-                return [Known(row[0], row[1], row[2], attributes_of(*row[3:])) for row in rows]
+                return [known_of(row) for row in rows]
 
         return await self._on_thread(read)
 

@@ -62,7 +62,7 @@ FROM path p JOIN node n ON n.id = p.node JOIN entry e ON e.id = p.entry
 WHERE p.line = :line AND p.depth BETWEEN :first AND :last AND p.owner = :owner ORDER BY p.depth
 
 -- name: path_known
-SELECT e.id, e.digest, e.match_key, e.at, e.source_id, e.extra, e.hidden
+SELECT e.id, e.digest, e.match_key, e.role, e.at, e.source_id, e.extra, e.hidden
 FROM path p JOIN entry e ON e.id = p.entry
 WHERE p.line = :line AND p.depth BETWEEN :first AND :last AND p.owner = :owner ORDER BY p.depth
 

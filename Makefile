@@ -1,0 +1,50 @@
+# Everything a contributor or a newcomer runs. Needs python3 (3.11 or newer) and nothing else; see README for Windows.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.ready
+
+.PHONY: help setup demo test check fix bench soak lock clean
+
+help: ## This list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 18
+
+setup: $(STAMP) ## .venv with all extras and development tools
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Previously needs Python 3.11 or newer; run make PYTHON=python3.11")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing into .venv (once) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(STAMP)
+
+demo: setup ## Watch a long story fold into a small view
+	@$(BIN)/previously demo
+
+test: setup ## The fast, deterministic test suite
+	@$(BIN)/pytest -n 2 --dist worksteal
+
+check: setup ## Lint, types, layers, purity, documentation
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/pytest tests/architecture
+
+fix: setup ## Format, and mend what the linter can
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: setup ## Measure (DATA=path to the benchmark data, see docs/benchmarks.md)
+	@$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
+
+soak: setup ## The state machine for much longer
+	@PREVIOUSLY_TEST_PROFILE=soak $(BIN)/pytest tests/runtime/test_conservation.py
+
+lock: setup ## Compile requirements.lock anew
+	@$(BIN)/python -m pip install --quiet uv
+	@$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-annotate --no-header --quiet -o requirements.lock
+
+clean: ## Remove .venv and caches
+	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

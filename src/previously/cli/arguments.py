@@ -1,0 +1,80 @@
+"""What commands take: stories, positions, budgets, texts; and the way to the stories themselves.
+
+Values are read here rather than by the option parser, so that each fault is said in a sentence of ours.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from previously.core.errors import BadInput
+from previously.core.text import MAX_MESSAGE_BYTES, clean
+
+if TYPE_CHECKING:
+    from previously.blocking import BlockingMemory
+
+MOST_TOKENS = 10**12
+"""No model has such a window; a larger number is a slip."""
+
+
+def name(text: str) -> str:
+    """A name as it can be stored."""
+    if not text.strip():
+        raise BadInput("A name must not be empty.")
+    if clean(text)[1]:
+        raise BadInput(f"{ascii(text)} holds characters that cannot be stored; choose another name.")
+    return text
+
+
+def position(text: str) -> int:
+    """A position: from 0, or negative and counted from the end."""
+    if not re.fullmatch(r"-?[0-9]{1,18}", text):
+        raise BadInput(f"{text!r} is not a position: give a whole number, from 0 or, counted from the end, from -1.")
+    return int(text)
+
+
+def budget(text: str) -> int:
+    """A number of tokens."""
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
+        raise BadInput(f"{text!r} is not a budget: give a number of tokens.")
+    if not 0 < int(text) <= MOST_TOKENS:
+        raise BadInput(f"A budget of {text} tokens is not possible; give a number from 1 to {MOST_TOKENS}.")
+    return int(text)
+
+
+Story = Annotated[str, typer.Argument(metavar="NAME", parser=name, help="The story.")]
+Branch = Annotated[str, typer.Argument(metavar="BRANCH", parser=name, help="The branch.")]
+Position = Annotated[
+    int, typer.Argument(metavar="POSITION", parser=position, help="Which message: from 0, or from the end with -1.")
+]
+Words = Annotated[str, typer.Option("--text", metavar="T", help="The words; - reads them from standard input.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+@contextmanager
+def opened(ctx: typer.Context) -> Iterator[BlockingMemory]:
+    """The stories that --db, PREVIOUSLY_DB or the user's data folder hold."""
+    from previously.blocking import BlockingMemory
+
+    with BlockingMemory(ctx.obj) as memory:
+        yield memory
+
+
+def words(text: str) -> str:
+    """What was given as --text; from standard input without its last line end."""
+    if text != "-":
+        return text
+    data = sys.stdin.buffer.read(MAX_MESSAGE_BYTES + 3)
+    try:
+        read = data.decode()
+    except UnicodeDecodeError as error:
+        if len(data) <= MAX_MESSAGE_BYTES:  # else it may only be the cut that is not UTF-8, and it is refused anyway
+            raise BadInput(f"Standard input is not UTF-8 (byte {error.start}).") from None
+        read = data.decode(errors="replace")
+    return read.removesuffix("\n").removesuffix("\r")

@@ -1,0 +1,150 @@
+"""What goes where: data to stdout, notes and progress to stderr; colours only on a terminal, and never the only sign.
+
+Nothing that is printed can steer a terminal: control characters in a story are shown as such. A reader that goes away
+(`previously … | head`) ends the command quietly.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WIDEST = 100
+"""Prose in wider lines is hard to read."""
+
+Progress = Callable[[int, int], None]
+
+
+def prepare() -> None:
+    """Make both streams take every character, whatever the system's encoding is."""
+    for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors=errors)
+
+
+def finish() -> bool:
+    """Write out what is still held back; whether that worked. A reader that went away is no failure."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError) as error:
+        _discard()
+        return _reader_left(error)
+    return True
+
+
+def emit(value: Mapping[str, Any]) -> None:
+    """The command's result: one JSON object on stdout."""
+    text = json.dumps(value, ensure_ascii=not takes_unicode(sys.stdout), indent=2)
+    try:
+        typer.echo(text)
+    except OSError as error:
+        if _reader_left(error):
+            _leave()
+        raise
+
+
+def note(sentence: str) -> None:
+    """Something worth knowing beside the result, on stderr."""
+    with suppress(OSError):
+        typer.echo(one_line(sentence), err=True)
+
+
+def complain(sentence: str) -> None:
+    """What went wrong, in one line on stderr."""
+    note(f"previously: {sentence}")
+
+
+def console() -> Console:
+    """Where results for people are printed."""
+    return _console(stderr=False)
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Progress]:
+    """A progress bar on stderr for as long as the block lasts; only a terminal shows one."""
+    target = _console(stderr=True)
+    if not target.is_terminal:
+        yield lambda done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Bar(*columns, console=target, transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=max(total, 1))
+
+
+def printable(text: str) -> str:
+    """The text with every control character but line ends and tabs made visible."""
+    if text.isprintable():
+        return text
+    return "".join(char if char in "\n\t" or not _controls(char) else _picture(char) for char in _lines(text))
+
+
+def one_line(text: str) -> str:
+    """The text as it can stand in a sentence."""
+    return " ".join(printable(text).split())
+
+
+def takes_unicode(stream: TextIO) -> bool:
+    """Whether any character can be written there."""
+    return (stream.encoding or "").lower().replace("-", "").startswith("utf")
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _controls(char: str) -> bool:
+    """Control characters, and the marks that reorder the text around them."""
+    return unicodedata.category(char) == "Cc" or char in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+def _picture(char: str) -> str:
+    return chr(0x2400 + ord(char)) if ord(char) < 0x20 else "\N{REPLACEMENT CHARACTER}"
+
+
+def _console(*, stderr: bool) -> Console:
+    from rich.console import Console
+
+    class Ours(Console):
+        def on_broken_pipe(self) -> None:
+            _leave()
+
+    plain = "NO_COLOR" in os.environ
+    ours = Ours(
+        stderr=stderr, markup=False, highlight=False, emoji=False, no_color=plain,
+        color_system=None if plain else "auto",
+    )  # fmt: skip
+    if ours.width > WIDEST:
+        ours.width = WIDEST
+    return ours
+
+
+def _reader_left(error: OSError | ValueError) -> bool:
+    # Windows reports a closed pipe as an invalid argument.
+    return isinstance(error, BrokenPipeError) or (os.name == "nt" and getattr(error, "errno", 0) == errno.EINVAL)
+
+
+def _leave() -> NoReturn:
+    _discard()
+    raise typer.Exit(0)
+
+
+def _discard() -> None:
+    """Send what stdout still holds, and all that follows, nowhere: else the interpreter complains when it ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,196 @@
+"""The commands that change a story: adding, importing, editing, hiding, branching. None of them destroys anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from previously.cli import output
+from previously.cli.arguments import AsJson, Branch, Position, Story, Words, name, opened, position, words
+from previously.core.errors import BadInput, UnknownStory
+
+if TYPE_CHECKING:
+    from previously.blocking import BlockingMemory, BlockingStory
+    from previously.formats import Source
+    from previously.storage.store import BranchInfo
+
+
+def add(
+    ctx: typer.Context,
+    story: Story,
+    role: Annotated[str, typer.Option("--role", metavar="R", help="user, assistant, system or tool.")],
+    text: Words,
+    speaker: Annotated[str | None, typer.Option("--name", metavar="N", help="Who speaks.")] = None,
+    at: Annotated[str | None, typer.Option("--at", metavar="TIME", help="When it was said, in ISO 8601.")] = None,
+    witness: Annotated[
+        list[str] | None, typer.Option("--witness", metavar="N", help="Who was there; repeatable. None = everyone.")
+    ] = None,
+    source_id: Annotated[str | None, typer.Option("--id", metavar="ID", help="The message's id where it is from.")]
+    = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a message to a story, which is begun if it is new."""
+    from previously.core.messages import Attributes, Draft, cleaned, message
+
+    if at is not None:
+        _check_time(at)
+    said = message(role, words(text), speaker=speaker, witnesses=witness or None)
+    draft, replaced = cleaned(Draft(said, Attributes(at, source_id)))
+    _note_replaced(replaced)
+    with opened(ctx) as memory:
+        found = _begun(memory, story)
+        branch = found.add_drafts([draft])
+    _report(as_json, story, branch, f"Added message {branch.messages - 1} to {story}.")
+
+
+def import_files(
+    ctx: typer.Context,
+    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="The files; each becomes one story.")],
+    story: Annotated[
+        str | None, typer.Option("--story", metavar="NAME", parser=name, help="The story's name; else the file's.")
+    ] = None,
+    file_format: Annotated[
+        str | None, typer.Option("--format", metavar="F", help="The file's format; else it is recognised.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Import files as stories, or bring the stories to what the files hold now."""
+    from previously.formats import read_story
+
+    names = _names(files, story)
+    sources = [read_story(Path(file), file_format) for file in files]  # all are read before anything is written
+    results: list[dict[str, Any]] = []
+    with opened(ctx) as memory:
+        for its_name, source in zip(names, sources, strict=True):
+            results.append(_import(memory, its_name, source))
+    if as_json:
+        output.emit(results[0] if len(results) == 1 else {"stories": results})
+        return
+    console = output.console()
+    for result in results:
+        counts = ", ".join(f"{result[what]:,} {what}" for what in ("added", "updated", "removed", "unchanged"))
+        console.print(f"{output.one_line(result['story'])}: {counts} ({result['format']}).")
+
+
+def edit(ctx: typer.Context, story: Story, where: Position, text: Words, as_json: AsJson = False) -> None:
+    """Give a message other words; memory that read the old ones is no longer used."""
+    new = words(text)
+    from previously.core.text import clean
+
+    _note_replaced(clean(new)[1])
+    _change(ctx, story, where, as_json, lambda found: found.edit(where, new), "Changed message {} of {}.")
+
+
+def delete(ctx: typer.Context, story: Story, where: Position, as_json: AsJson = False) -> None:
+    """Take a message out of the story; the store keeps it."""
+    _change(ctx, story, where, as_json, lambda found: found.delete(where), "Took message {} out of {}.")
+
+
+def hide(ctx: typer.Context, story: Story, where: Position, as_json: AsJson = False) -> None:
+    """Stop showing a message in views; it is still remembered."""
+    _change(ctx, story, where, as_json, lambda found: found.hide(where), "Hid message {} of {}.")
+
+
+def unhide(ctx: typer.Context, story: Story, where: Position, as_json: AsJson = False) -> None:
+    """Show a hidden message again."""
+    _change(ctx, story, where, as_json, lambda found: found.unhide(where), "Message {} of {} is shown again.")
+
+
+def branch(
+    ctx: typer.Context,
+    story: Story,
+    new: Annotated[str, typer.Argument(metavar="NEW", parser=name, help="The new branch.")],
+    at: Annotated[
+        int | None,
+        typer.Option("--at", metavar="POSITION", parser=position, help="The last message it takes over; else all."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a new branch of a story; the active branch stays active."""
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False)
+        made, active = found.branch(new, at), found.branch_info().name
+    sentence = f"Made branch {new} with {made.messages:,} messages; {active} is still active."
+    _report(as_json, story, made, sentence, active=active)
+
+
+def switch(ctx: typer.Context, story: Story, to: Branch, as_json: AsJson = False) -> None:
+    """Go on with another branch of a story."""
+    with opened(ctx) as memory:
+        now = memory.story(story, create=False).switch(to)
+    _report(as_json, story, now, f"{story} goes on with branch {to}, {now.messages:,} messages.")
+
+
+def _change(
+    ctx: typer.Context,
+    story: str,
+    where: int,
+    as_json: bool,
+    change: Callable[[BlockingStory], BranchInfo],
+    sentence: str,
+) -> None:
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False)
+        before = found.branch_info().messages
+        now = change(found)
+    _report(as_json, story, now, sentence.format(where if where >= 0 else before + where, story))
+
+
+def _report(as_json: bool, story: str, branch: BranchInfo, sentence: str, **more: object) -> None:
+    if as_json:
+        output.emit({"story": story, "branch": branch.name, "messages": branch.messages, **more})
+    else:
+        output.console().print(output.one_line(sentence))
+
+
+def _begun(memory: BlockingMemory, story: str) -> BlockingStory:
+    try:
+        return memory.story(story, create=False)
+    except UnknownStory:
+        output.note(f"Started a new story, {story}.")
+        return memory.story(story)
+
+
+def _names(files: Sequence[str], story: str | None) -> list[str]:
+    if story is not None:
+        if len(files) > 1:
+            raise BadInput(f"--story names one story, but {len(files)} files are given.")
+        return [story]
+    names = [name(Path(file).stem) for file in files]
+    twice = next((its_name for its_name in names if names.count(its_name) > 1), None)
+    if twice is not None:
+        raise BadInput(f"Two files would both become the story {twice!r}; import them one by one with --story.")
+    return names
+
+
+def _import(memory: BlockingMemory, story: str, source: Source) -> dict[str, Any]:
+    changes = memory.story(story).follow(source.drafts)
+    _note_replaced(source.replaced + changes.replaced_characters)
+    return {
+        "story": story,
+        "added": changes.added,
+        "updated": changes.updated,
+        "removed": changes.removed,
+        "unchanged": changes.unchanged,
+        "format": source.format,
+    }
+
+
+def _note_replaced(count: int) -> None:
+    if count:
+        output.note(
+            "1 character that cannot be stored was replaced."
+            if count == 1
+            else f"{count:,} characters that cannot be stored were replaced."
+        )
+
+
+def _check_time(at: str) -> None:
+    try:
+        datetime.fromisoformat(at)
+    except ValueError:
+        raise BadInput(f"{at!r} is not a time; write it like 2026-03-02T19:04:00+00:00.") from None

@@ -1,0 +1,61 @@
+"""What is not documented does not exist: every public name, command and setting stands in the docs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import typer.main
+
+import previously
+from previously.cli.main import app
+from previously.settings import PREFIX, Settings
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", previously.__all__)
+def test_every_public_name_is_in_the_library_page(name: str) -> None:
+    assert re.search(rf"`{name}\b", (DOCS / "library.md").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", previously.__all__)
+def test_every_public_name_exists_and_says_what_it_is(name: str) -> None:
+    assert getattr(previously, name).__doc__
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_a_heading_and_every_option_is_named(command: str) -> None:
+    page = (DOCS / "cli.md").read_text("utf-8")
+    section = re.search(rf"^#+ `?{command}\b.*?(?=^#+ |\Z)", page, re.MULTILINE | re.DOTALL)
+    assert section, f"docs/cli.md has no heading for {command}"
+    for parameter in typer.main.get_command(app).commands[command].params:  # type: ignore[attr-defined]
+        longest = max(parameter.opts, key=len)
+        if longest.startswith("--") and longest not in ("--help", "--json") and not getattr(parameter, "hidden", False):
+            assert longest in section.group(), f"{command} {longest} is not documented"
+
+
+@pytest.mark.parametrize("field", fields(Settings), ids=lambda field: field.name)
+def test_every_setting_is_documented_with_its_variable_and_default(field: object) -> None:
+    page = (DOCS / "settings.md").read_text("utf-8")
+    name, default = field.name, field.default  # type: ignore[attr-defined]
+    row = re.search(rf"^\| `{name}` .*$", page, re.MULTILINE)
+    assert row, f"docs/settings.md has no row for {name}"
+    assert f"{default:,}" in row.group()
+    assert f"`{PREFIX}{name.upper()}`" in row.group()
+
+
+def test_the_glossary_has_a_row_for_every_section_kind_and_status() -> None:
+    glossary = (DOCS / "glossary.md").read_text("utf-8")
+    for word in ("story", "message", "entry", "turn", "node", "path", "branch", "head", "span", "anchor", "tail", "fold"):
+        assert re.search(rf"^\| \*\*[^|]*\b{word}\b", glossary, re.MULTILINE), word
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"

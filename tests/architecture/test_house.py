@@ -1,0 +1,43 @@
+"""The house is in order: sizes, names, and nothing that belongs to one machine."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+
+LONGEST_MODULE = 300
+EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "base", "legacy"}
+
+
+def test_modules_stay_small() -> None:
+    sizes = {path.name: len(path.read_text("utf-8").splitlines()) for path in SOURCES}
+    assert {name: size for name, size in sizes.items() if size > LONGEST_MODULE} == {}
+
+
+def test_file_names_explain_themselves() -> None:
+    assert [path for path in SOURCES if path.stem in EMPTY_NAMES or re.search(r"_v\d+$", path.stem)] == []
+
+
+def test_every_module_says_what_it_owns() -> None:
+    undocumented = [path for path in SOURCES if not re.match(r'\s*(r|)"""', path.read_text("utf-8"))]
+    assert undocumented == []
+
+
+def test_nothing_of_one_machine_or_registry_is_committed() -> None:
+    try:
+        listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        listed = "\n".join(str(path.relative_to(ROOT)) for path in SOURCES)
+    forbidden = re.compile(r"(/home/|/root/|/work/|index-url\s*[=:]|files\.pythonhosted|registry\.npmjs)")
+    here = Path(__file__).name
+    for name in listed.splitlines():
+        path = ROOT / name
+        if path.name == here or not path.is_file() or path.suffix in {".png", ".lock"}:
+            continue
+        found = forbidden.search(path.read_text("utf-8", errors="replace"))
+        assert found is None, f"{name}: {found.group() if found else ''}"
+    assert "uv.lock" not in listed.split()

@@ -1,0 +1,231 @@
+"""The laws that hold over every history: what no sequence of adds, edits, deletes, hides, swipes, branches, switches,
+folds and budgets may break. The same steps run on every store, and every answer must be the same.
+
+- **Conservation**: every message of the path is verbatim in the view, or covered by live memory, or listed as left out
+  with a reason; and one outside the tail that is left out for budget makes a fold due.
+- **Path and cover** equal their definitions.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from previously import BlockingMemory, BudgetTooSmall, Settings
+from previously.blocking import BlockingStory
+from previously.core.cover import Link, place
+from previously.core.digests import ROOT_HASH, node_hash
+from previously.core.versions import Status
+from previously.storage.store import NO_NODE
+from previously.view.view import Reason, Section, View
+
+RULES = Settings(window_tokens=256, tail_messages=3, fold_messages=6, fold_words=120, fold_tokens=160, recap_words=40)
+
+WORDS = st.sampled_from(
+    [
+        "ok",
+        "Maya promised to pay 40 crowns.",
+        "Joaquin hid the key in the mill.",
+        "Where is Odalys?",
+        "雨が降る。",
+        "*nods*",
+    ]
+)
+TEXTS = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
+POSITIONS = st.integers(min_value=0, max_value=10_000)
+
+
+class Histories(RuleBasedStateMachine):
+    """One story on two stores, and a plain list per branch that says what must be there."""
+
+    @initialize()
+    def open(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        places = [":memory:", str(Path(self.folder.name) / "stories.db")]
+        self.memories = [BlockingMemory(place, settings=RULES) for place in places]
+        self.stories = [memory.story("tale") for memory in self.memories]
+        self.branches: dict[str, list[tuple[str, bool]]] = {"main": []}
+        self.active = "main"
+
+    def teardown(self) -> None:
+        if hasattr(self, "memories"):
+            for memory in self.memories:
+                memory.close()
+            self.folder.cleanup()
+
+    def both(self, act: Callable[[BlockingStory], Any]) -> Any:
+        """Do the same on every store; the answers must agree."""
+        first, second = (act(story) for story in self.stories)
+        assert first == second
+        return first
+
+    @property
+    def path(self) -> list[tuple[str, bool]]:
+        return self.branches[self.active]
+
+    def has_messages(self) -> bool:
+        return bool(self.path)
+
+    @rule(text=TEXTS, role=st.sampled_from(["user", "assistant"]), name=st.sampled_from([None, "Maya", "Joaquin"]))
+    def add(self, text: str, role: str, name: str | None) -> None:
+        self.both(lambda story: story.add(role, text, name=name).messages)
+        self.path.append((text, False))
+
+    @rule(texts=st.lists(TEXTS, min_size=5, max_size=20))
+    def add_many(self, texts: list[str]) -> None:
+        for text in texts:
+            self.add(text, "user", "Maya")
+
+    @precondition(has_messages)
+    @rule(position=POSITIONS, text=TEXTS)
+    def edit(self, position: int, text: str) -> None:
+        at = position % len(self.path)
+        self.both(lambda story: story.edit(at, text).messages)
+        self.path[at] = (text, self.path[at][1])
+
+    @precondition(has_messages)
+    @rule(position=POSITIONS, text=TEXTS)
+    def insert(self, position: int, text: str) -> None:
+        at = position % len(self.path)
+        self.both(lambda story: story.insert(at, "user", text).messages)
+        self.path.insert(at, (text, False))
+
+    @precondition(has_messages)
+    @rule(position=POSITIONS)
+    def delete(self, position: int) -> None:
+        at = position % len(self.path)
+        self.both(lambda story: story.delete(at).messages)
+        del self.path[at]
+
+    @precondition(has_messages)
+    @rule(position=POSITIONS, hidden=st.booleans())
+    def hide(self, position: int, hidden: bool) -> None:
+        at = position % len(self.path)
+        self.both(lambda story: story.hide(at, hidden=hidden).messages)
+        # An entry that several branches hold is hidden on all of them: read back what each shows.
+        for name in self.branches:
+            self.both(lambda story, name=name: story.switch(name).messages)  # type: ignore[misc]
+            shown = self.both(lambda story: [item.entry.attributes.hidden for item in story.messages()])
+            self.branches[name] = [(text, flag) for (text, _), flag in zip(self.branches[name], shown, strict=True)]
+        self.both(lambda story: story.switch(self.active).messages)
+        assert self.path[at][1] is hidden
+
+    @precondition(has_messages)
+    @rule(text=TEXTS)
+    def regenerate(self, text: str) -> None:
+        self.both(lambda story: story.regenerate(text).messages)
+        self.path[-1] = (text, self.path[-1][1])
+
+    @precondition(has_messages)
+    @rule(number=POSITIONS)
+    def choose_a_swipe(self, number: int) -> None:
+        count = self.both(lambda story: len(story.swipes()))
+        chosen = number % count
+        self.both(lambda story: story.choose(chosen).messages)
+        entry = self.stories[0].messages(-1)[0].entry
+        self.path[-1] = (entry.message.text, entry.attributes.hidden)
+
+    @precondition(lambda self: self.path and len(self.branches) < 5)
+    @rule(position=POSITIONS)
+    def branch(self, position: int) -> None:
+        at = position % len(self.path)
+        name = f"branch {len(self.branches)}"
+        self.both(lambda story: story.branch(name, at).messages)
+        self.branches[name] = self.path[: at + 1]
+
+    @rule(number=POSITIONS)
+    def switch(self, number: int) -> None:
+        self.active = sorted(self.branches)[number % len(self.branches)]
+        self.both(lambda story: story.switch(self.active).messages)
+
+    @rule(once=st.booleans())
+    def fold(self, once: bool) -> None:
+        report = self.both(lambda story: story.fold(once=once))
+        tail = max(len(self.path) - RULES.tail_messages, 0)
+        assert all(fold.span.last < tail for fold in report.folds), "the tail is never folded"
+        if not once:
+            assert self.both(lambda story: story.fold().folds) == (), "folding twice in a row does nothing"
+
+    @rule(budget=st.integers(min_value=60, max_value=900))
+    def view(self, budget: int) -> None:
+        try:
+            view = self.both(lambda story: story.view(budget))
+        except BudgetTooSmall as error:
+            assert error.needed_tokens > budget
+            return
+        self.conserved(view)
+        if view.fold_due:
+            assert self.both(lambda story: story.plan().folds), "a message left out for budget makes a fold due"
+            self.both(lambda story: story.fold().folds)
+            again = self.both(lambda story: story.view(budget))
+            self.conserved(again)
+            assert not again.fold_due
+
+    def conserved(self, view: View) -> None:
+        assert view.tokens <= view.budget_tokens
+        assert view.tokens == sum(item.tokens for item in view.items)
+        verbatim = {p for item in view.items if item.section is Section.TAIL for s in item.sources for p in _all(s)}
+        covered = {p for item in view.items if item.section is Section.RECAP for s in item.sources for p in _all(s)}
+        listed = {p: out.reason for out in view.left_out if out.span for p in _all(out.span)}
+        for position, (text, hidden) in enumerate(self.path):
+            assert (position in verbatim) + (position in covered) + (position in listed) == 1
+            if hidden and position not in covered:
+                assert listed[position] in (Reason.HIDDEN, Reason.BUDGET)
+            if position in verbatim:
+                assert not hidden
+                assert any(message.text == text for message in view.messages)
+        shown = [message.text for message in view.messages if message.role != "system"]
+        assert shown == [self.path[position][0] for position in sorted(verbatim)]
+        first_verbatim = min(verbatim, default=len(self.path))
+        for position, reason in listed.items():
+            if reason is Reason.BUDGET and position not in covered:
+                assert position < first_verbatim, "what is cut is older than what is shown"
+
+    @invariant()
+    def paths_equal_their_definition(self) -> None:
+        if not hasattr(self, "stories"):
+            return
+        for story in self.stories:
+            info = story.branch_info()
+            path = story.messages()
+            assert info.name == self.active
+            assert [item.entry.message.text for item in path] == [text for text, _ in self.path]
+            assert [item.position for item in path] == list(range(len(path)))
+            assert info.head == (path[-1].node if path else NO_NODE)
+            expected = ROOT_HASH
+            for item in path:
+                expected = node_hash(expected, item.entry.digest)
+                assert item.hash == expected
+
+    @invariant()
+    def covers_equal_their_definition(self) -> None:
+        if not hasattr(self, "memories"):
+            return
+        for memory, front in zip(self.memories, self.stories, strict=True):
+            story = front._story
+            for name, path in self.branches.items():
+                items = memory._runner.run(story._store.path(story._key, name, 0, len(path)))
+                digests = [item.entry.digest for item in items]
+                versions = [version for version in front.log() if version.made.status is not Status.REFUSED]
+
+                def after(before: int | None, versions: list[Any] = versions) -> list[Link]:
+                    return [version.link for version in versions if version.made.before == before]
+
+                defined = place(after, len(digests), lambda first, last, d=digests: d[first : last + 1])  # type: ignore[misc]
+                rows = sorted((cover.span.last, cover.version, cover.span.first) for cover in defined)
+                stored = memory._runner.run(story._store.cover(story._key, name))
+                assert [(last, version, first) for first, last, version in stored] == rows
+
+
+def _all(span: Any) -> range:
+    return range(span.first, span.last + 1)
+
+
+TestHistories = Histories.TestCase
+TestHistories.settings = hypothesis_settings(max_examples=60, stateful_step_count=40)
