@@ -51,7 +51,20 @@ def test_every_setting_is_documented_with_its_variable_and_default(field: object
 
 def test_the_glossary_has_a_row_for_every_section_kind_and_status() -> None:
     glossary = (DOCS / "glossary.md").read_text("utf-8")
-    for word in ("story", "message", "entry", "turn", "node", "path", "branch", "head", "span", "anchor", "tail", "fold"):
+    for word in (
+        "story",
+        "message",
+        "entry",
+        "turn",
+        "node",
+        "path",
+        "branch",
+        "head",
+        "span",
+        "anchor",
+        "tail",
+        "fold",
+    ):
         assert re.search(rf"^\| \*\*[^|]*\b{word}\b", glossary, re.MULTILINE), word
 
 

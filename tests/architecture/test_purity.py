@@ -27,7 +27,9 @@ def faults_in(source: str) -> list[str]:
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Import(names=names):
-                faults += [f"{node.lineno}: import {n.name}" for n in names if n.name.split(".")[0] not in ALLOWED_IMPORTS]
+                faults += [
+                    f"{node.lineno}: import {n.name}" for n in names if n.name.split(".")[0] not in ALLOWED_IMPORTS
+                ]
             case ast.ImportFrom(module=module):
                 if (module or "").split(".")[0] not in ALLOWED_IMPORTS:
                     faults.append(f"{node.lineno}: from {module} import")

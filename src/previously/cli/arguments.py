@@ -28,7 +28,7 @@ def name(text: str) -> str:
     if not text.strip():
         raise BadInput("A name must not be empty.")
     if clean(text)[1]:
-        raise BadInput(f"{ascii(text)} holds characters that cannot be stored; choose another name.")
+        raise BadInput(f"{text!a} holds characters that cannot be stored; choose another name.")
     return text
 
 
@@ -71,10 +71,12 @@ def words(text: str) -> str:
     if text != "-":
         return text
     data = sys.stdin.buffer.read(MAX_MESSAGE_BYTES + 3)
+    if len(data) == MAX_MESSAGE_BYTES + 3:
+        raise BadInput(
+            f"Standard input has more than {MAX_MESSAGE_BYTES // 1_048_576} MB, the most a message may have."
+        )
     try:
         read = data.decode()
     except UnicodeDecodeError as error:
-        if len(data) <= MAX_MESSAGE_BYTES:  # else it may only be the cut that is not UTF-8, and it is refused anyway
-            raise BadInput(f"Standard input is not UTF-8 (byte {error.start}).") from None
-        read = data.decode(errors="replace")
+        raise BadInput(f"Standard input is not UTF-8 (byte {error.start}).") from None
     return read.removesuffix("\n").removesuffix("\r")

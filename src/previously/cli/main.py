@@ -70,6 +70,7 @@ def _global_options(
     ] = False,
 ) -> None:
     """Long-term memory for stories, role-play and agents."""
+    del version  # its callback has seen to it
     if db is not None and not db.strip():
         raise BadInput("--db names no file.")
     ctx.obj = db

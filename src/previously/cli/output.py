@@ -76,7 +76,7 @@ def progress(label: str) -> Iterator[Progress]:
     """A progress bar on stderr for as long as the block lasts; only a terminal shows one."""
     target = _console(stderr=True)
     if not target.is_terminal:
-        yield lambda done, total: None
+        yield _no_progress
         return
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
@@ -85,6 +85,10 @@ def progress(label: str) -> Iterator[Progress]:
     with Bar(*columns, console=target, transient=True) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=max(total, 1))
+
+
+def _no_progress(done: int, total: int) -> None:
+    """What there is to see where nobody watches."""
 
 
 def printable(text: str) -> str:
@@ -147,4 +151,5 @@ def _leave() -> NoReturn:
 def _discard() -> None:
     """Send what stdout still holds, and all that follows, nowhere: else the interpreter complains when it ends."""
     with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        stdout = sys.stdout.fileno()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stdout)

@@ -15,7 +15,7 @@ from previously.core.errors import BadInput, UnknownStory
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingMemory, BlockingStory
-    from previously.formats import Source
+    from previously.formats.reading import Source
     from previously.storage.store import BranchInfo
 
 
@@ -29,8 +29,9 @@ def add(
     witness: Annotated[
         list[str] | None, typer.Option("--witness", metavar="N", help="Who was there; repeatable. None = everyone.")
     ] = None,
-    source_id: Annotated[str | None, typer.Option("--id", metavar="ID", help="The message's id where it is from.")]
-    = None,
+    source_id: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="The message's id where it is from.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a message to a story, which is begun if it is new."""
@@ -58,7 +59,7 @@ def import_files(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Import files as stories, or bring the stories to what the files hold now."""
+    """Import files as stories, or bring stories up to date."""
     from previously.formats import read_story
 
     names = _names(files, story)
@@ -77,7 +78,7 @@ def import_files(
 
 
 def edit(ctx: typer.Context, story: Story, where: Position, text: Words, as_json: AsJson = False) -> None:
-    """Give a message other words; memory that read the old ones is no longer used."""
+    """Give a message other words; memory follows."""
     new = words(text)
     from previously.core.text import clean
 

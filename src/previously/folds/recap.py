@@ -79,6 +79,8 @@ def plan(
     `pressure` says that a view had to leave out one of them: then whatever waits outside the tail is due.
     """
     end = path_length - rules.tail_messages
+    if end <= 0:
+        return NotDue(f"{path_length} messages; the newest {rules.tail_messages} are never folded")
     if first >= end:
         return NotDue(f"all but the newest {rules.tail_messages} messages are folded")
     words = tokens = 0

@@ -37,7 +37,7 @@ VOW = _phrases(
 
 WILL = _phrases(
     r"\b(?:i|we)(?:'ll| will| shall) (?:\w+ )?(?:never|always|pay|repay|return|bring|come back|be back|meet|keep|protect|free|deliver|"
-    r"write|wait|guard|avenge|help|marry|tell|find|give)\b",
+    r"write|wait|guard|avenge|help|marry|give|tell (?:no one|nobody|no-one))\b",
     r"\bagree[sd]? to (?:\w+ )?(?:meet|pay|help|bring|take|give|find|guard|work|return|deliver|join|marry|spare)\b",
 )
 """What someone says they will do: a promise when it is owed to someone or bound to a time."""
@@ -56,8 +56,10 @@ SECRET = _phrases(
 DEADLINE = _phrases(
     rf"\b(?:by|before|until|till|within|no later than) (?:the )?(?:next |this |first |last |new |full )?{_TIME}\b",
     rf"\b(?:within|in|for|only|after|have|has|had) {_COUNT} (?:more )?(?:days?|weeks?|months?|years?|nights?|hours?)\b",
+    rf"\bdue (?:\w+ ){{0,3}}(?:at|on|by|before|in) (?:the )?{_TIME}\b",
     r"\b(?:deadline|time runs? out|running out of time|at (?:dawn|dusk|midnight|noon|sunrise|sunset))\b",
 )
+OBLIGED = re.compile(r"\b(?:due|must|have to|has to|had to|need to|needs to|supposed to|expected|payable|expires?)\b", re.I)
 THREAT = _phrases(
     r"\b(?:or else|will kill|'ll kill|will die|'ll die|threaten(?:s|ed)?|hunting|hunted|wanted for|revenge|vengeance|warn(?:s|ed)|"
     r"ambush|kidnapp?ed|vanished|disappeared|murder(?:s|ed|er)?|poisoned|cursed|is missing|went missing|war (?:with|against))\b",
@@ -70,7 +72,7 @@ TRIGGERS = _set(
     "deadline time by before until till within later days day weeks week months month years year nights night hours hour dawn dusk "
     "midnight noon sunrise sunset else kill die threaten threatens threatened hunting hunted wanted revenge vengeance warns warned "
     "ambush kidnapped kidnaped vanished disappeared murder murders murdered murderer poisoned cursed missing war i'll we'll will shall "
-    "agree agrees agreed"
+    "agree agrees agreed due must expires"
 )
 """A line without any of these words needs no closer look for threads, unless it is in another language."""
 
@@ -83,6 +85,16 @@ HAPPENS = _set(
     "turns turned says said walks walked steps stepped runs ran comes came goes went explains explained notices noticed sees saw "
     "brings brought wakes woke falls fell appears appeared casts strikes struck manages managed tries tried continues continued"
 )
+PLOT = _set(
+    "decide decides decided agrees agreed refuse refuses refused accepted hire hires hired sold sells bought stole steals stolen killed "
+    "kills slain died dies dead drowned married marries found finds discover discovers discovered learns learned reveal reveals revealed "
+    "escape escapes escaped arrest arrested attacks attacked burned burnt sank sunk broke broken joined betrayed lied hid hidden lost "
+    "wounded hurt poisoned forged paid pays owes owed borrowed inherited fled missing vanished rescued freed captured named known alive "
+    "because truth proof evidence witness confessed admitted accused planned plans hired ordered returned arrived left born father mother "
+    "brother sister son daughter wife husband"
+)
+"""Words of what changes a story, and of who is who in it; looks, steps and turns are only movement."""
+
 PLACES = _set(
     "inn tavern castle tower temple church harbor harbour dock docks port bay river lake sea island forest woods mountain mountains "
     "valley hill hills cave mine mines dungeon city town village capital kingdom empire road bridge gate market square street alley house "
@@ -123,3 +135,23 @@ DANGLING_OPENERS = _set(
     "her them what who where why how when if"
 )
 BROKEN = re.compile(r"--|\.\.\.|…|—\s*$|[(\[][^()\[\]]{1,40}[)\]]")
+
+
+_LISTS = {
+    "rules": TABLE_TALK,
+    "show": SHOW_TALK,
+    "fillers": FILLER,
+    "hedges": HEDGE,
+    "first": FIRST_PERSON,
+    "second": SECOND_PERSON,
+    "third": THIRD_PERSON,
+    "ties": TIES,
+    "happens": HAPPENS,
+    "plot": PLOT,
+    "places": PLACES,
+    "trigger": TRIGGERS,
+}
+KINDS: dict[str, tuple[str, ...]] = {
+    word: tuple(kind for kind, words in _LISTS.items() if word in words) for word in sorted(frozenset().union(*_LISTS.values()))
+}
+"""Every listed word with the lists it is on: one look-up per word instead of a dozen."""

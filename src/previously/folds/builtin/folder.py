@@ -16,7 +16,7 @@ from previously.folds.builtin import carry as carried
 from previously.folds.builtin import prose
 from previously.folds.builtin.ledger import ledger_sentence, take_ledger
 from previously.folds.builtin.names import WORD, NameBook, key_of, shown
-from previously.folds.builtin.narrators import habits, narrators_among
+from previously.folds.builtin.narrators import habits, has_title, narrators_among
 from previously.folds.builtin.reading import Line, Said, is_english, lines_of_message, lines_of_recap, speakers_of
 from previously.folds.builtin.salience import is_table_talk, weigh
 from previously.folds.builtin.select import Candidate, choose
@@ -25,8 +25,11 @@ from previously.folds.builtin.vocabulary import RAREST, rarity, stem
 
 NAME_BOOST = 4.0
 NUMBER_WORTH = 20.0
-LEDGER_SHARE = 0.1
-_MOST_MENTIONS = 3
+LEDGER_SHARE = 0.09
+_TOLD_MENTIONS = 2
+"""A name in narration counts for more than one in talk, which is as often about nothing."""
+
+_MOST_MENTIONS = 4
 """How often one name counts in one window: who is talked about for a page is not thereby the hero."""
 
 
@@ -40,12 +43,13 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A line with its words, as written and in lower case."""
+    """A line with its words as written, in lower case and as stems."""
 
     line: Line
     text: str
     spelled: list[str]
     tokens: list[str]
+    stems: list[str]
     table_talk: bool
 
 
@@ -82,12 +86,14 @@ def _fresh_lines(delta: Sequence[Said], counters: carried.Counters) -> list[Line
     counters.habits = habits(delta, counters.habits)
     narrators = narrators_among(counters.habits)
     players = [name for name in counters.habits if name not in narrators]
+    at_table = any(not has_title(name) for name in narrators)
     lines: list[Line] = []
     for message in delta:
         name = shown(message.speaker) if message.speaker else ""
         others = [player for player in players if player != name]
         listener = others[0] if len(others) == 1 else None
-        lines += lines_of_message(message, narrates=not name or name in narrators, listener=listener)
+        narrates = not name or name in narrators
+        lines += lines_of_message(message, narrates=narrates, at_table=at_table, listener=listener)
     return lines
 
 
@@ -107,7 +113,7 @@ def _parsed(line: Line) -> Parsed:
     text = line.text.replace("’", "'")
     spelled = WORD.findall(text)
     tokens = [word.lower() for word in spelled]
-    return Parsed(line, text, spelled, tokens, is_table_talk(tokens))
+    return Parsed(line, text, spelled, tokens, stems_in(tokens, text), is_table_talk(tokens))
 
 
 def _count(lines: Sequence[Parsed], listed: Sequence[str], book: NameBook, counters: carried.Counters) -> None:
@@ -118,18 +124,21 @@ def _count(lines: Sequence[Parsed], listed: Sequence[str], book: NameBook, count
         counters.add([], dict.fromkeys(listed, 2))
         counters.add(_stems(earlier), _mentions(earlier, book))
     counters.add(_stems(fresh), _mentions(fresh, book))
+    for parsed in fresh:
+        if parsed.line.speaker:
+            counters.names.setdefault(parsed.line.speaker, 1)
 
 
 def _stems(lines: Iterable[Parsed]) -> list[str]:
-    return [stemmed for parsed in lines for stemmed in stems_in(parsed.tokens, parsed.text)]
+    return [stemmed for parsed in lines for stemmed in parsed.stems]
 
 
-def _mentions(lines: Iterable[Parsed], book: NameBook) -> dict[str, int]:
+def _mentions(lines: Sequence[Parsed], book: NameBook) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for parsed in lines:
-        counts.update(book.runs_in(parsed.text))
-        if parsed.line.speaker:
-            counts[parsed.line.speaker] += 1
+        told = 1 if parsed.line.speaker else _TOLD_MENTIONS
+        for name in book.runs_in(parsed.text):
+            counts[name] += told
     return {name: min(_MOST_MENTIONS, count) for name, count in counts.items()}
 
 
@@ -169,7 +178,7 @@ def _candidate(
         terms[f"@{name}"] = None
         worth.setdefault(f"@{name}", NAME_BOOST * RAREST * math.log1p(name_counts.get(name, 1)) ** 2)
     known = {stem(name) for name in names}
-    for stemmed in stems_in(parsed.tokens, parsed.text):
+    for stemmed in parsed.stems:
         if stemmed not in known and stemmed not in terms:
             terms[stemmed] = None
             worth.setdefault(stemmed, rarity(stemmed) * math.log1p(counters.stems.get(stemmed, 1)) ** 2)

@@ -14,7 +14,7 @@ from previously.folds.builtin.names import WORD, NameBook, key_of
 from previously.folds.builtin.terms import NUMBER_WORDS
 from previously.folds.builtin.vocabulary import is_ordinary
 
-LEAST_COUNT = 2
+LEAST_COUNT = 3
 """A name counted less often is a passing mention."""
 
 _LEDGER = re.compile(r"\s*(?:Also named so far: |\(… )(?P<names>[^\n]*?)[.)]\s*")

@@ -20,10 +20,12 @@ KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{2,}(?:・[\u30a1-\u30fa\u30fc]{2,})
 
 _SENTENCE_EDGE = re.compile("[.!?…:\"“„«»”*(\\[—–>]\\s*$|--\\s*$|(?:^|\\s)['‘]$")
 _POSSESSIVE = re.compile(r"['’]s?$")
+_VERB_ENDINGS = ("s", "ed", "and", "had", "took", "went", "came", "said", "sat", "ran")
 _LINKS = frozenset({"of", "the", "de", "la", "van", "von", "der", "al", "du", "di", "del"})
 _NEVER = frozenset(
     "i i'm i'll i've i'd mr mrs ms dr sir ma'am madam ok okay god gods lord jesus christ monday tuesday wednesday thursday "
     "friday saturday sunday january february march april june july august september october november december "
+    "however therefore meanwhile otherwise somebody everybody nobody anybody unfortunately northward southward eastward westward "
     "english north south east west northern southern eastern western "
     "ooh aw aww nah whoa yay ugh hah haha ha eh mhm mm hm ow oof wow yep yup yikes gosh jeez geez".split()
 )
@@ -37,11 +39,13 @@ NOUNS_CAPITALISED_SHARE = 0.16
 
 @dataclass(slots=True)
 class Sightings:
-    """How one word was written: inside a sentence with a capital, at its start, and in lower case."""
+    """How one word was written: inside a sentence with a capital (`beside` another one), at its start (as the `subject` of
+    a verb), and in lower case."""
 
     inside: int = 0
     beside: int = 0
     initial: int = 0
+    subject: int = 0
     lower: int = 0
     after_article: int = 0
 
@@ -65,11 +69,15 @@ class NameBook:
         """Note every word of a sentence."""
         previous = ""
         capital_before = False
+        opening: Sightings | None = None
         start = 0
         for match in WORD.finditer(text):
             word = match.group()
             between = text[start : match.start()]
             start = match.end()
+            if opening is not None:
+                opening.subject += between == " " and word.endswith(_VERB_ENDINGS) and len(word) > 2
+                opening = None
             initial = not previous or (between != " " and bool(_SENTENCE_EDGE.search(between[-4:])))
             key = key_of(word)
             seen = self._seen.get(key)
@@ -82,6 +90,7 @@ class NameBook:
                 seen.lower += 1
             elif initial:
                 seen.initial += 1
+                opening = seen
             else:
                 seen.inside += 1
                 self._inside_capitals += 1
@@ -110,13 +119,15 @@ class NameBook:
             return False
         if self.nouns_are_capitalised() and (seen.after_article or seen.inside < 2):
             return key in self._known and not seen.after_article
+        if is_ordinary(key) or key.endswith("ly"):
+            # "Feed and Mead", "the Gentleman": an everyday word has to insist.
+            insists = seen.inside >= 2 or seen.beside > 0 or (seen.inside > 0 and key in self._known)
+            return insists and seen.inside > 2 * seen.lower
         if key in self._known:
             return seen.lower <= 2 * capitals + 1
-        if is_ordinary(key):
-            return (seen.inside >= 2 or seen.beside > 0) and seen.inside > 2 * seen.lower
         if seen.inside:
             return seen.lower <= seen.inside
-        return seen.initial >= 2 and not seen.lower
+        return seen.subject >= 2 and not seen.lower
 
     def names_among(self, words: Iterable[str], text: str) -> list[str]:
         """The keys of the names among the words of a text, in order, repeats included."""

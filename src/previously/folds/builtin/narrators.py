@@ -39,10 +39,15 @@ def habits(messages: Iterable[Said], earlier: Mapping[str, tuple[int, int]]) -> 
     return counts
 
 
+def has_title(name: str) -> bool:
+    """Whether a speaker is called the narrator, so that no habit has to show it."""
+    return name.lower() in _BY_TITLE
+
+
 def narrators_among(counts: Mapping[str, tuple[int, int]]) -> frozenset[str]:
     """The speakers whose habit, or whose title, is to narrate."""
     return frozenset(
         name
         for name, (said, told) in counts.items()
-        if name.lower() in _BY_TITLE or (told >= LEAST_HITS and told >= LEAST_SHARE * said)
+        if has_title(name) or (told >= LEAST_HITS and told >= LEAST_SHARE * said)
     )

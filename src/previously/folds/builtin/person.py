@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from previously.folds.builtin.cues import HAPPENS
 from previously.folds.builtin.sentences import QUOTED
 
 _YOU = re.compile(
@@ -136,12 +137,16 @@ def _bent(sentence: str, end: int, who: str) -> tuple[str, int]:
 
 def _is_object(sentence: str, match: re.Match[str]) -> bool:
     before = _BEFORE.search(sentence[max(0, match.start() - 20) : match.start()])
-    if before and before.group("word").lower() in _OBJECT_BEFORE:
+    if before and _takes_object(before.group("word").lower()):
         return True
     following = _NEXT.match(sentence, match.end())
     if not following:
         return bool(before)
     return bool(before and before.group("word").lower() not in _CLAUSE_BEFORE) and following.group("word").lower() in _OBJECT_AFTER
+
+
+def _takes_object(word: str) -> bool:
+    return word in _OBJECT_BEFORE or word.endswith("ing") or (word.endswith("s") and word in HAPPENS)
 
 
 def i_to_third(sentence: str, who: str) -> str | None:

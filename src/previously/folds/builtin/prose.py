@@ -15,7 +15,6 @@ from previously.folds.builtin.reading import Line
 from previously.folds.builtin.salience import THREAD_FLOOR, thread_of
 
 _SWEAR = re.compile(r"\b(?:swear|vow|oath)\b", re.I)
-_PROMISES = re.compile(r"\b(?:i|we) (?:promise|pledge)\b|\b(?:i|we)(?:'ll| will| shall) \w+", re.I)
 _YOU = re.compile(r"\byou\b", re.I)
 _WARN = re.compile(r"\b(?:warn|beware|careful|watch out|danger|don't trust|or else)\b", re.I)
 _ADMIT = re.compile(r"\b(?:i (?:lied|confess|admit|killed|stole|betrayed)|it was me|i was the one|truth is)\b", re.I)
@@ -29,9 +28,9 @@ def verb_for(text: str) -> str:
         return "asked"
     if _ADMIT.search(text):
         return "admitted"
-    if cues.VOW.search(text) and _SWEAR.search(text):
-        return "swore"
-    if _PROMISES.search(text) and thread_of(text, question=False, to_someone=bool(_YOU.search(text)), named=False) >= THREAD_FLOOR:
+    if cues.VOW.search(text):
+        return "swore" if _SWEAR.search(text) else "promised"
+    if cues.WILL.search(text) and thread_of(text, question=False, to_someone=bool(_YOU.search(text)), named=False) >= THREAD_FLOOR:
         return "promised"
     return "warned" if _WARN.search(text) else "said"
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from previously.core.words import count_words
+from previously.folds.builtin.cues import HAPPENS
 from previously.folds.builtin.names import WORD, is_capitalised, shown
 from previously.folds.builtin.person import i_to_third, you_to_third
 from previously.folds.builtin.sentences import (
@@ -61,6 +62,9 @@ _FIRST_OR_SECOND = re.compile(
 )
 _FIRST = re.compile(r"\b(?:i|i'm|i'll|i've|i'd|me|my|mine|myself)(?![\w'])", re.I)
 _SECOND = re.compile(r"\b(?:you|your|yours|you're|you'll|you've|you'd)(?![\w'])", re.I)
+_THROAT_CLEARING = re.compile(
+    r"(?:(?:all right|alright|okay|ok|so|well|now|and then|and|but|also|anyway|yeah|yes|oh|then|at which point),? )+(?=\w)", re.I
+)
 _INNER_QUOTES = re.compile("[\"“”„«»]")
 _LATIN_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
@@ -71,10 +75,11 @@ def is_english(text: str) -> bool:
     return bool(words) and sum(word in FUNCTION_WORDS for word in words) >= 0.18 * len(words)
 
 
-def lines_of_message(message: Said, *, narrates: bool, listener: str | None) -> list[Line]:
+def lines_of_message(message: Said, *, narrates: bool, at_table: bool, listener: str | None) -> list[Line]:
     """The sentences of one message, speech told from narration.
 
-    `narrates`: the speaker is the story's narrator. `listener`: who "you" is, when there is only one it can be.
+    `narrates`: the speaker is the story's narrator. `at_table`: someone else is, by habit, so that unmarked text is talk.
+    `listener`: who "you" is, when there is only one it can be.
     """
     text = without_emphasis(unwrapped(plain(message.text)))
     speaker = shown(message.speaker) if message.speaker and message.speaker.strip() else None
@@ -82,7 +87,7 @@ def lines_of_message(message: Said, *, narrates: bool, listener: str | None) -> 
     quoted = any(_is_speech(match.group()) for match in QUOTED.finditer(text))
     spoken = speaker is not None and not quoted and not narrates
     if spoken and not starred:
-        spoken = bool(_FIRST_OR_SECOND.search(text.replace("’", "'"))) or not is_english(text)
+        spoken = at_table or bool(_FIRST_OR_SECOND.search(text.replace("’", "'"))) or not is_english(text)
     lines: list[Line] = []
     end = 0
     for star in [*_STARRED.finditer(text), None]:
@@ -150,11 +155,18 @@ def _in_third_person(
 
 
 def _with_subject(sentence: str, subject: str | None) -> tuple[str, str | None]:
-    """A sentence that starts with "He" or "She" gets the name that started the sentence before it."""
+    """A sentence that starts with "He", "She" or a bare verb gets the name that started the sentence before it; "All
+    right, so" and its like go."""
+    opener = _THROAT_CLEARING.match(sentence)
+    if opener and opener.end() < len(sentence):
+        rest = sentence[opener.end() :]
+        sentence = rest[0].upper() + rest[1:]
     first = WORD.match(sentence)
     if not first:
         return sentence, None
     word = first.group()
+    if subject and word.endswith("s") and word.lower() in HAPPENS:
+        return f"{subject} {word.lower()}{sentence[first.end() :]}", subject
     if word in ("He", "She") and subject and sentence[first.end() : first.end() + 1] == " ":
         return subject + sentence[first.end() :], subject
     following = sentence[first.end() : first.end() + 2]

@@ -8,6 +8,7 @@ alone, never on the pool it is compared with, so old lines do not fade as new on
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,12 +18,13 @@ from previously.folds.builtin.vocabulary import RAREST, rarity_of_word
 
 STEEPNESS = 2.0
 COMFORTABLE_WORDS = 10
-SPOKEN = 0.15
+SPOKEN = 0.35
+PLOT = 0.15
 LEAST_WORDS = 5
 """Shorter lines say too little to stand alone, unless someone named does something or something is owed."""
 
 LEAST_THREAD_WORDS = 5
-THREAD_FLOOR = 0.7
+THREAD_FLOOR = 0.9
 """From this strength on a line is kept for being open, not for what it covers."""
 
 
@@ -36,8 +38,12 @@ class Weighed:
 
 def is_table_talk(tokens: Sequence[str]) -> bool:
     """Whether a line is about the game or the show instead of the story."""
-    rules = sum(token in cues.TABLE_TALK for token in tokens)
-    show = sum(token in cues.SHOW_TALK for token in tokens)
+    rules = show = 0
+    for token in tokens:
+        kinds = cues.KINDS.get(token)
+        if kinds:
+            rules += "rules" in kinds
+            show += "show" in kinds
     return rules >= 2 or show >= 2 or (rules + show > 0 and len(tokens) < 8)
 
 
@@ -46,54 +52,48 @@ def weigh(
 ) -> Weighed:
     """Weigh one line: its text, its lower-case word tokens, whether someone says it, how many names and words it has."""
     count = max(len(tokens), 1)
-    rules = show = fillers = hedges = first = second = third = ties = happens = places = 0
+    found: Counter[str] = Counter()
     rare = 0.0
-    triggered = False
     for token in tokens:
-        rules += token in cues.TABLE_TALK
-        show += token in cues.SHOW_TALK
-        fillers += token in cues.FILLER
-        hedges += token in cues.HEDGE
-        first += token in cues.FIRST_PERSON
-        second += token in cues.SECOND_PERSON
-        third += token in cues.THIRD_PERSON
-        ties += token in cues.TIES
-        happens += token in cues.HAPPENS
-        places += token in cues.PLACES
-        triggered = triggered or token in cues.TRIGGERS
         rare += rarity_of_word(token)
+        for kind in cues.KINDS.get(token, ()):
+            found[kind] += 1
+    second = found["second"]
+    happens = found["happens"]
     question = text.rstrip("\"' ").endswith(("?", "？"))
     opener = tokens[0] if tokens else ""
 
     score = 0.0
     score -= 1.5 * (rare / count / RAREST)
-    score += 1.2 * min(0.5, ties / count)
-    score += 0.6 * min(0.4, third / count)
-    score -= min(1.0, 3.0 * rules / count)
-    score -= min(1.5, 6.0 * show / count)
-    score -= min(1.0, 1.5 * fillers / count)
-    score -= min(0.3, 1.0 * hedges / count)
-    score -= min(0.8, 3.0 * first / count)
+    score += 1.2 * min(0.5, found["ties"] / count)
+    score += 0.6 * min(0.4, found["third"] / count)
+    score -= min(1.0, 3.0 * found["rules"] / count)
+    score -= min(1.5, 6.0 * found["show"] / count)
+    score -= min(1.0, 1.5 * found["fillers"] / count)
+    score -= min(0.3, 1.0 * found["hedges"] / count)
+    score -= min(0.8, 3.0 * found["first"] / count)
     score -= min(0.5, 2.0 * second / count)
     score -= 0.25 if cues.BROKEN.search(text) else 0.0
     score -= 0.2 if question else 0.0
     score -= 0.2 if opener in cues.DANGLING_OPENERS else 0.0
     score -= 0.4 if opener in cues.SMALL_TALK_OPENERS else 0.0
     score -= SPOKEN if spoken else 0.0
+    score -= 0.25 if not spoken and opener.endswith("s") and opener in cues.HAPPENS else 0.0
     # Narration that starts in lower case is the torn-off end of a sentence.
     score -= 0.5 if not spoken and text[:1].islower() else 0.0
     score += min(0.3, 0.15 * names)
     score += min(0.2, 0.1 * happens)
-    score += min(0.2, 0.1 * places)
+    score += min(2 * PLOT, PLOT * found["plot"])
+    score += min(0.2, 0.1 * found["places"])
     score -= 0.12 * max(0, COMFORTABLE_WORDS - words)
 
     eventful = bool(names and happens and not spoken)
-    look_closer = (triggered or not text.isascii()) and not table_talk
+    look_closer = (found["trigger"] or not text.isascii()) and not table_talk
     thread = thread_of(text, question=question, to_someone=second > 0, named=names > 0) if look_closer else 0.0
     if words < LEAST_THREAD_WORDS:
         thread = min(thread, 0.5)
     slight = words < LEAST_WORDS and not eventful and thread < THREAD_FLOOR
-    weight = 0.0 if slight or table_talk or fillers > 0.4 * count else math.exp(STEEPNESS * score)
+    weight = 0.0 if slight or table_talk or found["fillers"] > 0.4 * count else math.exp(STEEPNESS * score)
     return Weighed(weight, thread)
 
 
@@ -108,11 +108,11 @@ def thread_of(text: str, *, question: bool, to_someone: bool, named: bool) -> fl
     if cues.DEBT.search(text):
         strength += 0.7
     if cues.SECRET.search(text):
-        strength += 0.5
+        strength += 0.7
     if cues.THREAT.search(text):
-        strength += 0.4
+        strength += 0.6
     if bound:
-        strength += 0.4
+        strength += 0.9 if cues.OBLIGED.search(text) else 0.4
     if strength and NUMBER.search(text):
         strength += 0.2
     if strength and named:

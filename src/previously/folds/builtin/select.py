@@ -17,7 +17,7 @@ from previously.folds.builtin.salience import THREAD_FLOOR
 SATURATED = 0.2
 """What a term is still worth once a chosen line covers it."""
 
-THREAD_SHARE = 0.4
+THREAD_SHARE = 0.3
 """The part of the room that open threads may claim before anything else is chosen."""
 
 

@@ -40,11 +40,11 @@ class SqliteFile:
         self._connection = _connect(path)
         try:
             self._connection.set_busy_handler(_wait_for_others)
-            _check_header(self._connection, path)
+            _check_ours(self._connection, path)
             self._connection.pragma("journal_mode", "wal")
             self._connection.pragma("synchronous", "full")
             self._connection.pragma("cache_size", -16_000)  # KiB: flat, whatever the file's size
-            self._migrate(path)
+            self._migrate()
         except apsw.NotADBError:
             self._connection.close()
             raise StoreProblem(f"{path} is not a database of Previously.") from None
@@ -97,17 +97,13 @@ class SqliteFile:
         """Close the file."""
         self._connection.close()
 
-    def _migrate(self, path: str) -> None:
-        migrations = load_migrations("sqlite")
+    def _migrate(self) -> None:
         with self.transaction():
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID"
             )
-            applied = {name for (name,) in self._connection.execute("SELECT name FROM migration")}
-            unknown = applied - {name for name, _ in migrations}
-            if unknown:
-                raise StoreProblem(f"{path} was written by a newer version of Previously ({max(unknown)}).")
-            for name, statements in migrations:
+            applied = _applied(self._connection)
+            for name, statements in load_migrations("sqlite"):
                 if name not in applied:
                     self._connection.execute(statements)
                     self._connection.execute("INSERT INTO migration VALUES (?)", (name,))
@@ -125,12 +121,19 @@ def _connect(path: str) -> apsw.Connection:
         raise StoreProblem(f"{path} cannot be opened: {error}.") from error
 
 
-def _check_header(connection: apsw.Connection, path: str) -> None:
-    """Refuse a database that another program made; an empty file becomes ours."""
-    if connection.pragma("application_id") == APPLICATION_ID:
+def _check_ours(connection: apsw.Connection, path: str) -> None:
+    """Refuse, before anything is written, what another program or a newer version made; an empty file becomes ours."""
+    if connection.pragma("application_id") != APPLICATION_ID:
+        if connection.execute("SELECT count(*) FROM sqlite_schema").get:
+            raise StoreProblem(f"{path} is a database of another program.")
         return
-    if connection.execute("SELECT count(*) FROM sqlite_schema").get:
-        raise StoreProblem(f"{path} is a database of another program.")
+    unknown = _applied(connection) - {name for name, _ in load_migrations("sqlite")}
+    if unknown:
+        raise StoreProblem(f"{path} was written by a newer version of Previously ({max(unknown)}).")
+
+
+def _applied(connection: apsw.Connection) -> set[str]:
+    return {str(name) for (name,) in connection.execute("SELECT name FROM migration")}
 
 
 def _wait_for_others(tries: int) -> bool:

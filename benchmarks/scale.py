@@ -1,0 +1,194 @@
+"""Does cost stay flat as stories grow?
+
+`python -m benchmarks.scale [--json] [--sizes 100,10000,100000]`
+
+One run builds a story of each size (generated, see `previously.demo.generated`) in its own SQLite file, folds it with
+the built-in folder, and then takes turns adding a message and building a view on each, so that noise of the machine
+meets all sizes alike. Times are CPU time of the whole process, the store's thread included; the ratio to the smallest
+story is what counts. Process memory is the peak of a fresh process that opens the file, adds and views.
+Import, `--help` and the words read by the folder are measured beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from previously import BlockingMemory, Draft, message, read_story
+from previously.blocking import BlockingStory
+from previously.core.words import count_words
+from previously.demo.generated import generated_story
+
+ROUNDS = 25
+"""Fewer than the messages that make a fold due, so that no size folds while it is measured."""
+
+BUDGET_TOKENS = 4_000
+LINE = "Tess counts the lamps along the quay twice and writes the number down before the tide turns it into a guess."
+
+
+def drafts(count: int) -> list[Draft]:
+    """A generated story as drafts."""
+    return [
+        Draft(message(str(line["role"]), str(line["content"]), speaker=str(line["name"])))
+        for line in generated_story(count)
+    ]
+
+
+def start_of_cycle(story: BlockingStory) -> None:
+    """Add until a fold has just happened, so that every story waits equally long for its next one."""
+    while not story.fold().folds:
+        story.add("user", LINE, name="Tess")
+
+
+def measure_turns(stories: dict[int, BlockingStory]) -> dict[int, dict[str, float]]:
+    """Median CPU milliseconds of an add and of a view, per size."""
+    taken: dict[int, dict[str, list[float]]] = {size: {"add": [], "view": []} for size in stories}
+    for _ in range(ROUNDS):
+        for size, story in stories.items():
+            began = time.process_time_ns()
+            story.add("user", LINE, name="Tess")
+            added = time.process_time_ns()
+            story.view(BUDGET_TOKENS)
+            viewed = time.process_time_ns()
+            taken[size]["add"].append((added - began) / 1e6)
+            taken[size]["view"].append((viewed - added) / 1e6)
+    return {size: {what: median(values) for what, values in times.items()} for size, times in taken.items()}
+
+
+def measure_import(count: int, folder: Path) -> dict[str, float]:
+    """Messages per CPU-second from a JSONL file into a new story, and again into the same one."""
+    path = folder / "import.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for line in generated_story(count):
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+    with BlockingMemory(folder / "import.db") as memory:
+        began = time.process_time()
+        memory.story("import").follow(read_story(path).drafts)
+        first = time.process_time()
+        memory.story("import").follow(read_story(path).drafts)
+        second = time.process_time()
+    return {"messages_per_cpu_s": count / (first - began), "again_messages_per_cpu_s": count / (second - first)}
+
+
+def measure_words(count: int, folder: Path) -> dict[str, float]:
+    """Words the folder reads over a story that is folded as it is told, against the story's own words."""
+    own = 0
+    with BlockingMemory(folder / "words.db") as memory:
+        story = memory.story("words")
+        lines = drafts(count)
+        for start in range(0, count, 10):
+            story.add_drafts(lines[start : start + 10])
+            story.fold()
+        own = sum(count_words(draft.message.text) for draft in lines)
+        versions = story.log()
+        began = [version.made.span.first for version in versions]
+        read = sum(
+            count_words(earlier.made.text) + count_words(lines[later.made.span.first - 1].message.text)
+            for earlier, later in pairwise(versions)
+        )
+        last = versions[-1].made.span.last
+        read += sum(count_words(draft.message.text) for draft in lines[: last + 1])
+    return {"messages": count, "folds": len(began), "words_read_per_word": read / own}
+
+
+def measure_help() -> float:
+    """CPU seconds of `previously --help`: the best of five, since a first run compiles."""
+    times = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "previously", "--help"], check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(times)
+
+
+def peak_memory_mb(path: Path) -> float:
+    """Peak memory of a fresh process that opens the file, adds and views."""
+    command = [sys.executable, "-m", "benchmarks.scale", "--probe", str(path)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def probe(path: str) -> None:
+    """What `peak_memory_mb` runs."""
+    with BlockingMemory(path) as memory:
+        story = memory.story("story")
+        for _ in range(10):
+            story.add("user", LINE, name="Tess")
+            story.view(BUDGET_TOKENS)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def run(sizes: list[int]) -> dict[str, Any]:
+    """All figures."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        memories = {size: BlockingMemory(folder / f"{size}.db") for size in sizes}
+        stories = {}
+        for size, memory in memories.items():
+            stories[size] = memory.story("story")
+            stories[size].follow(drafts(size))
+            start_of_cycle(stories[size])
+        turns = measure_turns(stories)
+        views = {size: story.view(BUDGET_TOKENS).tokens for size, story in stories.items()}
+        for memory in memories.values():
+            memory.close()
+        smallest = min(sizes)
+        return {
+            "sizes": [
+                {
+                    "messages": size,
+                    "add_ms": turns[size]["add"],
+                    "view_ms": turns[size]["view"],
+                    "add_ratio": turns[size]["add"] / turns[smallest]["add"],
+                    "view_ratio": turns[size]["view"] / turns[smallest]["view"],
+                    "view_tokens": views[size],
+                    "peak_memory_mb": peak_memory_mb(folder / f"{size}.db"),
+                }
+                for size in sizes
+            ],
+            "import": measure_import(max(sizes), folder),
+            "words": measure_words(min(max(sizes), 10_000), folder),
+            "help_cpu_s": measure_help(),
+        }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="Does cost stay flat as stories grow?")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--sizes", default="100,10000,100000", help="story lengths, smallest first")
+    parser.add_argument("--data", help="not needed here; taken so that every benchmark can be called alike")
+    parser.add_argument("--probe", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.probe:
+        probe(arguments.probe)
+        return
+    figures = run([int(size) for size in arguments.sizes.split(",")])
+    if arguments.json:
+        print(json.dumps(figures))
+        return
+    print(f"{'messages':>9} {'add ms':>8} {'ratio':>6} {'view ms':>8} {'ratio':>6} {'view tokens':>12} {'peak MB':>8}")
+    for row in figures["sizes"]:
+        print(
+            f"{row['messages']:>9,} {row['add_ms']:>8.3f} {row['add_ratio']:>6.2f} {row['view_ms']:>8.3f} "
+            f"{row['view_ratio']:>6.2f} {row['view_tokens']:>12,} {row['peak_memory_mb']:>8.1f}"
+        )
+    print(f"import: {figures['import']['messages_per_cpu_s']:,.0f} messages per CPU-second, ", end="")
+    print(f"again {figures['import']['again_messages_per_cpu_s']:,.0f}")
+    words = figures["words"]
+    print(f"words read by the folder per word of a {words['messages']:,}-message story: ", end="")
+    print(f"{words['words_read_per_word']:.2f} in {words['folds']} folds")
+    print(f"previously --help: {figures['help_cpu_s']:.3f} s of CPU")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+"""`previously demo`: one story folded and looked at, then one of thousands of messages. Every figure is measured."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from previously.cli import output
+from previously.cli.arguments import AsJson
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from previously.blocking import BlockingMemory
+    from previously.core.messages import Draft
+    from previously.folds.recap import RecapRequest
+    from previously.runtime.folder import FolderReply
+    from previously.view.view import View
+
+BUDGET_TOKENS = 2_000
+LONG_STORY_MESSAGES = 5_000
+NEWEST_SHOWN = 6
+
+
+@dataclass
+class CountingFolder:
+    """The built-in folder, and how many words it was given to read."""
+
+    made_by: str = "builtin"
+    words_read: int = 0
+
+    async def recap(self, asked: RecapRequest) -> FolderReply:
+        """What the built-in folder writes."""
+        from previously.folds.recap import words_read
+        from previously.runtime.folder import BuiltinFolder
+
+        self.words_read += words_read(asked)
+        return await BuiltinFolder().recap(asked)
+
+
+def demo(
+    ctx: typer.Context,
+    messages: Annotated[
+        int, typer.Option("--messages", min=100, hidden=True, help="How long the generated story is.")
+    ] = LONG_STORY_MESSAGES,
+    as_json: AsJson = False,
+) -> None:
+    """Fold a sample story and a long one; show what a model sees."""
+    from previously.blocking import BlockingMemory
+    from previously.settings import Settings
+
+    started = perf_counter()
+    console = output.console()
+    console.quiet = as_json
+    folder = CountingFolder()
+    with _place(ctx.obj) as place, BlockingMemory(place, settings=Settings(), folder=folder) as memory:
+        figures: dict[str, Any] = {"harbour": _sample(console, memory, folder)}
+        figures["generated"] = _long(console, memory, folder, messages)
+    figures |= {"db": ctx.obj, "seconds": round(perf_counter() - started, 2)}
+    if as_json:
+        output.emit(figures)
+        return
+    _heading(console, "Your turn")
+    kept = f" The stories of this demo are in {output.one_line(ctx.obj)}." if ctx.obj else ""
+    console.print(f"All of this took {figures['seconds']:.1f} s.{kept} Next:\n")
+    for command, what in _NEXT:
+        console.print(f"  {command:<47}", style="bold", end="")
+        console.print(what)
+
+
+_NEXT = (
+    ("previously import chat.jsonl --story tale", "bring in a story of your own"),
+    ("previously fold tale", "fold what is due"),
+    ("previously view tale --budget 2000 --explain", "see what a model sees, and why"),
+    ("previously --help", "everything else"),
+)
+
+
+@contextmanager
+def _place(db: str | None) -> Iterator[str]:
+    """The place that was asked for, or one that is gone afterwards."""
+    if db is not None:
+        yield db
+        return
+    with tempfile.TemporaryDirectory(prefix="previously-demo-", ignore_cleanup_errors=True) as folder:
+        yield str(Path(folder) / "stories.db")
+
+
+def _sample(console: Console, memory: BlockingMemory, folder: CountingFolder) -> dict[str, Any]:
+    from importlib.resources import as_file, files
+
+    from previously.core.words import count_words
+    from previously.formats import read_story
+
+    with as_file(files("previously.demo").joinpath("harbour.jsonl")) as path:
+        drafts = read_story(path, None).drafts
+    chapters = [str(draft.attributes.extra["chapter"]) for draft in drafts if "chapter" in draft.attributes.extra]
+    speakers = {draft.message.speaker for draft in drafts}
+    words, tokens = sum(count_words(draft.message.text) for draft in drafts), _tokens(drafts)
+    _heading(console, "1  A story")
+    console.print(f"Harbour, a role-play in {len(chapters)} chapters: {', '.join(chapters)}.")
+    console.print(f"{len(drafts):,} messages, {len(speakers)} speakers, {words:,} words, {tokens:,} tokens.")
+
+    started = perf_counter()
+    story = memory.story(_free_name(memory, "demo-harbour"))
+    story.follow(drafts)
+    story.view(BUDGET_TOKENS)  # folding makes room for the view that was last asked for
+    _heading(console, "2  Folding it")
+    with output.progress("Folding") as progress:
+        report = story.fold(progress=progress)
+    seconds, live = perf_counter() - started, story.recap()
+    recap_words = count_words(live.version.made.text) if live else 0
+    reached = live.span.last if live else 0
+    console.print(
+        f"{len(report.folds)} folds by the built-in folder: messages 0 to {reached} became a recap of "
+        f"{recap_words} words.\nThe transcript is untouched; folding only adds."
+    )
+
+    seen = story.view(BUDGET_TOKENS)
+    _heading(console, f"3  What a model would see, in {BUDGET_TOKENS:,} tokens")
+    verbatim = _print_view(console, seen)
+    costs = (
+        ("Story", f"{len(drafts):,} messages, {tokens:,} tokens"),
+        ("View", f"{seen.tokens:,} tokens: the recap and {verbatim} messages word for word"),
+        ("Model calls", f"{report.calls}"),
+        ("Words read", f"{folder.words_read:,} by the folder, {folder.words_read / words:.1f} times the story"),
+        ("Time", f"{seconds:.2f} s to import and fold"),
+    )
+    console.print()
+    for what, cost in costs:
+        console.print(f"{what:<12}", style="bold", end="")
+        console.print(cost)
+    return {
+        "story": story.name,
+        "messages": len(drafts),
+        "words": words,
+        "tokens": tokens,
+        "folds": len(report.folds),
+        "calls": report.calls,
+        "words_read": folder.words_read,
+        "recap_words": recap_words,
+        "budget_tokens": seen.budget_tokens,
+        "view_tokens": seen.tokens,
+        "verbatim_messages": verbatim,
+        "left_out": len(seen.left_out),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _print_view(console: Console, seen: View) -> int:
+    """Print the view in short form; how many messages it holds word for word."""
+    from previously.cli.drawing import budget_bar, message_lines
+    from previously.cli.memory import placed
+
+    messages = placed(seen)
+    spoken = [(position, message) for position, message in messages if position is not None]
+    for position, message in messages:
+        if position is None:
+            console.print(output.printable(message.text))
+    shown = spoken[-NEWEST_SHOWN:]
+    console.print(f"\nThen {len(spoken)} messages word for word; the last {len(shown)}, shortened:\n")
+    console.print(message_lines(shown, short=True))
+    console.print()
+    console.print(budget_bar(seen))
+    missing = "; ".join(f"{item.what} ({item.reason.value})" for item in seen.left_out)
+    console.print(f"Left out: {missing or 'nothing'}.")
+    return len(spoken)
+
+
+def _long(console: Console, memory: BlockingMemory, folder: CountingFolder, messages: int) -> dict[str, Any]:
+    from previously.cli.drawing import table
+    from previously.core.messages import Draft, message
+    from previously.demo.generated import generated_story
+
+    _heading(console, "4  The same with a very long story")
+    started = perf_counter()
+    drafts = [
+        Draft(message(str(line["role"]), str(line["content"]), speaker=str(line["name"])))
+        for line in generated_story(messages)
+    ]
+    story = memory.story(_free_name(memory, "demo-generated"))
+    points: list[dict[str, Any]] = []
+    done, folds, calls, read_before = 0, 0, 0, folder.words_read
+    with output.progress(f"Folding {messages:,} messages") as progress:
+        for end in (messages // 100, messages // 10, messages):
+            story.add_drafts(drafts[done:end])
+            report = story.fold(progress=lambda folded, _: progress(folded, messages))
+            seen = story.view()
+            done, folds, calls = end, folds + len(report.folds), calls + report.calls
+            points.append(
+                {
+                    "messages": end,
+                    "story_tokens": _tokens(drafts[:end]),
+                    "view_tokens": seen.tokens,
+                    "left_out": len(seen.left_out),
+                    "folds": folds,
+                    "words_read": folder.words_read - read_before,
+                }
+            )
+    seconds = perf_counter() - started
+    console.print(f"A generated story, imported and folded in {seconds:.1f} s, {calls} model calls.\n")
+    rows = [[point[key] for key in ("messages", "story_tokens", "view_tokens", "folds")] for point in points]
+    console.print(table(("after messages", "story, tokens", "view, tokens", "folds"), rows))
+    console.print("\nThe story grows, the view does not: what left it is in the recap.")
+    return {"story": story.name, "messages": messages, "calls": calls, "points": points, "seconds": round(seconds, 3)}
+
+
+def _tokens(drafts: Sequence[Draft]) -> int:
+    from previously.core.tokens import message_tokens
+
+    return sum(message_tokens(draft.message) for draft in drafts)
+
+
+def _free_name(memory: BlockingMemory, wanted: str) -> str:
+    """A name that no story has: whatever is there already is not the demo's to change."""
+    taken = {info.name for info in memory.stories()}
+    number, name = 1, wanted
+    while name in taken:
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
+
+
+def _heading(console: Console, text: str) -> None:
+    console.print()
+    console.rule(text, align="left", style="dim")
+    console.print()

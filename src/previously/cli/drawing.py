@@ -1,0 +1,117 @@
+"""How stories look on a terminal: messages with their speakers, tables, and the bar of a budget.
+
+Everything says the same without colour: names stand before their words, and each part of the bar has its own sign.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from previously.cli.output import one_line, printable, takes_unicode
+from previously.core.messages import Error, Image, Message, Text, Thinking, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from previously.view.view import View
+
+_SPEAKER_STYLES = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
+_SECTION_STYLES = {"system": "blue", "recap": "magenta", "tail": "green", "free": "dim"}
+_SIGNS = {"system": "▒", "recap": "█", "tail": "▓", "free": "░"}
+_ASCII_SIGNS = {"system": "s", "recap": "r", "tail": "t", "free": "."}
+BAR_WIDTH = 60
+SHORT = 100
+"""Characters of a message in its short form."""
+
+
+def body(message: Message) -> str:
+    """All that a reader sees of a message, calls and pictures named in brackets."""
+    texts = [_part(part) for part in message.parts if not isinstance(part, Thinking)]
+    return printable("\n".join(text for text in texts if text))
+
+
+def _part(part: Text | ToolCall | ToolResult | Image | Error) -> str:
+    match part:
+        case Text(text):
+            return text
+        case ToolCall(_, name, arguments):
+            return f"[calls {name} {arguments}]"
+        case ToolResult(_, text):
+            return f"[result] {text}"
+        case Image(_, caption):
+            return f"[image: {caption}]" if caption else "[image]"
+        case Error(text):
+            return f"[error] {text}"
+
+
+def message_lines(messages: Iterable[tuple[int | None, Message]], *, short: bool = False) -> Table:
+    """Messages with their positions, each speaker in one colour."""
+    from rich.table import Table
+    from rich.text import Text as Styled
+
+    styles: dict[str, str] = {}
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(justify="right", style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for position, message in messages:
+        who = one_line(message.speaker or message.role.value)
+        style = styles.setdefault(who, _SPEAKER_STYLES[len(styles) % len(_SPEAKER_STYLES)])
+        said = shortened(body(message)) if short else body(message)
+        grid.add_row("" if position is None else str(position), Styled.assemble((f"{who}: ", f"bold {style}"), said))
+    return grid
+
+
+def shortened(text: str, limit: int = SHORT) -> str:
+    """The beginning of a text, on one line."""
+    line = one_line(text)
+    return line if len(line) <= limit else f"{line[:limit].rsplit(' ', 1)[0]}…"
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: Sequence[str] = ()) -> Table:
+    """A plain table; numbers to the right, the columns named in `left` to the left."""
+    from rich import box
+    from rich.table import Table
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column in columns:
+        drawn.add_column(column, justify="left" if column in left else "right", overflow="fold")
+    for row in rows:
+        drawn.add_row(*(f"{cell:,}" if isinstance(cell, int) else one_line(str(cell)) for cell in row))
+    return drawn
+
+
+def by_section(view: View) -> dict[str, int]:
+    """How the budget is shared: tokens of each section, and what is free."""
+    shares: dict[str, int] = {}
+    for item in view.items:
+        shares[item.section.value] = shares.get(item.section.value, 0) + item.tokens
+    return {**shares, "free": view.budget_tokens - view.tokens}
+
+
+def budget_bar(view: View) -> RenderableType:
+    """The budget as a bar, with what each sign stands for."""
+    from rich.text import Text as Styled
+
+    signs = _SIGNS if takes_unicode(sys.stdout) else _ASCII_SIGNS
+    shares = by_section(view)
+    drawn = Styled()
+    for section, cells in _cells(shares, view.budget_tokens).items():
+        drawn.append(signs[section] * cells, _SECTION_STYLES[section])
+    drawn.append("\n")
+    for section, tokens in shares.items():
+        share = round(100 * tokens / view.budget_tokens)
+        drawn.append(f"{signs[section]} ", _SECTION_STYLES[section])
+        drawn.append(f"{section} {tokens:,} ({share} %)   ")
+    drawn.rstrip()
+    return drawn
+
+
+def _cells(shares: Mapping[str, int], budget: int) -> dict[str, int]:
+    """Cells of the bar, which sum up to its width; whatever has tokens has at least one."""
+    cells = {name: max(round(BAR_WIDTH * tokens / budget), int(tokens > 0)) for name, tokens in shares.items()}
+    largest = max(cells, key=lambda name: cells[name])
+    cells[largest] += BAR_WIDTH - sum(cells.values())
+    return cells

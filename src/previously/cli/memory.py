@@ -1,0 +1,260 @@
+"""The commands about memory: folding, the view, what is remembered, and the log of versions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from previously.cli import output
+from previously.cli.arguments import AsJson, Story, budget, opened
+from previously.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from previously.core.messages import Message
+    from previously.core.spans import Span
+    from previously.core.versions import Version
+    from previously.runtime.folding import FoldDone, FoldReport
+    from previously.view.view import View
+
+READERS = ("chat",)
+NEWEST = 5
+"""How many messages `show` ends with."""
+
+
+def fold(
+    ctx: typer.Context,
+    story: Story,
+    plan: Annotated[bool, typer.Option("--plan", help="Only say what would be folded.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Fold one span at most.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fold all that is due into memory."""
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False)
+        if plan:
+            report = found.plan()
+        else:
+            with output.progress(f"Folding {output.one_line(story)}") as progress:
+                report = found.fold(once=once, progress=progress)
+    if plan and once:
+        from dataclasses import replace
+
+        report = replace(report, folds=report.folds[:1])
+    if as_json:
+        output.emit({"folds": [_fold_json(done) for done in report.folds], **_totals(report), "story": story})
+    else:
+        _print_folds(report, planned=plan)
+    if any(done.status == "refused" for done in report.folds):
+        raise typer.Exit(1)
+
+
+def view(
+    ctx: typer.Context,
+    story: Story,
+    tokens: Annotated[
+        int | None,
+        typer.Option("--budget", metavar="N", parser=budget, help="Tokens the view may take; else the window."),
+    ] = None,
+    reader: Annotated[str, typer.Option("--reader", metavar="R", help="Who will read it.")] = READERS[0],
+    explain: Annotated[bool, typer.Option("--explain", help="List every item with its cost and reason.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what the model should see, within a budget of tokens."""
+    if reader not in READERS:
+        raise BadInput(f"There is no reader {reader!r}; only `{'`, `'.join(READERS)}` so far.")
+    with opened(ctx) as memory:
+        seen = memory.story(story, create=False).view(tokens)
+    if as_json:
+        output.emit(view_json(seen))
+    else:
+        _print_view(story, seen, explain=explain)
+
+
+def show(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
+    """Show what is remembered of a story."""
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False)
+        info, branches, recap = found.info(), found.branches(), found.recap()
+        length = info.active.messages
+        newest = found.messages(max(length - NEWEST, 0), -1) if length else []
+    remembered = recap.version.made.text if recap else None
+    if as_json:
+        output.emit(
+            {
+                "story": story,
+                "branch": info.active.name,
+                "messages": length,
+                "recap": remembered,
+                "recap_span": [0, recap.span.last] if recap else None,
+                "chapters": [],
+                "backbone": None,
+                "layers": [],
+                "scenes": [],
+                "lore": [],
+                "cast": [],
+                "threads": [],
+                "brief": None,
+                "branches": [{"branch": branch.name, "messages": branch.messages} for branch in branches],
+            }
+        )
+        return
+    from previously.cli.drawing import message_lines
+
+    console = output.console()
+    console.print(f"{output.one_line(story)}: {length:,} messages on branch {info.active.name}", style="bold")
+    others = [f"{branch.name} ({branch.messages:,})" for branch in branches if branch.name != info.active.name]
+    if others:
+        console.print(output.one_line(f"Other branches: {', '.join(others)}"))
+    if recap and remembered is not None:
+        console.print(f"\nRecap of messages 0 to {recap.span.last:,}", style="bold")
+        console.print(output.printable(remembered))
+    else:
+        console.print("\nNothing is folded yet.")
+    if newest:
+        console.print("\nNewest messages", style="bold")
+        console.print(message_lines([(item.position, item.entry.message) for item in newest], short=True))
+
+
+def log(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
+    """List every version of every memory, the oldest first."""
+    with opened(ctx) as memory:
+        versions = memory.story(story, create=False).log()
+    if as_json:
+        output.emit({"versions": [_version_json(version) for version in versions]})
+        return
+    console = output.console()
+    if not versions:
+        console.print(f"Nothing is folded yet; `previously fold {output.one_line(story)}` folds what is due.")
+        return
+    from previously.cli.drawing import table
+
+    rows = [
+        (
+            version.id, version.made.kind.value, version.made.status.value, version.made.made_by,
+            f"{version.made.span.first}-{version.made.span.last}", version.made.at[:19].replace("T", " "),
+            version.made.cost.input_tokens, version.made.cost.output_tokens, version.made.reason,
+        )
+        for version in versions
+    ]  # fmt: skip
+    columns = ("id", "kind", "status", "by", "messages", "at (UTC)", "read", "wrote", "why")
+    console.print(table(columns, rows, left=("kind", "status", "by", "why")))
+
+
+def view_json(seen: View) -> dict[str, Any]:
+    """The view in the shape that is relied on from outside."""
+    from previously.formats.openai import to_openai
+
+    return {
+        "budget_tokens": seen.budget_tokens,
+        "tokens": seen.tokens,
+        "messages": [line for message in seen.messages for line in to_openai(message)],
+        "items": [
+            {
+                "section": item.section.value,
+                "tokens": item.tokens,
+                "reason": item.reason,
+                "sources": [_pair(span) for span in item.sources],
+            }
+            for item in seen.items
+        ],
+        "left_out": [
+            {"what": item.what, "reason": item.reason.value, "span": _pair(item.span) if item.span else None}
+            for item in seen.left_out
+        ],
+        "fold_due": seen.fold_due,
+    }
+
+
+def placed(seen: View) -> list[tuple[int | None, Message]]:
+    """The view's messages, each with its position on the path; the system message has none."""
+    from previously.core.messages import Role
+    from previously.view.view import Section
+
+    positions: list[int | None] = [item.sources[0].first for item in seen.items if item.section is Section.TAIL]
+    if seen.messages and len(seen.messages) > len(positions) and seen.messages[0].role is Role.SYSTEM:
+        positions.insert(0, None)
+    return list(zip(positions, seen.messages, strict=True))
+
+
+def _print_view(story: str, seen: View, *, explain: bool) -> None:
+    from previously.cli.drawing import budget_bar, message_lines, table
+
+    console = output.console()
+    console.print(f"{output.one_line(story)}: {seen.tokens:,} of {seen.budget_tokens:,} tokens\n", style="bold")
+    console.print(message_lines(placed(seen)))
+    console.print()
+    console.print(budget_bar(seen))
+    if explain:
+        rows = [
+            (item.section.value, ", ".join(str(span) for span in item.sources), item.tokens, item.reason)
+            for item in seen.items
+        ]
+        console.print()
+        console.print(table(("section", "stands for", "tokens", "reason"), rows, left=("section", "reason")))
+    if seen.left_out:
+        console.print("\nLeft out", style="bold")
+        for item in seen.left_out:
+            console.print(f"  {item.what}: {item.reason.value}")
+    else:
+        console.print("\nNothing is left out.")
+    if seen.fold_due:
+        console.print(f"A fold is due: `previously fold {output.one_line(story)}` brings it back.")
+
+
+def _print_folds(report: FoldReport, *, planned: bool) -> None:
+    console = output.console()
+    for done in report.folds:
+        verb = {"planned": "would be folded", "refused": "refused"}.get(done.status, "folded")
+        console.print(
+            f"{str(done.span).capitalize()} {verb} into the {done.kind.value} ({done.reason}): "
+            f"reads {done.cost.input_tokens:,} tokens, writes {done.cost.output_tokens:,}."
+        )
+    if not report.folds:
+        console.print(f"Nothing is due: {report.stopped}.")
+        return
+    folds = f"{len(report.folds):,} {'fold' if len(report.folds) == 1 else 'folds'}"
+    calls = f"{report.calls:,} model calls"
+    console.print(f"{folds} {'would be made' if planned else 'made'}, {calls}; then: {report.stopped}.")
+
+
+def _totals(report: FoldReport) -> dict[str, object]:
+    return {"calls": report.calls, "stopped": report.stopped}
+
+
+def _fold_json(done: FoldDone) -> dict[str, object]:
+    return {
+        "kind": done.kind.value,
+        "scope": done.scope,
+        "status": done.status,
+        "made_by": done.made_by,
+        "reason": done.reason,
+        "span": _pair(done.span),
+        "calls": done.cost.calls,
+        "input_tokens": done.cost.input_tokens,
+        "output_tokens": done.cost.output_tokens,
+    }
+
+
+def _version_json(version: Version) -> dict[str, object]:
+    made = version.made
+    return {
+        "id": version.id,
+        "kind": made.kind.value,
+        "scope": made.scope,
+        "status": made.status.value,
+        "made_by": made.made_by,
+        "span": _pair(made.span),
+        "at": made.at,
+        "reason": made.reason,
+        "model": made.model,
+        "prompt_hash": made.prompt_hash,
+        "calls": made.cost.calls,
+        "input_tokens": made.cost.input_tokens,
+        "output_tokens": made.cost.output_tokens,
+    }
+
+
+def _pair(span: Span) -> Sequence[int]:
+    return [span.first, span.last]

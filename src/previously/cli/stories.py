@@ -1,0 +1,187 @@
+"""The commands about the place where stories are: listing them, and seeing whether all is well."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from previously.cli import output
+from previously.cli.arguments import AsJson, opened
+from previously.core.errors import PreviouslyError
+
+
+def stories(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List the stories."""
+    with opened(ctx) as memory:
+        found = memory.stories()
+    if as_json:
+        output.emit(
+            {
+                "stories": [
+                    {
+                        "story": info.name,
+                        "messages": info.active.messages,
+                        "branches": info.branches,
+                        "branch": info.active.name,
+                    }
+                    for info in found
+                ]
+            }
+        )
+        return
+    console = output.console()
+    if not found:
+        console.print("There are no stories here yet. Begin one:")
+        console.print("  previously import chat.jsonl")
+        console.print('  previously add my-story --role user --name Ines --text "The lamp is out."')
+        console.print("  previously demo")
+        return
+    from previously.cli.drawing import table
+
+    rows = [(info.name, info.active.messages, info.branches, info.active.name) for info in found]
+    console.print(table(("story", "messages", "branches", "active branch"), rows, left=("story", "active branch")))
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    what: str
+    ok: bool
+    detail: str
+
+
+def doctor(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """Check that everything works here, and say where things are."""
+    facts: dict[str, Any] = {}
+    looks: list[tuple[str, Callable[[], str]]] = [
+        ("Python", lambda: _python(facts)),
+        ("SQLite", lambda: _sqlite(facts)),
+        ("Settings", lambda: _settings(facts)),
+        ("Stories", lambda: _place(facts, ctx.obj)),
+        ("Extras", lambda: _extras(facts)),
+        ("Test fold", _test_fold),
+    ]
+    checks = [_check(what, look) for what, look in looks]
+    well = all(check.ok for check in checks)
+    if as_json:
+        output.emit({"ok": well, "checks": [asdict(check) for check in checks], **facts})
+    else:
+        console = output.console()
+        for check in checks:
+            console.print("ok    " if check.ok else "FAULT ", style="green" if check.ok else "bold red", end="")
+            console.print(f"{check.what}: {output.one_line(check.detail)}")
+        for name, setting in facts.get("settings", {}).items():
+            console.print(f"        {name} = {setting['value']:,} ({setting['from']})")
+        console.print("All is well." if well else "Something is wrong; see the lines marked FAULT.")
+    if not well:
+        raise typer.Exit(1)
+
+
+def _check(what: str, look: Callable[[], str]) -> Check:
+    try:
+        return Check(what, True, look())
+    except PreviouslyError as error:
+        return Check(what, False, str(error))
+    except Exception as error:  # whatever it is, a check-up reports it and goes on
+        return Check(what, False, f"{type(error).__name__}: {error}")
+
+
+def _python(facts: dict[str, Any]) -> str:
+    facts["python"] = platform.python_version()
+    return f"{facts['python']} on {platform.system()}"
+
+
+def _sqlite(facts: dict[str, Any]) -> str:
+    import apsw
+
+    facts["sqlite"] = apsw.sqlite_lib_version()
+    return f"{facts['sqlite']} (apsw {apsw.apsw_version()})"
+
+
+def _settings(facts: dict[str, Any]) -> str:
+    from previously.settings import PREFIX, settings_from
+
+    settings = settings_from(os.environ)
+    variables = {field.name: PREFIX + field.name.upper() for field in fields(settings)}
+    facts["settings"] = {
+        name: {"value": getattr(settings, name), "from": variable if variable in os.environ else "default"}
+        for name, variable in variables.items()
+    }
+    changed = sum(setting["from"] != "default" for setting in facts["settings"].values())
+    return f"{changed} of {len(variables)} set by the environment"
+
+
+def _place(facts: dict[str, Any], db: str | None) -> str:
+    from previously.app import IN_MEMORY, default_place
+    from previously.blocking import BlockingMemory
+
+    place = db or os.environ.get("PREVIOUSLY_DB") or str(default_place())
+    facts |= {"db": place, "size_bytes": None, "stories": None}
+    path = Path(place)
+    if place != IN_MEMORY and "://" not in place and path.parent.is_dir() and not path.exists():
+        with tempfile.TemporaryFile(dir=path.parent):
+            return f"{place} is not there yet; it is made with the first story"
+    with BlockingMemory(place) as memory:  # opening takes the lock for writing, so a file that cannot be written fails
+        facts["stories"] = len(memory.stories())
+    if path.is_file():
+        facts["size_bytes"] = path.stat().st_size
+    size = f", {facts['size_bytes'] / 1_048_576:.1f} MB" if facts["size_bytes"] is not None else ""
+    return f"{place} can be read and written: {facts['stories']:,} stories{size}"
+
+
+def _extras(facts: dict[str, Any]) -> str:
+    from importlib.metadata import PackageNotFoundError, metadata, requires, version
+
+    def installed(requirement: str) -> bool:
+        found = re.match(r"[A-Za-z0-9._-]+", requirement)
+        try:
+            return found is not None and bool(version(found.group()))
+        except PackageNotFoundError:
+            return False
+
+    try:
+        known = sorted(metadata("previously").get_all("Provides-Extra") or [])
+        needed = requires("previously") or []
+    except PackageNotFoundError:  # run from its source without being installed
+        known, needed = [], []
+    marks = {extra: re.compile(rf"""extra\s*==\s*['"]{re.escape(extra)}['"]""") for extra in known}
+    facts["extras"] = {
+        extra: all(installed(line) for line in needed if mark.search(line)) for extra, mark in marks.items()
+    }
+    words = [f"{extra} {'installed' if here else 'not installed'}" for extra, here in facts["extras"].items()]
+    return ", ".join(words) or "none known"
+
+
+def _test_fold() -> str:
+    from previously.app import IN_MEMORY
+    from previously.blocking import BlockingMemory
+    from previously.settings import Settings
+
+    rules = Settings(tail_messages=2, fold_messages=4)
+    with BlockingMemory(IN_MEMORY, settings=rules) as memory:
+        story = memory.story("test")
+        for index, line in enumerate(_TEST_STORY):
+            story.add("user" if index % 2 else "assistant", line, name="Mara" if index % 2 else "Narrator")
+        report, recap = story.fold(), story.recap()
+    if not report.folds or recap is None or not recap.version.made.text.strip():
+        raise PreviouslyError(f"the built-in folder made no recap: {report.stopped}")
+    return f"the built-in folder wrote {len(recap.version.made.text.split())} words, no model needed"
+
+
+_TEST_STORY = (
+    "Mara came to the lighthouse at dusk. The lamp was broken.",
+    '"I will mend the lamp before Friday," Mara promised.',
+    "Old Tobias gave her the brass key to the lamp room.",
+    "Mara climbed the stairs and cut her hand on the glass.",
+    "The wind rose, and a ship showed three lights.",
+    '"Then Friday is too late," Mara said.',
+)
