@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -19,7 +20,8 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.load_profile("previously")
+settings.register_profile("soak", settings.get_profile("previously"), derandomize=False)
+settings.load_profile(os.environ.get("PREVIOUSLY_TEST_PROFILE", "previously"))
 
 
 @pytest.fixture(params=["in_memory", "sqlite"])

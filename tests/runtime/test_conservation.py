@@ -227,5 +227,7 @@ def _all(span: Any) -> range:
     return range(span.first, span.last + 1)
 
 
+SOAKING = hypothesis_settings.get_current_profile_name() == "soak"
+
 TestHistories = Histories.TestCase
-TestHistories.settings = hypothesis_settings(max_examples=60, stateful_step_count=40)
+TestHistories.settings = hypothesis_settings(max_examples=3_000 if SOAKING else 60, stateful_step_count=60 if SOAKING else 40)

@@ -137,7 +137,7 @@ DANGLING_OPENERS = _set(
 BROKEN = re.compile(r"--|\.\.\.|…|—\s*$|[(\[][^()\[\]]{1,40}[)\]]")
 
 
-_LISTS = {
+LISTS = {
     "rules": TABLE_TALK,
     "show": SHOW_TALK,
     "fillers": FILLER,
@@ -151,7 +151,9 @@ _LISTS = {
     "places": PLACES,
     "trigger": TRIGGERS,
 }
+"""Every list under the name salience counts it by."""
+
 KINDS: dict[str, tuple[str, ...]] = {
-    word: tuple(kind for kind, words in _LISTS.items() if word in words) for word in sorted(frozenset().union(*_LISTS.values()))
+    word: tuple(kind for kind, words in LISTS.items() if word in words) for word in sorted(frozenset().union(*LISTS.values()))
 }
 """Every listed word with the lists it is on: one look-up per word instead of a dozen."""

@@ -58,7 +58,11 @@ def rewrite(previous: str, carry: str | None, delta: Sequence[Said], *, target_w
     counters = carried.decode(carry)
     body, listed = take_ledger(previous)
     earlier = lines_of_recap(body)
-    lines = [_parsed(line) for line in _without_repeats([*earlier, *_fresh_lines(delta, counters)])]
+    counters.habits = habits(delta, counters.habits)
+    narrators = narrators_among(counters.habits)
+    at_table = any(not has_title(name) for name in narrators)
+    fresh = _fresh_lines(delta, list(counters.habits), narrators, at_table=at_table)
+    lines = [_parsed(line) for line in _without_repeats([*earlier, *fresh])]
     english = is_english(" ".join(parsed.text for parsed in lines[-60:])) if lines else True
 
     known = (key_of(word) for name in [*counters.names, *listed] for word in WORD.findall(name))
@@ -69,7 +73,9 @@ def rewrite(previous: str, carry: str | None, delta: Sequence[Said], *, target_w
 
     name_counts = _by_word(counters)
     worth: dict[str, float] = {}
-    candidates = [_candidate(parsed, book, counters, name_counts, worth, english=english) for parsed in lines]
+    candidates = [
+        _candidate(parsed, book, counters, name_counts, worth, english=english, at_table=at_table) for parsed in lines
+    ]
     if target_words > 0:
         chosen = choose(candidates, worth, target_words - int(target_words * LEDGER_SHARE))
     else:
@@ -81,12 +87,11 @@ def rewrite(previous: str, carry: str | None, delta: Sequence[Said], *, target_w
     return Rewrite(text, carried.encode(counters))
 
 
-def _fresh_lines(delta: Sequence[Said], counters: carried.Counters) -> list[Line]:
+def _fresh_lines(
+    delta: Sequence[Said], speakers: Sequence[str], narrators: frozenset[str], *, at_table: bool
+) -> list[Line]:
     """The delta's lines, each speaker read in their habit."""
-    counters.habits = habits(delta, counters.habits)
-    narrators = narrators_among(counters.habits)
-    players = [name for name in counters.habits if name not in narrators]
-    at_table = any(not has_title(name) for name in narrators)
+    players = [name for name in speakers if name not in narrators]
     lines: list[Line] = []
     for message in delta:
         name = shown(message.speaker) if message.speaker else ""
@@ -159,6 +164,7 @@ def _candidate(
     worth: dict[str, float],
     *,
     english: bool,
+    at_table: bool,
 ) -> Candidate:
     """A line as the choice sees it; `worth` learns the terms it meets."""
     line = parsed.line
@@ -170,18 +176,22 @@ def _candidate(
         names=len(set(names)),
         words=count_words(line.text),
         table_talk=parsed.table_talk,
+        at_table=at_table,
     )
     if line.speaker:
         names += [key_of(word) for word in WORD.findall(line.speaker)]
     terms: dict[str, None] = {}
     for name in names:
-        terms[f"@{name}"] = None
-        worth.setdefault(f"@{name}", NAME_BOOST * RAREST * math.log1p(name_counts.get(name, 1)) ** 2)
+        term = f"@{name}"
+        terms[term] = None
+        if term not in worth:
+            worth[term] = NAME_BOOST * RAREST * math.log1p(name_counts.get(name, 1)) ** 2
     known = {stem(name) for name in names}
     for stemmed in parsed.stems:
         if stemmed not in known and stemmed not in terms:
             terms[stemmed] = None
-            worth.setdefault(stemmed, rarity(stemmed) * math.log1p(counters.stems.get(stemmed, 1)) ** 2)
+            if stemmed not in worth:
+                worth[stemmed] = rarity(stemmed) * math.log1p(counters.stems.get(stemmed, 1)) ** 2
     if not parsed.table_talk:
         for number in numbers_in(parsed.text):
             terms[number] = None

@@ -62,11 +62,13 @@ class NameBook:
         self._seen: dict[str, Sightings] = {}
         self._known = frozenset(known)
         self._speakers = frozenset(key_of(word) for name in speakers for word in WORD.findall(name) if len(word) > 1)
+        self._answers: dict[str, bool] = {}
         self._inside_words = 0
         self._inside_capitals = 0
 
     def read(self, text: str) -> None:
         """Note every word of a sentence."""
+        self._answers.clear()
         previous = ""
         capital_before = False
         opening: Sightings | None = None
@@ -106,7 +108,13 @@ class NameBook:
         return self._inside_words >= 40 and self._inside_capitals > NOUNS_CAPITALISED_SHARE * self._inside_words
 
     def is_name(self, key: str) -> bool:
-        """Whether a word, given by its key, names someone or something."""
+        """Whether a word, given by its key, names someone or something. Ask once everything is read."""
+        answer = self._answers.get(key)
+        if answer is None:
+            answer = self._answers[key] = self._judged(key)
+        return answer
+
+    def _judged(self, key: str) -> bool:
         if key in self._speakers:
             return True
         if key in _NEVER or len(key) < 2:
@@ -173,7 +181,7 @@ class NameBook:
 
 def is_capitalised(word: str) -> bool:
     """A capital first and something lower after it; shouting is no name, a short acronym may be."""
-    return word[0].isupper() and (len(word) == 1 or not word.isupper() or len(word) <= 4)
+    return word[0].isupper() and (len(word) <= 4 or not word.isupper())
 
 
 def shown(name: str) -> str:

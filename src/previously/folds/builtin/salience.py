@@ -8,7 +8,6 @@ alone, never on the pool it is compared with, so old lines do not fade as new on
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,7 +17,12 @@ from previously.folds.builtin.vocabulary import RAREST, rarity_of_word
 
 STEEPNESS = 2.0
 COMFORTABLE_WORDS = 10
-SPOKEN = 0.35
+SPOKEN = 0.25
+"""Speech costs an attribution and tells less than narration does."""
+
+TABLE_SPEECH = 0.25
+"""What speech loses besides where a game master tells the story: half of the talk around a table is about nothing."""
+
 PLOT = 0.15
 LEAST_WORDS = 5
 """Shorter lines say too little to stand alone, unless someone named does something or something is owed."""
@@ -48,11 +52,11 @@ def is_table_talk(tokens: Sequence[str]) -> bool:
 
 
 def weigh(
-    text: str, tokens: Sequence[str], *, spoken: bool, names: int, words: int, table_talk: bool
+    text: str, tokens: Sequence[str], *, spoken: bool, names: int, words: int, table_talk: bool, at_table: bool
 ) -> Weighed:
     """Weigh one line: its text, its lower-case word tokens, whether someone says it, how many names and words it has."""
     count = max(len(tokens), 1)
-    found: Counter[str] = Counter()
+    found = dict.fromkeys(cues.LISTS, 0)
     rare = 0.0
     for token in tokens:
         rare += rarity_of_word(token)
@@ -77,7 +81,7 @@ def weigh(
     score -= 0.2 if question else 0.0
     score -= 0.2 if opener in cues.DANGLING_OPENERS else 0.0
     score -= 0.4 if opener in cues.SMALL_TALK_OPENERS else 0.0
-    score -= SPOKEN if spoken else 0.0
+    score -= SPOKEN + TABLE_SPEECH * at_table if spoken else 0.0
     score -= 0.25 if not spoken and opener.endswith("s") and opener in cues.HAPPENS else 0.0
     # Narration that starts in lower case is the torn-off end of a sentence.
     score -= 0.5 if not spoken and text[:1].islower() else 0.0

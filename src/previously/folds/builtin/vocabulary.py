@@ -214,5 +214,5 @@ def rarity(stemmed: str) -> float:
 
 @lru_cache(maxsize=8192)
 def rarity_of_word(word: str) -> float:
-    """The rarity of a lower-case word's stem."""
+    """The rarity of a lower-case word, by its stem."""
     return rarity(stem(word))
