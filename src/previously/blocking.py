@@ -106,8 +106,10 @@ class BlockingMemory:
 
     def close(self) -> None:
         """Give back what is held open."""
-        self._runner.run(self._memory.close())
-        self._runner.close()
+        try:
+            self._runner.run(self._memory.close())
+        finally:
+            self._runner.close()
 
     def __enter__(self) -> BlockingMemory:
         return self

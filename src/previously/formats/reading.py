@@ -35,6 +35,9 @@ class Source:
     """How many characters could not be kept and are U+FFFD now."""
 
 
+_TOO_DEEP = "the JSON is nested too deeply."
+
+
 class Document:
     """An opened file that can be looked at before it is read once, as lines or as one text."""
 
@@ -46,10 +49,7 @@ class Document:
             raise BadInput(f"{name}: the file is UTF-16 or UTF-32; save it as UTF-8 and try again.")
         self._bom = 3 if start.startswith(b"\xef\xbb\xbf") else 0
         self._start = [start[self._bom :]]
-        while self._start[-1].isspace() or (self._bom and self._start == [b""]):
-            line = handle.readline()
-            if not line:
-                break
+        while self._start[-1].isspace() and (line := handle.readline()):
             self._start.append(line)
         if not self._start[-1].strip():
             raise BadInput(f"{name}: the file is empty.")
@@ -68,7 +68,7 @@ class Document:
         """The lines that are not blank, with their numbers from 1, read as they are asked for."""
         offset = self._bom
         for number, line in enumerate(chain(self._start, self._handle), 1):
-            if not line.isspace() and line:
+            if not line.isspace():
                 yield number, self._decode(line, number, offset)
             offset += len(line)
 
@@ -77,11 +77,11 @@ class Document:
         return self._decode(b"".join(self._start) + self._handle.read(), 1, self._bom)
 
     def fault(self, error: BadInput | RecursionError, place: str | int | None = None) -> BadInput:
-        """The error with its place: a line by its number, or words of the caller's."""
-        if isinstance(error, RecursionError):
-            error = BadInput("the JSON is nested too deeply.")
-        sentence = str(error)
-        where = self.name if place is None else f"{self.name}, line {place}" if isinstance(place, int) else place
+        """The error with its place: a line by its number, anything else in words."""
+        sentence = _TOO_DEEP if isinstance(error, RecursionError) else str(error)
+        where = self.name
+        if place is not None:
+            where += f", line {place}" if isinstance(place, int) else f", {place}"
         return BadInput(f"{where}: {sentence[:1].lower()}{sentence[1:]}")
 
     def _decode(self, data: bytes, line: int, offset: int) -> str:
@@ -100,7 +100,7 @@ def _is_utf16(start: bytes) -> bool:
         return True
     sample = start[:32]
     even, odd = sample[::2], sample[1::2]
-    return len(sample) >= 4 and (not any(odd) and all(even)) != (not any(even) and all(odd[:-1]))
+    return len(sample) >= 4 and ((all(even) and not any(odd)) or (all(odd) and not any(even)))
 
 
 @contextmanager
@@ -142,7 +142,7 @@ def parse_json(text: str, what: str) -> Any:
     except json.JSONDecodeError as error:
         raise _broken(error, what) from None
     except RecursionError:
-        raise BadInput("the JSON is nested too deeply.") from None
+        raise BadInput(_TOO_DEEP) from None
     except ValueError:
         raise BadInput("a number has too many digits.") from None
 
@@ -178,11 +178,12 @@ def _broken(error: json.JSONDecodeError, what: str) -> BrokenJson:
     )
 
 
-_CUT_OFF = re.compile(r"|,|-|\.|[eE][+-]?|tr?u?|fa?l?s?|nu?l?|\\?u?[0-9a-fA-F]{0,3}|\"?\\u[0-9a-fA-F]{0,3}")
+_CUT_OFF = re.compile(r"|,|-|\.|[eE][+-]?|tr?u?|fa?l?s?|nu?l?|\\?u[0-9a-fA-F]{0,4}")
+"""What may be left after the place of the fault when it is the end that is missing."""
 
 
 def _not_a_number(constant: str) -> NoReturn:
-    raise BadInput(f"{constant} is not a JSON number.")
+    raise BadInput(f"the number {constant} is not allowed in JSON.")
 
 
 def _number(digits: str) -> float:

@@ -1,0 +1,93 @@
+"""Which format a file has, told by its content.
+
+The file's extension is never asked. What begins like JSON is JSON, and a fault in it is told as such: broken JSON is
+never taken for prose. Text that merely begins with a bracket ("[Scene: a tavern]", "[12:30] …", "{{char}} …") is text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from previously.core.errors import BadInput
+from previously.formats import jsonl, openai, plain, sillytavern
+from previously.formats.reading import BrokenJson, Document, Source, opened, parse_json, shown
+
+Reader = Callable[[Document], Source]
+
+FORMATS: Mapping[str, Reader] = {
+    jsonl.NAME: jsonl.read,
+    openai.NAME: openai.read,
+    plain.NAME: plain.read,
+    sillytavern.NAME: sillytavern.read,
+}
+
+_LIKE_JSON = re.compile(r"""\s*(?:\{\s*(?:["'}]|$)|\[\s*(?:[{"]|\]\s*$|$))""")
+
+
+def read_story(path: Path, format: str | None = None, *, user: str | None = None) -> Source:
+    """The messages of a file, in the format named or else the one its content shows.
+
+    `user` names the person whose lines in a plain text are the user's; the other formats say so themselves.
+    """
+    if format is not None and format not in FORMATS:
+        raise BadInput(f'There is no format named "{shown(format, 40)}"; use one of {", ".join(FORMATS)}.')
+    with opened(path) as document:
+        reader = _detected(document) if format is None else FORMATS[format]
+        if reader is plain.read:
+            reader = partial(plain.read, user=user)
+        source = reader(document)
+    if not source.drafts:
+        raise document.fault(BadInput("there are no messages in the file."))
+    return source
+
+
+def _detected(document: Document) -> Reader:
+    line = document.first
+    if not _LIKE_JSON.match(line):
+        return plain.read
+    if line.lstrip().startswith("["):
+        return openai.read
+    try:
+        item = parse_json(line, "line")
+    except BrokenJson as error:
+        return partial(_whole, first=error)
+    except BadInput as error:
+        raise document.fault(error, document.first_number) from None
+    return _by_fields(document, item)
+
+
+def _by_fields(document: Document, item: dict[str, Any]) -> Reader:
+    if "role" in item:
+        return jsonl.read
+    if "mes" in item or "chat_metadata" in item:
+        return sillytavern.read
+    if "messages" in item:
+        return openai.read
+    if sillytavern.is_header(item):
+        return sillytavern.read
+    raise document.fault(
+        BadInput('the format is not known, since the object has neither "role" nor "mes" nor "messages".'),
+        document.first_number,
+    )
+
+
+def _whole(document: Document, first: BrokenJson) -> Source:
+    """A file whose first line is no JSON by itself: an object over several lines, or a broken line."""
+    text = document.text()
+    try:
+        value = parse_json(text, "file")
+    except BrokenJson as error:
+        lines = text.splitlines()[document.first_number :]
+        following = next((line for line in lines if line.strip()), "")
+        if following.startswith('{"') or not following:
+            raise document.fault(first, document.first_number) from None
+        raise document.fault(error, error.line) from None
+    except BadInput as error:
+        raise document.fault(error) from None
+    if isinstance(value, dict) and "messages" not in value:
+        raise document.fault(BadInput('"messages" is missing from the object that the file holds.'))
+    return openai.source_of(document, value)

@@ -1,0 +1,28 @@
+"""Our own lines: one message object per line, read one by one.
+
+`{"role", "name"?, "content", "witnesses"?, "at"?, "id"?, "hidden"?, "extra"?}`; without `witnesses` everyone was
+there. A line may be anything that `openai.draft_of` reads. Blank lines are skipped.
+"""
+
+from __future__ import annotations
+
+from previously.core.errors import BadInput
+from previously.core.messages import Draft, cleaned
+from previously.formats.openai import draft_of
+from previously.formats.reading import Document, Source, parse_object
+
+NAME = "jsonl"
+
+
+def read(document: Document) -> Source:
+    """A file of message lines."""
+    drafts: list[Draft] = []
+    replaced = 0
+    for number, line in document.lines():
+        try:
+            draft, count = cleaned(draft_of(parse_object(line)))
+        except (BadInput, RecursionError) as error:
+            raise document.fault(error, number) from None
+        drafts.append(draft)
+        replaced += count
+    return Source(drafts, NAME, {}, replaced)
