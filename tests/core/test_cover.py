@@ -7,7 +7,7 @@ from previously.core.digests import span_key
 from previously.core.spans import Span
 
 
-def link(version: int, before: int | None, run: str) -> Link:
+def link(version: int, before: int | str, run: str) -> Link:
     return Link(version, before, len(run), span_key(letter.encode() for letter in run))
 
 
@@ -17,12 +17,12 @@ def covers(path: str, *links: Link, **options: object) -> list[tuple[int, int, i
         lambda before: [one for one in links if one.before == before],
         len(digests),
         lambda first, last: digests[first : last + 1],
-        **options,  # type: ignore[arg-type]
+        **({"after": [("", 0)]} | options),  # type: ignore[arg-type]
     )
     return [(cover.version, cover.span.first, cover.span.last) for cover in found]
 
 
-CHAIN = (link(1, None, "abc"), link(2, 1, "de"), link(3, 2, "f"))
+CHAIN = (link(1, "", "abc"), link(2, 1, "de"), link(3, 2, "f"))
 
 
 def test_a_chain_is_valid_as_far_as_its_runs_follow_one_another() -> None:
@@ -36,6 +36,14 @@ def test_a_chain_is_valid_as_far_as_its_runs_follow_one_another() -> None:
 def test_a_link_is_not_valid_because_its_run_stands_elsewhere() -> None:
     assert covers("abcXdef", *CHAIN) == [(1, 0, 2)]
     assert covers("deabc", *CHAIN) == []
+
+
+def test_a_chain_begins_where_its_scope_does() -> None:
+    later = (link(5, "9", "de"), link(6, 5, "f"))
+    assert covers("abcdef", *CHAIN, *later, after=[("", 0), ("9", 3)]) == [
+        (1, 0, 2), (5, 3, 4), (2, 3, 4), (6, 5, 5), (3, 5, 5),
+    ]  # fmt: skip
+    assert covers("abcdef", *later, after=[("", 0), ("9", 2)]) == []
 
 
 def test_several_links_may_go_on_from_one() -> None:

@@ -51,6 +51,10 @@ BODY = '{"model": "m", "messages": [{"role": "user", "content": "hi"}]}'
 def test_detection(tmp_path: Path, name: str, text: str, format: str) -> None:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
+    if format == "text" and "json" in name:
+        with pytest.raises(BadInput):
+            read_story(path)
+        return
     source = read_story(path)
     assert source.format == format
     assert source == read_story(path, format)
@@ -183,3 +187,18 @@ def test_any_bytes_give_a_source_or_bad_input(path: Path, format: str | None, da
         for draft in source.drafts:
             repr(draft).encode()
             json.dumps(draft.attributes.extra, allow_nan=False).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("list.jsonl", "[1, 2]", "list.jsonl, line 1: the line must hold an object, not a list."),
+        ("number.json", "42", "number.json: the file must hold a list of messages, not a number."),
+        ("notes.json", "Maya: Hello.", "not valid JSON"),
+    ],
+)
+def test_a_file_named_like_json_is_never_taken_for_text(tmp_path: Path, name: str, text: str, sentence: str) -> None:
+    (tmp_path / name).write_text(text, "utf-8")
+    with pytest.raises(BadInput) as caught:
+        read_story(tmp_path / name)
+    assert sentence in str(caught.value)

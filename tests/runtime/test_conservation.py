@@ -21,6 +21,7 @@ from previously import BlockingMemory, BudgetTooSmall, Settings
 from previously.blocking import BlockingStory
 from previously.core.cover import Link, place
 from previously.core.digests import ROOT_HASH, node_hash
+from previously.core.marks import starts
 from previously.core.versions import Status
 from previously.storage.store import NO_NODE
 from previously.view.view import Reason, Section, View
@@ -214,10 +215,16 @@ class Histories(RuleBasedStateMachine):
                 digests = [item.entry.digest for item in items]
                 versions = [version for version in front.log() if version.made.status is not Status.REFUSED]
 
-                def after(before: int | None, versions: list[Any] = versions) -> list[Link]:
-                    return [version.link for version in versions if version.made.before == before]
+                def after(before: int | str, versions: list[Any] = versions) -> list[Link]:
+                    return [version.link for version in versions if version.link.before == before]
 
-                defined = place(after, len(digests), lambda first, last, d=digests: d[first : last + 1])  # type: ignore[misc]
+                marks = memory._runner.run(story._store.marks(story._key, name))
+                defined = place(
+                    after,
+                    len(digests),
+                    lambda first, last, d=digests: d[first : last + 1],  # type: ignore[misc]
+                    after=starts(marks).items(),
+                )
                 rows = sorted((cover.span.last, cover.version, cover.span.first) for cover in defined)
                 stored = memory._runner.run(story._store.cover(story._key, name))
                 assert [(last, version, first) for first, last, version in stored] == rows
@@ -230,4 +237,6 @@ def _all(span: Any) -> range:
 SOAKING = hypothesis_settings.get_current_profile_name() == "soak"
 
 TestHistories = Histories.TestCase
-TestHistories.settings = hypothesis_settings(max_examples=3_000 if SOAKING else 60, stateful_step_count=60 if SOAKING else 40)
+TestHistories.settings = hypothesis_settings(
+    max_examples=3_000 if SOAKING else 60, stateful_step_count=60 if SOAKING else 40
+)

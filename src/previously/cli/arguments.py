@@ -70,6 +70,8 @@ def words(text: str) -> str:
     """What was given as --text; from standard input without its last line end."""
     if text != "-":
         return text
+    if sys.stdin is None:
+        raise BadInput("Standard input is closed.")
     data = sys.stdin.buffer.read(MAX_MESSAGE_BYTES + 3)
     if len(data) == MAX_MESSAGE_BYTES + 3:
         raise BadInput(

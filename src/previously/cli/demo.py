@@ -205,7 +205,9 @@ def _long(console: Console, memory: BlockingMemory, folder: CountingFolder, mess
                 }
             )
     seconds = perf_counter() - started
-    console.print(f"A generated story, imported and folded in {seconds:.1f} s, {calls} model calls.\n")
+    console.print(
+        f"A generated story, imported and folded in {seconds:.1f} s, {output.counted(calls, 'model call')}.\n"
+    )
     rows = [[point[key] for key in ("messages", "story_tokens", "view_tokens", "folds")] for point in points]
     console.print(table(("after messages", "story, tokens", "view, tokens", "folds"), rows))
     console.print("\nThe story grows, the view does not: what left it is in the recap.")

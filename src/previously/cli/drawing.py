@@ -75,7 +75,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: Seq
     from rich import box
     from rich.table import Table
 
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
         drawn.add_column(column, justify="left" if column in left else "right", overflow="fold")
     for row in rows:

@@ -121,7 +121,7 @@ def explain(error: Exception) -> tuple[str, int] | None:
 
 def _usage(error: Any) -> str:
     sentence = str(error.format_message()).rstrip(". \n")
-    if "--db" in sentence.split() or "(--db" in sentence:
+    if sentence.startswith(("No such option", "Got unexpected")) and "--db" in sentence:
         return f"{sentence}; --db goes before the command."
     command = error.ctx.command_path if error.ctx else "previously"
     return f"{sentence}; see `{command} --help`."

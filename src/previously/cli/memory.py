@@ -103,7 +103,9 @@ def show(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     from previously.cli.drawing import message_lines
 
     console = output.console()
-    console.print(f"{output.one_line(story)}: {length:,} messages on branch {info.active.name}", style="bold")
+    console.print(
+        f"{output.one_line(story)}: {output.counted(length, 'message')} on branch {info.active.name}", style="bold"
+    )
     others = [f"{branch.name} ({branch.messages:,})" for branch in branches if branch.name != info.active.name]
     if others:
         console.print(output.one_line(f"Other branches: {', '.join(others)}"))
@@ -133,12 +135,12 @@ def log(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     rows = [
         (
             version.id, version.made.kind.value, version.made.status.value, version.made.made_by,
-            f"{version.made.span.first}-{version.made.span.last}", version.made.at[:19].replace("T", " "),
-            version.made.cost.input_tokens, version.made.cost.output_tokens, version.made.reason,
+            f"{version.made.span.first}-{version.made.span.last}", version.made.at[:16].replace("T", " "),
+            version.made.reason,
         )
         for version in versions
     ]  # fmt: skip
-    columns = ("id", "kind", "status", "by", "messages", "at (UTC)", "read", "wrote", "why")
+    columns = ("id", "kind", "status", "by", "messages", "at (UTC)", "why")
     console.print(table(columns, rows, left=("kind", "status", "by", "why")))
 
 
@@ -192,7 +194,9 @@ def _print_view(story: str, seen: View, *, explain: bool) -> None:
             for item in seen.items
         ]
         console.print()
-        console.print(table(("section", "stands for", "tokens", "reason"), rows, left=("section", "reason")))
+        console.print(
+            table(("section", "stands for", "tokens", "reason"), rows, left=("section", "stands for", "reason"))
+        )
     if seen.left_out:
         console.print("\nLeft out", style="bold")
         for item in seen.left_out:
@@ -209,14 +213,15 @@ def _print_folds(report: FoldReport, *, planned: bool) -> None:
         verb = {"planned": "would be folded", "refused": "refused"}.get(done.status, "folded")
         console.print(
             f"{str(done.span).capitalize()} {verb} into the {done.kind.value} ({done.reason}): "
-            f"reads {done.cost.input_tokens:,} tokens, writes {done.cost.output_tokens:,}."
+            f"reads {done.cost.input_tokens:,} tokens, writes {done.cost.output_tokens:,}.",
+            soft_wrap=True,
         )
     if not report.folds:
         console.print(f"Nothing is due: {report.stopped}.")
         return
-    folds = f"{len(report.folds):,} {'fold' if len(report.folds) == 1 else 'folds'}"
-    calls = f"{report.calls:,} model calls"
-    console.print(f"{folds} {'would be made' if planned else 'made'}, {calls}; then: {report.stopped}.")
+    folds, calls = output.counted(len(report.folds), "fold"), output.counted(report.calls, "model call")
+    made = "would be made" if planned else "made"
+    console.print(f"{folds} {made}, {calls}; no more for now: {report.stopped}.", soft_wrap=True)
 
 
 def _totals(report: FoldReport) -> dict[str, object]:

@@ -7,6 +7,7 @@ Nothing that is printed can steer a terminal: control characters in a story are 
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import sys
@@ -27,7 +28,9 @@ Progress = Callable[[int, int], None]
 
 
 def prepare() -> None:
-    """Make both streams take every character, whatever the system's encoding is."""
+    """Make both streams take every character, whatever the system's encoding is, also where they are closed."""
+    sys.stdout = sys.stdout or io.StringIO()
+    sys.stderr = sys.stderr or io.StringIO()
     for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -46,7 +49,7 @@ def finish() -> bool:
 
 def emit(value: Mapping[str, Any]) -> None:
     """The command's result: one JSON object on stdout."""
-    text = json.dumps(value, ensure_ascii=not takes_unicode(sys.stdout), indent=2)
+    text = json.dumps(value, ensure_ascii=not takes_unicode(sys.stdout), indent=2 if sys.stdout.isatty() else None)
     try:
         typer.echo(text)
     except OSError as error:
@@ -101,6 +104,12 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """The text as it can stand in a sentence."""
     return " ".join(printable(text).split())
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something, in words."""
+    plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def takes_unicode(stream: TextIO) -> bool:

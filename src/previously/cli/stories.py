@@ -78,7 +78,7 @@ def doctor(ctx: typer.Context, as_json: AsJson = False) -> None:
         console = output.console()
         for check in checks:
             console.print("ok    " if check.ok else "FAULT ", style="green" if check.ok else "bold red", end="")
-            console.print(f"{check.what}: {output.one_line(check.detail)}")
+            console.print(f"{check.what}: {output.one_line(check.detail)}", soft_wrap=True)
         for name, setting in facts.get("settings", {}).items():
             console.print(f"        {name} = {setting['value']:,} ({setting['from']})")
         console.print("All is well." if well else "Something is wrong; see the lines marked FAULT.")
@@ -135,7 +135,7 @@ def _place(facts: dict[str, Any], db: str | None) -> str:
     if path.is_file():
         facts["size_bytes"] = path.stat().st_size
     size = f", {facts['size_bytes'] / 1_048_576:.1f} MB" if facts["size_bytes"] is not None else ""
-    return f"{place} can be read and written: {facts['stories']:,} stories{size}"
+    return f"{place} can be read and written: {output.counted(facts['stories'], 'story')}{size}"
 
 
 def _extras(facts: dict[str, Any]) -> str:

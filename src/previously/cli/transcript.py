@@ -50,12 +50,15 @@ def add(
 
 def import_files(
     ctx: typer.Context,
-    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="The files; each becomes one story.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="The files; each becomes one story.")],
     story: Annotated[
         str | None, typer.Option("--story", metavar="NAME", parser=name, help="The story's name; else the file's.")
     ] = None,
     file_format: Annotated[
         str | None, typer.Option("--format", metavar="F", help="The file's format; else it is recognised.")
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="N", help="In a plain text: whose lines are the user's.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -63,7 +66,8 @@ def import_files(
     from previously.formats import read_story
 
     names = _names(files, story)
-    sources = [read_story(Path(file), file_format) for file in files]  # all are read before anything is written
+    # All are read before anything is written.
+    sources = [read_story(Path(file), file_format, user=user) for file in files]
     results: list[dict[str, Any]] = []
     with opened(ctx) as memory:
         for its_name, source in zip(names, sources, strict=True):
@@ -74,7 +78,7 @@ def import_files(
     console = output.console()
     for result in results:
         counts = ", ".join(f"{result[what]:,} {what}" for what in ("added", "updated", "removed", "unchanged"))
-        console.print(f"{output.one_line(result['story'])}: {counts} ({result['format']}).")
+        console.print(f"{output.one_line(result['story'])}: {counts} ({result['format']}).", soft_wrap=True)
 
 
 def edit(ctx: typer.Context, story: Story, where: Position, text: Words, as_json: AsJson = False) -> None:
@@ -115,7 +119,7 @@ def branch(
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
         made, active = found.branch(new, at), found.branch_info().name
-    sentence = f"Made branch {new} with {made.messages:,} messages; {active} is still active."
+    sentence = f"Made branch {new} with {output.counted(made.messages, 'message')}; {active} is still active."
     _report(as_json, story, made, sentence, active=active)
 
 
@@ -123,7 +127,7 @@ def switch(ctx: typer.Context, story: Story, to: Branch, as_json: AsJson = False
     """Go on with another branch of a story."""
     with opened(ctx) as memory:
         now = memory.story(story, create=False).switch(to)
-    _report(as_json, story, now, f"{story} goes on with branch {to}, {now.messages:,} messages.")
+    _report(as_json, story, now, f"{story} goes on with branch {to}, {output.counted(now.messages, 'message')}.")
 
 
 def _change(
@@ -145,7 +149,7 @@ def _report(as_json: bool, story: str, branch: BranchInfo, sentence: str, **more
     if as_json:
         output.emit({"story": story, "branch": branch.name, "messages": branch.messages, **more})
     else:
-        output.console().print(output.one_line(sentence))
+        output.console().print(output.one_line(sentence), soft_wrap=True)
 
 
 def _begun(memory: BlockingMemory, story: str) -> BlockingStory:

@@ -1,9 +1,9 @@
 """Which memory is valid where: the rule that lets memory follow the path.
 
 A memory records the run of messages it read. A *link* of rolling memory read a delta (its own run) after an earlier
-link. It is valid on a path when the earlier link is valid there and its run follows at once; a first link when its
-run stands where a chain may start. Nothing is ever repaired: after an edit, a swipe or a switch the same rule is
-asked again, and picks.
+link. It is valid on a path when the earlier link is valid there and its run follows at once; a first link when its run
+stands where the chains of its scope begin (see `core.marks`). Nothing is ever repaired: after an edit, a swipe or a
+switch the same rule is asked again, and picks.
 
 `place` is that rule. Stores keep its answer in their cover table and must always agree with it.
 """
@@ -23,8 +23,8 @@ class Link:
     """What decides where a version is valid."""
 
     version: int
-    before: int | None
-    """The version whose text this one went on from; None for the first of a chain."""
+    before: int | str
+    """The version whose text this one went on from, or the scope whose chain it begins."""
     length: int
     """How many messages its own run holds."""
     key: bytes
@@ -42,11 +42,8 @@ class Covered:
 DigestsOf = Callable[[int, int], Sequence[bytes]]
 """Digests of the path at positions first to last, both included; all of them exist."""
 
-LinksAfter = Callable[[int | None], Iterable[Link]]
-"""The links that go on from a version, or with None those that begin a chain."""
-
-CHAIN_STARTS: tuple[tuple[int | None, int], ...] = ((None, 0),)
-"""Where a chain may begin: at the front of the path."""
+LinksAfter = Callable[[int | str], Iterable[Link]]
+"""The links that go on from a version, or those that begin a chain in the scope of that name."""
 
 
 def place(
@@ -54,13 +51,13 @@ def place(
     path_length: int,
     digests_of: DigestsOf,
     *,
-    after: Iterable[tuple[int | None, int]] = CHAIN_STARTS,
+    after: Iterable[tuple[int | str, int]],
     reaching: int = 0,
 ) -> list[Covered]:
     """Every link valid on the path that reaches position `reaching` or further, earlier links first.
 
-    `after` says where to look: pairs of a version that is known to be valid (None = a chain may begin) and the
-    position that follows it. Those found are gone on from in turn.
+    `after` says where to look: pairs of a version that is known to be valid and the position that follows it, or of a
+    scope and the position where its chains begin. Those found are gone on from in turn.
     """
     found: dict[int, Covered] = {}
     frontier = deque(after)

@@ -74,7 +74,8 @@ class Version:
     @property
     def link(self) -> Link:
         """What decides where it is valid."""
-        return Link(self.id, self.made.before, len(self.made.span), self.made.key)
+        before = self.made.scope if self.made.before is None else self.made.before
+        return Link(self.id, before, len(self.made.span), self.made.key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def read_story(path: Path, format: str | None = None, *, user: str | None = None
     if format is not None and format not in FORMATS:
         raise BadInput(f'There is no format named "{shown(format, 40)}"; use one of {", ".join(FORMATS)}.')
     with opened(path) as document:
-        reader = _detected(document) if format is None else FORMATS[format]
+        reader = _detected(document, path.suffix.lower()) if format is None else FORMATS[format]
         if reader is plain.read:
             reader = partial(plain.read, user=user)
         source = reader(document)
@@ -45,10 +45,14 @@ def read_story(path: Path, format: str | None = None, *, user: str | None = None
     return source
 
 
-def _detected(document: Document) -> Reader:
+_NAMED_JSON: Mapping[str, Reader] = {".json": openai.read, ".jsonl": jsonl.read, ".ndjson": jsonl.read}
+"""A file that is named like JSON is never taken for plain text: its reader says what is wrong with it."""
+
+
+def _detected(document: Document, suffix: str) -> Reader:
     line = document.first
     if not _LIKE_JSON.match(line):
-        return plain.read
+        return _NAMED_JSON.get(suffix, plain.read)
     if line.lstrip().startswith("["):
         return openai.read
     try:

@@ -15,6 +15,7 @@ from previously.core.align import Known
 from previously.core.cover import Covered, Link, place
 from previously.core.digests import ROOT_HASH, digest, match_key, node_hash
 from previously.core.errors import BadInput, HeadMoved, UnknownBranch
+from previously.core.marks import Mark, MarkKind, moved_marks, starts
 from previously.core.messages import Attributes, Draft, Entry
 from previously.core.paths import OnPath
 from previously.core.scripts import Piece, Put, Script, checked
@@ -41,6 +42,7 @@ class _Story:
     nodes: dict[int, _Node] = field(default_factory=dict)
     node_of: dict[tuple[int, int], int] = field(default_factory=dict)
     versions: dict[int, Version] = field(default_factory=dict)
+    marks: dict[str, list[Mark]] = field(default_factory=lambda: {MAIN: []})
     moves: list[Move] = field(default_factory=list)
     receipts: set[str] = field(default_factory=set)
     budget_tokens: int | None = None
@@ -132,6 +134,7 @@ class InMemoryStore:
         for kept in path[taken:]:
             node = self._node(story, node, kept.entry)
         story.heads[branch] = node
+        story.marks[branch] = moved_marks(story.marks[branch], script)
         if node != before.head:
             story.moves.append(Move(branch, before.head, node, at))
         if receipt is not None:
@@ -158,6 +161,8 @@ class InMemoryStore:
         if name in story.heads:
             raise BadInput(f"There is a branch named {name!r} already.")
         story.heads[name] = story.path(source)[length - 1].id if length else NO_NODE
+        before = (mark for mark in story.marks[source] if mark.position < length)
+        story.marks[name] = [replace(mark, id=self._next_id("mark")) for mark in before]
         return self._branch(story, name)
 
     async def switch(self, key: StoryKey, name: str) -> BranchInfo:
@@ -165,6 +170,21 @@ class InMemoryStore:
         info = self._branch(story, name)
         story.active = name
         return info
+
+    async def marks(self, key: StoryKey, branch: str) -> list[Mark]:
+        story = self._stories[key]
+        self._branch(story, branch)
+        return list(story.marks[branch])
+
+    async def add_mark(
+        self, key: StoryKey, branch: str, kind: MarkKind, position: int, text: str, *, made_by: str, at: str
+    ) -> Mark:
+        story = self._stories[key]
+        self._branch(story, branch)
+        ident = self._next_id("mark")
+        mark = Mark(ident, ident, kind, position, text, made_by, at)
+        story.marks[branch] = sorted([*story.marks[branch], mark], key=lambda one: (one.position, one.id))
+        return mark
 
     async def moves(self, key: StoryKey) -> list[Move]:
         return list(self._stories[key].moves)
@@ -263,12 +283,15 @@ class InMemoryStore:
     def _cover(self, story: _Story, branch: str) -> list[Covered]:
         self._branch(story, branch)
         digests = [story.entries[node.entry].digest for node in story.path(branch)]
-        following: dict[int | None, list[Link]] = {}
+        following: dict[int | str, list[Link]] = {}
         for version in story.versions.values():
             if version.made.status is not Status.REFUSED:
-                following.setdefault(version.made.before, []).append(version.link)
+                following.setdefault(version.link.before, []).append(version.link)
         return place(
-            lambda before: following.get(before, ()), len(digests), lambda first, last: digests[first : last + 1]
+            lambda before: following.get(before, ()),
+            len(digests),
+            lambda first, last: digests[first : last + 1],
+            after=starts(story.marks[branch]).items(),
         )
 
 

@@ -6,7 +6,7 @@ given, each verb in one atomic step, and answers what is on a path. What it prom
 - **Nothing is lost.** A script takes messages off a path, never out of the store.
 - **The path of a branch** is the chain of nodes from its head to the root. Whatever a store keeps to answer faster
   must always equal that.
-- **The cover of a branch** is what `core.cover.place` says of its path and the story's versions, always.
+- **The cover of a branch** is what `core.cover.place` says of its path, its marks and the story's versions, always.
 - **Owners are walls.** Every verb takes a `StoryKey` or an owner; nothing of another owner is ever found or changed.
 - **A verb that raises has changed nothing.**
 
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from previously.core.align import Known
+from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Script
@@ -128,6 +129,15 @@ class Store(Protocol):
 
     async def switch(self, key: StoryKey, name: str) -> BranchInfo:
         """Make a branch the active one."""
+
+    async def marks(self, key: StoryKey, branch: str) -> list[Mark]:
+        """The marks of a branch in path order; at one position those made earlier first."""
+
+    async def add_mark(
+        self, key: StoryKey, branch: str, kind: MarkKind, position: int, text: str, *, made_by: str, at: str
+    ) -> Mark:
+        """Put a mark at a position of the path. Applying a script moves marks along (`core.marks.moved`); a fork copies
+        those that stand before it."""
 
     async def moves(self, key: StoryKey) -> list[Move]:
         """Every move of a head, the oldest first."""

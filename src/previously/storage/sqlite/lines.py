@@ -46,6 +46,17 @@ class Lines:
             at = parent
         return found
 
+    def reaching(self, key: StoryKey, line: int, last: int) -> Iterator[Segment]:
+        """Each line of the chain with the depths up to `last` that count on it, the deepest first; the first of a
+        segment says nothing here."""
+        at: int | None = line
+        while at is not None and last >= 0:
+            row = self._file.one("line", {"line": at, "owner": key.owner})
+            assert row is not None, "a line's parent exists"
+            parent, fork = row
+            yield Segment(at, 0, last)
+            at, last = parent, min(last, fork - 1)
+
     def rows(self, key: StoryKey, query: str, line: int, first: int, last: int) -> Iterator[Row]:
         """The rows of a path query over depths first to last, in order."""
         for segment in reversed(self.segments(key, line, first, last)):

@@ -11,8 +11,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
+import apsw
+
 from previously.core.align import Known
 from previously.core.errors import BadInput, HeadMoved, StoreProblem, UnknownBranch
+from previously.core.marks import Mark, MarkKind, starts
 from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Script
@@ -22,6 +25,7 @@ from previously.storage.rows import attribute_columns, entry_of, known_of, versi
 from previously.storage.sqlite.cover import CoverTable
 from previously.storage.sqlite.file import Row, SqliteFile
 from previously.storage.sqlite.lines import Lines
+from previously.storage.sqlite.marks import MarkTable
 from previously.storage.sqlite.writing import BranchRow, PathWriter
 from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
 
@@ -41,15 +45,19 @@ class SqliteStore:
             self._thread.shutdown()
             raise
         self._lines = Lines(self._file)
-        self._cover = CoverTable(self._file, self._lines)
-        self._writer = PathWriter(self._file, self._lines, self._cover)
+        self._marks = MarkTable(self._file)
+        self._cover = CoverTable(self._file, self._lines, self._marks)
+        self._writer = PathWriter(self._file, self._lines, self._cover, self._marks)
 
     async def _on_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:
             future = self._thread.submit(work, *args, **kwargs)
         except RuntimeError:
             raise StoreProblem("The store is closed.") from None
-        return await asyncio.wrap_future(future)
+        try:
+            return await asyncio.wrap_future(future)
+        except apsw.Error as error:
+            raise StoreProblem(f"The store could not do it: {error}.") from error
 
     async def stories(self, owner: str) -> list[StoryInfo]:
         return await self._on_thread(
@@ -161,7 +169,8 @@ class SqliteStore:
                 head, _ = self._writer.before(key, found.line, length)
                 line = self._writer.new_line(key, found.line, length)
                 values = {"owner": key.owner, "story": key.story, "name": name, "at": at}
-                self._file.run("insert_branch", {**values, "head": head, "messages": length, "line": line})
+                row = {**values, "head": head, "messages": length, "line": line}
+                self._marks.copy(key, found.id, self._file.run("insert_branch", row), length)
             return BranchInfo(name, head, length)
 
         return await self._on_thread(write)
@@ -198,16 +207,18 @@ class SqliteStore:
         def read() -> LiveVersion | None:
             with self._file.snapshot():
                 found = self._branch(key, branch)
-                for segment in self._lines.segments(key, found.line, 0, found.messages - 1):
-                    values: dict[str, Any] = {"kind": kind.value, "scope": scope, "owner": key.owner}
-                    values |= {"line": segment.line, "first": segment.first, "last": segment.last}
-                    row = self._file.one("furthest_cover", values)
-                    if row is not None:
-                        first, last, version = row
-                        version_row = self._file.one("version", {"version": version, "owner": key.owner})
-                        assert version_row is not None, "cover names versions that exist"
-                        return LiveVersion(version_of(version_row), Span(first, last))
-            return None
+                if scope not in starts(self._marks.of(key, found.id)):
+                    return None
+                best: Row | None = None
+                asked = {"kind": kind.value, "scope": scope}
+                for row in self._cover.rows(key, "furthest_cover", found.line, found.messages - 1, **asked):
+                    best = max(best or row, row, key=lambda one: (one[1], one[2]))
+                if best is None:
+                    return None
+                first, last, version = best
+                made = self._file.one("version", {"version": version, "owner": key.owner})
+                assert made is not None, "cover names versions that exist"
+                return LiveVersion(version_of(made), Span(first, last))
 
         return await self._on_thread(read)
 
@@ -215,10 +226,25 @@ class SqliteStore:
         def read() -> list[tuple[int, int, int]]:
             with self._file.snapshot():
                 found = self._branch(key, branch)
-                rows = self._lines.rows(key, "cover_span", found.line, 0, found.messages - 1)
-                return [(first, last, version) for first, last, version in rows]
+                scopes = starts(self._marks.of(key, found.id))
+                rows = self._cover.rows(key, "cover_span", found.line, found.messages - 1)
+                valid = [(first, last, version) for first, last, version, scope in rows if scope in scopes]
+                return sorted(valid, key=lambda row: (row[1], row[2]))
 
         return await self._on_thread(read)
+
+    async def marks(self, key: StoryKey, branch: str) -> list[Mark]:
+        return await self._on_thread(lambda: self._marks.of(key, self._branch(key, branch).id))
+
+    async def add_mark(
+        self, key: StoryKey, branch: str, kind: MarkKind, position: int, text: str, *, made_by: str, at: str
+    ) -> Mark:
+        def write() -> Mark:
+            with self._file.transaction():
+                new = Mark(0, 0, kind, position, text, made_by, at)
+                return self._marks.add(key, self._branch(key, branch).id, new)
+
+        return await self._on_thread(write)
 
     async def note_budget(self, key: StoryKey, budget_tokens: int) -> None:
         def write() -> None:

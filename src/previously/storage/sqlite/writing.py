@@ -19,6 +19,7 @@ from previously.storage.rows import entry_row
 from previously.storage.sqlite.cover import CoverTable
 from previously.storage.sqlite.file import SqliteFile
 from previously.storage.sqlite.lines import Lines
+from previously.storage.sqlite.marks import MarkTable
 from previously.storage.store import NO_NODE, StoryKey
 
 ROWS_PER_TRANSACTION = 2_000
@@ -60,10 +61,11 @@ class _Tip:
 class PathWriter:
     """Changes paths. Owns entries, nodes, path rows and the publishing of heads."""
 
-    def __init__(self, file: SqliteFile, lines: Lines, cover: CoverTable) -> None:
+    def __init__(self, file: SqliteFile, lines: Lines, cover: CoverTable, marks: MarkTable) -> None:
         self._file = file
         self._lines = lines
         self._cover = cover
+        self._marks = marks
 
     def apply(self, key: StoryKey, branch: BranchRow, script: Script, at: str, receipt: str | None) -> None:
         """Bring the branch to what the script says, publish, and log the move."""
@@ -81,7 +83,7 @@ class PathWriter:
                     line = self.new_line(key, branch.line, start)
                 tip = _Tip(*self.before(key, branch.line, start), start)
                 self._write(key, line, tip, steps)
-                self._publish(key, branch, line, tip, start, at, receipt)
+                self._publish(key, branch, line, tip, script, start, at, receipt)
             return
         with self._file.transaction():
             self._expect(key, branch)
@@ -93,7 +95,7 @@ class PathWriter:
                 self._write(key, line, tip, batch)
         with self._file.transaction():
             self._expect(key, branch)
-            self._publish(key, branch, line, tip, start, at, receipt)
+            self._publish(key, branch, line, tip, script, start, at, receipt)
 
     def before(self, key: StoryKey, line: int, depth: int) -> tuple[int, bytes]:
         """The node after which this depth comes, and its hash; the root for depth 0."""
@@ -105,7 +107,10 @@ class PathWriter:
     def new_line(self, key: StoryKey, line: int, fork: int) -> int:
         """A line that goes its own way from `fork` on."""
         parent = self._lines.owner_of(key, line, fork - 1)
-        return self._file.run("insert_line", {"owner": key.owner, "story": key.story, "parent": parent, "fork": fork})
+        values = {"owner": key.owner, "story": key.story, "parent": parent, "fork": fork}
+        new = self._file.run("insert_line", values)
+        self._cover.inherit(key, line, new, fork)
+        return new
 
     def add_alternatives(
         self, key: StoryKey, parent: int, depth: int, parent_hash: bytes, drafts: Sequence[Draft]
@@ -174,11 +179,20 @@ class PathWriter:
             self.add_alternatives(key, parent, depth, parent_hash, drafts)
 
     def _publish(
-        self, key: StoryKey, branch: BranchRow, line: int, tip: _Tip, start: int, at: str, receipt: str | None
+        self,
+        key: StoryKey,
+        branch: BranchRow,
+        line: int,
+        tip: _Tip,
+        script: Script,
+        start: int,
+        at: str,
+        receipt: str | None,
     ) -> None:
         values = {"owner": key.owner, "story": key.story, "branch": branch.id}
         self._file.run("publish_branch", {**values, "head": tip.node, "messages": tip.depth, "line": line})
-        self._cover.path_changed(key, line, start, tip.depth)
+        self._marks.move(key, branch.id, script)
+        self._cover.path_changed(key, branch.id, line, start, tip.depth)
         if tip.node != branch.head:
             self._file.run("insert_move", {**values, "old_head": branch.head, "new_head": tip.node, "at": at})
         if receipt is not None:

@@ -23,6 +23,9 @@ UPDATE story SET budget_tokens = :budget_tokens WHERE id = :story AND owner = :o
 
 -- Branches and lines
 
+-- name: branch_rows
+SELECT id, name, head, messages, line FROM branch WHERE story = :story AND owner = :owner ORDER BY id
+
 -- name: branches
 SELECT name, head, messages FROM branch WHERE story = :story AND owner = :owner ORDER BY id
 
@@ -45,10 +48,6 @@ INSERT INTO line (owner, story, parent, fork) VALUES (:owner, :story, :parent, :
 
 -- name: line
 SELECT parent, fork FROM line WHERE id = :line AND owner = :owner
-
--- name: lines_of_story
-SELECT id, parent, fork, (SELECT max(depth) FROM path WHERE line = l.id) FROM line l
-WHERE story = :story AND owner = :owner ORDER BY id
 
 -- name: line_serves_another
 SELECT 1 FROM line WHERE parent = :line AND fork > :depth AND owner = :owner LIMIT 1
@@ -132,6 +131,24 @@ SELECT 1 FROM receipt WHERE story = :story AND key = :key AND owner = :owner
 -- name: insert_receipt
 INSERT INTO receipt (owner, story, key) VALUES (:owner, :story, :key)
 
+-- Marks
+
+-- name: marks
+SELECT id, origin, kind, position, text, made_by, at FROM mark
+WHERE branch = :branch AND owner = :owner ORDER BY position, id
+
+-- name: insert_mark
+INSERT INTO mark (owner, story, branch, origin, kind, position, text, made_by, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: set_mark_origin
+UPDATE mark SET origin = id WHERE id = :mark AND owner = :owner
+
+-- name: move_mark
+UPDATE mark SET position = ? WHERE id = ? AND owner = ?
+
+-- name: delete_mark
+DELETE FROM mark WHERE id = ? AND owner = ?
+
 -- Versions and cover
 
 -- name: insert_version
@@ -163,16 +180,22 @@ SELECT coalesce(max(length), 0) FROM version WHERE story = :story AND owner = :o
 SELECT id, length, key, kind, scope FROM version
 WHERE story = :story AND before = :before AND status <> 'refused' AND owner = :owner ORDER BY id
 
--- name: cover_ending_between
-SELECT version, last FROM cover
-WHERE line = :line AND last BETWEEN :first AND :last AND owner = :owner ORDER BY last, version
+-- name: links_beginning
+SELECT id, length, key, kind, scope FROM version
+WHERE story = :story AND before = 0 AND scope = :scope AND status <> 'refused' AND owner = :owner ORDER BY id
 
 -- name: cover_span
-SELECT first, last, version FROM cover
+SELECT first, last, version, scope FROM cover
 WHERE line = :line AND last BETWEEN :first AND :last AND owner = :owner ORDER BY last, version
 
 -- name: cover_of_version
-SELECT line, last FROM cover WHERE version = :version AND owner = :owner
+SELECT last FROM cover
+WHERE line = :line AND version = :version AND last BETWEEN :first AND :last AND owner = :owner
+
+-- name: inherit_cover
+INSERT INTO cover (owner, line, kind, scope, first, last, version)
+SELECT owner, :to_line, kind, scope, first, last, version FROM cover
+WHERE line = :from_line AND last < :fork AND owner = :owner
 
 -- name: furthest_cover
 SELECT first, last, version FROM cover

@@ -1,0 +1,68 @@
+"""What is asked of a model and what comes back: plain values, known to folds (which build and judge them) and to
+model clients (which carry them over the wire)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One question to a model."""
+
+    system: str
+    user: str
+    max_output_tokens: int
+    schema: Mapping[str, Any] | None = None
+    """The JSON schema of the answer; None for plain text."""
+    temperature: float = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a call took, as the server reported it or, failing that, as we estimate it."""
+
+    input_tokens: int
+    output_tokens: int
+    reported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """An answer, as it came: `text` without reasoning, which lies beside it."""
+
+    text: str
+    model: str
+    finish_reason: str | None
+    """`stop`, `length`, `tool_calls`, `content_filter`, …; None when the server did not say."""
+    usage: Usage
+    reasoning: str = ""
+    tool_calls: bool = False
+
+
+class FailureKind(StrEnum):
+    """Why there is no answer."""
+
+    RATE_LIMITED = "rate limited"
+    SERVER = "server error"
+    CONNECTION = "no connection"
+    TIMEOUT = "timeout"
+    OVERFLOW = "input too long"
+    BAD_REQUEST = "bad request"
+    UNAUTHORIZED = "not authorised"
+    UNREADABLE = "unreadable answer"
+    FILTERED = "blocked by a content filter"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailure:
+    """There is no answer, and why. `reason` is one sentence without prompt text or keys."""
+
+    kind: FailureKind
+    reason: str
+    retry_after_s: float | None = None
+    window_tokens: int | None = None
+    """On an input that is too long: the model's window, where the server names it."""

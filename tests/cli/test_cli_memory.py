@@ -1,0 +1,185 @@
+"""fold, view, show, log."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.running import Cli
+
+FOLD = {"kind", "scope", "status", "made_by", "reason", "span", "calls", "input_tokens", "output_tokens"}
+SHOWN = {
+    "story", "branch", "messages", "recap", "chapters", "backbone", "layers", "scenes", "lore", "cast", "threads",
+    "brief",
+}  # fmt: skip
+
+
+@pytest.fixture
+def long(cli: Cli) -> Cli:
+    """A story in which two folds are due."""
+    cli.tell("tale", 100)
+    return cli
+
+
+def test_fold_says_what_it_made(long: Cli) -> None:
+    ran = long("fold", "tale", "--json").json
+    assert {"folds", "calls"} <= set(ran)
+    assert ran["calls"] == 0
+    assert [fold["span"] for fold in ran["folds"]] == [[0, 39], [40, 79]]
+    for fold in ran["folds"]:
+        assert set(fold) == FOLD
+        assert (fold["kind"], fold["scope"], fold["status"], fold["made_by"]) == ("recap", "", "committed", "builtin")
+        assert fold["input_tokens"] > fold["output_tokens"] > 0
+    again = long("fold", "tale", "--json").json
+    assert (again["folds"], again["calls"]) == ([], 0)
+    assert "8 of 40 messages" in again["stopped"]
+
+
+def test_fold_plan_changes_nothing(long: Cli) -> None:
+    ran = long("fold", "tale", "--plan", "--json").json
+    assert ran["folds"][0]["span"] == [0, 39]
+    assert {fold["status"] for fold in ran["folds"]} == {"planned"}
+    assert all(set(fold) == FOLD for fold in ran["folds"])
+    assert long("log", "tale", "--json").json == {"versions": []}
+    assert len(long("fold", "tale", "--plan", "--once", "--json").json["folds"]) == 1
+
+
+def test_fold_once(long: Cli) -> None:
+    assert [fold["span"] for fold in long("fold", "tale", "--once", "--json").json["folds"]] == [[0, 39]]
+
+
+def test_fold_for_people(long: Cli) -> None:
+    plan = long("fold", "tale", "--plan").out.splitlines()
+    assert plan[0].startswith("Messages 0-39 would be folded into the recap (40 messages)")
+    ran = long("fold", "tale")
+    assert ran.err == ""
+    assert ran.out.splitlines()[0].startswith("Messages 0-39 folded into the recap (40 messages)")
+    assert "2 folds made, 0 model calls" in ran.out
+    assert long("fold", "tale").out.startswith("Nothing is due: 8 of 40 messages")
+
+
+def test_view_keeps_its_shape_and_its_budget(long: Cli) -> None:
+    long("fold", "tale")
+    ran = long("view", "tale", "--budget", 1200, "--json").json
+    assert {"budget_tokens", "tokens", "messages", "items", "left_out", "fold_due"} == set(ran)
+    assert 0 < ran["tokens"] <= ran["budget_tokens"] == 1200
+    assert ran["messages"][0]["role"] == "system"
+    assert all({"role", "content"} <= set(message) for message in ran["messages"])
+    assert ran["messages"][-1]["content"].endswith("Day 99.")
+    for item in ran["items"]:
+        assert set(item) == {"section", "tokens", "reason", "sources"}
+    assert [item["section"] for item in ran["items"]][:2] == ["recap", "tail"]
+    assert ran["items"][0]["sources"] == [[0, 79]]
+    assert sum(item["tokens"] for item in ran["items"]) == ran["tokens"]
+    assert ran["left_out"] == []
+    assert ran["fold_due"] is False
+
+
+def test_view_lists_what_it_leaves_out(long: Cli) -> None:
+    ran = long("view", "tale", "--budget", 300, "--json").json
+    assert [(item["reason"], item["span"][0]) for item in ran["left_out"]] == [("budget", 0)]
+    assert ran["fold_due"] is True
+    people = long("view", "tale", "--budget", 300).out
+    assert "Left out\n  messages 0-" in people
+    assert "A fold is due" in people
+
+
+def test_view_takes_the_window_without_a_budget(tale: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tale("view", "tale", "--json").json["budget_tokens"] == 8192
+    monkeypatch.setenv("PREVIOUSLY_WINDOW_TOKENS", "3000")
+    assert tale("view", "tale", "--reader", "chat", "--json").json["budget_tokens"] == 3000
+
+
+def test_view_for_people(long: Cli) -> None:
+    long("fold", "tale")
+    ran = long("view", "tale", "--budget", 2000, "--explain")
+    assert "\x1b" not in ran.out
+    assert "of 2,000 tokens" in ran.out
+    assert "# Previously in this story" in ran.out
+    assert "99  Orla: Then I sell two sheep." in ran.out
+    assert "█ recap" in ran.out
+    assert "one of the newest 12" in ran.out
+    assert "Nothing is left out." in ran.out
+    assert "one of the newest 12" not in long("view", "tale", "--budget", 2000).out
+
+
+def test_view_of_an_empty_story(tale: Cli) -> None:
+    for _ in range(4):
+        tale("delete", "tale", 0)
+    assert tale("view", "tale", "--json").json["messages"] == []
+    assert "0 of 8,192 tokens" in tale("view", "tale").out
+    assert tale("show", "tale", "--json").json["messages"] == 0
+    assert "0 messages" in tale("show", "tale").out
+    assert tale("fold", "tale", "--json").json["folds"] == []
+
+
+def test_show(long: Cli) -> None:
+    before = long("show", "tale", "--json").json
+    assert set(before) >= SHOWN
+    assert (before["story"], before["branch"], before["messages"], before["recap"]) == ("tale", "main", 100, None)
+    for key in ("chapters", "layers", "scenes", "lore", "cast", "threads"):
+        assert before[key] == []
+    assert before["backbone"] is None
+    assert before["brief"] is None
+    assert "Nothing is folded yet." in long("show", "tale").out
+    long("fold", "tale")
+    long("branch", "tale", "other")
+    after = long("show", "tale", "--json").json["recap"]
+    assert isinstance(after, str)
+    assert "Orla" in after
+    people = long("show", "tale").out
+    assert "Recap of messages 0 to 79" in people
+    assert "Other branches: other (100)" in people
+    assert "99  Orla:" in people
+
+
+def test_log(long: Cli) -> None:
+    assert "Nothing is folded yet" in long("log", "tale").out
+    long("fold", "tale")
+    versions = long("log", "tale", "--json").json["versions"]
+    assert [version["span"] for version in versions] == [[0, 39], [40, 79]]
+    for version in versions:
+        assert set(version) == FOLD | {"id", "at", "model", "prompt_hash"}
+        assert isinstance(version["id"], int)
+        assert version["at"].startswith("20")
+    people = long("log", "tale").out.splitlines()
+    assert len(people) == 4
+    assert "committed" in people[-1]
+    assert "40-79" in people[-1]
+
+
+def test_what_a_story_says_cannot_steer_the_terminal(cli: Cli) -> None:
+    cli(
+        "add",
+        "tale",
+        "--role",
+        "user",
+        "--name",
+        "\x1b[31mRed",
+        "--text",
+        "\x1b]0;title\x07 [bold]plain[/bold] :smile:",
+    )
+    for command in (("view", "tale"), ("show", "tale")):
+        out = cli(*command).out
+        assert "\x1b" not in out
+        assert "\x07" not in out
+        assert "[bold]plain[/bold] :smile:" in out
+    message = cli("view", "tale", "--json").json["messages"][0]
+    assert message["content"].startswith("\x1b]0;title")
+
+
+def test_calls_and_pictures_are_named(cli: Cli) -> None:
+    from previously.blocking import BlockingMemory
+    from previously.core.messages import Draft, Error, Image, Message, Role, Text, Thinking, ToolCall, ToolResult
+
+    parts = (Thinking("hm"), ToolCall("1", "search", '{"q": 1}'), Image("http://x"), Image("http://y", "a bell"))
+    messages = [
+        Message(Role.USER, (Text("Find it."),)),
+        Message(Role.ASSISTANT, parts),
+        Message(Role.TOOL, (ToolResult("1", "found"), Error("slow"))),
+    ]
+    with BlockingMemory(cli.db) as memory:
+        memory.story("tale").add_drafts([Draft(message) for message in messages])
+    out = cli("view", "tale").out
+    for words in ('[calls search {"q": 1}]', "[image]", "[image: a bell]", "[result] found", "[error] slow"):
+        assert words in out
+    assert "hm" not in out.split()
