@@ -1,8 +1,8 @@
 """Reading CRD3 episodes: the spoken turns, and the human summary of the story in them.
 
-The summary is a list of headed sections. Announcements, the pre-show, the break and the "previously on" speech are left
-out: the first three are not story, and the last is read aloud in the episode nearly word for word, so that keeping it
-would reward copying.
+The summary is a list of headed sections. Announcements, the pre-show, the break and the "previously on" speech
+are left out: the first three are not story, and the last is read aloud in the episode nearly word for word, so
+that keeping it would reward copying.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-_NOT_STORY = re.compile(r"pre-?\s?(?:show|stream)|announcement|previously|break|featured|quotation|fan art|credits", re.I)
+_NOT_STORY = re.compile(
+    r"pre-?\s?(?:show|stream)|announcement|previously|break|featured|quotation|fan art|credits", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)

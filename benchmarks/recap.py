@@ -1,24 +1,26 @@
-"""How much of a story a rolling recap keeps: the built-in folder against lead, tail, random, LexRank, TextRank and LSA.
+"""How much of a story a rolling recap keeps: the built-in folder against lead, tail, random, LexRank, TextRank
+and LSA.
 
     python -m benchmarks.recap --data PATH-TO-CRD3 [--json] [--words 400] [--batch 40] [--systems ours,tail]
 
-*Rolling*: an episode's turns arrive in batches of 40; at each batch a system rewrites (recap + batch) into a recap of at
-most 400 words and never sees the earlier turns again. The last recap is scored against the story as a person told it
-(`benchmarks.crd3` says what that leaves out).
+*Rolling*: an episode's turns arrive in batches of 40; at each batch a system rewrites (recap + batch) into a
+recap of at most 400 words and never sees the earlier turns again. The last recap is scored against the story as
+a person told it (`benchmarks.crd3` says what that leaves out).
 
 Definitions, each per episode, then averaged over episodes with equal weight:
 
 * **R1, R2**: ROUGE-1 and ROUGE-2 F1 of rouge-score with its Porter stemmer, stop words kept.
 * **names**: the share of the reference's distinct proper names that occur in the recap. A name is one capitalised word
-  (possessive taken off) that the reference writes with a capital inside a sentence at least once and in lower case less
-  often, or that neither the reference nor the episode ever writes in lower case. Matching ignores case.
+  (possessive taken off) that the reference writes with a capital inside a sentence at least once and in lower
+  case less often, or that neither the reference nor the episode ever writes in lower case. Matching ignores
+  case.
 * **core**: the same for names the reference mentions three times or more.
-* **numbers**: the share of the reference's distinct numbers, digits or number words from two on, "twenty" and "20" being
-  one number, that occur in the recap.
+* **numbers**: the share of the reference's distinct numbers, digits or number words from two on, "twenty" and "20"
+  being one number, that occur in the recap.
 * **survival**: names and numbers together, as one set: the share of the reference's concrete anchors still in the last
   recap. Anchors that the episode itself never says count as lost, so it is a strict measure.
-* **early**: names of the reference which the episode says only in its first third (by turn). They have to live through two
-  thirds of the rewrites.
+* **early**: names of the reference which the episode says only in its first third (by turn). They have to live
+  through two thirds of the rewrites.
 * **CPU s**: process time of all rewrites of one episode; **ms**: the same per rewrite.
 """
 
@@ -37,7 +39,7 @@ from statistics import fmean
 
 from rich.console import Console
 from rich.table import Table
-from rouge_score.rouge_scorer import RougeScorer
+from rouge_score.rouge_scorer import RougeScorer  # type: ignore[import-untyped]
 
 from benchmarks import baselines
 from benchmarks.crd3 import Episode, episodes
@@ -52,7 +54,9 @@ _NUMBER = re.compile(r"\d+(?:,\d{3})*|[a-z]+")
 _NUMBER_WORDS = {
     word: str(value)
     for value, word in [
-        *enumerate("two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split(), 2),
+        *enumerate(
+            "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split(), 2
+        ),
         *enumerate("seventeen eighteen nineteen twenty".split(), 17),
         *((10 * tens, word) for tens, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split(), 3)),
         (100, "hundred"),
@@ -203,7 +207,9 @@ def _table(title: str, rows: dict[str, dict[str, float]]) -> Table:
         table.add_column(metric, justify="right")
     for system, scores in rows.items():
         style = "bold" if system == "ours" else None
-        table.add_row(system, *(f"{scores[metric]:.{2 if metric == 'cpu_s' else 1}f}" for metric in METRICS), style=style)
+        table.add_row(
+            system, *(f"{scores[metric]:.{2 if metric == 'cpu_s' else 1}f}" for metric in METRICS), style=style
+        )
     return table
 
 
@@ -219,7 +225,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     systems = [system for system in given.systems.split(",") if system]
     unknown = [system for system in systems if system not in SYSTEMS]
     if unknown or not (given.data / "cleaned").is_dir():
-        print(f"Unknown system {unknown[0]!r}." if unknown else f"{given.data} holds no folder 'cleaned'.", file=sys.stderr)
+        print(
+            f"Unknown system {unknown[0]!r}." if unknown else f"{given.data} holds no folder 'cleaned'.",
+            file=sys.stderr,
+        )
         return 2
     result = run(given.data, target=given.words, batch=given.batch, systems=systems)
     if given.json:

@@ -1,8 +1,8 @@
 """What the folder remembers between two rewrites besides the recap itself.
 
 Owns the carried counters: how often each stem was seen, how often each name was met, how each
-speaker tells things, and how many windows there were. What must stay true: any string decodes (garbage counts as nothing), and what is encoded fits
-`MOST_BYTES` however long the story is.
+speaker tells things, and how many windows there were. What must stay true: any string decodes (garbage counts
+as nothing), and what is encoded fits `MOST_BYTES` however long the story is.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def decode(carry: str | None) -> Counters:
         return Counters()
     windows = value.get("w")
     return Counters(
-        windows=windows if _is_count(windows) else 0,
+        windows=windows if isinstance(windows, int) and _is_count(windows) else 0,
         stems=_counts(value.get("t")),
         names=_counts(value.get("n")),
         habits=_pairs(value.get("s")),

@@ -1,7 +1,7 @@
 """The built-in folder: an earlier recap and new messages in, the next recap out, without a model.
 
-Owns the order of the steps: read, count, weigh, choose, write. What must stay true: pure and deterministic, total on any
-text, never more than the word target, and its output is its own next input.
+Owns the order of the steps: read, count, weigh, choose, write. What must stay true: pure and deterministic,
+total on any text, never more than the word target, and its output is its own next input.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from previously.folds.builtin.select import Candidate, choose
 from previously.folds.builtin.terms import numbers_in, stems_in
 from previously.folds.builtin.vocabulary import RAREST, rarity, stem
 
-NAME_BOOST = 4.0
+NAME_BOOST = 3.0
 NUMBER_WORTH = 20.0
-LEDGER_SHARE = 0.09
+LEDGER_SHARE = 0.08
 _TOLD_MENTIONS = 2
 """A name in narration counts for more than one in talk, which is as often about nothing."""
 
@@ -80,11 +80,26 @@ def rewrite(previous: str, carry: str | None, delta: Sequence[Said], *, target_w
         chosen = choose(candidates, worth, target_words - int(target_words * LEDGER_SHARE))
     else:
         chosen = [index for index, candidate in enumerate(candidates) if candidate.weight > 0]
-    text = prose.write([lines[index].line for index in chosen], english=english)
+    if not chosen and lines:
+        chosen = [
+            max(range(len(lines)), key=lambda index: (candidates[index].weight, len(lines[index].tokens), -index))
+        ]
+    text = _cut(prose.write([lines[index].line for index in chosen], english=english), target_words)
     if target_words > 0:
         ledger = ledger_sentence(text, counters.names, book, target_words - count_words(text), english=english)
         text = f"{text}\n{ledger}".strip()
     return Rewrite(text, carried.encode(counters))
+
+
+def _cut(text: str, target_words: int) -> str:
+    """The text as it is, or its first words when not even one sentence fits the target."""
+    if target_words <= 0 or count_words(text) <= target_words:
+        return text
+    words = text.split()
+    while len(words) > 1 and count_words(" ".join(words)) > target_words:
+        words = words[: min(len(words) - 1, target_words)]
+    kept = " ".join(words) if count_words(" ".join(words)) <= target_words else words[0][: 2 * target_words]
+    return kept.replace('"', "").rstrip(",;: ") + "…"
 
 
 def _fresh_lines(
@@ -96,7 +111,8 @@ def _fresh_lines(
     for message in delta:
         name = shown(message.speaker) if message.speaker else ""
         others = [player for player in players if player != name]
-        listener = others[0] if len(others) == 1 else None
+        # Around a table the speakers are the players, and "you" are their characters.
+        listener = others[0] if len(others) == 1 and not at_table else None
         narrates = not name or name in narrators
         lines += lines_of_message(message, narrates=narrates, at_table=at_table, listener=listener)
     return lines
@@ -178,6 +194,8 @@ def _candidate(
         table_talk=parsed.table_talk,
         at_table=at_table,
     )
+    if not weighed.weight and not weighed.thread:
+        return Candidate(prose.cost_of(line, english=english), (), 0.0, 0.0)
     if line.speaker:
         names += [key_of(word) for word in WORD.findall(line.speaker)]
     terms: dict[str, None] = {}

@@ -1,7 +1,8 @@
 """The one sentence for names the prose had no room for.
 
-Owns that sentence: which names it lists, how it is worded, and how it is recognised and taken off on the next rewrite.
-What must stay true: it never lists a name the prose holds, and what `ledger_sentence` writes `take_ledger` reads.
+Owns that sentence: which names it lists, how it is worded, and how it is recognised and taken off on the next
+rewrite. What must stay true: it never lists a name the prose holds, and what `ledger_sentence` writes
+`take_ledger` reads.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ def ledger_sentence(text: str, names: Mapping[str, int], book: NameBook, room: i
 
 
 def _is_worth_listing(name: str, keys: set[str], count: int, book: NameBook) -> bool:
+    if len(name) < 3 and name.isascii():
+        return False
     if any(mark in name for mark in ",'’.()") or " and " in name or name.isupper() or keys & NUMBER_WORDS:
         return False
     several = len(keys) > 1

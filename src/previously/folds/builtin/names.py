@@ -1,9 +1,9 @@
 """Who and what has a name.
 
-Owns the question "is this word a proper name". A capital letter inside a sentence speaks for it, a lower-case sighting
-of the same word against it; at the start of a sentence a capital proves nothing. Speakers are always names. What must
-stay true: the answer does not depend on the order of sets or dicts, and a script without capitals simply yields the
-speakers and, in Japanese, words in katakana.
+Owns the question "is this word a proper name". A capital letter inside a sentence speaks for it, a lower-case
+sighting of the same word against it; at the start of a sentence a capital proves nothing. Speakers are always
+names. What must stay true: the answer does not depend on the order of sets or dicts, and a script without
+capitals simply yields the speakers and, in Japanese, words in katakana.
 """
 
 from __future__ import annotations
@@ -21,16 +21,21 @@ KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{2,}(?:・[\u30a1-\u30fa\u30fc]{2,})
 _SENTENCE_EDGE = re.compile("[.!?…:\"“„«»”*(\\[—–>]\\s*$|--\\s*$|(?:^|\\s)['‘]$")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _VERB_ENDINGS = ("s", "ed", "and", "had", "took", "went", "came", "said", "sat", "ran")
+_NOT_IN_NAMES = re.compile('["“”„«»「」『』:：*\\n\ud800-\udfff]')
+_LONGEST_NAME = 60
 _LINKS = frozenset({"of", "the", "de", "la", "van", "von", "der", "al", "du", "di", "del"})
 _NEVER = frozenset(
-    "i i'm i'll i've i'd mr mrs ms dr sir ma'am madam ok okay god gods lord jesus christ monday tuesday wednesday thursday "
+    "i i'm i'll i've i'd mr mrs ms dr sir ma'am madam ok okay god gods lord jesus christ monday tuesday "
+    "wednesday thursday "
     "friday saturday sunday january february march april june july august september october november december "
-    "however therefore meanwhile otherwise somebody everybody nobody anybody unfortunately northward southward eastward westward "
+    "however therefore meanwhile otherwise somebody everybody nobody anybody unfortunately northward "
+    "southward eastward westward "
     "english north south east west northern southern eastern western "
     "ooh aw aww nah whoa yay ugh hah haha ha eh mhm mm hm ow oof wow yep yup yikes gosh jeez geez".split()
 )
 _ARTICLES = frozenset(
-    "der die das den dem des ein eine einen einem einer eines kein keine keinen mein meine dein seine ihre im am zum zur "
+    "der die das den dem des ein eine einen einem einer eines kein keine keinen mein meine dein seine ihre "
+    "im am zum zur "
     "beim vom ins dieser diese dieses jede jeder alle viele".split()
 )
 NOUNS_CAPITALISED_SHARE = 0.16
@@ -39,7 +44,8 @@ NOUNS_CAPITALISED_SHARE = 0.16
 
 @dataclass(slots=True)
 class Sightings:
-    """How one word was written: inside a sentence with a capital (`beside` another one), at its start (as the `subject` of
+    """How one word was written: inside a sentence with a capital (`beside` another one), at its start (as the
+    `subject` of
     a verb), and in lower case."""
 
     inside: int = 0
@@ -85,7 +91,7 @@ class NameBook:
             seen = self._seen.get(key)
             if seen is None:
                 seen = self._seen[key] = Sightings()
-            capital = is_capitalised(word)
+            capital = word[0].isupper() and is_capitalised(word)
             if not initial:
                 self._inside_words += 1
             if not capital:
@@ -139,13 +145,14 @@ class NameBook:
 
     def names_among(self, words: Iterable[str], text: str) -> list[str]:
         """The keys of the names among the words of a text, in order, repeats included."""
-        found = [
-            key
-            for word in words
-            if (is_capitalised(word) or key_of(word) in self._speakers) and self.is_name(key := key_of(word))
-        ]
+        found: list[str] = []
+        for word in words:
+            if word[0].isupper() or word in self._speakers:
+                key = key_of(word)
+                if (is_capitalised(word) or key in self._speakers) and self.is_name(key):
+                    found.append(key)
         if not text.isascii():
-            found += [match for match in KATAKANA.findall(text)]
+            found += KATAKANA.findall(text)
         return found
 
     def runs_in(self, text: str) -> list[str]:
@@ -158,7 +165,7 @@ class NameBook:
             word = match.group()
             together = text[start : match.start()] == " "
             start = match.end()
-            if is_capitalised(word) and self.is_name(key_of(word)):
+            if word[0].isupper() and is_capitalised(word) and self.is_name(key_of(word)):
                 if held and together:
                     held += [*links, word]
                 else:
@@ -185,9 +192,12 @@ def is_capitalised(word: str) -> bool:
 
 
 def shown(name: str) -> str:
-    """A speaker's name as prose writes it: transcripts shout their speakers."""
-    name = " ".join(name.split())
-    return name.title() if name.isupper() and len(name) > 2 and name.isascii() else name
+    """A speaker's name as prose writes it: transcripts shout their speakers, and no mark in it may look like
+    speech."""
+    name = " ".join(_NOT_IN_NAMES.sub(" ", name[:_LONGEST_NAME]).split())
+    if name.isupper() and len(name) > 2 and name.isascii():
+        return name.title()
+    return name[:1].upper() + name[1:]
 
 
 def _close(runs: list[str], held: list[str]) -> None:

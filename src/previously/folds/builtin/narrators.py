@@ -1,7 +1,8 @@
 """Who tells the story, as against who plays in it.
 
-Owns the question whether a speaker is a narrator: a game master or a narrating model, who tells "you" what you see. What
-must stay true: a speaker becomes one by habit over many messages, not by one sentence, and the habit is carried.
+Owns the question whether a speaker is a narrator: a game master or a narrating model, who tells "you" what you
+see. What must stay true: a speaker becomes one by habit over many messages, not by one sentence, and the habit
+is carried.
 """
 
 from __future__ import annotations
@@ -14,13 +15,18 @@ from previously.folds.builtin.reading import Said
 from previously.folds.builtin.sentences import QUOTED
 
 _TOLD = re.compile(
-    r"(?:^|[.!?,;]\s+|\b(?:as|when|while|and|then|once|where|before)\s+)you(?:'re)?(?: guys| all| both| can| also| then)?\s+"
-    r"(?:see|hear|notice|find|watch|feel|smell|walk|arrive|continue|head|enter|approach|step|make your way|come|glance|look|"
-    r"begin|start|reach|wake|open|pass|turn|manage|follow|spot|recogni[sz]e|sense|realize|stand|sit|gather|walking|making|coming|"
+    r"(?:^|[.!?,;]\s+|\b(?:as|when|while|and|then|once|where|before)\s+)you(?:'re)?(?: guys| all| both| can| "
+    r"also| then)?\s+"
+    r"(?:see|hear|notice|find|watch|feel|smell|walk|arrive|continue|head|enter|approach|step|make your way|"
+    r"come|glance|look|"
+    r"begin|start|reach|wake|open|pass|turn|manage|follow|spot|recogni[sz]e|sense|realize|stand|sit|gather|"
+    r"walking|making|coming|"
     r"heading|standing|sitting|looking|entering)\b",
     re.I,
 )
-_BY_TITLE = frozenset({"narrator", "gm", "dm", "game master", "dungeon master", "storyteller", "the narrator", "keeper"})
+_BY_TITLE = frozenset(
+    {"narrator", "gm", "dm", "game master", "dungeon master", "storyteller", "the narrator", "keeper"}
+)
 LEAST_HITS = 4
 LEAST_SHARE = 0.06
 """Of a speaker's messages, how many tell "you" something. Game masters reach 0.1 to 0.3, players stay below 0.02."""
@@ -30,9 +36,9 @@ def habits(messages: Iterable[Said], earlier: Mapping[str, tuple[int, int]]) -> 
     """For each speaker the number of messages and of those that narrate to "you", earlier ones included."""
     counts = dict(earlier)
     for message in messages:
-        if not message.speaker or not message.speaker.strip():
+        name = shown(message.speaker or "")
+        if not name:
             continue
-        name = shown(message.speaker)
         text = QUOTED.sub(" ", message.text.replace("’", "'"))
         said, told = counts.get(name, (0, 0))
         counts[name] = (said + 1, told + bool(_TOLD.search(text)))

@@ -1,8 +1,9 @@
 """First and second person become third, for narration only.
 
-Owns the grammar of "You step through the gate" -> "They step through the gate", "Nott, you notice a draft" -> "Nott notices
-a draft" and "I close the ledger" -> "Odalys closes the ledger". English only. What must stay true: words inside quotations
-are never touched, and a sentence the rules do not fit is given back as None, to be quoted as it stands.
+Owns the grammar of "You step through the gate" -> "They step through the gate", "Nott, you notice a draft" ->
+"Nott notices a draft" and "I close the ledger" -> "Odalys closes the ledger". English only. What must stay
+true: words inside quotations are never touched, and a sentence the rules do not fit is given back as None, to
+be quoted as it stands.
 """
 
 from __future__ import annotations
@@ -17,44 +18,59 @@ _YOU = re.compile(
 )
 _I = re.compile(r"\b(?P<word>i(?:'m|'ve|'ll|'d)?|me|my|mine|myself)(?![\w'])", re.I)
 _VOCATIVE = re.compile(
-    r"(?P<name>[A-Z][^\W\d_]+(?: [A-Z][^\W\d_]+)?), (?=(?:you|your|as|when|while|at|after|before|once|in|on|from|with)\b)"
+    r"(?P<name>[A-Z][^\W\d_]+(?: [A-Z][^\W\d_]+)?), (?=(?:you|your|as|when|while|at|after|before|once|in|on|"
+    r"from|with)\b)"
 )
 _VOCATIVE_AFTER = re.compile(r"\byou, (?P<name>[A-Z][^\W\d_]+)(?:,|(?=[.!]))")
 _WE = re.compile(r"\b(?:we|us|our|ours|we're|we'll|we've|let's)(?![\w'])", re.I)
 _NEXT = re.compile(r"\s+(?P<word>[^\W\d_]+(?:'[^\W\d_]+)?)")
 _BEFORE = re.compile(r"(?P<word>[^\W\d_]+(?:'[^\W\d_]+)?)[\s]+$")
-_QUOTES = re.compile("[\"“„«]")
+_QUOTES = re.compile('["“„«]')
 
 _OBJECT_BEFORE = frozenset(
-    "to for with at of from behind past towards toward around on upon over near between by into about against like beside "
-    "above below beneath under through across without among let lets give gives gave hand hands handed tell tells told show shows showed "
-    "lead leads led bring brings brought ask asks asked watch watches sees hears meets greets follows catches grabs pulls "
+    "to for with at of from behind past towards toward around on upon over near between by into about "
+    "against like beside "
+    "above below beneath under through across without among let lets give gives gave hand hands handed tell "
+    "tells told show shows showed "
+    "lead leads led bring brings brought ask asks asked watch watches sees hears meets greets follows "
+    "catches grabs pulls "
     "hits stops leaves left makes made takes took".split()
 )
-_CLAUSE_BEFORE = frozenset("as when while if and then before after once where because so but that since until unless".split())
+_CLAUSE_BEFORE = frozenset(
+    "as when while if and then before after once where because so but that since until unless".split()
+)
 _OBJECT_AFTER = frozenset(
-    "a an the to with in on at from and as that this these those his her its their your by for into out up down over back through who "
+    "a an the to with in on at from and as that this these those his her its their your by for into out up "
+    "down over back through who "
     "away off toward towards again here there inside outside but or too very then when while until if".split()
 )
 _UNBENT = frozenset(
-    "can could will would shall should may might must did had won't can't couldn't wouldn't didn't never saw went felt got came found "
-    "heard made took knew gave left told said stood sat ran fell began kept held brought thought led met lost wore drew woke ate "
+    "can could will would shall should may might must did had won't can't couldn't wouldn't didn't never saw "
+    "went felt got came found "
+    "heard made took knew gave left told said stood sat ran fell began kept held brought thought led met "
+    "lost wore drew woke ate "
     "drank slept spoke broke chose rode threw caught bought built sent spent put cut hit let set read".split()
 )
 _IRREGULAR = {
-    "are": "is", "were": "was", "have": "has", "do": "does", "don't": "doesn't", "aren't": "isn't", "weren't": "wasn't",
+    "are": "is", "were": "was", "have": "has", "do": "does", "don't": "doesn't", "aren't": "isn't",
+    "weren't": "wasn't",
     "haven't": "hasn't", "go": "goes", "am": "is",
 }  # fmt: skip
 _SKIPPED = frozenset("all both also just then now still always even quickly slowly finally only simply each".split())
-_THIRD = {"'re": "'re", "'ve": "'ve", "'ll": "'ll", "'d": "'d"}
+_THIRD = {"'m": "'re", "'re": "'re", "'ve": "'ve", "'ll": "'ll", "'d": "'d"}
 _SINGULAR = {"'re": " is", "'m": " is", "'ve": " has", "'ll": " will", "'d": " would"}
 _ACTION_AND = re.compile(r"(?P<joint>(?:,| and| then|, and|, then|and then|or) )(?P<verb>[a-z]+)(?= )")
 ACTIONS = frozenset(
-    "walk run step turn look open close take give put pull push draw sit stand lean nod smile laugh sigh shrug grab hold lift drop throw "
-    "reach point hand set pick pour drink eat wipe shake bow kneel rise climb jump move follow lead wait watch listen stare glance search "
-    "check find hide knock enter leave return go come bring carry slide slip tuck fold shut lock unlock light cut tie wrap press raise lower "
-    "touch read write sign count pay buy sell steal offer ask tell say whisper shout answer call attack strike swing shoot fire cast "
-    "draw aim stab kick punch duck dodge block rest sleep wake cross head continue start begin try keep tap rub clear straighten "
+    "walk run step turn look open close take give put pull push draw sit stand lean nod smile laugh sigh "
+    "shrug grab hold lift drop throw "
+    "reach point hand set pick pour drink eat wipe shake bow kneel rise climb jump move follow lead wait "
+    "watch listen stare glance search "
+    "check find hide knock enter leave return go come bring carry slide slip tuck fold shut lock unlock "
+    "light cut tie wrap press raise lower "
+    "touch read write sign count pay buy sell steal offer ask tell say whisper shout answer call attack "
+    "strike swing shoot fire cast "
+    "draw aim stab kick punch duck dodge block rest sleep wake cross head continue start begin try keep tap "
+    "rub clear straighten "
     "gather examine study inspect order promise swear agree refuse decide".split()
 )
 
@@ -140,9 +156,10 @@ def _is_object(sentence: str, match: re.Match[str]) -> bool:
     if before and _takes_object(before.group("word").lower()):
         return True
     following = _NEXT.match(sentence, match.end())
-    if not following:
+    if not before or not following:
         return bool(before)
-    return bool(before and before.group("word").lower() not in _CLAUSE_BEFORE) and following.group("word").lower() in _OBJECT_AFTER
+    in_clause = before.group("word").lower() in _CLAUSE_BEFORE
+    return not in_clause and following.group("word").lower() in _OBJECT_AFTER
 
 
 def _takes_object(word: str) -> bool:
@@ -150,7 +167,8 @@ def _takes_object(word: str) -> bool:
 
 
 def i_to_third(sentence: str, who: str) -> str | None:
-    """ "I shut my ledger and look up" -> "Odalys shuts their ledger and looks up"; None when it is no plain action."""
+    """ "I shut my ledger and look up" -> "Odalys shuts their ledger and looks up"; None when it is no plain
+    action."""
     sentence = sentence.replace("’", "'")
     if _QUOTES.search(sentence) or _WE.search(sentence) or _YOU.search(sentence) or sentence.endswith("?"):
         return None
@@ -165,7 +183,7 @@ def i_to_third(sentence: str, who: str) -> str | None:
         first = not parts[1:]
         if word == "i" or word.startswith("i'"):
             if word != "i":
-                parts.append((who if first else "they") + (_SINGULAR[word[1:]] if first else {"'m": " are"}.get(word[1:], word[1:])))
+                parts.append(who + _SINGULAR[word[1:]] if first else "they" + _THIRD[word[1:]])
             elif first:
                 said, end = _bent(sentence, end, who)
                 parts.append(said)

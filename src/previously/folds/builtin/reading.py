@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from previously.core.words import count_words
-from previously.folds.builtin.cues import HAPPENS
+from previously.folds.builtin.cues import DANGLING_OPENERS, HAPPENS
 from previously.folds.builtin.names import WORD, is_capitalised, shown
 from previously.folds.builtin.person import i_to_third, you_to_third
 from previously.folds.builtin.sentences import (
@@ -47,25 +47,30 @@ class Line:
     fresh: bool
 
 
-SPEECH_VERBS = ("said", "told", "asked", "promised", "swore", "warned", "admitted", "offered", "ordered", "agreed")
+SPEECH_VERBS = ("said", "told", "asked", "promised", "swore to", "swore", "warned", "admitted to", "admitted")
 
 _ATTRIBUTED = re.compile(
-    rf"(?P<speaker>[^:\"“”.!?\n]{{1,60}}?)(?: (?:{'|'.join(SPEECH_VERBS)})(?: [^:\"“”.!?\n]{{1,40}})?)?"
+    rf"(?P<speaker>[^:\"“”\n]{{1,60}}?)(?: (?:{'|'.join(SPEECH_VERBS)})(?: [^:\"“”\n]{{1,60}})?)?"
     r"(?:: ?\"(?P<said>[^\"]+)\"|：「(?P<said2>[^「」]+)」)\s*$"
 )
 _STARRED = re.compile(r"\*([^*\n]+)\*")
 _FIRST_OR_SECOND = re.compile(
-    r"\b(?:i|i'm|i'll|i've|i'd|me|my|mine|myself|we|we're|we'll|we've|we'd|us|our|ours|you|you're|you'll|you've|you'd|your|yours|"
-    r"y'all|let's|ich|mich|mir|mein\w*|du|dich|dir|dein\w*|wir|uns|unser\w*|ihr|euch|je|j'|tu|moi|toi|nous|vous|yo|tú|"
+    r"\b(?:i|i'm|i'll|i've|i'd|me|my|mine|myself|we|we're|we'll|we've|we'd|us|our|ours|you|you're|you'll|"
+    r"you've|you'd|your|yours|"
+    r"y'all|let's|ich|mich|mir|mein\w*|du|dich|dir|dein\w*|wir|uns|unser\w*|ihr|euch|je|j'|tu|moi|toi|nous|"
+    r"vous|yo|tú|"
     r"mi|nosotros|ustedes|io|noi|voi|eu|você|nós|я|мы|ты|вы|мне|меня|тебя|тебе)(?![\w'])|[我你您俺僕私]|あなた|君は",
     re.I,
 )
 _FIRST = re.compile(r"\b(?:i|i'm|i'll|i've|i'd|me|my|mine|myself)(?![\w'])", re.I)
 _SECOND = re.compile(r"\b(?:you|your|yours|you're|you'll|you've|you'd)(?![\w'])", re.I)
 _THROAT_CLEARING = re.compile(
-    r"(?:(?:all right|alright|okay|ok|so|well|now|and then|and|but|also|anyway|yeah|yes|oh|then|at which point),? )+(?=\w)", re.I
+    r"(?:(?:all right|alright|okay|ok|so|well|now|and then|and|but|also|anyway|yeah|yes|oh|then|at which point),? )+"
+    r"(?=\w)",
+    re.I,
 )
-_INNER_QUOTES = re.compile("[\"“”„«»]")
+_PRONOUNS = frozenset("he she they it i we you who one then and but someone everyone nobody".split())
+_INNER_QUOTES = re.compile('["“”„«»]')
 _LATIN_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
@@ -78,11 +83,11 @@ def is_english(text: str) -> bool:
 def lines_of_message(message: Said, *, narrates: bool, at_table: bool, listener: str | None) -> list[Line]:
     """The sentences of one message, speech told from narration.
 
-    `narrates`: the speaker is the story's narrator. `at_table`: someone else is, by habit, so that unmarked text is talk.
-    `listener`: who "you" is, when there is only one it can be.
+    `narrates`: the speaker is the story's narrator. `at_table`: someone else is, by habit, so that unmarked
+    text is talk. `listener`: who "you" is, when there is only one it can be.
     """
     text = without_emphasis(unwrapped(plain(message.text)))
-    speaker = shown(message.speaker) if message.speaker and message.speaker.strip() else None
+    speaker = shown(message.speaker) if message.speaker and shown(message.speaker) else None
     starred = bool(_STARRED.search(text))
     quoted = any(_is_speech(match.group()) for match in QUOTED.finditer(text))
     spoken = speaker is not None and not quoted and not narrates
@@ -92,18 +97,22 @@ def lines_of_message(message: Said, *, narrates: bool, at_table: bool, listener:
     end = 0
     for star in [*_STARRED.finditer(text), None]:
         between = text[end : star.start() if star else len(text)]
-        lines += _segment(between, speaker, listener, spoken=spoken, acts=starred or quoted, narrates=narrates)
+        lines += _segment(
+            between, speaker, listener, spoken=spoken, acts=starred or quoted, starred=False, narrates=narrates
+        )
         if star:
-            lines += _segment(star.group(1), speaker, listener, spoken=False, acts=True, narrates=narrates)
+            lines += _segment(
+                star.group(1), speaker, listener, spoken=False, acts=True, starred=True, narrates=narrates
+            )
             end = star.end()
     return lines
 
 
 def _segment(
-    text: str, speaker: str | None, listener: str | None, *, spoken: bool, acts: bool, narrates: bool
+    text: str, speaker: str | None, listener: str | None, *, spoken: bool, acts: bool, starred: bool, narrates: bool
 ) -> list[Line]:
     lines: list[Line] = []
-    subject: str | None = None
+    subject = speaker if starred and not narrates else None
     for whole in whole_sentences(text.replace("*", " ").strip()):
         if speaker and QUOTED.fullmatch(whole):
             lines += [Line(speaker, inner, True) for inner in split_sentences(unquoted(whole))]
@@ -148,7 +157,10 @@ def _in_third_person(
     if speaker and sentence.endswith(("?", "？")) and outside == sentence.replace("’", "'"):
         return None
     if _FIRST.search(outside):
-        return i_to_third(sentence, speaker) if speaker and acts and not narrates else None
+        if speaker is None or not acts or narrates:
+            return None
+        told = you_to_third(sentence, listener) if listener and _SECOND.search(outside) else sentence
+        return i_to_third(told, speaker) if told else None
     if _SECOND.search(outside):
         return you_to_third(sentence, listener) if narrates or acts else None
     return sentence
@@ -215,12 +227,21 @@ def balanced_paragraphs(text: str) -> str:
 
 
 def _is_a_speaker(name: str) -> bool:
+    """Whether what stands before "said:" is a name and not the first half of a sentence."""
     words = name.split()
-    return 0 < len(words) <= 6 and not (len(words) > 1 and words[0][0].islower() and words[0].isascii() and words[0] != "the")
+    if len(words) == 1:
+        return words[0].lower() not in _PRONOUNS
+    if not words or len(words) > 6:
+        return False
+    if words[0] in ("the", "The") and len(words) <= 4:
+        return True
+    return words[0].lower() not in DANGLING_OPENERS and all(
+        not word[0].islower() or word in ("of", "the", "de", "and", "van", "von") for word in words
+    )
 
 
 def speakers_of(messages: Sequence[Said], earlier: Sequence[Line]) -> list[str]:
     """Everyone who speaks, in order of first appearance."""
     named = [line.speaker for line in earlier if line.speaker]
-    named += [shown(message.speaker) for message in messages if message.speaker and message.speaker.strip()]
+    named += [name for message in messages if message.speaker and (name := shown(message.speaker))]
     return list(dict.fromkeys(named))

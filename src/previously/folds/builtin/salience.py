@@ -23,11 +23,13 @@ SPOKEN = 0.25
 TABLE_SPEECH = 0.25
 """What speech loses besides where a game master tells the story: half of the talk around a table is about nothing."""
 
+TABLE_THREAD = 0.9
+"""How far a player's word binds: around a table many a promise is a joke."""
+
 PLOT = 0.15
 LEAST_WORDS = 5
-"""Shorter lines say too little to stand alone, unless someone named does something or something is owed."""
+"""Shorter lines say too little to stand alone, unless they narrate of someone by name."""
 
-LEAST_THREAD_WORDS = 5
 THREAD_FLOOR = 0.9
 """From this strength on a line is kept for being open, not for what it covers."""
 
@@ -54,7 +56,10 @@ def is_table_talk(tokens: Sequence[str]) -> bool:
 def weigh(
     text: str, tokens: Sequence[str], *, spoken: bool, names: int, words: int, table_talk: bool, at_table: bool
 ) -> Weighed:
-    """Weigh one line: its text, its lower-case word tokens, whether someone says it, how many names and words it has."""
+    """Weigh one line: its text, its lower-case word tokens, whether someone says it, how many names and words
+    it has."""
+    if table_talk or (words < LEAST_WORDS and (spoken or not names or words < 3)):
+        return Weighed(0.0, 0.0)
     count = max(len(tokens), 1)
     found = dict.fromkeys(cues.LISTS, 0)
     rare = 0.0
@@ -83,6 +88,8 @@ def weigh(
     score -= 0.4 if opener in cues.SMALL_TALK_OPENERS else 0.0
     score -= SPOKEN + TABLE_SPEECH * at_table if spoken else 0.0
     score -= 0.25 if not spoken and opener.endswith("s") and opener in cues.HAPPENS else 0.0
+    # "He turned to the captain and said." lost its quotation.
+    score -= 0.8 if not spoken and tokens and tokens[-1] in cues.LEADS_TO_SPEECH else 0.0
     # Narration that starts in lower case is the torn-off end of a sentence.
     score -= 0.5 if not spoken and text[:1].islower() else 0.0
     score += min(0.3, 0.15 * names)
@@ -91,22 +98,21 @@ def weigh(
     score += min(0.2, 0.1 * found["places"])
     score -= 0.12 * max(0, COMFORTABLE_WORDS - words)
 
-    eventful = bool(names and happens and not spoken)
-    look_closer = (found["trigger"] or not text.isascii()) and not table_talk
+    look_closer = words >= LEAST_WORDS and (found["trigger"] or not text.isascii())
     thread = thread_of(text, question=question, to_someone=second > 0, named=names > 0) if look_closer else 0.0
-    if words < LEAST_THREAD_WORDS:
-        thread = min(thread, 0.5)
-    slight = words < LEAST_WORDS and not eventful and thread < THREAD_FLOOR
-    weight = 0.0 if slight or table_talk or found["fillers"] > 0.4 * count else math.exp(STEEPNESS * score)
+    if spoken and at_table:
+        thread *= TABLE_THREAD
+    weight = 0.0 if found["fillers"] > 0.4 * count else math.exp(STEEPNESS * score)
     return Weighed(weight, thread)
 
 
 def thread_of(text: str, *, question: bool, to_someone: bool, named: bool) -> float:
-    """How strongly a sentence opens something that may have to be kept: 0 for nothing, about 1 for a plain promise."""
+    """How strongly a sentence opens something that may have to be kept: 0 for nothing, about 1 for a plain
+    promise."""
     bound = bool(cues.DEADLINE.search(text))
     strength = 0.0
     if cues.VOW.search(text):
-        strength += 0.8
+        strength += 0.9
     elif cues.WILL.search(text):
         strength += 0.3 + (0.2 if to_someone else 0.0) + (0.3 if bound else 0.0)
     if cues.DEBT.search(text):

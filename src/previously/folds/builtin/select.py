@@ -1,8 +1,9 @@
 """Which lines make the recap.
 
-Owns the choice: greedy, per word of cost, on how much of what matters the chosen lines do not cover yet. Lines that hold
-something open are chosen first, up to a share of the room. What must stay true: the lines chosen never cost more than the
-room given, ties are broken by position, and the work grows with the number of lines times the logarithm of it.
+Owns the choice: greedy, per word of cost, on how much of what matters the chosen lines do not cover yet. Lines
+that hold something open are chosen first, up to a share of the room. What must stay true: the lines chosen
+never cost more than the room given, ties are broken by position, and the work grows with the number of lines
+times the logarithm of it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from previously.folds.builtin.salience import THREAD_FLOOR
 SATURATED = 0.2
 """What a term is still worth once a chosen line covers it."""
 
-THREAD_SHARE = 0.3
+THREAD_SHARE = 0.6
 """The part of the room that open threads may claim before anything else is chosen."""
 
 

@@ -1,8 +1,9 @@
 """From raw text to sentences.
 
-Owns where a sentence starts and ends, in any script, and how markup is taken off. What must stay true: no text raises,
-the work is linear in the text, no sentence is longer than `LONGEST_WORDS` words or holds a token longer than
-`LONGEST_TOKEN` characters, and a quotation is never cut in the middle unless the sentence around it is too long.
+Owns where a sentence starts and ends, in any script, and how markup is taken off. What must stay true: no text
+raises, the work is linear in the text, no sentence is longer than `LONGEST_WORDS` words or holds a token longer
+than `LONGEST_TOKEN` characters, and a quotation is never cut in the middle unless the sentence around it is too
+long.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ LONGEST_WORDS = 48
 LONGEST_TOKEN = 80
 """Longer runs without a space are keys, links or noise; nobody retells them."""
 
-QUOTED = re.compile("\"[^\"]*\"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|「[^「」]*」|『[^『』]*』")
+QUOTED = re.compile('"[^"]*"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|「[^「」]*」|『[^『』]*』')
 """A quotation with its marks. Each alternative stops at the next opening mark, which keeps the search linear."""
 
 _CLOSERS = "\"'”’»)\\]」』）"
@@ -26,13 +27,17 @@ _END = re.compile(rf"[.!?…؟।]+[{_CLOSERS}*]*(?=\s|$)|[。！？｡]+[{_CLOS
 _ABBREVIATIONS = frozenset(
     "mr mrs ms dr st sr jr prof capt lt sgt col gen rev hon vs etc no vol ca approx e.g i.e z.b bzw usw".split()
 )
-_TAG = re.compile(r"\s*[^\W\d_]+\s+(?:said|says|asked|asks|replied|answered|cried|called|shouted|whispered|added)\b(?!:)")
+_TAG = re.compile(
+    r"\s*[^\W\d_]+\s+(?:said|says|asked|asks|replied|answered|cried|called|shouted|whispered|added)\b(?!:)"
+)
 _LAST_WORD = re.compile(r"[^\W_]+(?:\.[^\W_]+)*$")
 
 _OUT_OF_CHARACTER = re.compile(r"\(\([^()]*\)\)|[(\[]\s*ooc\b[^()\[\]]*[)\]]|^\s*(?://|ooc\s*:).*$", re.I | re.M)
 _TAGS = re.compile(r"<[^<>\n]{1,200}>|```[^`]*```|`+|https?://\S+|^[ \t]*#{1,6}[ \t]|^[ \t]*[-•>|][ \t]", re.M)
 _STRONG = re.compile(r"\*\*+|__+|~~+")
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff0-\uffff\ud800-\udfff]")
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff0-\uffff\ud800-\udfff]"
+)
 _SPACES = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"\s*\n\s*")
 _SOFT_BREAK = re.compile(r"(?<=[^\s.!?…。！？\"”*:])\n(?=[^\W\d_A-Z])")
@@ -60,9 +65,9 @@ def without_emphasis(text: str) -> str:
     """Stars around a few words in the middle of a sentence are stress, not an action: they go, the words stay."""
 
     def unstar(match: re.Match[str]) -> str:
-        before = text[: match.start()].rstrip()[-1:] if match.start() else ""
+        before = text[max(0, match.start() - 40) : match.start()].rstrip()[-1:]
         inner = match.group(1)
-        stressed = before and before not in ".!?…\"”»」*\n" and len(inner.split()) <= 3 and inner[-1] not in ".!?…"
+        stressed = before and before not in '.!?…"”»」*\n' and len(inner.split()) <= 3 and inner[-1] not in ".!?…"
         return inner if stressed else match.group(0)
 
     return _EMPHASIS.sub(unstar, text)
@@ -100,7 +105,7 @@ def _is_end(text: str, match: re.Match[str]) -> bool:
     if next_mark.islower():
         # "Are you late?" asked Maya; and so on ... like this.
         return False
-    closing_quote = match.group()[-1] in "\"”»"
+    closing_quote = match.group()[-1] in '"”»'
     if closing_quote and _TAG.match(following):
         return False
     if match.group() == ".":
@@ -126,7 +131,8 @@ def _tokens_are_sane(sentence: str) -> bool:
 
 
 def _cut_long(sentence: str) -> list[str]:
-    """Clauses gathered up to a comfortable length. Only the first piece of each is kept whole; a clause that is itself
+    """Clauses gathered up to a comfortable length. Only the first piece of each is kept whole; a clause that is
+    itself
     endless is cut by words, or by characters where there are none."""
     clauses: list[str] = []
     start = 0

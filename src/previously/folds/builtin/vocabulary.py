@@ -195,8 +195,10 @@ for _position, _word in enumerate(_BY_FREQUENCY):
     _STEM_RANK.setdefault(stem(_word), _position)
 
 FUNCTION_WORDS = frozenset(
-    "the and to a of for in that is with it as on be are was not this have at they will can from them all or their "
-    "so but do by her up if into would out could when about were had he an which what how there who any has his these "
+    "the and to a of for in that is with it as on be are was not this have at they will can from them all or "
+    "their "
+    "so but do by her up if into would out could when about were had he an which what how there who any has "
+    "his these "
     "she where than those such its did while each him am been i you me my your we us our no yes then just".split()
 )
 
@@ -206,6 +208,7 @@ def is_ordinary(word: str) -> bool:
     return word in _RANK or stem(word) in _STEM_RANK
 
 
+@lru_cache(maxsize=8192)
 def rarity(stemmed: str) -> float:
     """How telling a stem is: 0 for "the", ``RAREST`` for a word outside the list."""
     rank = _STEM_RANK.get(stemmed)
