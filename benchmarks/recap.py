@@ -39,7 +39,7 @@ from statistics import fmean
 
 from rich.console import Console
 from rich.table import Table
-from rouge_score.rouge_scorer import RougeScorer  # type: ignore[import-untyped]
+from rouge_score.rouge_scorer import RougeScorer
 
 from benchmarks import baselines
 from benchmarks.crd3 import Episode, episodes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import gc
 from pathlib import Path
 
 import pytest
@@ -18,3 +19,4 @@ def test_examples_run(page: Path) -> None:
     results = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
     assert results.attempted > 0
     assert results.failed == 0
+    gc.collect()  # so that what an example leaves open is this test's fault, not the next one's

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from previously.core.messages import Attributes, Draft, Message, message
     from previously.folds.builtin import Said, rewrite
     from previously.formats import read_story
+    from previously.models.openai_compatible import OpenAICompatibleModel
+    from previously.models.scripted import ScriptedModel
     from previously.runtime.folder import BuiltinFolder, Folder
     from previously.runtime.story import Story
     from previously.settings import Settings
@@ -44,6 +46,8 @@ _HOMES = {
     "Story": "runtime.story",
     "Settings": "settings",
     "InMemoryStore": "storage.in_memory",
+    "OpenAICompatibleModel": "models.openai_compatible",
+    "ScriptedModel": "models.scripted",
     "View": "view.view",
 }
 
@@ -59,8 +63,10 @@ __all__ = [
     "InMemoryStore",
     "Memory",
     "Message",
+    "OpenAICompatibleModel",
     "PreviouslyError",
     "Said",
+    "ScriptedModel",
     "Settings",
     "StoreProblem",
     "Story",

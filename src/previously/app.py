@@ -7,10 +7,17 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from previously.core.errors import BadInput, StoreProblem, UnknownStory
+from previously.core.text import clean
+from previously.core.versions import Cost
+from previously.folds.rendering import Template
+from previously.models.client import Model
 from previously.runtime.folder import BuiltinFolder, Folder
-from previously.runtime.story import Story, now
+from previously.runtime.folding import time_at
+from previously.runtime.prompts import check_prompts, load_prompt
+from previously.runtime.story import Story
 from previously.settings import Settings, settings_from
 from previously.storage.in_memory import InMemoryStore
 from previously.storage.store import Store, StoryInfo
@@ -25,11 +32,14 @@ LOCAL_OWNER = "local"
 class Memory:
     """All stories of one owner, and the way to them."""
 
-    def __init__(self, store: Store, *, owner: str, settings: Settings, folder: Folder) -> None:
+    def __init__(
+        self, store: Store, *, owner: str, settings: Settings, folder: Folder, model: Model | None = None
+    ) -> None:
         self._store = store
         self._owner = owner
         self._settings = settings
         self._folder = folder
+        self._model = model
 
     @classmethod
     async def open(
@@ -38,29 +48,36 @@ class Memory:
         *,
         owner: str = LOCAL_OWNER,
         settings: Settings | None = None,
+        model: Model | None = None,
+        prompts: str | Path | None = None,
         folder: Folder | None = None,
     ) -> Memory:
         """Open the stories at `where`: a file, made if it is not there, or `":memory:"`.
 
-        Without it, `PREVIOUSLY_DB` decides, else the place where this system keeps a user's data.
+        Without it, `PREVIOUSLY_DB` decides, else the place where this system keeps a user's data. `model` writes
+        memory; without one, `PREVIOUSLY_ENDPOINT` and `PREVIOUSLY_MODEL` name it, and if they do not, the built-in
+        folder writes. `prompts` is a folder of prompts that stand in for the package's own. `folder` replaces all
+        of that.
         """
+        chosen = settings or settings_from(os.environ)
+        asked = model or model_from(os.environ)
+        template = load_prompt("recap", _prompts(prompts)) if asked else None
         store = _open_store(where)
-        return cls(
-            store,
-            owner=owner,
-            settings=settings or settings_from(os.environ),
-            folder=folder or BuiltinFolder(),
-        )
+        if folder is None:
+            folder = BuiltinFolder()
+            if asked is not None and template is not None:
+                folder = _model_folder(store, owner, chosen, asked, template)
+        return cls(store, owner=owner, settings=chosen, folder=folder, model=asked)
 
     async def story(self, name: str, *, create: bool = True) -> Story:
         """The story of that name. With `create=False` one that does not exist is `UnknownStory`."""
-        if not name.strip():
-            raise BadInput("A story needs a name.")
+        if not name.strip() or clean(name)[1]:
+            raise BadInput("A story needs a name, of characters that can be stored.")
         info = await self._store.story(self._owner, name)
         if info is None:
             if not create:
                 raise UnknownStory(name)
-            info = await self._store.create_story(self._owner, name, at=now())
+            info = await self._store.create_story(self._owner, name, at=time_at())
         return Story(self._store, info, self._folder, self._settings.recap_rules, self._settings.window_tokens)
 
     async def stories(self) -> list[StoryInfo]:
@@ -69,6 +86,8 @@ class Memory:
 
     async def close(self) -> None:
         """Give back what is held open."""
+        if self._model is not None:
+            await self._model.close()
         await self._store.close()
 
     async def __aenter__(self) -> Memory:
@@ -78,6 +97,53 @@ class Memory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def model_from(environment: Mapping[str, str]) -> Model | None:
+    """The model that the environment names, or None."""
+    return named_model(
+        environment.get("PREVIOUSLY_ENDPOINT", ""),
+        environment.get("PREVIOUSLY_MODEL", ""),
+        environment.get("PREVIOUSLY_API_KEY", ""),
+    )
+
+
+def named_model(url: str, name: str, api_key: str = "") -> Model | None:
+    """The model of that name at an OpenAI-compatible endpoint; None when neither is given."""
+    if not url and not name:
+        return None
+    if not url or not name:
+        raise BadInput("A model needs both an endpoint and a name: --endpoint with --model, or both variables.")
+    from previously.models.openai_compatible import OpenAICompatibleModel  # an extra: loaded when a model is named
+
+    return OpenAICompatibleModel(url, name, api_key)
+
+
+async def describe_model(model: Model) -> dict[str, Any]:
+    """What a model's server says of itself, as far as the client can ask; the model is closed afterwards."""
+    try:
+        describe = getattr(model, "describe", None)
+        return dict(await describe()) if describe else {"model": model.name, "reachable": True}
+    finally:
+        await model.close()
+
+
+def _model_folder(store: Store, owner: str, settings: Settings, model: Model, template: Template) -> Folder:
+    from previously.runtime.model_folder import Limits, ModelFolder
+
+    async def spent(seconds: float) -> Cost:
+        return await store.spent(owner, time_at(-seconds))
+
+    limits = Limits(settings.calls_per_hour, settings.calls_per_day, settings.tokens_per_hour, settings.tokens_per_day)
+    return ModelFolder(model, template, window_tokens=settings.memory_window_tokens, limits=limits, spent=spent)
+
+
+def _prompts(folder: str | Path | None) -> Path | None:
+    place = folder or os.environ.get("PREVIOUSLY_PROMPTS")
+    if not place:
+        return None
+    check_prompts(Path(place))
+    return Path(place)
 
 
 def _open_store(where: str | Path | None) -> Store:

@@ -14,6 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from previously.app import LOCAL_OWNER, Memory
 from previously.core.errors import PreviouslyError
+from previously.models.client import Model
 from previously.runtime.folder import Folder
 from previously.runtime.story import Story
 from previously.settings import Settings
@@ -80,6 +81,8 @@ class BlockingMemory:
         *,
         owner: str = LOCAL_OWNER,
         settings: Settings | None = None,
+        model: Model | None = None,
+        prompts: str | Path | None = None,
         folder: Folder | None = None,
     ) -> None:
         """Open the stories at `where`, as `Memory.open` does."""
@@ -91,7 +94,8 @@ class BlockingMemory:
             raise PreviouslyError("An event loop is running here: use `await Memory.open(...)` instead.")
         self._runner = asyncio.Runner()
         try:
-            self._memory = self._runner.run(Memory.open(where, owner=owner, settings=settings, folder=folder))
+            opening = Memory.open(where, owner=owner, settings=settings, model=model, prompts=prompts, folder=folder)
+            self._memory = self._runner.run(opening)
         except BaseException:
             self._runner.close()
             raise

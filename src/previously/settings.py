@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 from previously.core.errors import BadInput
 from previously.folds.recap import RecapRules
 
 PREFIX = "PREVIOUSLY_"
+
+OTHER_VARIABLES = frozenset(PREFIX + name for name in ("DB", "ENDPOINT", "MODEL", "API_KEY", "PROMPTS", "TEST_PROFILE"))
+"""Variables of ours that are no settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +34,25 @@ class Settings:
     """or this many tokens: a quarter of the window."""
     recap_words: int = 400
     """How long the recap should be; 0 = no target."""
+    memory_window_tokens: int = 8_192
+    """The context window of the model that folds."""
+    calls_per_hour: int = 0
+    """The most calls to that model in an hour; 0 = no limit."""
+    calls_per_day: int = 0
+    """The same for a day."""
+    tokens_per_hour: int = 0
+    """The most tokens, read and written, that folds may take in an hour; 0 = no limit."""
+    tokens_per_day: int = 0
+    """The same for a day."""
+    input_price: float = 0.0
+    """What a million tokens read by the model cost, in any currency; for estimates."""
+    output_price: float = 0.0
+    """What a million tokens written by it cost."""
 
     def __post_init__(self) -> None:
         for name, lowest in _LOWEST.items():
             value = getattr(self, name)
-            if value < lowest:
+            if not value >= lowest:
                 raise BadInput(f"{name} is {value}; it must be at least {lowest}.")
 
     @property
@@ -50,18 +68,30 @@ _LOWEST = {
     "fold_words": 1,
     "fold_tokens": 1,
     "recap_words": 0,
+    "memory_window_tokens": 2_048,
+    "calls_per_hour": 0,
+    "calls_per_day": 0,
+    "tokens_per_hour": 0,
+    "tokens_per_day": 0,
+    "input_price": 0,
+    "output_price": 0,
 }
 
 
 def settings_from(environment: Mapping[str, str]) -> Settings:
     """The defaults with whatever `PREVIOUSLY_…` variables say otherwise."""
-    given: dict[str, int] = {}
+    given: dict[str, Any] = {}
+    known = {PREFIX + field.name.upper() for field in fields(Settings)} | OTHER_VARIABLES
+    for variable in sorted(environment):
+        if variable.startswith(PREFIX) and variable not in known:
+            raise BadInput(f"{variable} is no setting of Previously; docs/settings.md lists them.")
     for field in fields(Settings):
         variable = PREFIX + field.name.upper()
         if variable not in environment:
             continue
+        kind, what = (float, "a number") if isinstance(field.default, float) else (int, "a whole number")
         try:
-            given[field.name] = int(environment[variable])
+            given[field.name] = kind(environment[variable])
         except ValueError:
-            raise BadInput(f"{variable} is {environment[variable]!r}; it must be a whole number.") from None
+            raise BadInput(f"{variable} is {environment[variable]!r}; it must be {what}.") from None
     return Settings(**given)

@@ -17,11 +17,12 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from previously import BlockingMemory, BudgetTooSmall, Settings
+from previously import Attributes, BlockingMemory, BudgetTooSmall, Draft, Message, Settings, message
 from previously.blocking import BlockingStory
 from previously.core.cover import Link, place
 from previously.core.digests import ROOT_HASH, node_hash
-from previously.core.marks import starts
+from previously.core.marks import MarkKind, starts
+from previously.core.messages import Image, Role, Text, Thinking, ToolCall, ToolResult
 from previously.core.versions import Status
 from previously.storage.store import NO_NODE
 from previously.view.view import Reason, Section, View
@@ -40,6 +41,19 @@ WORDS = st.sampled_from(
 )
 TEXTS = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
 POSITIONS = st.integers(min_value=0, max_value=10_000)
+ODD_DRAFTS = st.builds(
+    Draft,
+    st.one_of(
+        TEXTS.map(lambda text: message("system", text)),
+        st.sampled_from(["", " ", "...", "(OOC: brb)", "QUJD" * 60, "🌧️🌧️"]).map(lambda text: message("user", text)),
+        st.just(Message(Role.USER, (Image("data:,x"),))),
+        st.just(Message(Role.ASSISTANT, (Thinking("hm"), Text("Yes.")))),
+        st.sampled_from("ab").map(lambda call: Message(Role.ASSISTANT, (ToolCall(call, "look", "{}"),))),
+        st.sampled_from("ab").map(lambda call: Message(Role.TOOL, (ToolResult(call, "A mill."),))),
+    ),
+    st.builds(Attributes, hidden=st.booleans()),
+)
+"""What is not just words: instructions, nothing, pictures, thoughts, calls and results, hidden or not."""
 
 
 class Histories(RuleBasedStateMachine):
@@ -82,6 +96,21 @@ class Histories(RuleBasedStateMachine):
     def add_many(self, texts: list[str]) -> None:
         for text in texts:
             self.add(text, "user", "Maya")
+
+    @rule(drafts=st.lists(ODD_DRAFTS, min_size=1, max_size=8))
+    def add_odd_ones(self, drafts: list[Draft]) -> None:
+        self.both(lambda story: story.add_drafts(drafts).messages)
+        self.path.extend((draft.message.text, draft.attributes.hidden) for draft in drafts)
+
+    @precondition(has_messages)
+    @rule(position=POSITIONS, kind=st.sampled_from(MarkKind))
+    def mark(self, position: int, kind: MarkKind) -> None:
+        at = position % len(self.path)
+        for memory, front in zip(self.memories, self.stories, strict=True):
+            story = front._story
+            memory._runner.run(
+                story._store.add_mark(story._key, self.active, kind, at, "x", made_by="person", at="now")
+            )
 
     @precondition(has_messages)
     @rule(position=POSITIONS, text=TEXTS)
@@ -171,21 +200,29 @@ class Histories(RuleBasedStateMachine):
     def conserved(self, view: View) -> None:
         assert view.tokens <= view.budget_tokens
         assert view.tokens == sum(item.tokens for item in view.items)
-        verbatim = {p for item in view.items if item.section is Section.TAIL for s in item.sources for p in _all(s)}
-        covered = {p for item in view.items if item.section is Section.RECAP for s in item.sources for p in _all(s)}
-        listed = {p: out.reason for out in view.left_out if out.span for p in _all(out.span)}
-        for position, (text, hidden) in enumerate(self.path):
-            assert (position in verbatim) + (position in covered) + (position in listed) == 1
-            if hidden and position not in covered:
+        opening, covered, verbatim = (
+            {
+                position
+                for item in view.items
+                if item.section is section
+                for span in item.sources
+                for position in _all(span)
+            }
+            for section in (Section.SYSTEM, Section.RECAP, Section.TAIL)
+        )
+        listed = {position: out.reason for out in view.left_out if out.span for position in _all(out.span)}
+        for position, (_, hidden) in enumerate(self.path):
+            places = [position in place for place in (opening, covered, verbatim, listed)]
+            assert sum(places) == 1, f"position {position} is in {places} of opening, recap, tail, left out"
+            if hidden and position not in covered | opening:
                 assert listed[position] in (Reason.HIDDEN, Reason.BUDGET)
-            if position in verbatim:
-                assert not hidden
-                assert any(message.text == text for message in view.messages)
-        shown = [message.text for message in view.messages if message.role != "system"]
+            assert not (position in verbatim and hidden)
+        has_system = any(item.section is not Section.TAIL and item.tokens for item in view.items)
+        shown = [message.text for message in view.messages[int(has_system) :]]
         assert shown == [self.path[position][0] for position in sorted(verbatim)]
         first_verbatim = min(verbatim, default=len(self.path))
         for position, reason in listed.items():
-            if reason is Reason.BUDGET and position not in covered:
+            if reason is Reason.BUDGET:
                 assert position < first_verbatim, "what is cut is older than what is shown"
 
     @invariant()
@@ -208,6 +245,7 @@ class Histories(RuleBasedStateMachine):
     def covers_equal_their_definition(self) -> None:
         if not hasattr(self, "memories"):
             return
+        marks_by_store: dict[str, list[list[tuple[MarkKind, int]]]] = {}
         for memory, front in zip(self.memories, self.stories, strict=True):
             story = front._story
             for name, path in self.branches.items():
@@ -219,6 +257,7 @@ class Histories(RuleBasedStateMachine):
                     return [version.link for version in versions if version.link.before == before]
 
                 marks = memory._runner.run(story._store.marks(story._key, name))
+                marks_by_store.setdefault(name, []).append([(mark.kind, mark.position) for mark in marks])
                 defined = place(
                     after,
                     len(digests),
@@ -228,6 +267,7 @@ class Histories(RuleBasedStateMachine):
                 rows = sorted((cover.span.last, cover.version, cover.span.first) for cover in defined)
                 stored = memory._runner.run(story._store.cover(story._key, name))
                 assert [(last, version, first) for first, last, version in stored] == rows
+        assert all(one == other for one, other in marks_by_store.values())
 
 
 def _all(span: Any) -> range:

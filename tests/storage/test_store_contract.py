@@ -8,6 +8,7 @@ import pytest
 
 from previously.core.digests import ROOT_HASH, node_hash, span_key
 from previously.core.errors import BadInput, HeadMoved, UnknownBranch
+from previously.core.marks import MarkKind
 from previously.core.messages import (
     Attributes,
     Draft,
@@ -51,20 +52,28 @@ async def texts(store: Store, key: StoryKey, branch: str = "main") -> list[str]:
 
 
 async def fold(
-    store: Store, key: StoryKey, first: int, last: int, *, before: Version | None = None, branch: str = "main"
+    store: Store,
+    key: StoryKey,
+    first: int,
+    last: int,
+    *,
+    before: Version | None = None,
+    branch: str = "main",
+    scope: str = "",
+    status: Status = Status.COMMITTED,
 ) -> Version:
     digests = [item.entry.digest for item in await store.path(key, branch, first, last)]
     return await store.commit(
         key,
         NewVersion(
             kind=Kind.RECAP,
-            scope="",
+            scope=scope,
             span=Span(first, last),
             key=span_key(digests),
             before=before.id if before else None,
             text=f"{first} to {last}",
             carry="{}",
-            status=Status.COMMITTED,
+            status=status,
             made_by="builtin",
             reason="40 messages",
             at=AT,
@@ -381,3 +390,73 @@ async def test_a_long_change_in_the_past_and_a_bulk_append(store: Store) -> None
     known = await store.known(key, "main")
     assert len(known) == count
     assert known[4_999].entry == (await store.path(key, "kept", 4_999, 4_999))[0].entry.id
+
+
+async def test_marks_move_with_the_path_and_are_copied_up_to_a_fork(store: Store) -> None:
+    key = await a_story(store, list("abcdefgh"))
+    first = await store.add_mark(key, "main", MarkKind.CHAPTER, 2, "One", made_by="person", at=AT)
+    await store.add_mark(key, "main", MarkKind.BLOCK, 5, "By hand.", made_by="person", at=AT)
+    await store.fork(key, "main", "alt", 4, at=AT)
+    (copy,) = await store.marks(key, "alt")
+    assert (copy.position, copy.origin, copy.scope, copy.text) == (2, first.id, first.scope, "One")
+    await store.apply(key, "main", [Splice(0, 0, (Put(draft("new")),))], at=AT)
+    assert [mark.position for mark in await store.marks(key, "main")] == [3, 6]
+    assert [mark.position for mark in await store.marks(key, "alt")] == [2]
+    await store.apply(key, "main", [Splice(3, 1, ())], at=AT)
+    assert [(mark.position, mark.kind) for mark in await store.marks(key, "main")] == [(2, "chapter"), (5, "block")]
+    await store.apply(key, "main", [Splice(0, 8, ())], at=AT)
+    assert await store.marks(key, "main") == []
+
+
+async def test_memory_behind_a_mark_has_a_chain_of_its_own(store: Store) -> None:
+    key = await a_story(store, list("abcdef"))
+    await fold(store, key, 0, 1)
+    mark = await store.add_mark(key, "main", MarkKind.CHAPTER, 1, "One", made_by="person", at=AT)
+    later = await fold(store, key, 2, 3, scope=mark.scope)
+    assert await live_text(store, key) == "0 to 1"
+    live = await store.live(key, "main", Kind.RECAP, mark.scope)
+    assert live is not None
+    assert (live.version.id, live.span) == (later.id, Span(2, 3))
+    await store.apply(key, "main", [Splice(0, 1, (Put(draft("A")), Put(draft("AA"))))], at=AT)
+    assert await live_text(store, key) is None, "the first chapter was changed"
+    live = await store.live(key, "main", Kind.RECAP, mark.scope)
+    assert live is not None
+    assert live.span == Span(3, 4), "the second was not, and stands one message further on"
+    assert await store.live(key, "main", Kind.RECAP, "77") is None
+
+
+async def test_committed_memory_replaces_provisional_and_firmness_is_inherited(store: Store) -> None:
+    key = await a_story(store, list("abcdef"))
+    shaky = await fold(store, key, 0, 1, status=Status.PROVISIONAL)
+    built_on_it = await fold(store, key, 2, 3, before=shaky)
+    assert (shaky.firm, built_on_it.firm) == (False, False)
+    assert await store.live(key, "main", Kind.RECAP, "", firm=True) is None
+    assert await fold(store, key, 0, 1, status=Status.PROVISIONAL) == shaky
+    better = await fold(store, key, 0, 1)
+    assert (better.made.replaces, better.firm) == (shaky.id, True)
+    firm = await store.live(key, "main", Kind.RECAP, "", firm=True)
+    assert firm is not None
+    assert firm.version == better
+    assert await fold(store, key, 0, 1) == better, "a committed version is not replaced by another"
+
+
+async def test_what_was_spent_is_summed_per_owner_and_time(store: Store) -> None:
+    key = await a_story(store, list("abcd"))
+    await fold(store, key, 0, 0)
+    await fold(store, key, 0, 1)
+    assert await store.spent(ME, "2026-01-01") == Cost(2, 4, 6)
+    assert await store.spent(ME, "2027-01-01") == Cost()
+    assert await store.spent("they", "2026-01-01") == Cost()
+
+
+async def test_a_lease_is_held_by_one_until_it_ends(store: Store) -> None:
+    key = await a_story(store)
+    assert await store.take_lease(key, "recap", "one", now="10", until="20")
+    assert not await store.take_lease(key, "recap", "two", now="15", until="25")
+    assert await store.take_lease(key, "recap", "one", now="15", until="30")
+    assert await store.take_lease(key, "other work", "two", now="15", until="25")
+    assert await store.take_lease(key, "recap", "two", now="31", until="40"), "expired"
+    await store.give_lease(key, "recap", "one")
+    assert not await store.take_lease(key, "recap", "one", now="35", until="45")
+    await store.give_lease(key, "recap", "two")
+    assert await store.take_lease(key, "recap", "one", now="35", until="45")

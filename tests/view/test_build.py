@@ -23,7 +23,7 @@ def at(position: int, said: Message, *, hidden: bool = False) -> OnPath:
 
 def recap(last: int, text: str = RECAP) -> LiveVersion:
     made = NewVersion(Kind.RECAP, "", Span(0, last), b"", None, text, "", Status.COMMITTED, "builtin", "", "")
-    return LiveVersion(Version(7, made), Span(0, last))
+    return LiveVersion(Version(7, made, firm=True), Span(0, last))
 
 
 def view(
@@ -67,7 +67,7 @@ def test_the_recap_goes_into_the_system_message() -> None:
     assert texts(built)[0] == f"You are the narrator.\n\n{RECAP_HEADING}\n\n{RECAP}"
     assert [shown.role for shown in built.messages] == [Role.SYSTEM, Role.USER, Role.USER]
     assert [item.section for item in built.items] == [Section.SYSTEM, Section.RECAP, Section.TAIL, Section.TAIL]
-    assert built.items[1].sources == (Span(0, 3),)
+    assert (built.items[0].sources, built.items[1].sources) == ((Span(0, 0),), (Span(1, 3),))
     assert built.tokens == sum(item.tokens for item in built.items) == sum(map(message_tokens, built.messages))
 
 
@@ -150,8 +150,34 @@ def test_a_result_is_never_shown_without_its_call() -> None:
     assert texts(built) == ["thanks"]
     assert [(out.span, out.reason) for out in built.left_out] == [
         (Span(0, 0), Reason.BUDGET),
-        (Span(1, 1), Reason.NO_CALL),
+        (Span(1, 1), Reason.HALF_A_PAIR),
     ]
+
+
+def test_a_call_is_never_shown_without_its_result_unless_it_is_the_newest() -> None:
+    call = Message(Role.ASSISTANT, (ToolCall("c1", "read", "{}"),))
+    hidden = at(1, Message(Role.TOOL, (ToolResult("c1", "contents"),)), hidden=True)
+    built = view([at(0, call), hidden, *said(2, "thanks")])
+    assert texts(built) == ["thanks"]
+    assert [(out.span, out.reason) for out in built.left_out] == [
+        (Span(0, 0), Reason.HALF_A_PAIR),
+        (Span(1, 1), Reason.HIDDEN),
+    ]
+    assert len(view([*said(0, "look"), at(1, call)]).messages) == 2
+
+
+def test_a_recap_with_nothing_to_tell_still_accounts_for_its_messages() -> None:
+    built = view(said(4, "four"), live=recap(3, ""))
+    assert texts(built) == ["four"]
+    first = built.items[0]
+    assert (first.section, first.tokens, first.sources) == (Section.RECAP, 0, (Span(0, 3),))
+
+
+def test_a_recap_is_not_cut_inside_a_quotation() -> None:
+    quoted = 'Maya promised: "I will pay. I will pay on Friday. Wait for me." ' * 8
+    built = view(said(4, "four", *["x" * 200] * 10), 300, live=recap(3, quoted))
+    memory = texts(built)[0].removeprefix(RECAP_HEADING).strip()
+    assert memory.startswith("Maya promised")
 
 
 def test_parts_that_are_not_text_survive() -> None:

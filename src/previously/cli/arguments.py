@@ -5,6 +5,7 @@ Values are read here rather than by the option parser, so that each fault is sai
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from previously.core.text import MAX_MESSAGE_BYTES, clean
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingMemory
+    from previously.models.client import Model
 
 MOST_TOKENS = 10**12
 """No model has such a window; a larger number is a slip."""
@@ -57,13 +59,25 @@ Words = Annotated[str, typer.Option("--text", metavar="T", help="The words; - re
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
+Endpoint = Annotated[str, typer.Option("--endpoint", metavar="URL", help="An OpenAI-compatible server, /v1 included.")]
+ModelName = Annotated[str, typer.Option("--model", metavar="NAME", help="The model there that writes memory.")]
+
+
 @contextmanager
-def opened(ctx: typer.Context) -> Iterator[BlockingMemory]:
-    """The stories that --db, PREVIOUSLY_DB or the user's data folder hold."""
+def opened(ctx: typer.Context, endpoint: str = "", model: str = "") -> Iterator[BlockingMemory]:
+    """The stories that --db, PREVIOUSLY_DB or the user's data folder hold, and the model that writes their memory."""
     from previously.blocking import BlockingMemory
 
-    with BlockingMemory(ctx.obj) as memory:
+    with BlockingMemory(ctx.obj, model=chosen_model(endpoint, model)) as memory:
         yield memory
+
+
+def chosen_model(endpoint: str, model: str) -> Model | None:
+    """The model that the options name, each standing in for its variable; None when nothing names one."""
+    from previously.app import model_from
+
+    given = {"PREVIOUSLY_ENDPOINT": endpoint, "PREVIOUSLY_MODEL": model}
+    return model_from({**os.environ, **{name: value for name, value in given.items() if value}})
 
 
 def words(text: str) -> str:

@@ -36,6 +36,10 @@ class CountingFolder:
     made_by: str = "builtin"
     words_read: int = 0
 
+    async def ready(self) -> bool:
+        """Always, as the built-in folder is."""
+        return True
+
     async def recap(self, asked: RecapRequest) -> FolderReply:
         """What the built-in folder writes."""
         from previously.folds.recap import words_read

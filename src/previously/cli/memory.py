@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, budget, opened
+from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, budget, opened
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -28,10 +29,12 @@ def fold(
     story: Story,
     plan: Annotated[bool, typer.Option("--plan", help="Only say what would be folded.")] = False,
     once: Annotated[bool, typer.Option("--once", help="Fold one span at most.")] = False,
+    endpoint: Endpoint = "",
+    model: ModelName = "",
     as_json: AsJson = False,
 ) -> None:
     """Fold all that is due into memory."""
-    with opened(ctx) as memory:
+    with opened(ctx, endpoint, model) as memory:
         found = memory.story(story, create=False)
         if plan:
             report = found.plan()
@@ -210,7 +213,9 @@ def _print_view(story: str, seen: View, *, explain: bool) -> None:
 def _print_folds(report: FoldReport, *, planned: bool) -> None:
     console = output.console()
     for done in report.folds:
-        verb = {"planned": "would be folded", "refused": "refused"}.get(done.status, "folded")
+        verb = {"planned": "would be folded", "refused": "refused", "provisional": "folded for the time being"}.get(
+            done.status, "folded"
+        )
         console.print(
             f"{str(done.span).capitalize()} {verb} into the {done.kind.value} ({done.reason}): "
             f"reads {done.cost.input_tokens:,} tokens, writes {done.cost.output_tokens:,}.",
@@ -221,11 +226,22 @@ def _print_folds(report: FoldReport, *, planned: bool) -> None:
         return
     folds, calls = output.counted(len(report.folds), "fold"), output.counted(report.calls, "model call")
     made = "would be made" if planned else "made"
-    console.print(f"{folds} {made}, {calls}; no more for now: {report.stopped}.", soft_wrap=True)
+    spent = f", about {price(report):,.4f} in money" if price(report) else ""
+    console.print(f"{folds} {made}, {calls}{spent}; no more for now: {report.stopped}.", soft_wrap=True)
 
 
 def _totals(report: FoldReport) -> dict[str, object]:
-    return {"calls": report.calls, "stopped": report.stopped}
+    return {"calls": report.calls, "price": price(report), "stopped": report.stopped}
+
+
+def price(report: FoldReport) -> float:
+    """What the folds cost by the prices in the settings, where a model was or would be asked."""
+    from previously.settings import settings_from
+
+    settings = settings_from(os.environ)
+    asked = [done.cost for done in report.folds if done.cost.calls]
+    read, written = sum(cost.input_tokens for cost in asked), sum(cost.output_tokens for cost in asked)
+    return round((read * settings.input_price + written * settings.output_price) / 1_000_000, 6)
 
 
 def _fold_json(done: FoldDone) -> dict[str, object]:

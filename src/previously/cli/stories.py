@@ -14,8 +14,9 @@ from typing import Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, opened
+from previously.cli.arguments import AsJson, Endpoint, ModelName, chosen_model, opened
 from previously.core.errors import PreviouslyError
+from previously.core.versions import Status
 
 
 def stories(ctx: typer.Context, as_json: AsJson = False) -> None:
@@ -59,7 +60,7 @@ class Check:
     detail: str
 
 
-def doctor(ctx: typer.Context, as_json: AsJson = False) -> None:
+def doctor(ctx: typer.Context, endpoint: Endpoint = "", model: ModelName = "", as_json: AsJson = False) -> None:
     """Check that everything works here, and say where things are."""
     facts: dict[str, Any] = {}
     looks: list[tuple[str, Callable[[], str]]] = [
@@ -68,7 +69,8 @@ def doctor(ctx: typer.Context, as_json: AsJson = False) -> None:
         ("Settings", lambda: _settings(facts)),
         ("Stories", lambda: _place(facts, ctx.obj)),
         ("Extras", lambda: _extras(facts)),
-        ("Test fold", _test_fold),
+        ("Model", lambda: _model(facts, endpoint, model)),
+        ("Test fold", lambda: _test_fold(endpoint, model)),
     ]
     checks = [_check(what, look) for what, look in looks]
     well = all(check.ok for check in checks)
@@ -161,20 +163,48 @@ def _extras(facts: dict[str, Any]) -> str:
     return ", ".join(words) or "none known"
 
 
-def _test_fold() -> str:
+def _model(facts: dict[str, Any], endpoint: str, name: str) -> str:
+    from asyncio import run
+
+    from previously.app import describe_model
+
+    asked = chosen_model(endpoint, name)
+    if asked is None:
+        return "none named; the built-in folder writes memory"
+    found = facts["model"] = run(describe_model(asked))
+    if not found.get("reachable"):
+        raise PreviouslyError(str(found.get("reason") or "the endpoint does not answer"))
+    if found.get("model_listed") is False:
+        raise PreviouslyError(f"the server answers, but has no model named {asked.name}")
+    window = found.get("window_tokens")
+    schema = (
+        {True: "keeps a JSON schema", False: "no JSON schema"}.get(bool(found.get("json_schema")), "")
+        if found.get("json_schema") is not None
+        else "JSON schema not tried"
+    )
+    return f"{asked.name} answers; window {f'{window:,} tokens' if window else 'not known'}; {schema}"
+
+
+def _test_fold(endpoint: str, name: str) -> str:
     from previously.app import IN_MEMORY
     from previously.blocking import BlockingMemory
     from previously.settings import Settings
 
-    rules = Settings(tail_messages=2, fold_messages=4)
-    with BlockingMemory(IN_MEMORY, settings=rules) as memory:
+    asked = chosen_model(endpoint, name)
+    rules = Settings(tail_messages=2, fold_messages=4, recap_words=60)
+    with BlockingMemory(IN_MEMORY, settings=rules, model=asked) as memory:
         story = memory.story("test")
         for index, line in enumerate(_TEST_STORY):
             story.add("user" if index % 2 else "assistant", line, name="Mara" if index % 2 else "Narrator")
         report, recap = story.fold(), story.recap()
     if not report.folds or recap is None or not recap.version.made.text.strip():
         raise PreviouslyError(f"the built-in folder made no recap: {report.stopped}")
-    return f"the built-in folder wrote {len(recap.version.made.text.split())} words, no model needed"
+    words = len(recap.version.made.text.split())
+    if asked is None:
+        return f"the built-in folder wrote {words} words, no model needed"
+    if recap.version.made.status is Status.PROVISIONAL:
+        raise PreviouslyError(f"{asked.name} wrote nothing that could be kept ({recap.version.made.reason})")
+    return f"{asked.name} wrote {words} words in {output.counted(report.calls, 'call')}"
 
 
 _TEST_STORY = (

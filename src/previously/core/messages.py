@@ -96,6 +96,8 @@ class Message:
 
 def message(role: str, text: str, *, speaker: str | None = None, witnesses: Iterable[str] | None = None) -> Message:
     """A message of plain text. An unknown role is refused."""
+    if not isinstance(text, str):
+        raise BadInput(f"The words of a message must be text, not {type(text).__name__}.")
     return Message(
         as_role(role),
         (Text(text),),
@@ -159,7 +161,9 @@ def cleaned(draft: Draft) -> tuple[Draft, int]:
     """
     original = draft.message
     parts, replaced = _clean_parts(original.parts)
-    size = sum(_size(part) for part in parts)
+    size = sum(_size(part) for part in parts) + _utf8_size(original.speaker or "")
+    if draft.attributes.extra:
+        size += _utf8_size(str(draft.attributes.extra))
     if size > MAX_MESSAGE_BYTES:
         raise BadInput(
             f"A message of {size / 1_048_576:.1f} MB is too large; "

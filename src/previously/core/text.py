@@ -6,6 +6,7 @@ places we do not control, so both are replaced by U+FFFD on the way in and count
 
 from __future__ import annotations
 
+import math
 import re
 
 from previously.core.errors import BadInput
@@ -45,4 +46,6 @@ def clean_json(value: object, depth: int = 0) -> tuple[object, int]:
             result[new_key], in_item = clean_json(item, depth + 1)
             total += in_key + in_item
         return result, total
+    if isinstance(value, float) and not math.isfinite(value):
+        raise BadInput(f"{value} is not a number that can be stored.")
     return value, 0

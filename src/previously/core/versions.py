@@ -34,6 +34,13 @@ class Cost:
     input_tokens: int = 0
     output_tokens: int = 0
 
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
@@ -62,6 +69,10 @@ class NewVersion:
     cost: Cost = Cost()
     replaces: int | None = None
     """The version of the same run that this one is made instead of."""
+    shed: tuple[str, ...] = ()
+    """Names and numbers of the earlier text that are gone: the loss audit."""
+    unverified: tuple[str, ...] = ()
+    """Sentences for which no support was found in what was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +81,8 @@ class Version:
 
     id: int
     made: NewVersion
+    firm: bool
+    """Neither provisional nor built on anything that is: nothing of it waits to be made anew."""
 
     @property
     def link(self) -> Link:
@@ -84,3 +97,13 @@ class LiveVersion:
 
     version: Version
     span: Span
+
+
+def is_firm(version: NewVersion, before: Version | None) -> bool:
+    """Whether a new version, made after `before`, is firm."""
+    return version.status is Status.COMMITTED and (before is None or before.firm)
+
+
+def supersedes(version: NewVersion, existing: Version) -> bool:
+    """Whether a new version takes the place of one that read the same: better memory replaces what stood in for it."""
+    return version.status is Status.COMMITTED and existing.made.status is Status.PROVISIONAL

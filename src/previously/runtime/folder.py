@@ -1,27 +1,53 @@
 """Who writes memory: a folder is asked with a request and answers with text.
 
-`BuiltinFolder` needs no model. Anything with the same two members can take its place.
+`BuiltinFolder` needs no model; `runtime.model_folder.ModelFolder` asks one. Anything that keeps this protocol can take
+their place. A folder never raises because a model failed, and what it gives back has been checked, or is checked by
+the loop before it is kept.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from previously.core.messages import Message, Role
 from previously.core.tokens import estimate_tokens
-from previously.core.versions import Cost
+from previously.core.versions import Cost, Status
 from previously.folds.builtin import Said, rewrite
 from previously.folds.recap import RecapRequest
+from previously.folds.rendering import told
+
+EXCERPT_CHARACTERS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An answer that could not be kept, or a call that failed."""
+
+    reason: str
+    text: str
+    cost: Cost
 
 
 @dataclass(frozen=True, slots=True)
 class FolderReply:
-    """What a folder wrote, what it wants back next time, and what it cost."""
+    """What a folder wrote, what it wants back next time, what it cost and what was tried on the way."""
 
     text: str
     carry: str
     cost: Cost
+    made_by: str = "builtin"
+    status: Status = Status.COMMITTED
+    reason: str = ""
+    """Why it is provisional; empty where it is not."""
+    model: str = ""
+    prompt_hash: str = ""
+    attempts: tuple[Attempt, ...] = ()
+    shed: tuple[str, ...] = ()
+    """Names and numbers of the earlier text that are gone."""
+    unverified: tuple[str, ...] = ()
+    """Sentences without support in what was read."""
 
 
 class Folder(Protocol):
@@ -29,7 +55,10 @@ class Folder(Protocol):
 
     @property
     def made_by(self) -> str:
-        """The word that versions carry in `made_by`."""
+        """Who writes when all goes well: `builtin` makes no calls."""
+
+    async def ready(self) -> bool:
+        """Whether what it would write now is as good as it can: with a model behind it, that it would be asked."""
 
     async def recap(self, asked: RecapRequest) -> FolderReply:
         """The recap that this request asks for."""
@@ -40,15 +69,29 @@ class BuiltinFolder:
 
     made_by = "builtin"
 
+    async def ready(self) -> bool:
+        """Always: it depends on nothing."""
+        return True
+
     async def recap(self, asked: RecapRequest) -> FolderReply:
         """The recap, written in this process in a few milliseconds."""
-        delta = [said(message) for message in asked.delta if message.role is not Role.SYSTEM]
+        delta = [said(message) for message in asked.delta]
         written = rewrite(asked.previous, asked.carry or None, delta, target_words=asked.target_words)
+        text = written.text if written.text.strip() else excerpt(delta)
         read = estimate_tokens(asked.previous) + sum(estimate_tokens(line.text) for line in delta)
-        return FolderReply(written.text, written.carry, Cost(0, read, estimate_tokens(written.text)))
+        return FolderReply(text, written.carry, Cost(0, read, estimate_tokens(text)))
+
+
+_UNNAMED = {Role.USER: "The user", Role.TOOL: "A tool"}
 
 
 def said(message: Message) -> Said:
     """The message as the built-in folder reads it. A user without a name is called that; a nameless voice narrates."""
-    speaker = message.speaker or ("The user" if message.role is Role.USER else None)
-    return Said(speaker, message.text)
+    return Said(message.speaker or _UNNAMED.get(message.role), told(message))
+
+
+def excerpt(delta: Sequence[Said]) -> str:
+    """What is left to tell of messages that hold nothing to retell: who wrote the longest, and how it begins."""
+    longest = max(delta, key=lambda line: len(line.text), default=Said(None, ""))
+    begins = " ".join(longest.text.split())[:EXCERPT_CHARACTERS].strip()
+    return f"{longest.speaker or 'Someone'} wrote: {begins}" if begins else ""

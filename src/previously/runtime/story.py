@@ -8,29 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from previously.core.align import align
+from previously.core.digests import digest
 from previously.core.errors import BadInput, HeadMoved
 from previously.core.messages import Attributes, Draft, Entry, Message, Text, cleaned, message
-from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
+from previously.core.paths import OnPath
 from previously.core.scripts import Piece, Put, Reuse, Script, Splice
 from previously.core.spans import position_on
-from previously.core.tokens import message_tokens
+from previously.core.text import clean
 from previously.core.versions import Kind, LiveVersion, Version
-from previously.folds.recap import RecapRules, first_waiting
+from previously.folds.recap import RecapRules
 from previously.runtime.folder import Folder
-from previously.runtime.folding import FoldReport, Progress, fold, plan_folds
+from previously.runtime.folding import FoldReport, Progress, fold, plan_folds, time_at
+from previously.runtime.reading import persistently, read_material
 from previously.storage.store import BranchInfo, Move, Store, StoryInfo, StoryKey
 from previously.view.build import Material, build
 from previously.view.view import View
-
-READ_AHEAD = 64
-"""How many messages are read at a time where it is not known how many will be needed."""
-
-ADD_TRIES = 20
-"""How often an add is tried when other writers get there first; each try reads the head again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,39 +80,48 @@ class Story:
     ) -> BranchInfo:
         """Add several messages at the end, all or none."""
         pieces = tuple(Put(cleaned(draft)[0]) for draft in drafts)
-        for tries_left in reversed(range(ADD_TRIES)):
+
+        async def change() -> BranchInfo:
             branch = await self.branch_info()
             if expected_head is not None and expected_head != branch.head:
                 raise HeadMoved(f"Branch {branch.name!r} has moved on since it was read.")
-            try:
-                return await self._apply(branch, [Splice(branch.messages, 0, pieces)], receipt=idempotency_key)
-            except HeadMoved:
-                if expected_head is not None or not tries_left:
-                    raise
-        raise AssertionError("the last try returns or raises")
+            return await self._apply(branch, [Splice(branch.messages, 0, pieces)], receipt=idempotency_key)
+
+        return await (change() if expected_head is not None else persistently(change))
 
     async def insert(self, position: int, role: str, text: str, *, name: str | None = None) -> BranchInfo:
         """Put a message before the one at `position`."""
-        branch = await self.branch_info()
-        depth = position_on(branch.messages, position)
         draft, _ = cleaned(Draft(message(role, text, speaker=name)))
-        return await self._apply(branch, [Splice(depth, 0, (Put(draft),))])
+
+        async def change() -> BranchInfo:
+            branch, old = await self._at(position)
+            return await self._apply(branch, [Splice(old.position, 0, (Put(draft),))])
+
+        return await persistently(change)
 
     async def edit(self, position: int, text: str) -> BranchInfo:
         """Give a message other words. Its role, speaker, witnesses and attributes stay; its other parts too."""
-        branch, old = await self._at(position)
-        new = replace(old.entry.message, parts=_with_text(old.entry.message, text))
-        draft, _ = cleaned(Draft(new, old.entry.attributes))
-        return await self._apply(branch, [Splice(old.position, 1, (Put(draft, replaces=old.entry.id),))])
+
+        async def change() -> BranchInfo:
+            branch, old = await self._at(position)
+            new = replace(old.entry.message, parts=_with_text(old.entry.message, text))
+            draft, _ = cleaned(Draft(new, old.entry.attributes))
+            return await self._apply(branch, [Splice(old.position, 1, (Put(draft, replaces=old.entry.id),))])
+
+        return await persistently(change)
 
     async def delete(self, position: int) -> BranchInfo:
         """Take a message off the path. It stays in the store."""
-        branch, old = await self._at(position)
-        return await self._apply(branch, [Splice(old.position, 1, ())])
+
+        async def change() -> BranchInfo:
+            branch, old = await self._at(position)
+            return await self._apply(branch, [Splice(old.position, 1, ())])
+
+        return await persistently(change)
 
     async def hide(self, position: int, *, hidden: bool = True) -> BranchInfo:
         """Do not show a message verbatim any more; it is still remembered."""
-        branch, old = await self._at(position)
+        branch, old = await persistently(lambda: self._at(position))
         await self._store.set_attributes(self._key, [(old.entry.id, replace(old.entry.attributes, hidden=hidden))])
         return branch
 
@@ -145,11 +149,11 @@ class Story:
 
     async def branch(self, name: str, at: int | None = None) -> BranchInfo:
         """A new branch that holds the story up to and including position `at` (all of it if None)."""
-        if not name.strip():
-            raise BadInput("A branch needs a name.")
+        if not name.strip() or clean(name)[1]:
+            raise BadInput("A branch needs a name, of characters that can be stored.")
         branch = await self.branch_info()
         length = branch.messages if at is None else position_on(branch.messages, at) + 1
-        return await self._store.fork(self._key, branch.name, name, length, at=now())
+        return await self._store.fork(self._key, branch.name, name, length, at=time_at())
 
     async def switch(self, name: str) -> BranchInfo:
         """Go on with another branch. Its memory is there at once."""
@@ -183,7 +187,7 @@ class Story:
         known = await self._store.known(self._key, branch.name)
         found = align(known, incoming, whole=whole)
         if found.script:
-            branch = await self._apply(branch, found.script)
+            branch = await self._apply(branch, await self._with_swipes(branch, found.script))
         if found.attributes:
             await self._store.set_attributes(self._key, found.attributes)
         if found.alternatives:
@@ -191,16 +195,28 @@ class Story:
         replaced = sum(count for _, count in pairs)
         return Changes(found.added, found.updated, found.removed, found.unchanged, replaced)
 
+    async def _with_swipes(self, branch: BranchInfo, script: Script) -> Script:
+        """The script, with a swipe that is there already chosen rather than made again. Only the first splice can meet
+        one: behind it everything hangs on new nodes."""
+        first = script[0]
+        if first.remove != 1 or len(first.pieces) != 1 or not isinstance(first.pieces[0], Put):
+            return script
+        wanted = digest(first.pieces[0].draft.message)
+        for sibling in await self._store.siblings(self._key, branch.name, first.at):
+            if sibling.entry.digest == wanted:
+                return [replace(first, pieces=(Reuse(sibling.entry.id),)), *script[1:]]
+        return script
+
     async def fold(self, *, once: bool = False, progress: Progress | None = None) -> FoldReport:
         """Fold all that is due, or with `once` at most one span."""
         return await fold(
-            self._store, self._key, self._folder, self._rules, pressed=self._pressed, now=now, once=once,
+            self._store, self._key, self._folder, self._rules, pressed=self._pressed, once=once,
             progress=progress,
         )  # fmt: skip
 
     async def plan(self) -> FoldReport:
         """What `fold` would do, without doing it. Later folds assume a recap of its target length."""
-        return await plan_folds(self._store, self._key, self._rules, pressed=self._pressed)
+        return await plan_folds(self._store, self._key, self._folder, self._rules, pressed=self._pressed)
 
     async def view(self, budget_tokens: int | None = None) -> View:
         """What the model should see, in at most that many tokens (the window if None)."""
@@ -237,34 +253,22 @@ class Story:
             return False  # no fold makes room for a message that is too long by itself
 
     async def _view(self, budget_tokens: int) -> View:
-        branch = await self.branch_info()
-        live = await self._store.live(self._key, branch.name, Kind.RECAP, "")
-        front = await self._store.path(self._key, branch.name, 0, OPENING_MESSAGES - 1)
-        newest = await self._newest(branch, first_waiting(live), budget_tokens)
-        material = Material(branch.messages, opening_of(front), live, newest, self._rules.tail_messages)
-        return build(material, budget_tokens)
+        async def read() -> Material:
+            return await read_material(self._store, self._key, self._rules, budget_tokens)
 
-    async def _newest(self, branch: BranchInfo, first: int, budget_tokens: int) -> list[OnPath]:
-        """The newest messages from `first` on, as far back as the budget can reach."""
-        newest: list[OnPath] = []
-        tokens, end = 0, branch.messages
-        while end > first and tokens <= budget_tokens:
-            batch = await self._store.path(self._key, branch.name, max(first, end - READ_AHEAD), end - 1)
-            shown = (item.entry.message for item in batch if not item.entry.attributes.hidden)
-            tokens += sum(message_tokens(message) for message in shown)
-            newest[:0] = batch
-            end = batch[0].position
-        return newest
+        return build(await persistently(read), budget_tokens)
 
     async def _at(self, position: int) -> tuple[BranchInfo, OnPath]:
         branch = await self.branch_info()
         depth = position_on(branch.messages, position)
-        (item,) = await self._store.path(self._key, branch.name, depth, depth)
-        return branch, item
+        found = await self._store.path(self._key, branch.name, depth, depth)
+        if not found:
+            raise HeadMoved("The story became shorter while it was read.")
+        return branch, found[0]
 
     async def _apply(self, branch: BranchInfo, script: Script, receipt: str | None = None) -> BranchInfo:
         return await self._store.apply(
-            self._key, branch.name, script, at=now(), expected_head=branch.head, receipt=receipt
+            self._key, branch.name, script, at=time_at(), expected_head=branch.head, receipt=receipt
         )
 
 
@@ -279,8 +283,3 @@ def _with_text(old: Message, text: str) -> tuple[Any, ...]:
             parts.append(Text(text))
             placed = True
     return tuple(parts) if placed else (*parts, Text(text))
-
-
-def now() -> str:
-    """The time, as it is stored."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -8,60 +8,27 @@ process.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from previously.core.align import Known
-from previously.core.cover import Covered, Link, place
-from previously.core.digests import ROOT_HASH, digest, match_key, node_hash
-from previously.core.errors import BadInput, HeadMoved, UnknownBranch
-from previously.core.marks import Mark, MarkKind, moved_marks, starts
-from previously.core.messages import Attributes, Draft, Entry
+from previously.core.digests import match_key
+from previously.core.errors import BadInput, HeadMoved
+from previously.core.marks import Mark, MarkKind, moved_marks
+from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
-from previously.core.scripts import Piece, Put, Script, checked
-from previously.core.versions import Kind, LiveVersion, NewVersion, Status, Version
-from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
-
-
-@dataclass(frozen=True, slots=True)
-class _Node:
-    id: int
-    parent: int
-    depth: int
-    entry: int
-    hash: bytes
-
-
-@dataclass(slots=True)
-class _Story:
-    key: StoryKey
-    name: str
-    active: str = MAIN
-    heads: dict[str, int] = field(default_factory=lambda: {MAIN: NO_NODE})
-    entries: dict[int, Entry] = field(default_factory=dict)
-    nodes: dict[int, _Node] = field(default_factory=dict)
-    node_of: dict[tuple[int, int], int] = field(default_factory=dict)
-    versions: dict[int, Version] = field(default_factory=dict)
-    marks: dict[str, list[Mark]] = field(default_factory=lambda: {MAIN: []})
-    moves: list[Move] = field(default_factory=list)
-    receipts: set[str] = field(default_factory=set)
-    budget_tokens: int | None = None
-
-    def path(self, branch: str) -> list[_Node]:
-        node = self.heads[branch]
-        chain: list[_Node] = []
-        while node != NO_NODE:
-            chain.append(self.nodes[node])
-            node = chain[-1].parent
-        return chain[::-1]
+from previously.core.scripts import Script, checked
+from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version, is_firm, supersedes
+from previously.storage.store import NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
+from previously.storage.story_tree import StoryTree
 
 
 class InMemoryStore:
     """Stories in this process's memory, gone with it."""
 
     def __init__(self) -> None:
-        self._stories: dict[StoryKey, _Story] = {}
-        self._last_ids: Counter[str] = Counter()
+        self._stories: dict[StoryKey, StoryTree] = {}
+        self._ids: Counter[str] = Counter()
 
     async def stories(self, owner: str) -> list[StoryInfo]:
         mine = (story for key, story in self._stories.items() if key.owner == owner)
@@ -75,21 +42,21 @@ class InMemoryStore:
         found = self._named(owner, name)
         if found is None:
             key = StoryKey(owner, self._next_id("story"))
-            found = self._stories[key] = _Story(key, name)
+            found = self._stories[key] = StoryTree(key, name, self._ids)
         return self._info(found)
 
     async def branches(self, key: StoryKey) -> list[BranchInfo]:
         story = self._stories[key]
-        return [self._branch(story, name) for name in story.heads]
+        return [story.info(name) for name in story.heads]
 
     async def branch(self, key: StoryKey, name: str | None = None) -> BranchInfo:
         story = self._stories[key]
-        return self._branch(story, story.active if name is None else name)
+        return story.info(story.active if name is None else name)
 
     async def path(self, key: StoryKey, branch: str, first: int, last: int) -> list[OnPath]:
         story = self._stories[key]
-        self._branch(story, branch)
-        return [self._on_path(story, node) for node in story.path(branch) if first <= node.depth <= last]
+        story.info(branch)
+        return [story.on_path(node) for node in story.path(branch) if first <= node.depth <= last]
 
     async def known(self, key: StoryKey, branch: str) -> list[Known]:
         story = self._stories[key]
@@ -102,7 +69,7 @@ class InMemoryStore:
     async def siblings(self, key: StoryKey, branch: str, position: int) -> list[OnPath]:
         story = self._stories[key]
         parent = story.path(branch)[position].parent
-        return [self._on_path(story, node) for node in story.nodes.values() if node.parent == parent]
+        return [story.on_path(node) for node in story.nodes.values() if node.parent == parent]
 
     async def apply(
         self,
@@ -115,7 +82,7 @@ class InMemoryStore:
         receipt: str | None = None,
     ) -> BranchInfo:
         story = self._stories[key]
-        before = self._branch(story, branch)
+        before = story.info(branch)
         if receipt is not None and receipt in story.receipts:
             return before
         if expected_head is not None and expected_head != before.head:
@@ -127,19 +94,19 @@ class InMemoryStore:
         taken = first
         for splice in script:
             for kept in path[taken : splice.at]:
-                node = self._node(story, node, kept.entry)
+                node = story.add_node(node, kept.entry)
             for piece in splice.pieces:
-                node = self._put(story, node, piece)
+                node = story.put(node, piece)
             taken = splice.at + splice.remove
         for kept in path[taken:]:
-            node = self._node(story, node, kept.entry)
+            node = story.add_node(node, kept.entry)
         story.heads[branch] = node
         story.marks[branch] = moved_marks(story.marks[branch], script)
         if node != before.head:
             story.moves.append(Move(branch, before.head, node, at))
         if receipt is not None:
             story.receipts.add(receipt)
-        return self._branch(story, branch)
+        return story.info(branch)
 
     async def set_attributes(self, key: StoryKey, changes: Sequence[tuple[int, Attributes]]) -> None:
         entries = self._stories[key].entries
@@ -152,35 +119,35 @@ class InMemoryStore:
         path = story.path(branch)
         added = 0
         for position, drafts in siblings:
-            added += self._add_alternatives(story, path[position].parent, drafts)
+            added += story.add_alternatives(path[position].parent, drafts)
         return added
 
     async def fork(self, key: StoryKey, source: str, name: str, length: int, *, at: str) -> BranchInfo:
         story = self._stories[key]
-        self._branch(story, source)
+        story.info(source)
         if name in story.heads:
             raise BadInput(f"There is a branch named {name!r} already.")
         story.heads[name] = story.path(source)[length - 1].id if length else NO_NODE
         before = (mark for mark in story.marks[source] if mark.position < length)
         story.marks[name] = [replace(mark, id=self._next_id("mark")) for mark in before]
-        return self._branch(story, name)
+        return story.info(name)
 
     async def switch(self, key: StoryKey, name: str) -> BranchInfo:
         story = self._stories[key]
-        info = self._branch(story, name)
+        info = story.info(name)
         story.active = name
         return info
 
     async def marks(self, key: StoryKey, branch: str) -> list[Mark]:
         story = self._stories[key]
-        self._branch(story, branch)
+        story.info(branch)
         return list(story.marks[branch])
 
     async def add_mark(
         self, key: StoryKey, branch: str, kind: MarkKind, position: int, text: str, *, made_by: str, at: str
     ) -> Mark:
         story = self._stories[key]
-        self._branch(story, branch)
+        story.info(branch)
         ident = self._next_id("mark")
         mark = Mark(ident, ident, kind, position, text, made_by, at)
         story.marks[branch] = sorted([*story.marks[branch], mark], key=lambda one: (one.position, one.id))
@@ -191,33 +158,57 @@ class InMemoryStore:
 
     async def commit(self, key: StoryKey, version: NewVersion) -> Version:
         versions = self._stories[key].versions
-        if version.status is not Status.REFUSED:
-            for existing in versions.values():
-                if existing.made.status is not Status.REFUSED and _read(existing.made) == _read(version):
-                    return existing
-        new = Version(self._next_id("version"), version)
+        while version.status is not Status.REFUSED:
+            existing = next((one for one in versions.values() if _same_fold(one.made, version)), None)
+            if existing is None:
+                break
+            if not supersedes(version, existing):
+                return existing
+            version = replace(version, replaces=existing.id)
+        before = versions[version.before] if version.before else None
+        new = Version(self._next_id("version"), version, is_firm(version, before))
         versions[new.id] = new
         return new
 
     async def versions(self, key: StoryKey) -> list[Version]:
         return list(self._stories[key].versions.values())
 
-    async def live(self, key: StoryKey, branch: str, kind: Kind, scope: str) -> LiveVersion | None:
+    async def live(
+        self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False
+    ) -> LiveVersion | None:
         story = self._stories[key]
-        candidates = [
-            cover
-            for cover in self._cover(story, branch)
-            if (story.versions[cover.version].made.kind, story.versions[cover.version].made.scope) == (kind, scope)
-        ]
+        candidates = []
+        for cover in story.cover(branch):
+            version = story.versions[cover.version]
+            if (version.made.kind, version.made.scope) == (kind, scope) and (version.firm or not firm):
+                candidates.append(cover)
         if not candidates:
             return None
         best = max(candidates, key=lambda cover: (cover.span.last, cover.version))
         return LiveVersion(story.versions[best.version], best.span)
 
     async def cover(self, key: StoryKey, branch: str) -> list[tuple[int, int, int]]:
-        covers = self._cover(self._stories[key], branch)
+        covers = self._stories[key].cover(branch)
         found = [(cover.span.first, cover.span.last, cover.version) for cover in covers]
         return sorted(found, key=lambda row: (row[1], row[2]))
+
+    async def spent(self, owner: str, since: str) -> Cost:
+        mine = (story for key, story in self._stories.items() if key.owner == owner)
+        costs = (one.made.cost for story in mine for one in story.versions.values() if one.made.at >= since)
+        return sum(costs, Cost())
+
+    async def take_lease(self, key: StoryKey, work: str, holder: str, *, now: str, until: str) -> bool:
+        leases = self._stories[key].leases
+        current, expires = leases.get(work, (holder, ""))
+        if current != holder and expires > now:
+            return False
+        leases[work] = (holder, until)
+        return True
+
+    async def give_lease(self, key: StoryKey, work: str, holder: str) -> None:
+        leases = self._stories[key].leases
+        if leases.get(work, ("", ""))[0] == holder:
+            del leases[work]
 
     async def note_budget(self, key: StoryKey, budget_tokens: int) -> None:
         self._stories[key].budget_tokens = budget_tokens
@@ -226,75 +217,22 @@ class InMemoryStore:
         self._stories.clear()
 
     def _next_id(self, kind: str) -> int:
-        self._last_ids[kind] += 1
-        return self._last_ids[kind]
+        self._ids[kind] += 1
+        return self._ids[kind]
 
-    def _named(self, owner: str, name: str) -> _Story | None:
+    def _named(self, owner: str, name: str) -> StoryTree | None:
         for key, story in self._stories.items():
             if key.owner == owner and story.name == name:
                 return story
         return None
 
-    def _info(self, story: _Story) -> StoryInfo:
-        active = self._branch(story, story.active)
+    def _info(self, story: StoryTree) -> StoryInfo:
+        active = story.info(story.active)
         return StoryInfo(story.key, story.name, active, len(story.heads), story.budget_tokens)
 
-    def _branch(self, story: _Story, name: str) -> BranchInfo:
-        if name not in story.heads:
-            raise UnknownBranch(name, tuple(story.heads))
-        head = story.heads[name]
-        return BranchInfo(name, head, story.nodes[head].depth + 1 if head != NO_NODE else 0)
 
-    def _on_path(self, story: _Story, node: _Node) -> OnPath:
-        return OnPath(node.depth, node.id, node.hash, story.entries[node.entry])
-
-    def _put(self, story: _Story, parent: int, piece: Piece) -> int:
-        if isinstance(piece, Put):
-            node = self._node(story, parent, self._entry(story, piece.draft, piece.replaces))
-            self._add_alternatives(story, parent, piece.draft.alternatives)
-            return node
-        return self._node(story, parent, piece.entry)
-
-    def _entry(self, story: _Story, draft: Draft, replaces: int | None = None) -> int:
-        entry = Entry(self._next_id("entry"), draft.message, digest(draft.message), draft.attributes, replaces)
-        story.entries[entry.id] = entry
-        return entry.id
-
-    def _node(self, story: _Story, parent: int, entry: int) -> int:
-        existing = story.node_of.get((parent, entry))
-        if existing is not None:
-            return existing
-        depth, parent_hash = (story.nodes[parent].depth + 1, story.nodes[parent].hash) if parent else (0, ROOT_HASH)
-        node = _Node(self._next_id("node"), parent, depth, entry, node_hash(parent_hash, story.entries[entry].digest))
-        story.nodes[node.id] = node
-        story.node_of[parent, entry] = node.id
-        return node.id
-
-    def _add_alternatives(self, story: _Story, parent: int, drafts: Iterable[Draft]) -> int:
-        present = {story.entries[node.entry].digest for node in story.nodes.values() if node.parent == parent}
-        added = 0
-        for draft in drafts:
-            if digest(draft.message) not in present:
-                present.add(digest(draft.message))
-                self._node(story, parent, self._entry(story, draft))
-                added += 1
-        return added
-
-    def _cover(self, story: _Story, branch: str) -> list[Covered]:
-        self._branch(story, branch)
-        digests = [story.entries[node.entry].digest for node in story.path(branch)]
-        following: dict[int | str, list[Link]] = {}
-        for version in story.versions.values():
-            if version.made.status is not Status.REFUSED:
-                following.setdefault(version.link.before, []).append(version.link)
-        return place(
-            lambda before: following.get(before, ()),
-            len(digests),
-            lambda first, last: digests[first : last + 1],
-            after=starts(story.marks[branch]).items(),
-        )
-
-
-def _read(version: NewVersion) -> tuple[object, ...]:
-    """What makes two versions the same fold."""
-    return version.kind, version.scope, version.key, version.before, version.replaces
+def _same_fold(one: NewVersion, other: NewVersion) -> bool:
+    if one.status is Status.REFUSED:
+        return False
+    read = ("kind", "scope", "key", "before", "replaces")
+    return all(getattr(one, name) == getattr(other, name) for name in read)

@@ -92,7 +92,7 @@ def known_of(row: Row) -> Known:
     return Known(entry, entry_digest, key, attributes_of(*attributes), _ROLES[role])
 
 
-def version_row(owner: str, story: int, version: NewVersion) -> tuple[Any, ...]:
+def version_row(owner: str, story: int, version: NewVersion, firm: bool) -> tuple[Any, ...]:
     """The columns of a new version, id left out."""
     return (
         owner,
@@ -116,13 +116,16 @@ def version_row(owner: str, story: int, version: NewVersion) -> tuple[Any, ...]:
         version.cost.calls,
         version.cost.input_tokens,
         version.cost.output_tokens,
+        _json(list(version.shed)),
+        _json(list(version.unverified)),
+        int(firm),
     )
 
 
 def version_of(row: Row) -> Version:
     """The version that a row of the `versions` query holds."""
     ident, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, *rest = row
-    model, prompt_hash, calls, input_tokens, output_tokens = rest
+    model, prompt_hash, calls, input_tokens, output_tokens, shed, unverified, firm = rest
     return Version(
         ident,
         NewVersion(
@@ -141,7 +144,10 @@ def version_of(row: Row) -> Version:
             prompt_hash=prompt_hash,
             cost=Cost(calls, input_tokens, output_tokens),
             replaces=replaces or None,
+            shed=tuple(json.loads(shed)),
+            unverified=tuple(json.loads(unverified)),
         ),
+        bool(firm),
     )
 
 

@@ -24,7 +24,7 @@ from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Script
-from previously.core.versions import Kind, LiveVersion, NewVersion, Version
+from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Version
 
 MAIN = "main"
 """The branch every story begins with."""
@@ -144,16 +144,30 @@ class Store(Protocol):
 
     async def commit(self, key: StoryKey, version: NewVersion) -> Version:
         """Keep a version. If one of the same kind and scope that read the same, went on from the same and replaces
-        the same is there already, that one is given back and the new one discarded."""
+        the same is there already, that one is given back and the new one discarded; except that a committed version
+        replaces a provisional one."""
 
     async def versions(self, key: StoryKey) -> list[Version]:
         """Every version, the oldest first."""
 
-    async def live(self, key: StoryKey, branch: str, kind: Kind, scope: str) -> LiveVersion | None:
-        """The version that reaches furthest among those valid on the path; of equals the newest. None if none is."""
+    async def live(
+        self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False
+    ) -> LiveVersion | None:
+        """The version that reaches furthest among those valid on the path (with `firm`, of the firm ones); of equals
+        the newest. None if none is."""
 
     async def cover(self, key: StoryKey, branch: str) -> list[tuple[int, int, int]]:
         """`(first, last, version)` of every version valid on the path, by last, then version."""
+
+    async def spent(self, owner: str, since: str) -> Cost:
+        """What the owner's folds have cost since that time, refused answers included."""
+
+    async def take_lease(self, key: StoryKey, work: str, holder: str, *, now: str, until: str) -> bool:
+        """Whether `holder` may do this work on the story: nobody else holds an unexpired lease. Taking it again
+        extends it."""
+
+    async def give_lease(self, key: StoryKey, work: str, holder: str) -> None:
+        """Give a lease back; no-op for one that is not held."""
 
     async def note_budget(self, key: StoryKey, budget_tokens: int) -> None:
         """Remember the budget a view was asked for."""

@@ -19,6 +19,9 @@ from previously.core.tokens import message_tokens
 from previously.core.versions import LiveVersion
 from previously.view.view import Item, LeftOut, Reason, Section, View
 
+_QUOTES = frozenset('"“”„«»「」『』')
+"""Marks that come in pairs, whatever the language opens and closes with."""
+
 RECAP_HEADING = "# Previously in this story"
 
 _SENTENCE_END = re.compile(r"""(?<=[.!?…])["'”’)\]]*\s+|(?<=[。！？])[」』”’）]*\s*|\n+""")
@@ -88,12 +91,30 @@ def _fit_recap(material: Material, budget: int) -> tuple[str, list[LeftOut]]:
     without = _system_tokens(material.opening, "")
     if _system_tokens(material.opening, text) - without <= budget:
         return text, []
-    starts = [0] + [found.end() for found in _SENTENCE_END.finditer(text) if 0 < found.end() < len(text)]
+    starts = _sentence_starts(text)
     for number, start in enumerate(starts[1:], 1):
         if _system_tokens(material.opening, text[start:]) - without <= budget:
             return text[start:], [LeftOut(f"the first {number} of {len(starts)} sentences of the recap", Reason.BUDGET)]
-    covered = Span(0, material.recap.span.last)
-    return "", [LeftOut(f"the recap of {covered}", Reason.BUDGET, covered)]
+    covered = _covered(material)
+    return "", [LeftOut(f"the recap of {covered}", Reason.BUDGET, covered)] if covered else []
+
+
+def _covered(material: Material) -> Span | None:
+    """What the recap stands for: all up to its end but the opening, which is shown itself."""
+    if material.recap is None or material.recap.span.last < len(material.opening):
+        return None
+    return Span(len(material.opening), material.recap.span.last)
+
+
+def _sentence_starts(text: str) -> list[int]:
+    """Where sentences begin; never inside a quotation, which would lose its speaker."""
+    starts, quotes, at = [0], 0, 0
+    for found in _SENTENCE_END.finditer(text):
+        quotes += sum(mark in _QUOTES for mark in text[at : found.end()])
+        at = found.end()
+        if quotes % 2 == 0 and starts[-1] < at < len(text):
+            starts.append(at)
+    return starts
 
 
 def _fit_tail(shown: Sequence[OnPath], budget: int) -> list[OnPath]:
@@ -107,13 +128,15 @@ def _fit_tail(shown: Sequence[OnPath], budget: int) -> list[OnPath]:
 
 
 def _whole_pairs(verbatim: Sequence[OnPath]) -> list[OnPath]:
-    """Without results whose call was cut off: no model accepts an answer to a question it cannot see."""
-    called = {part.id for item in verbatim for part in item.entry.message.parts if isinstance(part, ToolCall)}
-    return [item for item in verbatim if called.issuperset(_results(item.entry.message))]
+    """Without results whose call is not shown, and calls whose result is not: no model accepts half of a pair. The
+    newest message may still wait for its results."""
+    called, answered = _ids(verbatim, ToolCall), _ids(verbatim, ToolResult)
+    whole = [item for item in verbatim if called.issuperset(_ids([item], ToolResult))]
+    return [item for item in whole if answered.issuperset(_ids([item], ToolCall)) or item is verbatim[-1]]
 
 
-def _results(message: Message) -> Iterable[str]:
-    return (part.id for part in message.parts if isinstance(part, ToolResult))
+def _ids(items: Iterable[OnPath], kind: type[ToolCall] | type[ToolResult]) -> set[str]:
+    return {part.id for item in items for part in item.entry.message.parts if isinstance(part, kind)}
 
 
 def _items(
@@ -123,9 +146,10 @@ def _items(
     if material.opening:
         spans = tuple(spans_of(item.position for item in material.opening))
         yield Item(Section.SYSTEM, opening_tokens, "the system message is always shown", spans)
-    if recap and material.recap is not None:
-        covered = Span(0, material.recap.span.last)
-        reason = f"recap, version {material.recap.version.id}, by {material.recap.version.made.made_by}"
+    covered = _covered(material)
+    if covered and material.recap is not None and (recap or not material.recap.version.made.text):
+        made = material.recap.version.made
+        reason = f"recap, version {material.recap.version.id}, by {made.made_by}" if recap else "nothing was told there"
         yield Item(Section.RECAP, system_tokens - opening_tokens, reason, (covered,))
     for item in kept:
         in_tail = item.position >= outside_tail
@@ -139,10 +163,10 @@ def _left_out(material: Material, kept: Sequence[OnPath], verbatim: Sequence[OnP
     shown = {item.position for item in kept} | {item.position for item in material.opening}
     missing = [item for item in material.newest if item.position not in shown]
     hidden = [item.position for item in missing if item.entry.attributes.hidden]
-    without_call = sorted({item.position for item in verbatim} - shown)
-    cut = [item.position for item in missing if item.position not in {*hidden, *without_call}]
+    halved = sorted({item.position for item in verbatim} - shown)
+    cut = [item.position for item in missing if item.position not in {*hidden, *halved}]
     found = [(span, Reason.HIDDEN) for span in spans_of(hidden)]
-    found += [(span, Reason.NO_CALL) for span in spans_of(without_call)]
+    found += [(span, Reason.HALF_A_PAIR) for span in spans_of(halved)]
     found += [(span, Reason.BUDGET) for span in _with_unread(material, list(spans_of(cut)))]
     return [LeftOut(str(span), reason, span) for span, reason in sorted(found)]
 

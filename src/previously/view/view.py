@@ -25,7 +25,7 @@ class Reason(StrEnum):
 
     BUDGET = "budget"
     HIDDEN = "hidden"
-    NO_CALL = "its tool call is not in the view"
+    HALF_A_PAIR = "its tool call or result is not in the view"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ as nothing), and what is encoded fits `MOST_BYTES` however long the story is.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -27,15 +28,14 @@ class Counters:
     """Counts over the whole story so far, as far as they fit."""
 
     windows: int = 0
-    stems: dict[str, int] = field(default_factory=dict)
+    stems: Counter[str] = field(default_factory=Counter)
     names: dict[str, int] = field(default_factory=dict)
     habits: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def add(self, stems: Iterable[str], names: Mapping[str, int]) -> None:
         """Count one more window: every stem of it, and its names."""
         self.windows += 1
-        for stemmed in stems:
-            self.stems[stemmed] = self.stems.get(stemmed, 0) + 1
+        self.stems.update(stems)
         for name, count in names.items():
             self.names[name] = self.names.get(name, 0) + count
 
@@ -51,7 +51,7 @@ def decode(carry: str | None) -> Counters:
     windows = value.get("w")
     return Counters(
         windows=windows if isinstance(windows, int) and _is_count(windows) else 0,
-        stems=_counts(value.get("t")),
+        stems=Counter(_counts(value.get("t"))),
         names=_counts(value.get("n")),
         habits=_pairs(value.get("s")),
     )
@@ -59,7 +59,7 @@ def decode(carry: str | None) -> Counters:
 
 def encode(counters: Counters) -> str:
     """The counters as compact JSON, the least telling ones left out until it fits."""
-    stems = sorted(counters.stems.items(), key=lambda item: (-item[1] * rarity(item[0]), item[0]))
+    stems = sorted((-count * rarity(stemmed), stemmed, count) for stemmed, count in counters.stems.items())
     names = sorted(counters.names, key=lambda name: -counters.names[name])
     speakers = sorted(counters.habits.items(), key=lambda item: (-item[1][0], item[0]))[:MOST_SPEAKERS]
     keep_stems, keep_names = MOST_STEMS, MOST_NAMES
@@ -69,7 +69,7 @@ def encode(counters: Counters) -> str:
             "w": counters.windows,
             "n": _in_order(counters.names, names[:keep_names]),
             "s": {name: list(pair) for name, pair in speakers if len(name) <= _LONGEST_KEY},
-            "t": {stemmed: count for stemmed, count in stems[:keep_stems] if len(stemmed) <= _LONGEST_KEY},
+            "t": {stemmed: count for _, stemmed, count in stems[:keep_stems] if len(stemmed) <= _LONGEST_KEY},
         }
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         if len(text.encode("utf-8", "replace")) <= MOST_BYTES:
@@ -86,7 +86,12 @@ def _in_order(counts: Mapping[str, int], kept: Iterable[str]) -> dict[str, int]:
 def _counts(value: object) -> dict[str, int]:
     if not isinstance(value, dict):
         return {}
-    return {key: count for key, count in value.items() if len(key) <= _LONGEST_KEY and _is_count(count)}
+    # Written out for speed: a carry holds a thousand of them.
+    return {
+        key: count
+        for key, count in value.items()
+        if type(count) is int and 0 <= count <= _LARGEST and len(key) <= _LONGEST_KEY
+    }
 
 
 def _pairs(value: object) -> dict[str, tuple[int, int]]:

@@ -14,8 +14,9 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def _phrases(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.I)
+def _phrases(*patterns: str, anywhere: str = "") -> re.Pattern[str]:
+    """Phrases that start at a word's edge, and some that may stand anywhere, to be looked for in lower-case text."""
+    return re.compile(rf"\b(?:{'|'.join(patterns)})" + (f"|{anywhere}" if anywhere else ""))
 
 
 _TIME = (
@@ -29,57 +30,58 @@ _TIME = (
 _COUNT = r"(?:a|an|one|two|three|four|five|six|seven|eight|nine|ten|twelve|\d+)"
 
 VOW = _phrases(
-    r"\b(?:i|we) (?:do |hereby |solemnly )?(?:promise|swear|vow|pledge|give (?:you )?my word)\b",
-    r"\b(?:promised|swore|vowed|pledged|sworn|promises|vows)\b(?! (?:land|loudly|under|like))",
-    r"\b(?:my|your|his|her|their|our|gave (?:his|her|their)) (?:word of honou?r|oath|vow|promise)\b",
-    r"\byou have my word\b|\b(?:gave|give|given) (?:\w+ )?(?:my|his|her|their|your) word\b|\bmade (?:\w+ "
-    r"){1,2}promise\b",
-    r"\b(?:versprech|verspricht|versprach|schwör|schwor|promets|promis\b|jure\b|prometo|juro\b|prometto)|"
-    r"обеща|клян|約束|发誓|答应|誓",
+    r"(?:i|we) (?:do |hereby |solemnly )?(?:promise|swear|vow|pledge|give (?:you )?my word)\b",
+    r"(?:promised|swore|vowed|pledged|sworn|promises|vows)\b(?! (?:land|loudly|under|like))",
+    r"(?:my|your|his|her|their|our|gave (?:his|her|their)) (?:word of honou?r|oath|vow|promise)\b",
+    r"you have my word\b",
+    r"(?:gave|give|given) (?:\w+ )?(?:my|his|her|their|your) word\b",
+    r"made (?:\w+ ){1,2}promise\b",
+    r"versprech|verspricht|versprach|schwör|schwor|promets|promis\b|jure\b|prometo|juro\b|prometto",
+    anywhere="обеща|клян|約束|发誓|答应|誓",
 )
 """A promise in so many words."""
 
 WILL = _phrases(
-    r"\b(?:i|we)(?:'ll| will| shall) (?:\w+ )?(?:never|always|pay|repay|return|bring|come back|be back|meet|"
+    r"(?:i|we)(?:'ll| will| shall) (?:\w+ )?(?:never|always|pay|repay|return|bring|come back|be back|meet|"
     r"keep|protect|free|deliver|"
     r"write|wait|guard|avenge|help|marry|give|tell (?:no one|nobody|no-one))\b",
-    r"\bagree[sd]? to (?:\w+ )?(?:meet|pay|help|bring|take|give|find|guard|work|return|deliver|join|marry|"
+    r"agree[sd]? to (?:\w+ )?(?:meet|pay|help|bring|take|give|find|guard|work|return|deliver|join|marry|"
     r"spare)\b",
 )
 """What someone says they will do: a promise when it is owed to someone or bound to a time."""
 
 DEBT = _phrases(
-    r"\b(?:owe|owes|owed|owing|debts?|repay|repaid|borrowed|lent|loan|pay (?:you|him|her|them|it|me|us) back|"
+    r"(?:owe|owes|owed|owing|debts?|repay|repaid|borrowed|lent|loan|pay (?:you|him|her|them|it|me|us) back|"
     r"pay back|in exchange for|"
     r"bounty|ransom|wager|collateral|in return for)\b",
-    r"\b(?:schulde\w*|schuldig|dette|deuda|debito|dívida)\b|долг|借金|欠",
+    r"(?:schulde\w*|schuldig|dette|deuda|debito|dívida)\b",
+    anywhere="долг|借金|欠",
 )
 SECRET = _phrases(
-    r"\b(?:secrets?|secretly|confess(?:es|ed)?|disguised? as|pretending to be|true name|real name|nobody "
+    r"(?:secrets?|secretly|confess(?:es|ed)?|disguised? as|pretending to be|true name|real name|nobody "
     r"(?:else )?(?:must |may )?knows?|"
     r"no one (?:else )?(?:must |may )?knows?|must never know|don't tell|do not tell|tell no one|tell nobody|"
     r"between us|"
     r"lied (?:about|to)|betray(?:s|ed|al)?|traitor|prophecy|riddle)\b",
-    r"\b(?:geheim\w*|heimlich|segreto|secreto|segredo)\b|тайн|секрет|秘密",
+    r"(?:geheim\w*|heimlich|segreto|secreto|segredo)\b",
+    anywhere="тайн|секрет|秘密",
 )
 DEADLINE = _phrases(
-    rf"\b(?:by|before|until|till|within|no later than) (?:the )?(?:next |this |first |last |new |full "
+    rf"(?:by|before|until|till|within|no later than) (?:the )?(?:next |this |first |last |new |full "
     rf")?{_TIME}\b",
-    rf"\b(?:within|in|for|only|after|have|has|had) {_COUNT} (?:more )?(?:days?|weeks?|months?|years?|nights?|"
+    rf"(?:within|in|for|only|after|have|has|had) {_COUNT} (?:more )?(?:days?|weeks?|months?|years?|nights?|"
     rf"hours?)\b",
-    rf"\bdue (?:\w+ ){{0,3}}(?:at|on|by|before|in) (?:the )?{_TIME}\b",
-    r"\b(?:deadline|time runs? out|running out of time|at (?:dawn|dusk|midnight|noon|sunrise|sunset))\b",
+    rf"due (?:\w+ ){{0,3}}(?:at|on|by|before|in) (?:the )?{_TIME}\b",
+    r"(?:deadline|time runs? out|running out of time|at (?:dawn|dusk|midnight|noon|sunrise|sunset))\b",
 )
-OBLIGED = re.compile(
-    r"\b(?:due|must|have to|has to|had to|need to|needs to|supposed to|expected|payable|expires?)\b", re.I
-)
+OBLIGED = _phrases(r"(?:due|must|have to|has to|had to|need to|needs to|supposed to|expected|payable|expires?)\b")
 THREAT = _phrases(
-    r"\b(?:or else|will kill|'ll kill|will die|'ll die|threaten(?:s|ed)?|hunting|hunted|wanted for|revenge|"
-    r"vengeance|warn(?:s|ed)|"
+    r"(?:or else|will kill|will die|threaten(?:s|ed)?|hunting|hunted|wanted for|revenge|vengeance|warn(?:s|ed)|"
     r"ambush|kidnapp?ed|vanished|disappeared|murder(?:s|ed|er)?|poisoned|cursed|is missing|went missing|war "
     r"(?:with|against))\b",
+    r"'ll (?:kill|die)\b",
 )
-UNSURE = re.compile(r"\b(?:maybe|perhaps|might|would|could|should|if (?:i|we|you)|kidding|joking)\b", re.I)
+UNSURE = _phrases(r"(?:maybe|perhaps|might|would|could|should|if (?:i|we|you)|kidding|joking)\b")
 TRIGGERS = _set(
     "promise promised promises swear swears swore sworn vow vows vowed pledge pledged oath word owe owes "
     "owed owing debt debts repay "
@@ -185,6 +187,18 @@ DANGLING_OPENERS = _set(
     "because which also like him "
     "her them what who where why how when if"
 )
+NUMBER_WORDS = _set(
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred hundreds thousand thousands "
+    "million dozen"
+)
+ABBREVIATED_TITLES = _set("mr mrs ms dr st prof capt lt sgt col gen rev")
+TITLES = ABBREVIATED_TITLES | _set(
+    "miss mister mistress madam ma'am sir lord lady dame saint doctor professor captain lieutenant sergeant colonel "
+    "general reverend inspector constable assessor majesty highness"
+)
+"""Words that come before a name and are none by themselves."""
+
 BROKEN = re.compile(r"--|\.\.\.|…|—\s*$|[(\[][^()\[\]]{1,40}[)\]]")
 
 
@@ -201,6 +215,7 @@ LISTS = {
     "plot": PLOT,
     "places": PLACES,
     "trigger": TRIGGERS,
+    "numbers": NUMBER_WORDS,
 }
 """Every list under the name salience counts it by."""
 

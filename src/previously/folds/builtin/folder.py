@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from previously.core.words import count_words
 from previously.folds.builtin import carry as carried
 from previously.folds.builtin import prose
 from previously.folds.builtin.ledger import ledger_sentence, take_ledger
-from previously.folds.builtin.names import WORD, NameBook, key_of, shown
+from previously.folds.builtin.names import NameBook, shown
 from previously.folds.builtin.narrators import habits, has_title, narrators_among
+from previously.folds.builtin.parsing import Parsed, parsed
 from previously.folds.builtin.reading import Line, Said, is_english, lines_of_message, lines_of_recap, speakers_of
-from previously.folds.builtin.salience import is_table_talk, weigh
-from previously.folds.builtin.select import Candidate, choose
-from previously.folds.builtin.terms import numbers_in, stems_in
+from previously.folds.builtin.salience import says_nothing, weigh
+from previously.folds.builtin.select import NOTHING, Candidate, choose
+from previously.folds.builtin.terms import numbers_in
 from previously.folds.builtin.vocabulary import RAREST, rarity, stem
+from previously.folds.builtin.words import keys_in
 
 NAME_BOOST = 3.0
 NUMBER_WORTH = 20.0
@@ -41,18 +43,6 @@ class Rewrite:
     carry: str
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    """A line with its words as written, in lower case and as stems."""
-
-    line: Line
-    text: str
-    spelled: list[str]
-    tokens: list[str]
-    stems: list[str]
-    table_talk: bool
-
-
 def rewrite(previous: str, carry: str | None, delta: Sequence[Said], *, target_words: int) -> Rewrite:
     """Fold the delta into the previous recap, in at most `target_words` words (0 = no ceiling)."""
     counters = carried.decode(carry)
@@ -62,19 +52,19 @@ def rewrite(previous: str, carry: str | None, delta: Sequence[Said], *, target_w
     narrators = narrators_among(counters.habits)
     at_table = any(not has_title(name) for name in narrators)
     fresh = _fresh_lines(delta, list(counters.habits), narrators, at_table=at_table)
-    lines = [_parsed(line) for line in _without_repeats([*earlier, *fresh])]
-    english = is_english(" ".join(parsed.text for parsed in lines[-60:])) if lines else True
+    lines = [parsed(line) for line in _without_repeats([*earlier, *fresh])]
+    english = is_english(" ".join(line.text for line in lines[-60:])) if lines else True
 
-    known = (key_of(word) for name in [*counters.names, *listed] for word in WORD.findall(name))
+    known = (key for name in [*counters.names, *listed] for key in keys_in(name))
     book = NameBook(known, speakers_of(delta, earlier))
-    for parsed in lines:
-        book.read(parsed.text)
+    for line in lines:
+        book.read(line.wording)
     _count(lines, listed, book, counters)
 
     name_counts = _by_word(counters)
     worth: dict[str, float] = {}
     candidates = [
-        _candidate(parsed, book, counters, name_counts, worth, english=english, at_table=at_table) for parsed in lines
+        _candidate(line, book, counters, name_counts, worth, english=english, at_table=at_table) for line in lines
     ]
     if target_words > 0:
         chosen = choose(candidates, worth, target_words - int(target_words * LEDGER_SHARE))
@@ -82,7 +72,9 @@ def rewrite(previous: str, carry: str | None, delta: Sequence[Said], *, target_w
         chosen = [index for index, candidate in enumerate(candidates) if candidate.weight > 0]
     if not chosen and lines:
         chosen = [
-            max(range(len(lines)), key=lambda index: (candidates[index].weight, len(lines[index].tokens), -index))
+            max(
+                range(len(lines)), key=lambda index: (candidates[index].weight, len(lines[index].wording.words), -index)
+            )
         ]
     text = _cut(prose.write([lines[index].line for index in chosen], english=english), target_words)
     if target_words > 0:
@@ -130,35 +122,28 @@ def _without_repeats(lines: Sequence[Line]) -> list[Line]:
     return kept
 
 
-def _parsed(line: Line) -> Parsed:
-    text = line.text.replace("’", "'")
-    spelled = WORD.findall(text)
-    tokens = [word.lower() for word in spelled]
-    return Parsed(line, text, spelled, tokens, stems_in(tokens, text), is_table_talk(tokens))
-
-
 def _count(lines: Sequence[Parsed], listed: Sequence[str], book: NameBook, counters: carried.Counters) -> None:
     """Count the new window, and the recap itself when nothing was carried. Table talk teaches nothing."""
-    fresh = [parsed for parsed in lines if parsed.line.fresh and not parsed.table_talk]
+    fresh = [line for line in lines if line.line.fresh and not line.table_talk]
     if not counters.windows:
-        earlier = [parsed for parsed in lines if not parsed.line.fresh]
+        earlier = [line for line in lines if not line.line.fresh]
         counters.add([], dict.fromkeys(listed, 2))
         counters.add(_stems(earlier), _mentions(earlier, book))
     counters.add(_stems(fresh), _mentions(fresh, book))
-    for parsed in fresh:
-        if parsed.line.speaker:
-            counters.names.setdefault(parsed.line.speaker, 1)
+    for line in fresh:
+        if line.line.speaker:
+            counters.names.setdefault(line.line.speaker, 1)
 
 
 def _stems(lines: Iterable[Parsed]) -> list[str]:
-    return [stemmed for parsed in lines for stemmed in parsed.stems]
+    return [stemmed for line in lines for stemmed in line.stems]
 
 
 def _mentions(lines: Sequence[Parsed], book: NameBook) -> dict[str, int]:
     counts: Counter[str] = Counter()
-    for parsed in lines:
-        told = 1 if parsed.line.speaker else _TOLD_MENTIONS
-        for name in book.runs_in(parsed.text):
+    for line in lines:
+        told = 1 if line.line.speaker else _TOLD_MENTIONS
+        for name in book.runs_in(line.wording):
             counts[name] += told
     return {name: min(_MOST_MENTIONS, count) for name, count in counts.items()}
 
@@ -167,7 +152,7 @@ def _by_word(counters: carried.Counters) -> dict[str, int]:
     """How often each word of a name was counted, whole names taken together."""
     counts: Counter[str] = Counter()
     for name, count in counters.names.items():
-        for key in {key_of(word) for word in WORD.findall(name)} or {name}:
+        for key in keys_in(name) or (name,):
             counts[key] += count
     return counts
 
@@ -176,7 +161,7 @@ def _candidate(
     parsed: Parsed,
     book: NameBook,
     counters: carried.Counters,
-    name_counts: dict[str, int],
+    name_counts: Mapping[str, int],
     worth: dict[str, float],
     *,
     english: bool,
@@ -184,34 +169,25 @@ def _candidate(
 ) -> Candidate:
     """A line as the choice sees it; `worth` learns the terms it meets."""
     line = parsed.line
-    names = book.names_among(parsed.spelled, parsed.text)
-    weighed = weigh(
-        parsed.text,
-        parsed.tokens,
-        spoken=line.speaker is not None,
-        names=len(set(names)),
-        words=count_words(line.text),
-        table_talk=parsed.table_talk,
-        at_table=at_table,
-    )
+    if says_nothing(parsed):
+        return NOTHING
+    names = book.names_among(parsed.wording)
+    weighed = weigh(parsed, names=len(set(names)), at_table=at_table)
     if not weighed.weight and not weighed.thread:
-        return Candidate(prose.cost_of(line, english=english), (), 0.0, 0.0)
+        return NOTHING
     if line.speaker:
-        names += [key_of(word) for word in WORD.findall(line.speaker)]
-    terms: dict[str, None] = {}
+        names += keys_in(line.speaker)
+    names = list(dict.fromkeys(names))
+    named = {stem(name) for name in names}
+    stems = [stemmed for stemmed in dict.fromkeys(parsed.stems) if stemmed not in named]
+    numbers = numbers_in(parsed.text, in_words=parsed.kinds["numbers"] > 0)
     for name in names:
-        term = f"@{name}"
-        terms[term] = None
-        if term not in worth:
-            worth[term] = NAME_BOOST * RAREST * math.log1p(name_counts.get(name, 1)) ** 2
-    known = {stem(name) for name in names}
-    for stemmed in parsed.stems:
-        if stemmed not in known and stemmed not in terms:
-            terms[stemmed] = None
-            if stemmed not in worth:
-                worth[stemmed] = rarity(stemmed) * math.log1p(counters.stems.get(stemmed, 1)) ** 2
-    if not parsed.table_talk:
-        for number in numbers_in(parsed.text):
-            terms[number] = None
-            worth.setdefault(number, NUMBER_WORTH)
-    return Candidate(prose.cost_of(line, english=english), tuple(terms), weighed.weight, weighed.thread)
+        if f"@{name}" not in worth:
+            worth[f"@{name}"] = NAME_BOOST * RAREST * math.log1p(name_counts.get(name, 1)) ** 2
+    for stemmed in stems:
+        if stemmed not in worth:
+            worth[stemmed] = rarity(stemmed) * math.log1p(counters.stems.get(stemmed, 1)) ** 2
+    worth.update(dict.fromkeys(numbers, NUMBER_WORTH))
+    terms = (*(f"@{name}" for name in names), *stems, *dict.fromkeys(numbers))
+    cost = prose.cost_of(line, parsed.size, english=english)
+    return Candidate(cost, terms, weighed.weight, weighed.thread, parsed.likeness if numbers else ())

@@ -11,43 +11,57 @@ import re
 from collections.abc import Mapping, Sequence
 
 from previously.core.words import count_words
-from previously.folds.builtin.names import WORD, NameBook, key_of
-from previously.folds.builtin.terms import NUMBER_WORDS
+from previously.folds.builtin.cues import NUMBER_WORDS, TITLES
+from previously.folds.builtin.names import NameBook
 from previously.folds.builtin.vocabulary import is_ordinary
+from previously.folds.builtin.words import keys_in, worded
 
 LEAST_COUNT = 3
 """A name counted less often is a passing mention."""
 
 _LEDGER = re.compile(r"\s*(?:Also named so far: |\(… )(?P<names>[^\n]*?)[.)]\s*")
+_NOT_LISTED = re.compile(r"[,’()]| and |'(?!s\b)|\.(?! )")
 _SEPARATOR = re.compile(r", | and ")
 
 
 def ledger_sentence(text: str, names: Mapping[str, int], book: NameBook, room: int, *, english: bool) -> str:
     """The best-known names that the prose does not hold, as many as fit the room; the oldest first among equals."""
-    held = {key_of(word) for word in WORD.findall(text)}
+    held = {word.key for word in worded(text).words}
     listed: list[str] = []
     for name, _ in sorted(names.items(), key=lambda item: -item[1]):
-        keys = {key_of(word) for word in WORD.findall(name)}
-        if (keys <= held if keys else name in text) or not _is_worth_listing(name, keys, names[name], book):
+        every_key = keys_in(name)
+        keys = [key for key in every_key if key not in TITLES]
+        if every_key and not keys:
             continue
-        if count_words(_sentence([*listed, name], english=english)) > room:
+        if (held.issuperset(keys) if keys else name in text) or not _is_worth_listing(name, keys, names[name], book):
+            continue
+        longer = _with(listed, name, keys)
+        if count_words(_sentence(longer, english=english)) > room:
             break
-        listed.append(name)
-        held |= keys
+        listed = longer
+        held.update(keys)
     return _sentence(listed, english=english)
 
 
-def _is_worth_listing(name: str, keys: set[str], count: int, book: NameBook) -> bool:
-    if len(name) < 3 and name.isascii():
-        return False
-    if any(mark in name for mark in ",'’.()") or " and " in name or name.isupper() or keys & NUMBER_WORDS:
-        return False
+def _with(listed: Sequence[str], name: str, keys: Sequence[str]) -> list[str]:
+    """The list with one more name, which takes the place of its own parts."""
+    parts = [index for index, other in enumerate(listed) if set(keys_in(other)) - TITLES < set(keys)]
+    if not parts:
+        return [*listed, name]
+    kept = [other for index, other in enumerate(listed) if index not in parts[1:]]
+    kept[parts[0]] = name
+    return kept
+
+
+def _is_worth_listing(name: str, keys: Sequence[str], count: int, book: NameBook) -> bool:
     several = len(keys) > 1
-    if count < LEAST_COUNT and not several:
+    if (count < LEAST_COUNT and not several) or (len(name) < 3 and name.isascii()):
         return False
-    if keys and not several and is_ordinary(next(iter(keys))) and count < 2 * LEAST_COUNT:
+    if _NOT_LISTED.search(name) or name.isupper() or not NUMBER_WORDS.isdisjoint(keys):
         return False
-    return all(book.is_name(key) for key in keys if len(key) > 3)
+    if keys and not several and is_ordinary(keys[0]) and count < 2 * LEAST_COUNT:
+        return False
+    return all(book.is_name(key) for key in keys if len(key) > 3 or not several)
 
 
 def _sentence(names: Sequence[str], *, english: bool) -> str:

@@ -21,8 +21,7 @@ _TOLD = re.compile(
     r"come|glance|look|"
     r"begin|start|reach|wake|open|pass|turn|manage|follow|spot|recogni[sz]e|sense|realize|stand|sit|gather|"
     r"walking|making|coming|"
-    r"heading|standing|sitting|looking|entering)\b",
-    re.I,
+    r"heading|standing|sitting|looking|entering)\b"
 )
 _BY_TITLE = frozenset(
     {"narrator", "gm", "dm", "game master", "dungeon master", "storyteller", "the narrator", "keeper"}
@@ -39,9 +38,10 @@ def habits(messages: Iterable[Said], earlier: Mapping[str, tuple[int, int]]) -> 
         name = shown(message.speaker or "")
         if not name:
             continue
-        text = QUOTED.sub(" ", message.text.replace("’", "'"))
-        said, told = counts.get(name, (0, 0))
-        counts[name] = (said + 1, told + bool(_TOLD.search(text)))
+        text = message.text.lower()
+        told = "you" in text and bool(_TOLD.search(QUOTED.sub(" ", text.replace("’", "'"))))
+        said_before, told_before = counts.get(name, (0, 0))
+        counts[name] = (said_before + 1, told_before + told)
     return counts
 
 

@@ -16,20 +16,20 @@ from previously.folds.builtin.reading import Line
 from previously.folds.builtin.salience import THREAD_FLOOR, thread_of
 from previously.folds.builtin.vocabulary import is_ordinary
 
-_VOWS = re.compile(r"\b(?:i|we) (?:do |hereby |solemnly )?(?:promise|swear|vow|pledge)\b|\byou have my word\b", re.I)
-_SWEAR = re.compile(r"\b(?:swear|vow|oath)\b", re.I)
-_YOU = re.compile(r"\byou\b", re.I)
-_WARN = re.compile(r"\b(?:warn|beware|careful|watch out|danger|don't trust|or else)\b", re.I)
-_ADMIT = re.compile(r"\b(?:i (?:lied|confess|admit|killed|stole|betrayed)|it was me|i was the one|truth is)\b", re.I)
+_VOWS = re.compile(r"\b(?:i|we) (?:do |hereby |solemnly )?(?:promise|swear|vow|pledge)\b|\byou have my word\b")
+_SWEAR = re.compile(r"\b(?:swear|vow|oath)\b")
+_YOU = re.compile(r"\byou\b")
+_WARN = re.compile(r"\b(?:warn|beware|careful|watch out|danger|don't trust|or else)\b")
+_ADMIT = re.compile(r"\b(?:i (?:lied|confess|admit|killed|stole|betrayed)|it was me|i was the one|truth is)\b")
 _CALLED_FIRST = re.compile(r"(?P<name>[A-Z][^\W\d_]{2,}), ")
 _CALLED_LAST = re.compile(r", (?P<name>[A-Z][^\W\d_]{2,})[.!?]*$")
 _TO_SOMEONE = {"said": "told", "swore": "swore to", "admitted": "admitted to"}
-_OPEN_END = re.compile(r"[\w'’\"»)]$")
+_OPEN_END = re.compile(r"[\w'’\"»)]")
 
 
 def verb_for(text: str) -> str:
     """The verb that introduces what is said."""
-    text = text.replace("’", "'")
+    text = text.replace("’", "'").lower()
     if text.rstrip("' ").endswith(("?", "？")):
         return "asked"
     if _ADMIT.search(text):
@@ -46,6 +46,8 @@ def verb_for(text: str) -> str:
 
 def addressee(text: str) -> str | None:
     """Whom a sentence calls by name: "Joaquin, wait." or "I will, Joaquin."."""
+    if ", " not in text:
+        return None
     match = _CALLED_FIRST.match(text) or _CALLED_LAST.search(text)
     name = match.group("name") if match else None
     return None if name is None or is_ordinary(name.lower()) else name
@@ -62,9 +64,8 @@ def attribution(speaker: str, text: str, *, english: bool) -> str:
     return f"{speaker} {_TO_SOMEONE.get(verb, verb)} {called}:"
 
 
-def cost_of(line: Line, *, english: bool) -> int:
-    """The words a line takes in the recap, its attribution included."""
-    words = count_words(line.text)
+def cost_of(line: Line, words: int, *, english: bool) -> int:
+    """The words a line of so many words takes in the recap, its attribution included."""
     if not line.speaker:
         return words
     # "admitted to Joaquin": at most three words besides the speaker.
@@ -102,5 +103,7 @@ def ended(text: str, *, capital: bool) -> str:
     if capital and text[:1].islower():
         text = text[0].upper() + text[1:]
     return (
-        text + "." if _OPEN_END.search(text) and not text.endswith(('."', '!"', '?"', '…"', ".'", "!'", "?'")) else text
+        text + "."
+        if _OPEN_END.match(text[-1:]) and not text.endswith(('."', '!"', '?"', '…"', ".'", "!'", "?'"))
+        else text
     )

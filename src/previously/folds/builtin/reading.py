@@ -13,13 +13,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from previously.core.words import count_words
 from previously.folds.builtin.cues import DANGLING_OPENERS, HAPPENS
 from previously.folds.builtin.names import WORD, is_capitalised, shown
 from previously.folds.builtin.person import i_to_third, you_to_third
 from previously.folds.builtin.sentences import (
-    LONGEST_WORDS,
     QUOTED,
+    is_too_long,
     plain,
     shortened,
     split_sentences,
@@ -59,11 +58,10 @@ _FIRST_OR_SECOND = re.compile(
     r"you've|you'd|your|yours|"
     r"y'all|let's|ich|mich|mir|mein\w*|du|dich|dir|dein\w*|wir|uns|unser\w*|ihr|euch|je|j'|tu|moi|toi|nous|"
     r"vous|yo|tú|"
-    r"mi|nosotros|ustedes|io|noi|voi|eu|você|nós|я|мы|ты|вы|мне|меня|тебя|тебе)(?![\w'])|[我你您俺僕私]|あなた|君は",
-    re.I,
+    r"mi|nosotros|ustedes|io|noi|voi|eu|você|nós|я|мы|ты|вы|мне|меня|тебя|тебе)(?![\w'])|[我你您俺僕私]|あなた|君は"
 )
-_FIRST = re.compile(r"\b(?:i|i'm|i'll|i've|i'd|me|my|mine|myself)(?![\w'])", re.I)
-_SECOND = re.compile(r"\b(?:you|your|yours|you're|you'll|you've|you'd)(?![\w'])", re.I)
+_FIRST = re.compile(r"\b(?:i|i'm|i'll|i've|i'd|me|my|mine|myself)(?![\w'])")
+_SECOND = re.compile(r"\b(?:you|your|yours|you're|you'll|you've|you'd)(?![\w'])")
 _THROAT_CLEARING = re.compile(
     r"(?:(?:all right|alright|okay|ok|so|well|now|and then|and|but|also|anyway|yeah|yes|oh|then|at which point),? )+"
     r"(?=\w)",
@@ -77,7 +75,7 @@ _LATIN_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 def is_english(text: str) -> bool:
     """Whether the small words of a text are English ones."""
     words = _LATIN_WORD.findall(text[:4000].lower())
-    return bool(words) and sum(word in FUNCTION_WORDS for word in words) >= 0.18 * len(words)
+    return bool(words) and sum(map(FUNCTION_WORDS.__contains__, words)) >= 0.18 * len(words)
 
 
 def lines_of_message(message: Said, *, narrates: bool, at_table: bool, listener: str | None) -> list[Line]:
@@ -87,12 +85,12 @@ def lines_of_message(message: Said, *, narrates: bool, at_table: bool, listener:
     text is talk. `listener`: who "you" is, when there is only one it can be.
     """
     text = without_emphasis(unwrapped(plain(message.text)))
-    speaker = shown(message.speaker) if message.speaker and shown(message.speaker) else None
-    starred = bool(_STARRED.search(text))
+    speaker = shown(message.speaker or "") or None
+    starred = "*" in text and bool(_STARRED.search(text))
     quoted = any(_is_speech(match.group()) for match in QUOTED.finditer(text))
     spoken = speaker is not None and not quoted and not narrates
     if spoken and not starred:
-        spoken = at_table or bool(_FIRST_OR_SECOND.search(text.replace("’", "'"))) or not is_english(text)
+        spoken = at_table or bool(_FIRST_OR_SECOND.search(text.replace("’", "'").lower())) or not is_english(text)
     lines: list[Line] = []
     end = 0
     for star in [*_STARRED.finditer(text), None]:
@@ -134,7 +132,7 @@ def _segment(
 
 def _opened(sentence: str, speaker: str | None) -> list[str | Line]:
     """A sentence as it is; when it is too long, its quotations as lines of their own and the rest in pieces."""
-    if count_words(sentence) <= LONGEST_WORDS:
+    if not is_too_long(sentence):
         return list(shortened(sentence))
     pieces: list[str | Line] = []
     end = 0
@@ -153,9 +151,10 @@ def _in_third_person(
     sentence: str, speaker: str | None, listener: str | None, *, acts: bool, narrates: bool
 ) -> str | None:
     """A sentence of narration told in the third person, or None when it has to be quoted."""
-    outside = QUOTED.sub(" ", sentence).replace("’", "'")
-    if speaker and sentence.endswith(("?", "？")) and outside == sentence.replace("’", "'"):
+    outside = QUOTED.sub(" ", sentence)
+    if speaker and sentence.endswith(("?", "？")) and outside == sentence:
         return None
+    outside = outside.replace("’", "'").lower()
     if _FIRST.search(outside):
         if speaker is None or not acts or narrates:
             return None
@@ -212,7 +211,7 @@ def lines_of_recap(text: str) -> list[Line]:
     """The sentences of an earlier recap, ours or anyone's; attributed speech is opened again."""
     lines: list[Line] = []
     for sentence in whole_sentences(balanced_paragraphs(plain(text).replace("*", ""))):
-        attributed = _ATTRIBUTED.match(sentence)
+        attributed = _ATTRIBUTED.match(sentence) if ":" in sentence or "：" in sentence else None
         said = attributed and (attributed.group("said") or attributed.group("said2"))
         if attributed and said and _is_a_speaker(attributed.group("speaker")):
             lines += [Line(attributed.group("speaker").strip(), inner, False) for inner in split_sentences(said)]

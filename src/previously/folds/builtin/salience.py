@@ -8,12 +8,12 @@ alone, never on the pool it is compared with, so old lines do not fade as new on
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from previously.folds.builtin import cues
+from previously.folds.builtin.parsing import Parsed
 from previously.folds.builtin.terms import NUMBER
-from previously.folds.builtin.vocabulary import RAREST, rarity_of_word
+from previously.folds.builtin.vocabulary import RAREST
 
 STEEPNESS = 2.0
 COMFORTABLE_WORDS = 10
@@ -30,6 +30,8 @@ PLOT = 0.15
 LEAST_WORDS = 5
 """Shorter lines say too little to stand alone, unless they narrate of someone by name."""
 
+LEAST_NARRATED = 3
+
 THREAD_FLOOR = 0.9
 """From this strength on a line is kept for being open, not for what it covers."""
 
@@ -42,38 +44,27 @@ class Weighed:
     thread: float
 
 
-def is_table_talk(tokens: Sequence[str]) -> bool:
-    """Whether a line is about the game or the show instead of the story."""
-    rules = show = 0
-    for token in tokens:
-        kinds = cues.KINDS.get(token)
-        if kinds:
-            rules += "rules" in kinds
-            show += "show" in kinds
-    return rules >= 2 or show >= 2 or (rules + show > 0 and len(tokens) < 8)
+def says_nothing(parsed: Parsed) -> bool:
+    """Whether a line weighs nothing, whatever names are in it."""
+    shortest = LEAST_WORDS if parsed.line.speaker is not None else LEAST_NARRATED
+    return parsed.table_talk or parsed.size < shortest
 
 
-def weigh(
-    text: str, tokens: Sequence[str], *, spoken: bool, names: int, words: int, table_talk: bool, at_table: bool
-) -> Weighed:
-    """Weigh one line: its text, its lower-case word tokens, whether someone says it, how many names and words
-    it has."""
-    if table_talk or (words < LEAST_WORDS and (spoken or not names or words < 3)):
+def weigh(parsed: Parsed, *, names: int, at_table: bool) -> Weighed:
+    """Weigh one line that has so many names."""
+    text, words, found = parsed.text, parsed.size, parsed.kinds
+    spoken = parsed.line.speaker is not None
+    if says_nothing(parsed) or (words < LEAST_WORDS and not names):
         return Weighed(0.0, 0.0)
+    tokens = parsed.wording.words
     count = max(len(tokens), 1)
-    found = dict.fromkeys(cues.LISTS, 0)
-    rare = 0.0
-    for token in tokens:
-        rare += rarity_of_word(token)
-        for kind in cues.KINDS.get(token, ()):
-            found[kind] += 1
     second = found["second"]
     happens = found["happens"]
     question = text.rstrip("\"' ").endswith(("?", "？"))
-    opener = tokens[0] if tokens else ""
+    opener = tokens[0].lower if tokens else ""
 
     score = 0.0
-    score -= 1.5 * (rare / count / RAREST)
+    score -= 1.5 * (parsed.rare / count / RAREST)
     score += 1.2 * min(0.5, found["ties"] / count)
     score += 0.6 * min(0.4, found["third"] / count)
     score -= min(1.0, 3.0 * found["rules"] / count)
@@ -89,7 +80,7 @@ def weigh(
     score -= SPOKEN + TABLE_SPEECH * at_table if spoken else 0.0
     score -= 0.25 if not spoken and opener.endswith("s") and opener in cues.HAPPENS else 0.0
     # "He turned to the captain and said." lost its quotation.
-    score -= 0.8 if not spoken and tokens and tokens[-1] in cues.LEADS_TO_SPEECH else 0.0
+    score -= 0.8 if not spoken and tokens and tokens[-1].lower in cues.LEADS_TO_SPEECH else 0.0
     # Narration that starts in lower case is the torn-off end of a sentence.
     score -= 0.5 if not spoken and text[:1].islower() else 0.0
     score += min(0.3, 0.15 * names)
@@ -109,6 +100,7 @@ def weigh(
 def thread_of(text: str, *, question: bool, to_someone: bool, named: bool) -> float:
     """How strongly a sentence opens something that may have to be kept: 0 for nothing, about 1 for a plain
     promise."""
+    text = text.lower()
     bound = bool(cues.DEADLINE.search(text))
     strength = 0.0
     if cues.VOW.search(text):
@@ -123,9 +115,11 @@ def thread_of(text: str, *, question: bool, to_someone: bool, named: bool) -> fl
         strength += 0.6
     if bound:
         strength += 0.9 if cues.OBLIGED.search(text) else 0.4
-    if strength and NUMBER.search(text):
+    if not strength:
+        return 0.0
+    if NUMBER.search(text):
         strength += 0.2
-    if strength and named:
+    if named:
         strength += 0.2
     if question or cues.UNSURE.search(text):
         strength *= 0.5

@@ -23,8 +23,11 @@ QUOTED = re.compile('"[^"]*"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]
 """A quotation with its marks. Each alternative stops at the next opening mark, which keeps the search linear."""
 
 _CLOSERS = "\"'”’»)\\]」』）"
-_END = re.compile(rf"[.!?…؟।]+[{_CLOSERS}*]*(?=\s|$)|[。！？｡]+[{_CLOSERS}]*|\n+")
-_ABBREVIATIONS = frozenset(
+_END = re.compile(
+    r"[.!?…؟।。！？｡\n]"  # One set to look for first: the search is fast then.
+    rf"(?:(?<=[.!?…؟।])[.!?…؟।]*[{_CLOSERS}*]*(?=\s|$)|(?<=[。！？｡])[。！？｡]*[{_CLOSERS}]*|(?<=\n)\n*)"
+)
+_ABBREVIATIONS = tuple(
     "mr mrs ms dr st sr jr prof capt lt sgt col gen rev hon vs etc no vol ca approx e.g i.e z.b bzw usw".split()
 )
 _TAG = re.compile(
@@ -34,10 +37,12 @@ _LAST_WORD = re.compile(r"[^\W_]+(?:\.[^\W_]+)*$")
 
 _OUT_OF_CHARACTER = re.compile(r"\(\([^()]*\)\)|[(\[]\s*ooc\b[^()\[\]]*[)\]]|^\s*(?://|ooc\s*:).*$", re.I | re.M)
 _TAGS = re.compile(r"<[^<>\n]{1,200}>|```[^`]*```|`+|https?://\S+|^[ \t]*#{1,6}[ \t]|^[ \t]*[-•>|][ \t]", re.M)
+_MARKUP = re.compile("[<`*_~#>|]")
 _STRONG = re.compile(r"\*\*+|__+|~~+")
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff0-\uffff\ud800-\udfff]"
 )
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _SPACES = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"\s*\n\s*")
 _SOFT_BREAK = re.compile(r"(?<=[^\s.!?…。！？\"”*:])\n(?=[^\W\d_A-Z])")
@@ -47,18 +52,27 @@ _EMPHASIS = re.compile(r"(?<!\*)\*([^*\n]{1,40})\*")
 
 def plain(text: str) -> str:
     """The text without markup, links, out-of-character remarks and control characters; line ends kept."""
-    if not text.isascii():
+    one_line = text.isascii() and text.isprintable()
+    if not one_line:
         text = unicodedata.normalize("NFC", text)
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\ufffd", "")
-    text = _OUT_OF_CHARACTER.sub(" ", text)
-    text = _STRONG.sub("", _TAGS.sub(" ", text))
-    text = _UNPRINTABLE.sub("", text)
-    return _LINES.sub("\n", _SPACES.sub(" ", text)).strip()
+        text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\ufffd", "")
+    if not one_line or _may_hold_markup(text):
+        text = _OUT_OF_CHARACTER.sub(" ", text)
+        text = _STRONG.sub("", _TAGS.sub(" ", text))
+    if one_line:
+        return (_SPACES.sub(" ", text) if "  " in text else text).strip()
+    return _LINES.sub("\n", _SPACES.sub(" ", _UNPRINTABLE.sub("", text))).strip()
+
+
+def _may_hold_markup(line: str) -> bool:
+    """Whether one line of ASCII may hold anything that `plain` takes out of it."""
+    remarks = "((" in line or "//" in line or "ooc" in line.lower()
+    return remarks or bool(_MARKUP.search(line)) or line.lstrip().startswith("-")
 
 
 def unwrapped(text: str) -> str:
     """Hard-wrapped lines joined again: a line end in the middle of a sentence is a space."""
-    return _SOFT_BREAK.sub(" ", text)
+    return _SOFT_BREAK.sub(" ", text) if "\n" in text else text
 
 
 def without_emphasis(text: str) -> str:
@@ -70,7 +84,7 @@ def without_emphasis(text: str) -> str:
         stressed = before and before not in '.!?…"”»」*\n' and len(inner.split()) <= 3 and inner[-1] not in ".!?…"
         return inner if stressed else match.group(0)
 
-    return _EMPHASIS.sub(unstar, text)
+    return _EMPHASIS.sub(unstar, text) if "*" in text else text
 
 
 def split_sentences(text: str) -> list[str]:
@@ -85,43 +99,57 @@ def whole_sentences(text: str) -> list[str]:
     start = 0
     quote = 0
     for match in _END.finditer(text):
-        while quote < len(quotes) and quotes[quote][1] < match.end():
+        at, end = match.span()
+        while quote < len(quotes) and quotes[quote][1] < end:
             quote += 1
-        if quote < len(quotes) and quotes[quote][0] < match.start() and match.end() != quotes[quote][1]:
+        if quote < len(quotes) and quotes[quote][0] < at and end != quotes[quote][1]:
             continue
-        if match.start() < start or not _is_end(text, match):
+        if at < start or not _is_end(text, at, end):
             continue
-        sentences.append(text[start : match.end()].strip())
-        start = match.end()
+        sentences.append(text[start:end].strip())
+        start = end
     sentences.append(text[start:].strip())
     return [sentence for sentence in sentences if sentence]
 
 
-def _is_end(text: str, match: re.Match[str]) -> bool:
-    if match.group().startswith("\n") or match.group()[0] in "。！？｡":
+def _is_end(text: str, at: int, end: int) -> bool:
+    """Whether the marks between two positions end a sentence."""
+    if text[at] in "\n。！？｡" or end == len(text):
         return True
-    following = text[match.end() : match.end() + 40]
+    following = text[end : end + 40]
     next_mark = following.lstrip()[:1]
     if next_mark.islower():
         # "Are you late?" asked Maya; and so on ... like this.
         return False
-    closing_quote = match.group()[-1] in '"”»'
-    if closing_quote and _TAG.match(following):
+    if text[end - 1] in '"”»' and _TAG.match(following):
         return False
-    if match.group() == ".":
-        before = _LAST_WORD.search(text[max(0, match.start() - 12) : match.start()])
-        word = before.group() if before else ""
-        if word.lower() in _ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I"):
-            return False
+    if text[at:end] == ".":
+        before = text[max(0, at - 12) : at]
+        if before[-1:].isupper() or before.lower().endswith(_ABBREVIATIONS):
+            return not _is_abbreviation(before)
     return True
+
+
+def _is_abbreviation(text: str) -> bool:
+    """Whether a text ends in a word that is written with a full stop, or in an initial."""
+    last = _LAST_WORD.search(text)
+    word = last.group() if last else ""
+    return word.lower() in _ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I")
 
 
 def shortened(sentence: str) -> list[str]:
     """A sentence as it is, in pieces when it is too long, or nothing when no one could read it."""
-    if not any(mark.isalnum() for mark in sentence):
+    if not _LETTER_OR_DIGIT.search(sentence):
         return []
-    pieces = [sentence] if count_words(sentence) <= LONGEST_WORDS else _cut_long(sentence)
+    pieces = _cut_long(sentence) if is_too_long(sentence) else [sentence]
     return [piece for piece in pieces if _tokens_are_sane(piece)]
+
+
+def is_too_long(sentence: str) -> bool:
+    """Whether a sentence has more than `LONGEST_WORDS` words; one of few letters need not be counted."""
+    if len(sentence) <= LONGEST_WORDS or (sentence.isascii() and len(sentence) <= 2 * LONGEST_WORDS):
+        return False
+    return count_words(sentence) > LONGEST_WORDS
 
 
 def _tokens_are_sane(sentence: str) -> bool:
@@ -152,7 +180,7 @@ def _cut_long(sentence: str) -> list[str]:
             held.append(part)
             held_words += words
     pieces.append("".join(held).strip())
-    return [piece.rstrip(",;:、，； ") for piece in pieces if any(mark.isalnum() for mark in piece)]
+    return [piece.rstrip(",;:、，； ") for piece in pieces if _LETTER_OR_DIGIT.search(piece)]
 
 
 def _bounded(clause: str) -> list[str]:

@@ -193,6 +193,7 @@ for _position, _word in enumerate(_BY_FREQUENCY):
 _STEM_RANK: dict[str, int] = {}
 for _position, _word in enumerate(_BY_FREQUENCY):
     _STEM_RANK.setdefault(stem(_word), _position)
+_RARITY = {_stem: min(RAREST, math.log1p(_position / _FLATTENING)) for _stem, _position in _STEM_RANK.items()}
 
 FUNCTION_WORDS = frozenset(
     "the and to a of for in that is with it as on be are was not this have at they will can from them all or "
@@ -205,17 +206,9 @@ FUNCTION_WORDS = frozenset(
 
 def is_ordinary(word: str) -> bool:
     """Whether a lower-case word is an everyday English one, so that a capital letter alone makes it no name."""
-    return word in _RANK or stem(word) in _STEM_RANK
+    return word in _RANK or stem(word) in _RARITY
 
 
-@lru_cache(maxsize=8192)
 def rarity(stemmed: str) -> float:
     """How telling a stem is: 0 for "the", ``RAREST`` for a word outside the list."""
-    rank = _STEM_RANK.get(stemmed)
-    return RAREST if rank is None else min(RAREST, math.log1p(rank / _FLATTENING))
-
-
-@lru_cache(maxsize=8192)
-def rarity_of_word(word: str) -> float:
-    """The rarity of a lower-case word, by its stem."""
-    return rarity(stem(word))
+    return _RARITY.get(stemmed, RAREST)

@@ -39,22 +39,21 @@ class CoverTable:
         longest = self._file.one("longest_version", {"story": key.story, **owner})
         if longest is None or longest[0] == 0:
             return
-        scopes = starts(self._marks.of(key, branch))
-        after: list[tuple[int | str, int]] = list(scopes.items())
-        # A link that reaches `depth` goes on from one that ends less than the longest run before it.
+        # A link that reaches `depth` begins, or goes on from one that ends, less than the longest run before it.
         nearest = max(0, depth - longest[0])
+        after: list[tuple[int | str, int]] = list(starts(self._marks.of(key, branch, nearest - 1)).items())
         for _, last, version, scope in self.rows(key, "cover_span", line, depth - 1, first=nearest):
-            if scope in scopes:
+            if self._marks.start_of(key, branch, scope) is not None:
                 after.append((version, last + 1))
-        kinds: dict[int, tuple[str, str]] = {}
+        kinds: dict[int, tuple[str, str, bool]] = {}
 
         def links_after(before: int | str) -> list[Link]:
             query, name = ("links_beginning", "scope") if isinstance(before, str) else ("links_after", "before")
             found: list[Link] = []
-            for version, run, span_key, kind, scope in self._file.rows(
+            for version, run, span_key, kind, scope, firm in self._file.rows(
                 query, {"story": key.story, name: before, **owner}
             ):
-                kinds[version] = (kind, scope)
+                kinds[version] = (kind, scope, bool(firm))
                 found.append(Link(version, before, run, span_key))
             return found
 
@@ -67,19 +66,20 @@ class CoverTable:
         if version.made.status is Status.REFUSED:
             return
         link = version.link
+        ends_before = None if isinstance(link.before, str) else self._ends_of(key, link.before)
+        ends: dict[int, int] = {}  # of the new version, by line, as far as written
+        forks = self._forks(key)
         for branch, _, _, messages, line in self._file.rows("branch_rows", {"story": key.story, "owner": key.owner}):
-            scopes = starts(self._marks.of(key, branch))
-            if version.made.scope not in scopes:
+            start = self._marks.start_of(key, branch, version.made.scope)
+            if start is None or _inherited(ends, forks, line, messages - 1) is not None:
                 continue
-            if isinstance(link.before, str):
-                first = scopes[version.made.scope]
+            if ends_before is None:
+                first = start
             else:
-                before = next(self.rows(key, "cover_of_version", line, messages - 1, version=link.before), None)
-                if before is None:
+                end = _inherited(ends_before, forks, line, messages - 1)
+                if end is None:
                     continue
-                first = before[0] + 1
-            if next(self.rows(key, "cover_of_version", line, messages - 1, version=version.id), None):
-                continue  # inherited
+                first = end + 1
             covers = place(
                 lambda before: [link] if before == link.before else [],
                 messages,
@@ -87,7 +87,17 @@ class CoverTable:
                 after=[(link.before, first)],
             )
             for cover in covers:
-                self._write(key, line, version.made.kind.value, version.made.scope, cover)
+                self._write(key, line, version.made.kind.value, version.made.scope, version.firm, cover)
+                ends[line] = cover.span.last
+
+    def _ends_of(self, key: StoryKey, version: int) -> dict[int, int]:
+        """Where a version ends, by the line that says so."""
+        return dict(self._file.rows("cover_of_version", {"version": version, "owner": key.owner}))
+
+    def _forks(self, key: StoryKey) -> dict[int, tuple[int | None, int]]:
+        """Parent and fork of every line of a story."""
+        rows = self._file.rows("lines_of_story", {"story": key.story, "owner": key.owner})
+        return {line: (parent, fork) for line, parent, fork in rows}
 
     def inherit(self, key: StoryKey, from_line: int, to_line: int, fork: int) -> None:
         """A line that replaces or leaves another below that line's own fork takes along what only that line knew."""
@@ -96,5 +106,20 @@ class CoverTable:
         values = {"from_line": from_line, "to_line": to_line, "fork": fork, "owner": key.owner}
         self._file.run("inherit_cover", values)
 
-    def _write(self, key: StoryKey, line: int, kind: str, scope: str, cover: Covered) -> None:
-        self._file.run("insert_cover", (key.owner, line, kind, scope, cover.span.first, cover.span.last, cover.version))
+    def _write(self, key: StoryKey, line: int, kind: str, scope: str, firm: bool, cover: Covered) -> None:
+        self._file.run(
+            "insert_cover", (key.owner, line, kind, scope, cover.span.first, cover.span.last, cover.version, int(firm))
+        )
+
+
+def _inherited(ends: dict[int, int], forks: dict[int, tuple[int | None, int]], line: int, last: int) -> int | None:
+    """The end, `last` or before, that a line or one it inherits from says; None if none does."""
+    if not ends:
+        return None
+    at: int | None = line
+    while at is not None and last >= 0:
+        if ends.get(at, last + 1) <= last:
+            return ends[at]
+        at, fork = forks[at]
+        last = min(last, fork - 1)
+    return None

@@ -98,6 +98,9 @@ class SqliteFile:
         self._connection.close()
 
     def _migrate(self) -> None:
+        known = {name for name, _ in load_migrations("sqlite")}
+        if self._connection.pragma("application_id") == APPLICATION_ID and _applied(self._connection) == known:
+            return  # nothing to write: a reader may have no right to
         with self.transaction():
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID"

@@ -15,17 +15,17 @@ import apsw
 
 from previously.core.align import Known
 from previously.core.errors import BadInput, HeadMoved, StoreProblem, UnknownBranch
-from previously.core.marks import Mark, MarkKind, starts
+from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Script
-from previously.core.spans import Span
-from previously.core.versions import Kind, LiveVersion, NewVersion, Status, Version
-from previously.storage.rows import attribute_columns, entry_of, known_of, version_of, version_row
+from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Version
+from previously.storage.rows import attribute_columns, entry_of, known_of
 from previously.storage.sqlite.cover import CoverTable
 from previously.storage.sqlite.file import Row, SqliteFile
 from previously.storage.sqlite.lines import Lines
 from previously.storage.sqlite.marks import MarkTable
+from previously.storage.sqlite.versions import VersionTable
 from previously.storage.sqlite.writing import BranchRow, PathWriter
 from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
 
@@ -38,6 +38,7 @@ class SqliteStore:
 
     def __init__(self, path: str) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="previously-sqlite")
+        self._closed = False
         self._file: SqliteFile
         try:
             self._file = self._thread.submit(SqliteFile, path).result()
@@ -47,6 +48,7 @@ class SqliteStore:
         self._lines = Lines(self._file)
         self._marks = MarkTable(self._file)
         self._cover = CoverTable(self._file, self._lines, self._marks)
+        self._versions = VersionTable(self._file, self._lines, self._cover, self._marks)
         self._writer = PathWriter(self._file, self._lines, self._cover, self._marks)
 
     async def _on_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -190,46 +192,26 @@ class SqliteStore:
     async def commit(self, key: StoryKey, version: NewVersion) -> Version:
         def write() -> Version:
             with self._file.transaction():
-                if version.status is not Status.REFUSED:
-                    row = self._file.one("version_by_read", {**_values(key), **_read(version)})
-                    if row is not None:
-                        return version_of(row)
-                new = Version(self._file.run("insert_version", version_row(key.owner, key.story, version)), version)
-                self._cover.version_added(key, new)
-                return new
+                return self._versions.commit(key, version)
 
         return await self._on_thread(write)
 
     async def versions(self, key: StoryKey) -> list[Version]:
-        return [version_of(row) for row in await self._on_thread(self._file.rows, "versions", _values(key))]
+        return await self._on_thread(self._versions.all, key)
 
-    async def live(self, key: StoryKey, branch: str, kind: Kind, scope: str) -> LiveVersion | None:
+    async def live(
+        self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False
+    ) -> LiveVersion | None:
         def read() -> LiveVersion | None:
             with self._file.snapshot():
-                found = self._branch(key, branch)
-                if scope not in starts(self._marks.of(key, found.id)):
-                    return None
-                best: Row | None = None
-                asked = {"kind": kind.value, "scope": scope}
-                for row in self._cover.rows(key, "furthest_cover", found.line, found.messages - 1, **asked):
-                    best = max(best or row, row, key=lambda one: (one[1], one[2]))
-                if best is None:
-                    return None
-                first, last, version = best
-                made = self._file.one("version", {"version": version, "owner": key.owner})
-                assert made is not None, "cover names versions that exist"
-                return LiveVersion(version_of(made), Span(first, last))
+                return self._versions.live(key, self._branch(key, branch), kind, scope, firm=firm)
 
         return await self._on_thread(read)
 
     async def cover(self, key: StoryKey, branch: str) -> list[tuple[int, int, int]]:
         def read() -> list[tuple[int, int, int]]:
             with self._file.snapshot():
-                found = self._branch(key, branch)
-                scopes = starts(self._marks.of(key, found.id))
-                rows = self._cover.rows(key, "cover_span", found.line, found.messages - 1)
-                valid = [(first, last, version) for first, last, version, scope in rows if scope in scopes]
-                return sorted(valid, key=lambda row: (row[1], row[2]))
+                return self._versions.cover(key, self._branch(key, branch))
 
         return await self._on_thread(read)
 
@@ -246,6 +228,28 @@ class SqliteStore:
 
         return await self._on_thread(write)
 
+    async def spent(self, owner: str, since: str) -> Cost:
+        return await self._on_thread(self._versions.spent, owner, since)
+
+    async def take_lease(self, key: StoryKey, work: str, holder: str, *, now: str, until: str) -> bool:
+        def write() -> bool:
+            values = {**_values(key), "work": work, "holder": holder, "until": until}
+            with self._file.transaction():
+                current = self._file.one("lease", values)
+                if current is not None and current[0] != holder and current[1] > now:
+                    return False
+                self._file.run("take_lease", values)
+            return True
+
+        return await self._on_thread(write)
+
+    async def give_lease(self, key: StoryKey, work: str, holder: str) -> None:
+        def write() -> None:
+            with self._file.transaction():
+                self._file.run("give_lease", {**_values(key), "work": work, "holder": holder})
+
+        await self._on_thread(write)
+
     async def note_budget(self, key: StoryKey, budget_tokens: int) -> None:
         def write() -> None:
             with self._file.transaction():
@@ -254,7 +258,8 @@ class SqliteStore:
         await self._on_thread(write)
 
     async def close(self) -> None:
-        if not self._thread._shutdown:
+        if not self._closed:
+            self._closed = True
             await self._on_thread(self._file.close)
             self._thread.shutdown()
 
@@ -277,16 +282,6 @@ class SqliteStore:
 
 def _values(key: StoryKey) -> dict[str, Any]:
     return {"story": key.story, "owner": key.owner}
-
-
-def _read(version: NewVersion) -> dict[str, Any]:
-    return {
-        "before": version.before or 0,
-        "kind": version.kind.value,
-        "scope": version.scope,
-        "key": version.key,
-        "replaces": version.replaces or 0,
-    }
 
 
 def _story(owner: str, row: Row) -> StoryInfo:

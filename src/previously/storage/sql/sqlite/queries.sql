@@ -49,6 +49,9 @@ INSERT INTO line (owner, story, parent, fork) VALUES (:owner, :story, :parent, :
 -- name: line
 SELECT parent, fork FROM line WHERE id = :line AND owner = :owner
 
+-- name: lines_of_story
+SELECT id, parent, fork FROM line WHERE story = :story AND owner = :owner
+
 -- name: line_serves_another
 SELECT 1 FROM line WHERE parent = :line AND fork > :depth AND owner = :owner LIMIT 1
 
@@ -135,7 +138,10 @@ INSERT INTO receipt (owner, story, key) VALUES (:owner, :story, :key)
 
 -- name: marks
 SELECT id, origin, kind, position, text, made_by, at FROM mark
-WHERE branch = :branch AND owner = :owner ORDER BY position, id
+WHERE branch = :branch AND position >= :since AND owner = :owner ORDER BY position, id
+
+-- name: mark_of_origin
+SELECT position FROM mark WHERE branch = :branch AND origin = :origin AND owner = :owner
 
 -- name: insert_mark
 INSERT INTO mark (owner, story, branch, origin, kind, position, text, made_by, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -153,35 +159,35 @@ DELETE FROM mark WHERE id = ? AND owner = ?
 
 -- name: insert_version
 INSERT INTO version (owner, story, kind, scope, first, last, length, key, before, replaces, text, carry, status, made_by,
-                     reason, at, model, prompt_hash, calls, input_tokens, output_tokens)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                     reason, at, model, prompt_hash, calls, input_tokens, output_tokens, shed, unverified, firm)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: version_by_read
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
-       prompt_hash, calls, input_tokens, output_tokens
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, firm
 FROM version
 WHERE story = :story AND before = :before AND kind = :kind AND scope = :scope AND key = :key
   AND replaces = :replaces AND status <> 'refused' AND owner = :owner
 
 -- name: versions
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
-       prompt_hash, calls, input_tokens, output_tokens
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, firm
 FROM version WHERE story = :story AND owner = :owner ORDER BY id
 
 -- name: version
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
-       prompt_hash, calls, input_tokens, output_tokens
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, firm
 FROM version WHERE id = :version AND owner = :owner
 
 -- name: longest_version
 SELECT coalesce(max(length), 0) FROM version WHERE story = :story AND owner = :owner
 
 -- name: links_after
-SELECT id, length, key, kind, scope FROM version
+SELECT id, length, key, kind, scope, firm FROM version
 WHERE story = :story AND before = :before AND status <> 'refused' AND owner = :owner ORDER BY id
 
 -- name: links_beginning
-SELECT id, length, key, kind, scope FROM version
+SELECT id, length, key, kind, scope, firm FROM version
 WHERE story = :story AND before = 0 AND scope = :scope AND status <> 'refused' AND owner = :owner ORDER BY id
 
 -- name: cover_span
@@ -189,21 +195,35 @@ SELECT first, last, version, scope FROM cover
 WHERE line = :line AND last BETWEEN :first AND :last AND owner = :owner ORDER BY last, version
 
 -- name: cover_of_version
-SELECT last FROM cover
-WHERE line = :line AND version = :version AND last BETWEEN :first AND :last AND owner = :owner
+SELECT line, last FROM cover WHERE version = :version AND owner = :owner
 
 -- name: inherit_cover
-INSERT INTO cover (owner, line, kind, scope, first, last, version)
-SELECT owner, :to_line, kind, scope, first, last, version FROM cover
+INSERT INTO cover (owner, line, kind, scope, first, last, version, firm)
+SELECT owner, :to_line, kind, scope, first, last, version, firm FROM cover
 WHERE line = :from_line AND last < :fork AND owner = :owner
 
 -- name: furthest_cover
 SELECT first, last, version FROM cover
-WHERE line = :line AND kind = :kind AND scope = :scope AND last BETWEEN :first AND :last AND owner = :owner
+WHERE line = :line AND kind = :kind AND scope = :scope AND last BETWEEN :first AND :last AND firm >= :firm
+  AND owner = :owner
 ORDER BY last DESC, version DESC LIMIT 1
 
 -- name: insert_cover
-INSERT INTO cover (owner, line, kind, scope, first, last, version) VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO cover (owner, line, kind, scope, first, last, version, firm) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: delete_cover_from
 DELETE FROM cover WHERE line = :line AND last >= :depth AND owner = :owner
+
+-- name: spent
+SELECT coalesce(sum(calls), 0), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0)
+FROM version WHERE owner = :owner AND at >= :since
+
+-- name: lease
+SELECT holder, until FROM lease WHERE story = :story AND work = :work AND owner = :owner
+
+-- name: take_lease
+INSERT INTO lease (owner, story, work, holder, until) VALUES (:owner, :story, :work, :holder, :until)
+ON CONFLICT (story, work) DO UPDATE SET holder = excluded.holder, until = excluded.until
+
+-- name: give_lease
+DELETE FROM lease WHERE story = :story AND work = :work AND holder = :holder AND owner = :owner

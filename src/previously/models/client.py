@@ -1,0 +1,33 @@
+"""The contract of every model client.
+
+A client carries one question to a model and brings back an answer or the reason why there is none. It judges nothing:
+whether an answer is good enough to become memory is for the fold to say, and whether to ask again is for
+`models.retry`. What every client promises:
+
+- **One `ask` is at most one call.** No client retries by itself, so whoever counts calls counts `ask`s.
+- **Failure is a value.** Whatever the network or the server does comes back as a `ModelFailure`; only cancellation
+  passes through. (A client may raise `BadInput` when it is made, for an address or key that cannot be used.)
+- **An answer comes without its reasoning**, which lies beside it in the reply.
+- **No reason ever holds a key or words of the prompt.**
+- `ask` may be called any number of times at once.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from previously.core.asking import ModelFailure, ModelReply, ModelRequest
+
+
+class Model(Protocol):
+    """Whoever answers when a fold asks."""
+
+    @property
+    def name(self) -> str:
+        """The model as memory records it in `made_by` and `log`; never an address or a key."""
+
+    async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
+        """One question, one answer or the reason why there is none."""
+
+    async def close(self) -> None:
+        """Give back what is held open. May be called more than once."""

@@ -1,0 +1,133 @@
+"""What the usual servers tell about themselves: their models, and how large a window they run with.
+
+Pure and total: every reader takes any JSON and gives a number or None. A window counts only when it is the one the
+server *runs* with. What a model could do at most is another matter: some servers cut a longer prompt silently.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from previously.core.asking import ModelReply, ModelRequest
+
+
+def _size(value: object) -> int | None:
+    return value if type(value) is int and 0 < value < 2**40 else None
+
+
+def _models(payload: object) -> Iterator[dict[str, Any]]:
+    match payload:
+        case {"data": list() as items} | {"models": list() as items}:
+            yield from (item for item in items if isinstance(item, dict))
+        case _:
+            return
+
+
+def _one(payload: object, model: str) -> dict[str, Any]:
+    """The entry of a list that is about this model: the one so named, or the only one."""
+    listed = list(_models(payload))
+    names = {model, f"{model}:latest"}
+    for item in listed:
+        if any(item.get(field) in names for field in ("id", "key", "name", "model")):
+            return item
+    return listed[0] if len(listed) == 1 else {}
+
+
+def model_names(payload: object) -> list[str]:
+    """The models in the answer of `/models`, at most a thousand."""
+    return [name for item in _models(payload) if isinstance(name := item.get("id"), str)][:1_000]
+
+
+def window_in_models(payload: object, model: str) -> int | None:
+    """The window in the answer of `/models`: vLLM, llama.cpp, OpenRouter and others tell it there."""
+    match _one(payload, model):
+        case {"max_model_len": size} | {"meta": {"n_ctx": size}} | {"top_provider": {"context_length": size}}:
+            return _size(size)
+        case {"context_length": size} | {"context_window": size} | {"max_seq_len": size}:
+            return _size(size)
+        case _:
+            return None
+
+
+def _llama_cpp(payload: object, model: str) -> int | None:  # noqa: ARG001 - it serves one model
+    match payload:
+        case {"default_generation_settings": {"n_ctx": size}}:
+            return _size(size)
+        case _:
+            return None
+
+
+def _lm_studio(payload: object, model: str) -> int | None:
+    match _one(payload, model):
+        case {"loaded_context_length": size} | {"loaded_instances": [{"config": {"context_length": size}}, *_]}:
+            return _size(size)
+        case _:
+            return None
+
+
+def _ollama_running(payload: object, model: str) -> int | None:
+    return _size(_one(payload, model).get("context_length"))
+
+
+def _ollama_set(payload: object, model: str) -> int | None:  # noqa: ARG001 - it was asked about one model
+    match payload:
+        case {"parameters": str() as parameters}:
+            found = re.search(r"^num_ctx\s+(\d{1,9})\s*$", parameters, re.MULTILINE)
+            return _size(int(found.group(1))) if found else None
+        case _:
+            return None
+
+
+def _koboldcpp(payload: object, model: str) -> int | None:  # noqa: ARG001 - it serves one model
+    match payload:
+        case {"value": size}:
+            return _size(size)
+        case _:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A path of one server's own interface that tells the window."""
+
+    path: str
+    read: Callable[[object, str], int | None]
+    post: bool = False
+
+
+DOORS = (
+    Door("props", _llama_cpp),
+    Door("api/v0/models", _lm_studio),
+    Door("api/v1/models", _lm_studio),
+    Door("api/ps", _ollama_running),
+    Door("api/show", _ollama_set, post=True),
+    Door("api/extra/true_max_context_length", _koboldcpp),
+)
+"""Tried in this order when `/models` does not tell."""
+
+SCHEMA_PROBE = ModelRequest(
+    system="",
+    user="Is water wet? Answer with yes or no.",
+    max_output_tokens=200,
+    schema={
+        "type": "object",
+        "properties": {"verdict": {"type": "string", "enum": ["yes", "no"]}},
+        "required": ["verdict"],
+        "additionalProperties": False,
+    },
+    temperature=0.0,
+)
+"""A question whose prose answer differs from the one that keeps to the schema."""
+
+
+def schema_kept(reply: ModelReply) -> bool | None:
+    """Whether the answer to `SCHEMA_PROBE` kept to its schema; None when it was cut off and so proves nothing."""
+    try:
+        answer = json.loads(reply.text)
+    except (ValueError, RecursionError):
+        return None if reply.finish_reason == "length" else False
+    return isinstance(answer, dict) and answer.get("verdict") in ("yes", "no")

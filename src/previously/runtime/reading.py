@@ -1,0 +1,62 @@
+"""Reading a story that others may be changing at the same time.
+
+What belongs together is read between two looks at the head: if it moved meanwhile, everything is read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from previously.core.errors import HeadMoved
+from previously.core.marks import STORY_SCOPE
+from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
+from previously.core.tokens import message_tokens
+from previously.core.versions import Kind
+from previously.folds.recap import RecapRules, first_waiting
+from previously.storage.store import BranchInfo, Store, StoryKey
+from previously.view.build import Material
+
+READ_AHEAD = 64
+"""How many messages are read at a time where it is not known how many will be needed."""
+
+TRIES = 50
+"""How often something is tried when other writers get there first; each try reads the story again."""
+
+Done = TypeVar("Done")
+
+
+async def persistently(work: Callable[[], Awaitable[Done]]) -> Done:
+    """Do it, again from the start when another writer got there first."""
+    for _ in range(TRIES - 1):
+        try:
+            return await work()
+        except HeadMoved:
+            continue
+    return await work()
+
+
+async def read_material(store: Store, key: StoryKey, rules: RecapRules, budget_tokens: int) -> Material:
+    """What a view of that budget can be made of, all of one moment; `HeadMoved` if it was not."""
+    branch = await store.branch(key)
+    live = await store.live(key, branch.name, Kind.RECAP, STORY_SCOPE)
+    front = await store.path(key, branch.name, 0, OPENING_MESSAGES - 1)
+    newest = await _newest(store, key, branch, first_waiting(live), budget_tokens)
+    if await store.branch(key) != branch:
+        raise HeadMoved("The story changed while it was read; try again.")
+    return Material(branch.messages, opening_of(front), live, newest, rules.tail_messages)
+
+
+async def _newest(store: Store, key: StoryKey, branch: BranchInfo, first: int, budget_tokens: int) -> list[OnPath]:
+    """The newest messages from `first` on, as far back as the budget can reach."""
+    newest: list[OnPath] = []
+    tokens, end = 0, branch.messages
+    while end > first and tokens <= budget_tokens:
+        batch = await store.path(key, branch.name, max(first, end - READ_AHEAD), end - 1)
+        if not batch:
+            raise HeadMoved("The story became shorter while it was read; try again.")
+        shown = (item.entry.message for item in batch if not item.entry.attributes.hidden)
+        tokens += sum(message_tokens(message) for message in shown)
+        newest[:0] = batch
+        end = batch[0].position
+    return newest

@@ -1,0 +1,288 @@
+"""What each check looks at, and what it leaves alone."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from previously.core.asking import ModelReply
+from previously.core.messages import Message, Role, Text, Thinking, ToolCall, ToolResult, message
+from previously.folds.builtin.folder import rewrite
+from previously.folds.builtin.reading import Said
+from previously.folds.checks import Accepted, Asked, Refusal, Refused, find_support, judge, judge_text
+from tests.folds.checks import corpus
+from tests.folds.checks.corpus import reply_of
+
+DELTA = (
+    message(
+        "user", "I promise to bring you the lantern before the fair, Odile. It cost me 45 crowns.", speaker="Matthis"
+    ),
+    message(
+        "assistant", '"Then hurry," Odile says. The mill is dark, and something scratches at the door.', speaker="Odile"
+    ),
+    message("user", "Matthis bars the door with the miller's bench and lights his last candle.", speaker="Matthis"),
+    message("assistant", '"It\'s only Bruno, the dog," says Odile, but she does not open.', speaker="Odile"),
+)
+PREVIOUS = "Matthis came to the mill with Sister Agathe, who stayed behind in Vauclaire with 300 sheep."
+ASKED = Asked(PREVIOUS, DELTA, "", 100)
+GOOD = (
+    "Matthis promised Odile the lantern, which cost him 45 crowns, before the fair. At the dark mill something "
+    "scratched at "
+    "the door; Odile said that it was only the dog Bruno, and did not open."
+)
+
+
+def verdict_on(text: str, asked: Asked = ASKED, finish: str | None = "stop") -> Accepted | Refused:
+    return judge(asked, reply_of(text, finish))
+
+
+def kind_of(text: str, asked: Asked = ASKED, finish: str | None = "stop") -> Refusal | None:
+    verdict = verdict_on(text, asked, finish)
+    return verdict.kind if isinstance(verdict, Refused) else None
+
+
+def test_the_loss_audit_lists_names_and_numbers_that_are_gone() -> None:
+    verdict = verdict_on(GOOD)
+    assert isinstance(verdict, Accepted)
+    assert {"Agathe", "Vauclaire", "300"} <= {word for shed in verdict.shed for word in shed.split()}
+    assert "Matthis" not in verdict.shed
+
+
+def test_a_sentence_without_support_is_marked_not_refused() -> None:
+    verdict = verdict_on(GOOD + " Later the bishop of Orléans crowned a walrus with 99 pearls.")
+    assert isinstance(verdict, Accepted)
+    assert verdict.unverified == ("Later the bishop of Orléans crowned a walrus with 99 pearls.",)
+
+
+def test_support_names_the_message_and_its_words() -> None:
+    first, second = find_support(ASKED, GOOD)
+    assert first.message == 0
+    assert "lantern" in first.words
+    assert second.message == 1
+    asked = Asked(PREVIOUS, (message("system", "Be brief."), *DELTA), "", 100)
+    assert [one.message for one in find_support(asked, GOOD)] == [1, 2]
+
+
+@pytest.mark.parametrize("finish", ["length", "max_tokens", "LENGTH", "error"])
+def test_a_server_that_stopped_an_answer_is_believed(finish: str) -> None:
+    assert kind_of(GOOD, finish=finish) is Refusal.TRUNCATED
+
+
+@pytest.mark.parametrize("finish", [None, "stop", "eos", "end_turn", "stop_sequence", ""])
+def test_other_words_for_finished_are_fine(finish: str | None) -> None:
+    assert kind_of(GOOD, finish=finish) is None
+
+
+@pytest.mark.parametrize(
+    "ending", [".", "!", "…", '."', ".”", ".)", ' in what she called "the dark hour"', ".*", "?", " (see 45)", "。"]
+)
+def test_many_endings_are_endings(ending: str) -> None:
+    assert kind_of(GOOD.rstrip(".") + ending) is None
+
+
+@pytest.mark.parametrize("ending", [" and", ",", " –", ": the", ' and said, "', " („", "; then", " wi", "-"])
+def test_a_broken_sentence_is_cut_off(ending: str) -> None:
+    assert kind_of(GOOD.rstrip(".") + ending) is Refusal.TRUNCATED
+
+
+def test_a_person_may_leave_out_the_full_stop() -> None:
+    assert isinstance(judge_text(ASKED, GOOD.rstrip(".")), Accepted)
+
+
+LOCKED = "# MINE\n- the mill is *hers*\n- never sell it\n"
+
+
+def test_hand_text_stays_byte_for_byte_and_is_not_judged() -> None:
+    asked = Asked(PREVIOUS, DELTA, "", 100, locked=(LOCKED,))
+    verdict = verdict_on(f"{LOCKED}\n{GOOD}", asked)
+    assert isinstance(verdict, Accepted)
+    assert LOCKED in verdict.text
+    assert kind_of(GOOD, asked) is Refusal.HAND_TEXT_TOUCHED
+    assert kind_of(f"{LOCKED.replace('never', 'Never')}\n{GOOD}", asked) is Refusal.HAND_TEXT_TOUCHED
+    assert kind_of(LOCKED, asked) is Refusal.EMPTY
+
+
+def test_hand_text_that_looks_like_trimmings_stays() -> None:
+    mine = "Summary: this line is mine.\n"
+    verdict = verdict_on(f"{mine}\n{GOOD}", Asked(PREVIOUS, DELTA, "", 100, locked=(mine,)))
+    assert isinstance(verdict, Accepted)
+    assert mine in verdict.text
+
+
+def test_hand_text_does_not_count_against_the_ceiling() -> None:
+    mine = "The hills remember every name. " + "They keep what is given to them and ask for nothing. " * 40
+    asked = Asked(PREVIOUS, DELTA, "", 30, locked=(mine,))
+    assert kind_of(f"{mine}\n\n{GOOD}", asked) is None
+
+
+def test_the_ceiling_is_twice_the_target() -> None:
+    asked = Asked(PREVIOUS, DELTA, "", 18)
+    assert kind_of(GOOD, asked) is None
+    assert kind_of(f"{GOOD} {GOOD[:-1]} in the end.", asked) is Refusal.TOO_LONG
+
+
+def test_more_than_was_read_is_growth() -> None:
+    words = "red old new wet dry far shy big".split()
+    more = " ".join(f"Matthis told Odile of the lantern and the {word} fair." for word in words)
+    assert kind_of(f"{GOOD} {more}", Asked("", DELTA, "", 0)) is Refusal.GROWING
+
+
+def test_the_earlier_text_handed_back_is_an_echo_of_a_model() -> None:
+    delta = tuple(
+        message("assistant", "Odile told Matthis how the flood had come. " * 10, speaker="Odile") for _ in range(3)
+    )
+    asked = Asked(GOOD, delta, "", 100)
+    assert kind_of(GOOD, asked) is Refusal.ECHO
+    assert isinstance(judge_text(asked, GOOD), Accepted)
+
+
+def test_structure_is_fine_where_it_was_asked_for() -> None:
+    brief = "## Goal\n- Matthis brings Odile the lantern before the fair.\n\n## Facts\n- It cost 45 crowns."
+    assert kind_of(brief) is Refusal.NOT_PROSE
+    assert kind_of(brief, Asked(PREVIOUS, DELTA, "", 100, prose=False)) is None
+
+
+def test_names_from_the_prompt_are_not_invented() -> None:
+    text = "Matthis and Odile spoke of Queen Ysabeau, of Gontran Lesage and of old Perrine Delorme."
+    assert kind_of(text) is Refusal.SPEAKERS_INVENTED
+    card = "Ysabeau rules. Gontran Lesage is her steward, and Perrine Delorme his aunt."
+    assert kind_of(text, Asked(PREVIOUS, DELTA, card, 100)) is None
+
+
+def test_tool_results_are_part_of_the_story_and_thinking_is_not() -> None:
+    told = Message(
+        Role.ASSISTANT,
+        (
+            Thinking("secret plan 777"),
+            ToolCall("1", "measure", '{"what": "mill"}'),
+            ToolResult("1", "The mill measures 62 feet."),
+        ),
+        "Odile",
+    )
+    asked = Asked(PREVIOUS, (*DELTA, told), "", 100)
+    verdict = verdict_on(GOOD + " The mill measures 62 feet.", asked)
+    assert isinstance(verdict, Accepted)
+    assert verdict.unverified == ()
+    other = verdict_on(GOOD + " Her secret plan was 777.", asked)
+    assert isinstance(other, Accepted)
+    assert other.unverified == ("Her secret plan was 777.",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>\nMatthis, Odile.\n</think>\n{}",
+        "Matthis and Odile, keep the lantern.\n</think>\n\n{}",
+        "<thinking>short</thinking>\n<reflection>fine</reflection>\n{}",
+        "[THINK]x[/THINK]{}",
+        "<|channel|>analysis<|message|>We need it.<|end|><|channel|>final<|message|>{}",
+    ],
+)
+def test_closed_reasoning_before_the_answer_comes_off(text: str) -> None:
+    verdict = verdict_on(text.format(GOOD))
+    assert isinstance(verdict, Accepted), verdict
+    assert verdict.text == GOOD
+
+
+def test_tags_of_the_story_are_kept() -> None:
+    line = "<System: Level up> the sky said to Matthis, and <System: Quest> to Odile."
+    asked = Asked("", (*DELTA, message("assistant", line, speaker="Odile")), "", 100)
+    text = f"{GOOD} The sky spoke: <System: Level up>, then <System: Quest>."
+    verdict = verdict_on(text, asked)
+    assert isinstance(verdict, Accepted), verdict
+    assert verdict.text == text
+
+
+def test_the_built_in_folder_passes() -> None:
+    for scene in corpus.scenes().values():
+        said = [Said(one.speaker, one.text) for one in scene.messages]
+        for target in (60, 0):
+            text = rewrite(scene.previous, "", said, target_words=target).text
+            verdict = judge_text(Asked(scene.previous, scene.messages, "", target), text)
+            assert isinstance(verdict, Accepted), (scene.name, target, verdict)
+
+
+def test_nothing_to_tell_needs_no_text_beside_the_hand_text() -> None:
+    assert isinstance(judge_text(Asked("", (), "", 0, locked=("Mine.",)), "Mine."), Accepted)
+
+
+pieces = st.one_of(
+    st.text(max_size=60),
+    st.text(alphabet='*_#-`<>|[]{}()"“”「」.:,;\n\t \ufeff\u200b\ud800\x00', max_size=60),
+    st.sampled_from(
+        [
+            GOOD,
+            PREVIOUS,
+            LOCKED,
+            "<think>",
+            "</think>",
+            "```json\n",
+            "Summary:",
+            "I'm sorry, but",
+            "Odile: ",
+            "- ",
+            "# ",
+            "340",
+            "約束。",
+            "\n\n",
+        ]
+    ),
+)
+texts = st.lists(pieces, max_size=8).map("".join)
+replies = st.builds(
+    lambda text, finish, reasoning, tools: ModelReply(text, "m", finish, corpus.NO_USAGE, reasoning, tools),
+    texts,
+    st.one_of(st.none(), st.sampled_from(["stop", "length", "tool_calls", "content_filter"]), st.text(max_size=5)),
+    texts,
+    st.booleans(),
+)
+messages = st.builds(
+    lambda role, parts, speaker: Message(role, tuple(parts), speaker),
+    st.sampled_from(list(Role)),
+    st.lists(st.one_of(texts.map(Text), texts.map(Thinking), st.builds(ToolResult, st.just("1"), texts)), max_size=2),
+    st.one_of(st.none(), st.text(max_size=10), st.sampled_from(["Odile", "Matthis", "コハク", " "])),
+)
+askings = st.builds(
+    lambda previous, delta, prompt, target, locked, commitments, prose: Asked(
+        previous, tuple(delta), prompt, target, tuple(locked), tuple(commitments), prose
+    ),
+    texts,
+    st.lists(messages, max_size=4),
+    texts,
+    st.sampled_from([0, 1, 20, 400]),
+    st.lists(texts, max_size=2),
+    st.lists(texts, max_size=2),
+    st.booleans(),
+)
+
+
+@settings(max_examples=250, deadline=None)
+@given(askings, replies)
+def test_judging_is_total_and_deterministic(asked: Asked, reply: ModelReply) -> None:
+    verdict = judge(asked, reply)
+    assert verdict == judge(asked, reply)
+    if isinstance(verdict, Accepted):
+        assert verdict.text.strip()
+        assert all(passage in verdict.text for passage in asked.locked if passage.strip())
+    else:
+        assert verdict.reason
+    judge_text(asked, reply.text)
+
+
+@settings(max_examples=100, deadline=None)
+@given(texts)
+def test_any_text_around_a_good_one_is_judged_without_raising(text: str) -> None:
+    for whole in (text + GOOD, GOOD + text):
+        verdict = verdict_on(whole)
+        if isinstance(verdict, Accepted):
+            again = verdict_on(verdict.text)
+            assert isinstance(again, Accepted)
+            assert again.text == verdict.text
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "a. ", "\n", "<", "<think>", "- x\n", '"', "*a*", "“", "A: b\n", "は", "1 ", "two ", "```\n", ": "]
+)
+def test_long_strange_answers_are_judged_in_linear_time(unit: str) -> None:
+    judge(ASKED, reply_of(unit * (200_000 // len(unit))))

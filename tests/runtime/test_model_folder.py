@@ -1,0 +1,245 @@
+"""A model in the loop: bounds, fallback, making provisional memory anew, racing, limits."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from previously import BlockingMemory, Memory, Settings
+from previously.blocking import BlockingStory
+from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
+from previously.core.versions import Kind, Status
+from previously.models.retry import MAX_CALLS
+from previously.models.scripted import Scripted, ScriptedModel
+from previously.runtime import model_folder
+
+RULES = Settings(tail_messages=2, fold_messages=6, fold_words=400, fold_tokens=900, recap_words=60)
+DOWN = ModelFailure(FailureKind.CONNECTION, "Nobody listens there.")
+GOOD = "Maya carried the parcels to the mill and promised Joaquin to be back by noon. Odalys kept the ledger."
+
+
+def good(request: ModelRequest) -> str:
+    """A fair recap of whatever is asked: it says how far the story has got."""
+    numbers = [int(number) for number in re.findall(r"\d+", request.user.split("<new_events>")[1])]
+    return (
+        "Maya carried the parcels to the mill and promised Joaquin to be back by noon, while Odalys kept the ledger. "
+        f"By then they had got as far as number {max(numbers, default=0)}."
+    )
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def at_once(seconds: float) -> None:
+        await asyncio.sleep(0)
+
+    defaults = model_folder.ModelFolder.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "sleep", at_once)
+
+
+def tell(story: BlockingStory, count: int, start: int = 0) -> None:
+    for number in range(start, start + count):
+        name = ("Maya", "Joaquin", "Odalys")[number % 3]
+        story.add("user", f"Parcel {number} goes to the mill, and {name} promised to be back by noon.", name=name)
+
+
+def statuses(story: BlockingStory) -> list[str]:
+    return [version.made.status.value for version in story.log()]
+
+
+def test_a_models_recap_is_kept_with_its_cost_and_origin(tmp_path: Path) -> None:
+    model = ScriptedModel(GOOD, name="small-7b")
+    with BlockingMemory(tmp_path / "s.db", settings=RULES, model=model) as memory:
+        story = memory.story("tale")
+        tell(story, 9)
+        report = story.fold()
+        (version,) = story.log()
+    assert [fold.status for fold in report.folds] == ["committed"]
+    assert (version.made.made_by, version.made.model, version.made.text) == ("model", "small-7b", GOOD)
+    assert version.made.cost.calls == report.calls == len(model.requests) == 1
+    assert version.made.prompt_hash
+    assert version.firm
+    assert model.closed
+
+
+@pytest.mark.parametrize("bad", ["", "I'm sorry, but I can't help with that.", "<think>hm", DOWN])
+def test_after_three_calls_the_built_in_folder_steps_in(tmp_path: Path, bad: Scripted) -> None:
+    model = ScriptedModel(lambda _: bad)
+    with BlockingMemory(tmp_path / "s.db", settings=RULES, model=model) as memory:
+        story = memory.story("tale")
+        tell(story, 9)
+        report = story.fold()
+        live = story.recap()
+        assert statuses(story) == ["refused"] * MAX_CALLS + ["provisional"]
+    assert len(model.requests) == MAX_CALLS == report.calls
+    assert [fold.status for fold in report.folds] == ["provisional"]
+    assert live is not None
+    assert "Maya" in live.version.made.text
+    assert not live.version.firm
+
+
+def test_a_refused_answer_is_asked_for_again_with_the_reason(tmp_path: Path) -> None:
+    model = ScriptedModel(["", GOOD])
+    with BlockingMemory(tmp_path / "s.db", settings=RULES, model=model) as memory:
+        story = memory.story("tale")
+        tell(story, 9)
+        story.fold()
+        assert statuses(story) == ["refused", "committed"]
+        assert story.log()[0].made.reason
+    first, second = model.requests
+    assert first != second
+    assert "could not be used" in second.user
+
+
+def test_an_unreachable_model_never_stops_memory_and_is_left_alone(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda _: DOWN)
+    with BlockingMemory(tmp_path / "s.db", settings=RULES, model=model) as memory:
+        story = memory.story("tale")
+        tell(story, 120)
+        folds = story.fold().folds
+    assert len(folds) > 5
+    assert {fold.status for fold in folds} == {"provisional"}
+    assert len(model.requests) == 3 * MAX_CALLS, "after three failed folds the breaker opens"
+
+
+def test_provisional_memory_is_made_anew_when_the_model_answers(tmp_path: Path) -> None:
+    place = tmp_path / "s.db"
+    with BlockingMemory(place, settings=RULES, model=ScriptedModel(lambda _: DOWN)) as memory:
+        story = memory.story("tale")
+        tell(story, 40)
+        reached = story.fold().folds[-1].span.last
+    model = ScriptedModel(good)
+    with BlockingMemory(place, settings=RULES, model=model) as memory:
+        story = memory.story("tale")
+        folds = story.fold().folds
+        live = story.recap()
+        assert live is not None
+        assert (live.span.last, live.version.firm) == (reached, True)
+        assert f"number {reached}" in live.version.made.text
+        assert {fold.status for fold in folds} == {"committed"}
+        assert sum(len(fold.span) for fold in folds) == reached + 1
+        assert story.fold().folds == ()
+
+
+def test_what_does_not_fit_the_window_is_split_and_read_to_the_last_word(tmp_path: Path) -> None:
+    small = Settings(tail_messages=1, fold_messages=2, recap_words=60, memory_window_tokens=2_048)
+    model = ScriptedModel(good)
+    sentences = [f"Then Maya counted sack {number} at the mill with Odalys." for number in range(900)]
+    with BlockingMemory(tmp_path / "s.db", settings=small, model=model) as memory:
+        story = memory.story("tale")
+        story.add("user", "Maya goes to the mill with Joaquin. " + " ".join(sentences), name="Maya")
+        story.add("user", "Maya is back.", name="Maya")
+        story.add("user", "Good.", name="Joaquin")
+        assert [fold.status for fold in story.fold().folds] == ["committed"]
+    assert len(model.requests) > 3
+    read = " ".join(request.user for request in model.requests)
+    assert all(sentence in read for sentence in sentences)
+    for request in model.requests:
+        assert (len(request.system) + len(request.user)) // 4 + request.max_output_tokens <= 2_048 + 10
+
+
+@pytest.mark.parametrize(("name", "value"), [("calls_per_hour", 2), ("calls_per_day", 2), ("tokens_per_day", 500)])
+def test_limits_hold_and_memory_goes_on_without_the_model(tmp_path: Path, name: str, value: int) -> None:
+    model = ScriptedModel(good)
+    settings = Settings(tail_messages=2, fold_messages=6, recap_words=60, **{name: value})
+    with BlockingMemory(tmp_path / "s.db", settings=settings, model=model) as memory:
+        story = memory.story("tale")
+        tell(story, 60)
+        folds = story.fold().folds
+    assert 0 < len(model.requests) <= 2
+    assert folds[-1].status == "provisional"
+    assert "limit of" in folds[-1].reason
+
+
+def test_any_plan_of_failures_is_survived(tmp_path: Path) -> None:
+    """Random replies of every sort: never more than three calls a fold, never a loop, the view within budget."""
+    menu: list[Scripted] = [
+        GOOD,
+        "",
+        " \n",
+        "<think>only thoughts</think>",
+        "As an AI language model, I cannot continue.",
+        "word " * 3_000,
+        '{"tool": "search", "arguments": {}}',
+        DOWN,
+        ModelFailure(FailureKind.RATE_LIMITED, "Too many requests.", 0.0),
+        ModelFailure(FailureKind.OVERFLOW, "Too long."),
+        ModelReply("Maya went to", "m", "length", Usage(1, 1, True)),
+        ModelReply("", "m", "tool_calls", Usage(1, 1, True), tool_calls=True),
+        ModelReply("", "m", "stop", Usage(1, 1, True), reasoning="hm"),
+    ]
+    for seed in range(25):
+        pick = random.Random(seed)
+        model = ScriptedModel(lambda _, pick=pick: pick.choice(menu))  # type: ignore[misc]
+        with BlockingMemory(tmp_path / f"{seed}.db", settings=RULES, model=model) as memory:
+            story = memory.story("tale")
+            for start in range(0, 60, 12):
+                before = story.recap()
+                tell(story, 12, start)
+                seen = len(model.requests)
+                report = story.fold()
+                assert len(model.requests) - seen <= MAX_CALLS * len(report.folds)
+                assert all(fold.status in ("committed", "provisional") for fold in report.folds)
+                view = story.view(700)
+                assert view.tokens <= 700
+                if before and not report.folds:
+                    assert story.recap() == before
+            texts = [v.made.text for v in story.log() if v.made.status is not Status.REFUSED]
+            assert all(text.strip() and "think" not in text for text in texts)
+
+
+async def barrier_model(racers: int) -> tuple[ScriptedModel, Callable[[], Awaitable[None]]]:
+    thinking = asyncio.Event()
+    go_on = asyncio.Event()
+
+    async def reply(request: ModelRequest) -> str:
+        thinking.set()
+        await go_on.wait()
+        return GOOD
+
+    async def release() -> None:
+        await thinking.wait()
+        for _ in range(racers):
+            await asyncio.sleep(0)
+        go_on.set()
+
+    return ScriptedModel(reply), release
+
+
+async def test_fifty_racers_pay_for_one_call(tmp_path: Path) -> None:
+    model, release = await barrier_model(50)
+    async with await Memory.open(tmp_path / "s.db", settings=RULES, model=model) as memory:
+        story = await memory.story("tale")
+        for number in range(9):
+            await story.add("user", f"Parcel {number} goes to the mill with Maya, Joaquin and Odalys.", name="Maya")
+        handles = [await memory.story("tale") for _ in range(50)]
+        reports = asyncio.gather(*(handle.fold() for handle in handles))
+        await release()
+        results = await reports
+        assert len(model.requests) == 1
+        assert sum(len(report.folds) for report in results) == 1
+        assert sum("another" in report.stopped for report in results) == 49
+        assert len(await story.log()) == 1
+
+
+async def test_a_path_that_moves_while_the_model_thinks_gets_nothing_false(tmp_path: Path) -> None:
+    model, release = await barrier_model(5)
+    async with await Memory.open(tmp_path / "s.db", settings=RULES, model=model) as memory:
+        story = await memory.story("tale")
+        for number in range(9):
+            await story.add("user", f"Parcel {number} goes to the mill with Maya, Joaquin and Odalys.", name="Maya")
+        await story.branch("kept")
+        folding = asyncio.create_task(story.fold(once=True))
+        await asyncio.sleep(0.05)
+        await story.edit(2, "Maya threw the parcel into the river instead.")
+        await release()
+        await folding
+        branch = await story.branch_info()
+        assert await story._store.live(story._key, branch.name, Kind.RECAP, "") is None
+        kept = await story._store.live(story._key, "kept", Kind.RECAP, "")
+        assert kept is not None, "what was made is true where it was made"
