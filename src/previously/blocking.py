@@ -64,6 +64,8 @@ class BlockingStory:
     moves = _blocking(Story.moves)
     messages = _blocking(Story.messages)
     follow = _blocking(Story.follow)
+    header = _blocking(Story.header)
+    keep_header = _blocking(Story.keep_header)
     fold = _blocking(Story.fold)
     plan = _blocking(Story.plan)
     view = _blocking(Story.view)

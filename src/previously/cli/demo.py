@@ -134,7 +134,7 @@ def _sample(console: Console, memory: BlockingMemory, folder: CountingFolder) ->
         ("Story", f"{len(drafts):,} messages, {tokens:,} tokens"),
         ("View", f"{seen.tokens:,} tokens: the recap and {verbatim} messages word for word"),
         ("Model calls", f"{report.calls}"),
-        ("Words read", f"{folder.words_read:,} by the folder, {folder.words_read / words:.1f} times the story"),
+        ("Words read", f"{folder.words_read:,} while folding, {folder.words_read / words:.1f} times the story"),
         ("Time", f"{seconds:.2f} s to import and fold"),
     )
     console.print()
@@ -169,7 +169,9 @@ def _print_view(console: Console, seen: View) -> int:
         if position is None:
             console.print(output.printable(message.text))
     shown = spoken[-NEWEST_SHOWN:]
-    console.print(f"\nThen {len(spoken)} messages word for word; the last {len(shown)}, shortened:\n")
+    console.print(
+        f"\nThen {len(spoken)} messages word for word. Here are the last {len(shown)}, shortened for this screen:\n"
+    )
     console.print(message_lines(shown, short=True))
     console.print()
     console.print(budget_bar(seen))

@@ -216,8 +216,9 @@ def _print_folds(report: FoldReport, *, planned: bool) -> None:
         verb = {"planned": "would be folded", "refused": "refused", "provisional": "folded for the time being"}.get(
             done.status, "folded"
         )
+        into = "for" if done.status == "refused" else "into"
         console.print(
-            f"{str(done.span).capitalize()} {verb} into the {done.kind.value} ({done.reason}): "
+            f"{str(done.span).capitalize()} {verb} {into} the {done.kind.value} ({done.reason}): "
             f"reads {done.cost.input_tokens:,} tokens, writes {done.cost.output_tokens:,}.",
             soft_wrap=True,
         )

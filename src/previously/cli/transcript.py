@@ -173,7 +173,10 @@ def _names(files: Sequence[str], story: str | None) -> list[str]:
 
 
 def _import(memory: BlockingMemory, story: str, source: Source) -> dict[str, Any]:
-    changes = memory.story(story).follow(source.drafts)
+    found = memory.story(story)
+    changes = found.follow(source.drafts)
+    if source.header:
+        found.keep_header(source.header)
     _note_replaced(source.replaced + changes.replaced_characters)
     return {
         "story": story,

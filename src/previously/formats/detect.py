@@ -1,7 +1,8 @@
 """Which format a file has, told by its content.
 
-The file's extension is never asked. What begins like JSON is JSON, and a fault in it is told as such: broken JSON is
-never taken for prose. Text that merely begins with a bracket ("[Scene: a tavern]", "[12:30] …", "{{char}} …") is text.
+What begins like JSON is JSON, and a fault in it is told as such: broken JSON is never taken for prose, and neither is
+a file that is named like JSON. Text that merely begins with a bracket ("[Scene: a tavern]", "[12:30] …", "{{char}} …")
+is text.
 """
 
 from __future__ import annotations

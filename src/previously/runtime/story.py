@@ -6,6 +6,7 @@ about memory: folding is `runtime.folding`, the view `view.build`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +18,7 @@ from previously.core.messages import Attributes, Draft, Entry, Message, Text, cl
 from previously.core.paths import OnPath
 from previously.core.scripts import Piece, Put, Reuse, Script, Splice
 from previously.core.spans import position_on
-from previously.core.text import clean
+from previously.core.text import clean, clean_json
 from previously.core.versions import Kind, LiveVersion, Version
 from previously.folds.recap import RecapRules
 from previously.runtime.folder import Folder
@@ -194,6 +195,16 @@ class Story:
             await self._store.add_siblings(self._key, branch.name, found.alternatives)
         replaced = sum(count for _, count in pairs)
         return Changes(found.added, found.updated, found.removed, found.unchanged, replaced)
+
+    async def header(self) -> dict[str, Any]:
+        """What the file the story came from says beside its messages."""
+        found = json.loads(await self._store.header(self._key))
+        return found if isinstance(found, dict) else {}
+
+    async def keep_header(self, header: Mapping[str, Any]) -> None:
+        """Keep what a file says beside its messages, for writing it back."""
+        cleaned_header, _ = clean_json(dict(header))
+        await self._store.keep_header(self._key, json.dumps(cleaned_header, ensure_ascii=False))
 
     async def _with_swipes(self, branch: BranchInfo, script: Script) -> Script:
         """The script, with a swipe that is there already chosen rather than made again. Only the first splice can meet

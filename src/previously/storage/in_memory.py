@@ -210,6 +210,12 @@ class InMemoryStore:
         if leases.get(work, ("", ""))[0] == holder:
             del leases[work]
 
+    async def header(self, key: StoryKey) -> str:
+        return self._stories[key].header
+
+    async def keep_header(self, key: StoryKey, header: str) -> None:
+        self._stories[key].header = header
+
     async def note_budget(self, key: StoryKey, budget_tokens: int) -> None:
         self._stories[key].budget_tokens = budget_tokens
 

@@ -169,6 +169,12 @@ class Store(Protocol):
     async def give_lease(self, key: StoryKey, work: str, holder: str) -> None:
         """Give a lease back; no-op for one that is not held."""
 
+    async def header(self, key: StoryKey) -> str:
+        """What the source of the story says beside its messages, as JSON; `{}` if nothing was kept."""
+
+    async def keep_header(self, key: StoryKey, header: str) -> None:
+        """Keep that, in place of what was kept before."""
+
     async def note_budget(self, key: StoryKey, budget_tokens: int) -> None:
         """Remember the budget a view was asked for."""
 

@@ -50,6 +50,7 @@ class StoryTree:
     receipts: set[str] = field(default_factory=set)
     leases: dict[str, tuple[str, str]] = field(default_factory=dict)
     budget_tokens: int | None = None
+    header: str = "{}"
 
     def path(self, branch: str) -> list[Node]:
         """The chain of nodes from the root to the branch's head."""

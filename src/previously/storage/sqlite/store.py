@@ -61,6 +61,24 @@ class SqliteStore:
         except apsw.Error as error:
             raise StoreProblem(f"The store could not do it: {error}.") from error
 
+    async def _reading(self, work: Callable[[], T]) -> T:
+        """Work that reads, all of one moment."""
+
+        def read() -> T:
+            with self._file.snapshot():
+                return work()
+
+        return await self._on_thread(read)
+
+    async def _writing(self, work: Callable[[], T]) -> T:
+        """Work that writes, in a transaction of its own."""
+
+        def write() -> T:
+            with self._file.transaction():
+                return work()
+
+        return await self._on_thread(write)
+
     async def stories(self, owner: str) -> list[StoryInfo]:
         return await self._on_thread(
             lambda: [_story(owner, row) for row in self._file.rows("stories", {"owner": owner})]
@@ -72,16 +90,16 @@ class SqliteStore:
     async def create_story(self, owner: str, name: str, *, at: str) -> StoryInfo:
         def create() -> StoryInfo:
             with self._file.transaction():
+                if self._story(owner, name) is None:
+                    values: dict[str, Any] = {"owner": owner, "name": name, "at": at}
+                    story = self._file.run("insert_story", values)
+                    values |= {"story": story, "name": MAIN, "head": NO_NODE, "messages": 0}
+                    line = self._file.run("insert_line", {**values, "parent": None, "fork": 0})
+                    branch = self._file.run("insert_branch", {**values, "line": line})
+                    self._file.run("set_active", {**values, "branch": branch})
                 found = self._story(owner, name)
-                if found is not None:
-                    return found
-                values: dict[str, Any] = {"owner": owner, "name": name, "at": at}
-                story = self._file.run("insert_story", values)
-                values |= {"story": story, "name": MAIN, "head": NO_NODE, "messages": 0}
-                line = self._file.run("insert_line", {**values, "parent": None, "fork": 0})
-                branch = self._file.run("insert_branch", {**values, "line": line})
-                self._file.run("set_active", {**values, "branch": branch})
-            return StoryInfo(StoryKey(owner, story), name, BranchInfo(MAIN, NO_NODE, 0), 1, None)
+                assert found is not None
+                return found
 
         return await self._on_thread(create)
 
@@ -93,21 +111,18 @@ class SqliteStore:
 
     async def path(self, key: StoryKey, branch: str, first: int, last: int) -> list[OnPath]:
         def read() -> list[OnPath]:
-            with self._file.snapshot():
-                found = self._branch(key, branch)
-                span = max(first, 0), min(last, found.messages - 1)
-                return [_on_path(row) for row in self._lines.rows(key, "path_span", found.line, *span)]
+            found = self._branch(key, branch)
+            span = max(first, 0), min(last, found.messages - 1)
+            return [_on_path(row) for row in self._lines.rows(key, "path_span", found.line, *span)]
 
-        return await self._on_thread(read)
+        return await self._reading(read)
 
     async def known(self, key: StoryKey, branch: str) -> list[Known]:
         def read() -> list[Known]:
-            with self._file.snapshot():
-                found = self._branch(key, branch)
-                rows = self._lines.rows(key, "path_known", found.line, 0, found.messages - 1)
-                return [known_of(row) for row in rows]
+            found = self._branch(key, branch)
+            return [known_of(row) for row in self._lines.rows(key, "path_known", found.line, 0, found.messages - 1)]
 
-        return await self._on_thread(read)
+        return await self._reading(read)
 
     async def siblings(self, key: StoryKey, branch: str, position: int) -> list[OnPath]:
         def read() -> list[OnPath]:
@@ -190,11 +205,7 @@ class SqliteStore:
         return [Move(*row) for row in await self._on_thread(self._file.rows, "moves", _values(key))]
 
     async def commit(self, key: StoryKey, version: NewVersion) -> Version:
-        def write() -> Version:
-            with self._file.transaction():
-                return self._versions.commit(key, version)
-
-        return await self._on_thread(write)
+        return await self._writing(lambda: self._versions.commit(key, version))
 
     async def versions(self, key: StoryKey) -> list[Version]:
         return await self._on_thread(self._versions.all, key)
@@ -202,60 +213,46 @@ class SqliteStore:
     async def live(
         self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False
     ) -> LiveVersion | None:
-        def read() -> LiveVersion | None:
-            with self._file.snapshot():
-                return self._versions.live(key, self._branch(key, branch), kind, scope, firm=firm)
-
-        return await self._on_thread(read)
+        return await self._reading(lambda: self._versions.live(key, self._branch(key, branch), kind, scope, firm=firm))
 
     async def cover(self, key: StoryKey, branch: str) -> list[tuple[int, int, int]]:
-        def read() -> list[tuple[int, int, int]]:
-            with self._file.snapshot():
-                return self._versions.cover(key, self._branch(key, branch))
-
-        return await self._on_thread(read)
+        return await self._reading(lambda: self._versions.cover(key, self._branch(key, branch)))
 
     async def marks(self, key: StoryKey, branch: str) -> list[Mark]:
-        return await self._on_thread(lambda: self._marks.of(key, self._branch(key, branch).id))
+        return await self._reading(lambda: self._marks.of(key, self._branch(key, branch).id))
 
     async def add_mark(
         self, key: StoryKey, branch: str, kind: MarkKind, position: int, text: str, *, made_by: str, at: str
     ) -> Mark:
-        def write() -> Mark:
-            with self._file.transaction():
-                new = Mark(0, 0, kind, position, text, made_by, at)
-                return self._marks.add(key, self._branch(key, branch).id, new)
-
-        return await self._on_thread(write)
+        new = Mark(0, 0, kind, position, text, made_by, at)
+        return await self._writing(lambda: self._marks.add(key, self._branch(key, branch).id, new))
 
     async def spent(self, owner: str, since: str) -> Cost:
         return await self._on_thread(self._versions.spent, owner, since)
 
     async def take_lease(self, key: StoryKey, work: str, holder: str, *, now: str, until: str) -> bool:
-        def write() -> bool:
-            values = {**_values(key), "work": work, "holder": holder, "until": until}
-            with self._file.transaction():
-                current = self._file.one("lease", values)
-                if current is not None and current[0] != holder and current[1] > now:
-                    return False
-                self._file.run("take_lease", values)
-            return True
+        values = {**_values(key), "work": work, "holder": holder, "now": now, "until": until}
 
-        return await self._on_thread(write)
+        def take() -> bool:
+            self._file.run("take_lease", values)
+            return self._file.one("lease", values) == (holder, until)
+
+        return await self._writing(take)
 
     async def give_lease(self, key: StoryKey, work: str, holder: str) -> None:
-        def write() -> None:
-            with self._file.transaction():
-                self._file.run("give_lease", {**_values(key), "work": work, "holder": holder})
+        values = {**_values(key), "work": work, "holder": holder}
+        await self._writing(lambda: self._file.run("give_lease", values))
 
-        await self._on_thread(write)
+    async def header(self, key: StoryKey) -> str:
+        row = await self._on_thread(self._file.one, "header", _values(key))
+        return str(row[0]) if row else "{}"
+
+    async def keep_header(self, key: StoryKey, header: str) -> None:
+        await self._writing(lambda: self._file.run("set_header", {**_values(key), "header": header}))
 
     async def note_budget(self, key: StoryKey, budget_tokens: int) -> None:
-        def write() -> None:
-            with self._file.transaction():
-                self._file.run("set_budget", {**_values(key), "budget_tokens": budget_tokens})
-
-        await self._on_thread(write)
+        values = {**_values(key), "budget_tokens": budget_tokens}
+        await self._writing(lambda: self._file.run("set_budget", values))
 
     async def close(self) -> None:
         if not self._closed:

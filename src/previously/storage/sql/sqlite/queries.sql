@@ -18,6 +18,12 @@ INSERT INTO story (owner, name, active, created_at) VALUES (:owner, :name, 0, :a
 -- name: set_active
 UPDATE story SET active = :branch WHERE id = :story AND owner = :owner
 
+-- name: header
+SELECT header FROM story WHERE id = :story AND owner = :owner
+
+-- name: set_header
+UPDATE story SET header = :header WHERE id = :story AND owner = :owner
+
 -- name: set_budget
 UPDATE story SET budget_tokens = :budget_tokens WHERE id = :story AND owner = :owner
 
@@ -224,6 +230,7 @@ SELECT holder, until FROM lease WHERE story = :story AND work = :work AND owner 
 -- name: take_lease
 INSERT INTO lease (owner, story, work, holder, until) VALUES (:owner, :story, :work, :holder, :until)
 ON CONFLICT (story, work) DO UPDATE SET holder = excluded.holder, until = excluded.until
+WHERE lease.holder = excluded.holder OR lease.until <= :now
 
 -- name: give_lease
 DELETE FROM lease WHERE story = :story AND work = :work AND holder = :holder AND owner = :owner

@@ -21,6 +21,9 @@ ALTER TABLE version ADD COLUMN shed TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE version ADD COLUMN unverified TEXT NOT NULL DEFAULT '[]';
 CREATE INDEX version_by_time ON version (owner, at);
 
+-- What the file a story came from says beside its messages.
+ALTER TABLE story ADD COLUMN header TEXT NOT NULL DEFAULT '{}';
+
 -- Who is at work on what, so that nothing is paid for twice.
 CREATE TABLE lease (
     owner TEXT NOT NULL,
