@@ -14,8 +14,8 @@ PURE = ("core", "folds", "view")
 PURE_MODULES = sorted(path for layer in PURE for path in (PACKAGE / layer).rglob("*.py"))
 
 ALLOWED_IMPORTS = {
-    "__future__", "bisect", "collections", "dataclasses", "enum", "functools", "hashlib", "heapq", "itertools", "json",
-    "math", "operator", "previously", "re", "string", "types", "typing", "unicodedata",
+    "__future__", "bisect", "collections", "dataclasses", "difflib", "enum", "functools", "hashlib", "heapq",
+    "itertools", "json", "math", "operator", "previously", "re", "string", "types", "typing", "unicodedata",
 }  # fmt: skip
 FORBIDDEN_CALLS = {"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "hash", "id"}
 """`hash` and `id` differ from run to run: the same input would no longer give the same bytes."""

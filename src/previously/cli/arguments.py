@@ -50,6 +50,13 @@ def budget(text: str) -> int:
     return int(text)
 
 
+def version_number(text: str) -> int:
+    """The id of a version."""
+    if not re.fullmatch(r"[0-9]{1,18}", text):
+        raise BadInput(f"{text!r} is not a version: give its id from `previously log`.")
+    return int(text)
+
+
 Story = Annotated[str, typer.Argument(metavar="NAME", parser=name, help="The story.")]
 Branch = Annotated[str, typer.Argument(metavar="BRANCH", parser=name, help="The branch.")]
 Position = Annotated[

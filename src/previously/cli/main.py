@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from previously import __version__
-from previously.cli import demo, memory, output, stories, transcript
+from previously.cli import demo, memory, output, stories, transcript, versions
 from previously.core.errors import BadInput, PreviouslyError
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -38,7 +38,9 @@ app.command("import")(transcript.import_files)
 app.command("fold")(memory.fold)
 app.command("view")(memory.view)
 app.command("show")(memory.show)
-app.command("log")(memory.log)
+app.command("log")(versions.log)
+app.command("diff")(versions.diff)
+app.command("blame")(versions.blame)
 app.command("edit", context_settings=_TAKES_POSITIONS)(transcript.edit)
 app.command("delete", context_settings=_TAKES_POSITIONS)(transcript.delete)
 app.command("hide", context_settings=_TAKES_POSITIONS)(transcript.hide)

@@ -1,4 +1,4 @@
-"""The commands about memory: folding, the view, what is remembered, and the log of versions."""
+"""The commands about memory: folding, the view, and what is remembered."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from previously.core.errors import BadInput
 if TYPE_CHECKING:
     from previously.core.messages import Message
     from previously.core.spans import Span
-    from previously.core.versions import Version
     from previously.runtime.folding import FoldDone, FoldReport
     from previously.view.view import View
 
@@ -120,31 +119,6 @@ def show(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     if newest:
         console.print("\nNewest messages", style="bold")
         console.print(message_lines([(item.position, item.entry.message) for item in newest], short=True))
-
-
-def log(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
-    """List every version of every memory, the oldest first."""
-    with opened(ctx) as memory:
-        versions = memory.story(story, create=False).log()
-    if as_json:
-        output.emit({"versions": [_version_json(version) for version in versions]})
-        return
-    console = output.console()
-    if not versions:
-        console.print(f"Nothing is folded yet; `previously fold {output.one_line(story)}` folds what is due.")
-        return
-    from previously.cli.drawing import table
-
-    rows = [
-        (
-            version.id, version.made.kind.value, version.made.status.value, version.made.made_by,
-            f"{version.made.span.first}-{version.made.span.last}", version.made.at[:16].replace("T", " "),
-            version.made.reason,
-        )
-        for version in versions
-    ]  # fmt: skip
-    columns = ("id", "kind", "status", "by", "messages", "at (UTC)", "why")
-    console.print(table(columns, rows, left=("kind", "status", "by", "why")))
 
 
 def view_json(seen: View) -> dict[str, Any]:
@@ -256,25 +230,6 @@ def _fold_json(done: FoldDone) -> dict[str, object]:
         "calls": done.cost.calls,
         "input_tokens": done.cost.input_tokens,
         "output_tokens": done.cost.output_tokens,
-    }
-
-
-def _version_json(version: Version) -> dict[str, object]:
-    made = version.made
-    return {
-        "id": version.id,
-        "kind": made.kind.value,
-        "scope": made.scope,
-        "status": made.status.value,
-        "made_by": made.made_by,
-        "span": _pair(made.span),
-        "at": made.at,
-        "reason": made.reason,
-        "model": made.model,
-        "prompt_hash": made.prompt_hash,
-        "calls": made.cost.calls,
-        "input_tokens": made.cost.input_tokens,
-        "output_tokens": made.cost.output_tokens,
     }
 
 

@@ -1,0 +1,142 @@
+"""The commands about versions: the list of all, what changed from one to another, and where one came from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from previously.cli import output
+from previously.cli.arguments import AsJson, Story, opened, version_number
+from previously.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from previously.core.versions import Version
+
+Which = Annotated[
+    int | None, typer.Argument(metavar="VERSION", parser=version_number, help="A version by its id in `log`.")
+]
+Other = Annotated[
+    int | None, typer.Argument(metavar="NEWER", parser=version_number, help="The version to compare it with.")
+]
+
+
+def log(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
+    """List every version of every memory, the oldest first."""
+    with opened(ctx) as memory:
+        versions = memory.story(story, create=False).log()
+    if as_json:
+        output.emit({"versions": [version_json(version) for version in versions]})
+        return
+    console = output.console()
+    if not versions:
+        console.print(f"Nothing is folded yet; `previously fold {output.one_line(story)}` folds what is due.")
+        return
+    from previously.cli.drawing import table
+
+    rows = [
+        (
+            version.id, version.made.kind.value, version.made.status.value, version.made.made_by,
+            f"{version.made.span.first}-{version.made.span.last}", version.made.at[:16].replace("T", " "),
+            version.made.reason,
+        )
+        for version in versions
+    ]  # fmt: skip
+    columns = ("id", "kind", "status", "by", "messages", "at (UTC)", "why")
+    console.print(table(columns, rows, left=("kind", "status", "by", "why")))
+
+
+def diff(ctx: typer.Context, story: Story, old: Which = None, new: Other = None, as_json: AsJson = False) -> None:
+    """Show word by word what changed from one version to another; by default from the one before the newest."""
+    from previously.core.diffs import ChangeKind, diff_words
+
+    with opened(ctx) as memory:
+        kept = [version for version in memory.story(story, create=False).log() if version.made.status != "refused"]
+    newer = _chosen(kept, new, kept[-1] if kept else None)
+    older = _chosen(kept, old, _before(kept, newer))
+    changes = diff_words(older.made.text, newer.made.text)
+    if as_json:
+        runs = [{"kind": change.kind.value, "text": change.text} for change in changes]
+        output.emit({"story": story, "old": older.id, "new": newer.id, "changes": runs})
+        return
+    console = output.console()
+    console.print(f"Version {older.id} to {newer.id}", style="bold")
+    marks = {ChangeKind.REMOVED: ("[-", "-]", "red"), ChangeKind.ADDED: ("{+", "+}", "green")}
+    for change in changes:
+        opening, closing, style = marks.get(change.kind, ("", "", ""))
+        body = change.text.rstrip()
+        shown = output.printable(f"{opening}{body}{closing}{change.text[len(body) :]}")
+        console.print(shown, style=style or None, end="", soft_wrap=True)
+    console.print()
+
+
+def blame(ctx: typer.Context, story: Story, which: Which = None, as_json: AsJson = False) -> None:
+    """Say where a version came from: which messages, who wrote it, what it cost; by default the recap in force."""
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False)
+        live = found.recap()
+        versions = found.log()
+        version = _chosen(versions, which, live.version if live else None)
+        in_force = live is not None and live.version == version
+    made = version.made
+    if as_json:
+        told = {"text": made.text, "shed": list(made.shed), "unverified": list(made.unverified)}
+        chain = {"before": made.before, "replaces": made.replaces, "in_force": in_force}
+        output.emit({"story": story, **version_json(version), **chain, **told})
+        return
+    console = output.console()
+    rows = [
+        ("Version", f"{version.id}, {made.kind.value}, {made.status.value}{', in force' if in_force else ''}"),
+        ("Written by", f"{made.model or made.made_by} at {made.at[:19].replace('T', ' ')} UTC"),
+        ("Because", made.reason),
+        ("Read", f"{made.span}, after {f'version {made.before}' if made.before else 'nothing'}"),
+        ("Instead of", f"version {made.replaces}" if made.replaces else "-"),
+        ("Prompt", made.prompt_hash or "none"),
+        (
+            "Cost",
+            f"{output.counted(made.cost.calls, 'call')}, {made.cost.input_tokens:,} tokens read, "
+            f"{made.cost.output_tokens:,} written",
+        ),
+        ("Left behind", ", ".join(made.shed) or "nothing noticed"),
+        ("Unverified", " ".join(made.unverified) or "nothing"),
+    ]
+    for what, words in rows:
+        console.print(f"{what + ':':<12}", style="bold", end="")
+        console.print(output.printable(words), soft_wrap=True)
+
+
+def _chosen(versions: list[Version], wanted: int | None, default: Version | None) -> Version:
+    if wanted is None:
+        if default is None:
+            raise BadInput("Nothing is folded yet.")
+        return default
+    for version in versions:
+        if version.id == wanted:
+            return version
+    raise BadInput(f"There is no version {wanted} here; `previously log` lists them.")
+
+
+def _before(versions: list[Version], newer: Version) -> Version:
+    """The version it went on from or replaced; itself where there is none."""
+    earlier = [version for version in versions if version.id in (newer.made.before, newer.made.replaces)]
+    return earlier[-1] if earlier else newer
+
+
+def version_json(version: Version) -> dict[str, object]:
+    """A version in the shape that is relied on from outside."""
+    made = version.made
+    return {
+        "id": version.id,
+        "kind": made.kind.value,
+        "scope": made.scope,
+        "status": made.status.value,
+        "made_by": made.made_by,
+        "span": [made.span.first, made.span.last],
+        "at": made.at,
+        "reason": made.reason,
+        "model": made.model,
+        "prompt_hash": made.prompt_hash,
+        "calls": made.cost.calls,
+        "input_tokens": made.cost.input_tokens,
+        "output_tokens": made.cost.output_tokens,
+    }

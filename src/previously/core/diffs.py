@@ -1,0 +1,43 @@
+"""What changed between two texts, word by word."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+
+_PIECES = re.compile(r"\S+\s*|\s+")
+
+
+class ChangeKind(StrEnum):
+    """What became of a run of words."""
+
+    SAME = "same"
+    REMOVED = "removed"
+    ADDED = "added"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A run of words and what became of it."""
+
+    kind: ChangeKind
+    text: str
+
+
+def diff_words(old: str, new: str) -> list[Change]:
+    """The runs in order. What is the same or removed makes the old text, what is the same or added the new one; the
+    space behind a word belongs to it, and counts as the new text has it."""
+    before, after = _PIECES.findall(old), _PIECES.findall(new)
+    matcher = SequenceMatcher(None, [piece.strip() for piece in before], [piece.strip() for piece in after], False)
+    changes: list[Change] = []
+    for what, old_first, old_end, new_first, new_end in matcher.get_opcodes():
+        if what == "equal":
+            changes.append(Change(ChangeKind.SAME, "".join(after[new_first:new_end])))
+            continue
+        if old_end > old_first:
+            changes.append(Change(ChangeKind.REMOVED, "".join(before[old_first:old_end])))
+        if new_end > new_first:
+            changes.append(Change(ChangeKind.ADDED, "".join(after[new_first:new_end])))
+    return changes

@@ -1,0 +1,78 @@
+"""`diff` and `blame`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from previously import BlockingMemory, Settings
+from previously.cli.main import app
+from previously.demo.generated import generated_story
+
+RULES = Settings(tail_messages=2, fold_messages=5, recap_words=40)
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> str:
+    place = tmp_path / "stories.db"
+    with BlockingMemory(place, settings=RULES) as memory:
+        story = memory.story("tale")
+        for line in generated_story(14):
+            story.add(str(line["role"]), str(line["content"]), name=str(line["name"]))
+        assert [fold.span.first for fold in story.fold().folds] == [0, 5]
+    return str(place)
+
+
+def run(db: str, *arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["--db", db, *arguments])
+    return result.exit_code, result.stdout
+
+
+def test_diff_compares_the_newest_with_the_one_before(db: str) -> None:
+    code, out = run(db, "diff", "tale", "--json")
+    shown = json.loads(out)
+    assert (code, shown["old"], shown["new"]) == (0, 1, 2)
+    new = "".join(change["text"] for change in shown["changes"] if change["kind"] != "removed")
+    blamed = json.loads(run(db, "blame", "tale", "--json")[1])
+    assert new == blamed["text"]
+    assert any(change["kind"] != "same" for change in shown["changes"])
+
+
+def test_diff_of_a_version_with_itself_is_empty(db: str) -> None:
+    shown = json.loads(run(db, "diff", "tale", "1", "1", "--json")[1])
+    assert {change["kind"] for change in shown["changes"]} == {"same"}
+
+
+def test_blame_says_where_the_recap_came_from(db: str) -> None:
+    code, out = run(db, "blame", "tale", "--json")
+    blamed = json.loads(out)
+    assert code == 0
+    assert (blamed["id"], blamed["before"], blamed["in_force"], blamed["made_by"]) == (2, 1, True, "builtin")
+    assert blamed["span"][0] == 5
+    code, out = run(db, "blame", "tale", "1")
+    assert code == 0
+    assert "messages 0-4" in out
+
+
+def test_for_people(db: str) -> None:
+    code, out = run(db, "diff", "tale")
+    assert code == 0
+    assert "{+" in out
+
+
+@pytest.mark.parametrize("command", [("diff", "tale", "99"), ("blame", "tale", "99"), ("blame", "tale", "x")])
+def test_an_unknown_version_is_bad_input(db: str, command: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, ["--db", db, *command])
+    assert result.exit_code == 2 or result.exception is not None
+
+
+def test_before_anything_is_folded(tmp_path: Path) -> None:
+    place = tmp_path / "stories.db"
+    with BlockingMemory(place) as memory:
+        memory.story("tale").add("user", "Hello.")
+    for command in ("diff", "blame"):
+        result = CliRunner().invoke(app, ["--db", str(place), command, "tale"])
+        assert result.exit_code != 0
