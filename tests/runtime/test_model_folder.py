@@ -116,6 +116,9 @@ def test_provisional_memory_is_made_anew_when_the_model_answers(tmp_path: Path) 
     model = ScriptedModel(good)
     with BlockingMemory(place, settings=RULES, model=model) as memory:
         story = memory.story("tale")
+        planned = story.plan()
+        assert planned.folds[0].span.first == 0, "the plan knows what is to be made anew"
+        assert planned.calls == len(planned.folds)
         folds = story.fold().folds
         live = story.recap()
         assert live is not None

@@ -32,7 +32,8 @@ TRIES_WITHOUT_PROGRESS = 3
 """A fold that is true where it was made but not on the path any more is no progress."""
 
 LEASE_S = 600.0
-"""Longer than the slowest fold; a loop that died holds up the others no longer than this."""
+BUILTIN_LEASE_S = 20.0
+"""Longer than the slowest fold, with a model and without; a loop that died holds up the others no longer than this."""
 
 Progress = Callable[[int, int], None]
 """Called with how many messages are folded and how many there are to fold."""
@@ -78,12 +79,13 @@ async def fold(
 ) -> FoldReport:
     """Fold all that is due on the active branch, oldest first."""
     holder = uuid4().hex
+    lease_s = BUILTIN_LEASE_S if folder.made_by == "builtin" else LEASE_S
     done: list[FoldDone] = []
     furthest, tries = -1, 0
     redo = True  # until the model fails in this very call: what it just failed at is left for the next one
     try:
         while True:
-            if not await store.take_lease(key, Kind.RECAP.value, holder, now=time_at(), until=time_at(LEASE_S)):
+            if not await store.take_lease(key, Kind.RECAP.value, holder, now=time_at(), until=time_at(lease_s)):
                 return FoldReport(tuple(done), "another process is folding this story")
             branch = await store.branch(key)
             live = await store.live(key, branch.name, Kind.RECAP, STORY_SCOPE)
@@ -125,12 +127,14 @@ async def _base(
 async def plan_folds(store: Store, key: StoryKey, folder: Folder, rules: RecapRules, *, pressed: Pressed) -> FoldReport:
     """The folds that `fold` would make now, with what each would read; later ones assume a recap of target length."""
     branch = await store.branch(key)
-    live = await store.live(key, branch.name, Kind.RECAP, "")
-    words = count_words(live.version.made.text) if live else 0
-    first = recap.first_waiting(live)
+    live = await store.live(key, branch.name, Kind.RECAP, STORY_SCOPE)
+    base = await _base(store, key, branch, live, folder)
+    again_through = live.span.last if live and live != base else -1
+    words = count_words(base.version.made.text) if base else 0
+    first = recap.first_waiting(base)
     planned: list[FoldDone] = []
     while True:
-        due = await _plan(store, key, branch, words, first, rules)
+        due = await _plan(store, key, branch, words, first, rules, again_through=again_through)
         if isinstance(due, NotDue) and not planned and await pressed():
             due = await _plan(store, key, branch, words, first, rules, pressed=True)
         if isinstance(due, NotDue):

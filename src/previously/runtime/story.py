@@ -227,7 +227,9 @@ class Story:
 
     async def plan(self) -> FoldReport:
         """What `fold` would do, without doing it. Later folds assume a recap of its target length."""
-        return await plan_folds(self._store, self._key, self._folder, self._rules, pressed=self._pressed)
+        return await persistently(
+            lambda: plan_folds(self._store, self._key, self._folder, self._rules, pressed=self._pressed)
+        )
 
     async def view(self, budget_tokens: int | None = None) -> View:
         """What the model should see, in at most that many tokens (the window if None)."""
