@@ -146,6 +146,36 @@ def test_what_does_not_fit_the_window_is_split_and_read_to_the_last_word(tmp_pat
         assert (len(request.system) + len(request.user)) // 4 + request.max_output_tokens <= 2_048 + 10
 
 
+@pytest.mark.parametrize("said", [None, 1_500])
+def test_a_server_with_a_smaller_window_than_thought_is_asked_in_parts(tmp_path: Path, said: int | None) -> None:
+    def reply(request: ModelRequest) -> Scripted:
+        if (len(request.system) + len(request.user)) // 4 + request.max_output_tokens > 1_500:
+            return ModelFailure(FailureKind.OVERFLOW, "The input is too long.", window_tokens=said)
+        return good(request)
+
+    model = ScriptedModel(reply)
+    with BlockingMemory(tmp_path / "s.db", settings=Settings(tail_messages=1, recap_words=60), model=model) as memory:
+        story = memory.story("tale")
+        sentences = [f"Then Maya counted sack {number} at the mill with Joaquin and Odalys." for number in range(300)]
+        for start in range(0, 300, 20):
+            story.add("user", " ".join(sentences[start : start + 20]), name="Maya")
+        folds = story.fold().folds
+        assert {fold.status for fold in folds} == {"committed"}
+    read = " ".join(request.user for request in model.requests)
+    assert all(sentence in read for sentence in sentences[:280])
+    refused = [request for request in model.requests if not isinstance(reply(request), str)]
+    assert len(refused) <= 3, "what it has learnt it keeps"
+
+
+def test_a_server_that_finds_everything_too_long_ends_in_the_built_in_folder(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda _: ModelFailure(FailureKind.OVERFLOW, "The input is too long."))
+    with BlockingMemory(tmp_path / "s.db", settings=RULES, model=model) as memory:
+        story = memory.story("tale")
+        tell(story, 9)
+        assert [fold.status for fold in story.fold().folds] == ["provisional"]
+    assert len(model.requests) == 1, "it would not be any shorter"
+
+
 @pytest.mark.parametrize(("name", "value"), [("calls_per_hour", 2), ("calls_per_day", 2), ("tokens_per_day", 500)])
 def test_limits_hold_and_memory_goes_on_without_the_model(tmp_path: Path, name: str, value: int) -> None:
     model = ScriptedModel(good)

@@ -13,7 +13,8 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from previously.core.asking import ModelFailure, ModelRequest
+from previously.core.asking import FailureKind, ModelFailure, ModelRequest
+from previously.core.messages import Message
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost, Status
 from previously.folds import recap
@@ -45,6 +46,9 @@ class Limits:
     tokens_per_day: int = 0
 
 
+SMALLEST_WINDOW_TOKENS = 1_024
+"""A model that cannot read this much cannot fold."""
+
 NO_LIMITS = Limits()
 NOTHING = Cost()
 
@@ -64,6 +68,8 @@ class _Asked:
     """Why there is no answer."""
     blamed: bool = True
     """Whether that is the model's fault."""
+    overflow: ModelFailure | None = None
+    """The server says that the question was too long for it."""
 
 
 class ModelFolder:
@@ -106,15 +112,20 @@ class ModelFolder:
         self._breaker = before_call(self._breaker, self._clock())
         attempts: list[Attempt] = []
         text, cost, accepted = asked.previous, NOTHING, None
-        for delta in recap.parts(asked, self._fits):
+        runs = recap.parts(asked, self._fits)
+        while runs:
             pending = sum((attempt.cost for attempt in attempts), cost)
-            part = await self._ask(replace(asked, previous=text, delta=delta), pending)
+            part = await self._ask(replace(asked, previous=text, delta=runs[0]), pending)
             attempts += part.attempts
+            smaller = self._smaller_parts(part.overflow, replace(asked, previous=text), runs)
+            if smaller:
+                runs = smaller
+                continue
             if part.accepted is None:
                 if part.blamed:
                     self._breaker = after_failure(self._breaker, self._clock())
                 return await self._provisional(asked, part.reason, tuple(attempts), spent=cost)
-            text, cost, accepted = part.accepted.text, cost + part.cost, part.accepted
+            text, cost, accepted, runs = part.accepted.text, cost + part.cost, part.accepted, runs[1:]
         self._breaker = after_success(self._breaker)
         return FolderReply(
             text,
@@ -142,7 +153,8 @@ class ModelFolder:
                 attempts.append(Attempt(reply.reason, "", Cost(1, _estimate(question), 0)))
                 decision = decide_retry(reply, calls, jitter=self._jitter())
                 if not isinstance(decision, Wait):
-                    return _Asked(tuple(attempts), reason=decision.reason)
+                    overflow = reply if reply.kind is FailureKind.OVERFLOW else None
+                    return _Asked(tuple(attempts), reason=decision.reason, overflow=overflow)
                 await self._sleep(decision.seconds)
                 continue
             cost = Cost(1, reply.usage.input_tokens, reply.usage.output_tokens)
@@ -181,6 +193,21 @@ class ModelFolder:
             if tokens and spent.input_tokens + spent.output_tokens >= tokens:
                 return f"the limit of {tokens} tokens per {word} is reached"
         return ""
+
+    def _smaller_parts(
+        self, overflow: ModelFailure | None, asked: RecapRequest, runs: list[tuple[Message, ...]]
+    ) -> list[tuple[Message, ...]]:
+        """What is left to ask, in smaller parts, when the server finds the first too long. Its window is taken for what
+        it says, or for half of what it was thought to be. Nothing when that makes no part smaller: so this ends."""
+        while overflow is not None and self._window_tokens >= 2 * SMALLEST_WINDOW_TOKENS:
+            said = overflow.window_tokens
+            known = said is not None and SMALLEST_WINDOW_TOKENS <= said < self._window_tokens
+            self._window_tokens = said if said is not None and known else self._window_tokens // 2
+            left = replace(asked, delta=tuple(message for run in runs for message in run))
+            smaller = recap.parts(left, self._fits)
+            if smaller[0] != runs[0]:
+                return smaller
+        return []
 
     def _fits(self, asked: RecapRequest) -> bool:
         """Whether the question fits, also when the recap before it has grown to what an answer may be."""
