@@ -60,7 +60,7 @@ class Memory:
         of that.
         """
         chosen = settings or settings_from(os.environ)
-        asked = model or model_from(os.environ)
+        asked = model or (model_from(os.environ, chosen.timeout_s) if folder is None else None)
         template = load_prompt("recap", _prompts(prompts)) if asked else None
         store = _open_store(where)
         if folder is None:
@@ -99,24 +99,16 @@ class Memory:
         await self.close()
 
 
-def model_from(environment: Mapping[str, str]) -> Model | None:
-    """The model that the environment names, or None."""
-    return named_model(
-        environment.get("PREVIOUSLY_ENDPOINT", ""),
-        environment.get("PREVIOUSLY_MODEL", ""),
-        environment.get("PREVIOUSLY_API_KEY", ""),
-    )
-
-
-def named_model(url: str, name: str, api_key: str = "") -> Model | None:
-    """The model of that name at an OpenAI-compatible endpoint; None when neither is given."""
+def model_from(environment: Mapping[str, str], timeout_s: float) -> Model | None:
+    """The model at an OpenAI-compatible endpoint that the environment names, or None when it names neither."""
+    url, name = environment.get("PREVIOUSLY_ENDPOINT", ""), environment.get("PREVIOUSLY_MODEL", "")
     if not url and not name:
         return None
     if not url or not name:
         raise BadInput("A model needs both an endpoint and a name: --endpoint with --model, or both variables.")
     from previously.models.openai_compatible import OpenAICompatibleModel  # an extra: loaded when a model is named
 
-    return OpenAICompatibleModel(url, name, api_key)
+    return OpenAICompatibleModel(url, name, environment.get("PREVIOUSLY_API_KEY", ""), timeout_s=timeout_s)
 
 
 async def describe_model(model: Model) -> dict[str, Any]:

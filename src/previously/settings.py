@@ -36,6 +36,8 @@ class Settings:
     """How long the recap should be; 0 = no target."""
     memory_window_tokens: int = 8_192
     """The context window of the model that folds."""
+    timeout_s: int = 300
+    """How long one call to that model may take, in seconds."""
     calls_per_hour: int = 0
     """The most calls to that model in an hour; 0 = no limit."""
     calls_per_day: int = 0
@@ -54,6 +56,12 @@ class Settings:
             value = getattr(self, name)
             if not value >= lowest:
                 raise BadInput(f"{name} is {value}; it must be at least {lowest}.")
+        needed = 4 * self.recap_words + 1_000
+        if self.memory_window_tokens < needed:
+            raise BadInput(
+                f"memory_window_tokens is {self.memory_window_tokens}; to fold a recap of {self.recap_words} words "
+                f"it must be at least {needed}."
+            )
 
     @property
     def recap_rules(self) -> RecapRules:
@@ -69,6 +77,7 @@ _LOWEST = {
     "fold_tokens": 1,
     "recap_words": 0,
     "memory_window_tokens": 2_048,
+    "timeout_s": 1,
     "calls_per_hour": 0,
     "calls_per_day": 0,
     "tokens_per_hour": 0,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -223,20 +222,3 @@ def test_our_own_faults_are_not_hidden(tale: Cli, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(BlockingMemory, "stories", faulty)
     with pytest.raises(ZeroDivisionError):
         tale("stories")
-
-
-def test_a_refused_fold_is_a_failure(tale: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from previously.runtime.folder import BuiltinFolder, FolderReply
-
-    tale.tell("long", 60)
-
-    async def empty(self: BuiltinFolder, asked: object) -> FolderReply:
-        from previously.core.versions import Cost
-
-        return FolderReply("", "", Cost())
-
-    monkeypatch.setattr(BuiltinFolder, "recap", empty)
-    ran = tale("fold", "long", "--json")
-    assert ran.code == 1
-    assert json.loads(ran.out)["folds"][0]["status"] == "refused"
-    assert tale("show", "long", "--json").json["recap"] is None

@@ -54,7 +54,7 @@ def test_fold_for_people(long: Cli) -> None:
     assert ran.err == ""
     assert ran.out.splitlines()[0].startswith("Messages 0-39 folded into the recap (40 messages)")
     assert "2 folds made, 0 model calls" in ran.out
-    assert long("fold", "tale").out.startswith("Nothing is due: 8 of 40 messages")
+    assert long("fold", "tale").out.startswith("Nothing was folded: 8 of 40 messages")
 
 
 def test_view_keeps_its_shape_and_its_budget(long: Cli) -> None:

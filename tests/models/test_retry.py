@@ -43,7 +43,6 @@ def failed(kind: FailureKind, retry_after_s: float | None = None) -> ModelFailur
         (KIND.CONNECTION, None, 1, 0.5, 1.5),
         (KIND.CONNECTION, None, 2, 0.5, 3.0),
         (KIND.TIMEOUT, None, 1, 1.0, 2.0),
-        (KIND.TIMEOUT, None, 2, 1.0, 4.0),
         (KIND.UNREADABLE, None, 1, 0.0, 1.0),
         (KIND.RATE_LIMITED, None, 1, 0.0, 2.0),
         (KIND.RATE_LIMITED, None, 2, 1.0, 8.0),
@@ -153,3 +152,7 @@ def test_an_open_breaker_calls_at_most_once_per_pause(steps: list[tuple[bool, fl
         state, last_call = before_call(state, now), now
         state = after_success(state) if succeeds else after_failure(state, now)
     assert state.failures < 3 or state.opened_at is not None
+
+
+def test_a_server_that_hung_twice_is_not_waited_for_again() -> None:
+    assert isinstance(decide_retry(failed(KIND.TIMEOUT), 2, jitter=0.5), GiveUp)

@@ -278,5 +278,5 @@ SOAKING = hypothesis_settings.get_current_profile_name() == "soak"
 
 TestHistories = Histories.TestCase
 TestHistories.settings = hypothesis_settings(
-    max_examples=3_000 if SOAKING else 60, stateful_step_count=60 if SOAKING else 40
+    max_examples=1_000 if SOAKING else 60, stateful_step_count=60 if SOAKING else 40
 )

@@ -143,9 +143,11 @@ def test_many_hands_on_one_story_never_see_an_error(tmp_path: Path) -> None:
     [
         Draft(message("user", "x", speaker="n" * (MAX_MESSAGE_BYTES + 1))),
         Draft(message("user", "x"), Attributes(extra={"k": "v" * (MAX_MESSAGE_BYTES + 1)})),
+        Draft(message("user", "x"), Attributes(source_id="i" * (MAX_MESSAGE_BYTES + 1))),
+        Draft(message("user", "x", witnesses=["w" * (MAX_MESSAGE_BYTES + 1)])),
         Draft(message("user", "x"), Attributes(extra={"k": float("nan")})),
     ],
-    ids=["speaker", "extra", "not a number"],
+    ids=["speaker", "extra", "id", "witnesses", "not a number"],
 )
 def test_what_cannot_be_stored_is_refused_and_nothing_lost(draft: Draft) -> None:
     with BlockingMemory(":memory:") as memory:

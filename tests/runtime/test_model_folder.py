@@ -67,16 +67,21 @@ def test_a_models_recap_is_kept_with_its_cost_and_origin(tmp_path: Path) -> None
     assert model.closed
 
 
-@pytest.mark.parametrize("bad", ["", "I'm sorry, but I can't help with that.", "<think>hm", DOWN])
-def test_after_three_calls_the_built_in_folder_steps_in(tmp_path: Path, bad: Scripted) -> None:
+@pytest.mark.parametrize(
+    ("bad", "calls"),
+    [("", 2), ("I'm sorry, but I can't help with that.", 1), ("<think>hm", 2), (DOWN, 3)],
+    ids=["empty", "refusal", "thoughts", "down"],
+)
+def test_after_the_last_try_the_built_in_folder_steps_in(tmp_path: Path, bad: Scripted, calls: int) -> None:
     model = ScriptedModel(lambda _: bad)
     with BlockingMemory(tmp_path / "s.db", settings=RULES, model=model) as memory:
         story = memory.story("tale")
         tell(story, 9)
         report = story.fold()
         live = story.recap()
-        assert statuses(story) == ["refused"] * MAX_CALLS + ["provisional"]
-    assert len(model.requests) == MAX_CALLS == report.calls
+        assert statuses(story) == ["refused"] * calls + ["provisional"]
+        assert all(version.made.model for version in story.log()[:-1])
+    assert len(model.requests) == calls == report.calls
     assert [fold.status for fold in report.folds] == ["provisional"]
     assert live is not None
     assert "Maya" in live.version.made.text
@@ -127,6 +132,89 @@ def test_provisional_memory_is_made_anew_when_the_model_answers(tmp_path: Path) 
         assert {fold.status for fold in folds} == {"committed"}
         assert sum(len(fold.span) for fold in folds) == reached + 1
         assert story.fold().folds == ()
+
+
+def test_a_span_the_model_will_not_fold_does_not_switch_the_model_off(tmp_path: Path) -> None:
+    def reply(request: ModelRequest) -> Scripted:
+        if "Parcel 9 " in request.user:
+            return ModelFailure(FailureKind.FILTERED, "Blocked by a content filter.")
+        return good(request)
+
+    model = ScriptedModel(reply)
+    with BlockingMemory(tmp_path / "s.db", settings=RULES, model=model) as memory:
+        story = memory.story("tale")
+        for start in range(0, 120, 4):
+            tell(story, 4, start)
+            story.fold()
+        live = story.recap()
+        assert live is not None
+        assert (live.version.firm, live.version.made.made_by) == (True, "model")
+        blocked = [request for request in model.requests if "Parcel 9 " in request.user]
+        assert len(blocked) == 2, "once, and once more; then the built-in text stays"
+        seen = len(model.requests)
+        story.fold()
+        assert len(model.requests) == seen
+
+
+def test_many_people_over_many_parts_are_judged_part_by_part(tmp_path: Path) -> None:
+    people = [
+        "Maya",
+        "Joaquin",
+        "Odalys",
+        "Wren",
+        "Tamsin",
+        "Corvin",
+        "Anneke",
+        "Bram",
+        "Dorrie",
+        "Senn",
+        "Hanne",
+        "Osric",
+    ]
+
+    def reply(request: ModelRequest) -> str:
+        events = request.user.split("<new_events>")[1]
+        here = [name for name in people if f"{name}:" in events]
+        numbers = re.findall(r"sack (\d+)", events)
+        return (
+            f"{', '.join(here)} carried sacks to the mill in Lethen, up to sack {numbers[-1]}, and kept count of them."
+        )
+
+    model = ScriptedModel(reply)
+    small = Settings(tail_messages=1, fold_words=2_500, fold_messages=500, fold_tokens=9_000, recap_words=60,
+                     memory_window_tokens=2_048)  # fmt: skip
+    with BlockingMemory(tmp_path / "s.db", settings=small, model=model) as memory:
+        story = memory.story("tale")
+        for number in range(240):
+            name = people[number // 20]
+            story.add("user", f"I take sack {number} to the mill in Lethen and write it into the ledger.", name=name)
+        folds = story.fold().folds
+        assert {fold.status for fold in folds} == {"committed"}
+        assert len(model.requests) > len(folds), "they were split"
+
+
+def test_nothing_is_asked_about_nothing(tmp_path: Path) -> None:
+    model = ScriptedModel(GOOD)
+    with BlockingMemory(tmp_path / "s.db", settings=RULES, model=model) as memory:
+        story = memory.story("tale")
+        for _ in range(30):
+            story.add("user", "")
+        assert {fold.status for fold in story.fold().folds} == {"committed"}
+    assert model.requests == []
+
+
+def test_a_fold_that_would_take_too_many_calls_is_left_to_the_built_in_folder(tmp_path: Path) -> None:
+    model = ScriptedModel(good)
+    small = Settings(tail_messages=1, fold_messages=2, recap_words=60, memory_window_tokens=2_048)
+    with BlockingMemory(tmp_path / "s.db", settings=small, model=model) as memory:
+        story = memory.story("tale")
+        story.add("user", "Maya goes to the mill with Joaquin. " * 9_000, name="Maya")
+        story.add("user", "Maya is back.", name="Maya")
+        story.add("user", "Good.", name="Joaquin")
+        (done,) = story.fold().folds
+    assert done.status == "provisional"
+    assert "calls" in done.reason
+    assert model.requests == []
 
 
 def test_what_does_not_fit_the_window_is_split_and_read_to_the_last_word(tmp_path: Path) -> None:

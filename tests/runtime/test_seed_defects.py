@@ -163,23 +163,26 @@ def test_the_words_read_over_a_long_story_are_at_most_twice_its_own(tmp_path: Pa
     assert sum(words_read(asked) for asked in folder.asked) <= 2 * words
 
 
-def test_a_refused_answer_leaves_memory_as_it_was(tmp_path: Path) -> None:
+def test_an_answer_that_cannot_be_kept_is_refused_and_memory_goes_on(tmp_path: Path) -> None:
     class Silent(BuiltinFolder):
+        made_by = "model"
+
         async def recap(self, asked: RecapRequest) -> FolderReply:
-            return FolderReply("", "", Cost(1, 10, 0))
+            return FolderReply("", "", Cost(1, 10, 0), made_by="model")
 
     place = tmp_path / "stories.db"
     with BlockingMemory(place, settings=SMALL) as memory:
         story = memory.story("tale")
         tell(story, 20)
         story.fold()
-        before = recap_text(story)
+        before = story.recap()
         assert before
     with BlockingMemory(place, settings=SMALL, folder=Silent()) as memory:
         story = memory.story("tale")
         tell(story, 40, start=20)
         report = story.fold()
-        assert [fold.status for fold in report.folds] == ["refused"]
-        assert "empty" in report.stopped
-        assert recap_text(story) == before
-        assert story.log()[-1].made.status == "refused"
+        assert {fold.status for fold in report.folds} == {"provisional"}
+        assert report.calls == len(report.folds)
+        kept = [version for version in story.log() if version.made.status != "refused"]
+        assert kept[: before.version.id][-1] == before.version, "what was there stays as it was"
+        assert all(version.made.text for version in kept)

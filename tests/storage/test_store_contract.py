@@ -460,3 +460,19 @@ async def test_a_lease_is_held_by_one_until_it_ends(store: Store) -> None:
     assert not await store.take_lease(key, "recap", "one", now="35", until="45")
     await store.give_lease(key, "recap", "two")
     assert await store.take_lease(key, "recap", "one", now="35", until="45")
+
+
+async def test_memory_that_only_a_line_passed_over_knew_is_taken_along(store: Store) -> None:
+    """A cover below a branch's fork, seen through a branch of that branch, when the latter is edited further up."""
+    key = await a_story(store, list("abcdefghij"))
+    await store.fork(key, "main", "one", 10, at=AT)
+    await append(store, key, *"kl", branch="one")
+    await store.apply(key, "main", [Splice(0, 1, (Put(draft("A")),))], at=AT)
+    version = await fold(store, key, 0, 5, branch="one")
+    await store.fork(key, "one", "two", 12, at=AT)
+    await append(store, key, "m", branch="two")
+    await store.apply(key, "two", [Splice(7, 1, ())], at=AT)
+    assert await store.cover(key, "two") == [(0, 5, version.id)]
+    await store.fork(key, "two", "three", 6, at=AT)
+    assert await store.cover(key, "three") == [(0, 5, version.id)]
+    assert await store.cover(key, "main") == []

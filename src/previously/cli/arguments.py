@@ -71,8 +71,18 @@ ModelName = Annotated[str, typer.Option("--model", metavar="NAME", help="The mod
 
 
 @contextmanager
-def opened(ctx: typer.Context, endpoint: str = "", model: str = "") -> Iterator[BlockingMemory]:
-    """The stories that --db, PREVIOUSLY_DB or the user's data folder hold, and the model that writes their memory."""
+def opened(ctx: typer.Context) -> Iterator[BlockingMemory]:
+    """The stories that --db, PREVIOUSLY_DB or the user's data folder hold, for whatever needs no model."""
+    from previously.blocking import BlockingMemory
+    from previously.runtime.folder import BuiltinFolder
+
+    with BlockingMemory(ctx.obj, folder=BuiltinFolder()) as memory:
+        yield memory
+
+
+@contextmanager
+def opened_for_folding(ctx: typer.Context, endpoint: str, model: str) -> Iterator[BlockingMemory]:
+    """The same, with the model that writes their memory."""
     from previously.blocking import BlockingMemory
 
     with BlockingMemory(ctx.obj, model=chosen_model(endpoint, model)) as memory:
@@ -82,9 +92,11 @@ def opened(ctx: typer.Context, endpoint: str = "", model: str = "") -> Iterator[
 def chosen_model(endpoint: str, model: str) -> Model | None:
     """The model that the options name, each standing in for its variable; None when nothing names one."""
     from previously.app import model_from
+    from previously.settings import settings_from
 
     given = {"PREVIOUSLY_ENDPOINT": endpoint, "PREVIOUSLY_MODEL": model}
-    return model_from({**os.environ, **{name: value for name, value in given.items() if value}})
+    named = {**os.environ, **{name: value for name, value in given.items() if value}}
+    return model_from(named, settings_from(os.environ).timeout_s)
 
 
 def words(text: str) -> str:

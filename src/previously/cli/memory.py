@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, budget, opened
+from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, budget, opened, opened_for_folding
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def fold(
     as_json: AsJson = False,
 ) -> None:
     """Fold all that is due into memory."""
-    with opened(ctx, endpoint, model) as memory:
+    with opened_for_folding(ctx, endpoint, model) as memory:
         found = memory.story(story, create=False)
         if plan:
             report = found.plan()
@@ -48,8 +48,6 @@ def fold(
         output.emit({"folds": [_fold_json(done) for done in report.folds], **_totals(report), "story": story})
     else:
         _print_folds(report, planned=plan)
-    if any(done.status == "refused" for done in report.folds):
-        raise typer.Exit(1)
 
 
 def view(
@@ -187,17 +185,14 @@ def _print_view(story: str, seen: View, *, explain: bool) -> None:
 def _print_folds(report: FoldReport, *, planned: bool) -> None:
     console = output.console()
     for done in report.folds:
-        verb = {"planned": "would be folded", "refused": "refused", "provisional": "folded for the time being"}.get(
-            done.status, "folded"
-        )
-        into = "for" if done.status == "refused" else "into"
+        verb = {"planned": "would be folded", "provisional": "folded for the time being"}.get(done.status, "folded")
         console.print(
-            f"{str(done.span).capitalize()} {verb} {into} the {done.kind.value} ({done.reason}): "
+            f"{str(done.span).capitalize()} {verb} into the {done.kind.value} ({done.reason}): "
             f"reads {done.cost.input_tokens:,} tokens, writes {done.cost.output_tokens:,}.",
             soft_wrap=True,
         )
     if not report.folds:
-        console.print(f"Nothing is due: {report.stopped}.")
+        console.print(f"Nothing was folded: {report.stopped}.")
         return
     folds, calls = output.counted(len(report.folds), "fold"), output.counted(report.calls, "model call")
     made = "would be made" if planned else "made"

@@ -161,7 +161,8 @@ def cleaned(draft: Draft) -> tuple[Draft, int]:
     """
     original = draft.message
     parts, replaced = _clean_parts(original.parts)
-    size = sum(_size(part) for part in parts) + _utf8_size(original.speaker or "")
+    beside = (original.speaker, draft.attributes.at, draft.attributes.source_id, *(original.witnesses or ()))
+    size = sum(_size(part) for part in parts) + sum(_utf8_size(text) for text in beside if text)
     if draft.attributes.extra:
         size += _utf8_size(str(draft.attributes.extra))
     if size > MAX_MESSAGE_BYTES:

@@ -127,6 +127,8 @@ class RecapRequest:
     bridge: Message | None
     delta: tuple[Message, ...]
     target_words: int
+    again: bool = False
+    """It was asked before, and what stands there is provisional."""
 
 
 def request(live: LiveVersion | None, bridge: OnPath | None, due: Due, rules: RecapRules) -> RecapRequest:
@@ -138,6 +140,7 @@ def request(live: LiveVersion | None, bridge: OnPath | None, due: Due, rules: Re
         bridge=bridge.entry.message if bridge else None,
         delta=tuple(item.entry.message for item in due.delta[opening:]),
         target_words=rules.target_words,
+        again=due.reason == AGAIN,
     )
 
 
@@ -153,7 +156,7 @@ PLACEHOLDERS = ("length", "previous", "bridge", "events", "hint")
 
 def build(template: Template, asked: RecapRequest, hint: str = "") -> ModelRequest:
     """The question for a model. `hint` says why its last answer could not be kept."""
-    bridge = f"\n<already_told>\n{transcript([asked.bridge])}\n</already_told>\n" if asked.bridge else ""
+    bridge = f"\n<already_told>\n{_end_of(transcript([asked.bridge]))}\n</already_told>\n" if asked.bridge else ""
     system, user = fill(
         template,
         {
@@ -165,6 +168,14 @@ def build(template: Template, asked: RecapRequest, hint: str = "") -> ModelReque
         },
     )
     return ModelRequest(system, user, max_output_tokens=output_room(asked))
+
+
+BRIDGE_CHARACTERS = 600
+"""How much of the end of the bridge is shown: it is where the new events pick up."""
+
+
+def _end_of(text: str) -> str:
+    return text if len(text) <= BRIDGE_CHARACTERS else f"…{text[-BRIDGE_CHARACTERS:]}"
 
 
 def output_room(asked: RecapRequest) -> int:
@@ -206,10 +217,10 @@ def parts(asked: RecapRequest, fits: Callable[[RecapRequest], bool]) -> list[tup
             found.append(tuple(run))
             run = []
             waiting.append(message)
-        elif len(message.text) <= SMALLEST_PIECE:
+        elif len(told(message)) <= SMALLEST_PIECE:
             run.append(message)  # no room even for this: the model's own limit will say so
         else:
-            waiting += [replace(message, parts=(Text(half),)) for half in reversed(_halves(message.text))]
+            waiting += [replace(message, parts=(Text(half),)) for half in reversed(_halves(told(message)))]
     return [*found, tuple(run)] if run or not found else found
 
 

@@ -197,11 +197,18 @@ class OpenAICompatibleModel:
             headers["Content-Type"] = "application/json"
             content = json.dumps(body).encode("ascii")
         try:
+            client = self._client()
+        except (
+            ImportError,
+            ValueError,
+            OSError,
+        ) as error:  # what httpx raises for proxies and certificates it cannot use
+            reason = f"The proxy or certificate settings of the environment cannot be used ({type(error).__name__})."
+            return ModelFailure(FailureKind.CONNECTION, reason)
+        try:
             async with (
                 asyncio.timeout(timeout_s),
-                self._client().stream(
-                    method, url, headers=headers, content=content, follow_redirects=False
-                ) as response,
+                client.stream(method, url, headers=headers, content=content, follow_redirects=False) as response,
             ):
                 received = bytearray()
                 async for chunk in response.aiter_bytes():

@@ -61,6 +61,8 @@ def decide_retry(failure: ModelFailure, calls_made: int, *, jitter: float) -> Wa
             return Wait(min(LONGEST_WAIT_S, asked_s + _bounded(jitter)))
         case FailureKind.RATE_LIMITED:
             return Wait(_backoff_s(calls_made + 1, jitter))
+        case FailureKind.TIMEOUT if calls_made >= 2:
+            return GiveUp(f"{failure.reason} It hung twice.")
         case kind if kind in _TRANSIENT:
             return Wait(_backoff_s(calls_made, jitter))
         case _:

@@ -28,6 +28,8 @@ class Attempt:
     reason: str
     text: str
     cost: Cost
+    model: str = ""
+    prompt_hash: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class FolderReply:
     carry: str
     cost: Cost
     made_by: str = "builtin"
+    checked: bool = False
+    """Whether the folder has judged the text itself, part by part."""
     status: Status = Status.COMMITTED
     reason: str = ""
     """Why it is provisional; empty where it is not."""

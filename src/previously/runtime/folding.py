@@ -7,7 +7,9 @@ for the same fold; that the second is discarded anyhow is the store's promise.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -21,9 +23,9 @@ from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status
 from previously.core.words import count_words
 from previously.folds import recap
 from previously.folds.checks import Refused
-from previously.folds.recap import Due, NeedMore, NotDue, RecapRules
+from previously.folds.recap import Due, NeedMore, NotDue, RecapRequest, RecapRules
 from previously.folds.rendering import told
-from previously.runtime.folder import Attempt, Folder
+from previously.runtime.folder import Attempt, BuiltinFolder, Folder, FolderReply
 from previously.storage.store import BranchInfo, Store, StoryKey
 
 READ_AHEAD = 64
@@ -31,9 +33,8 @@ READ_AHEAD = 64
 TRIES_WITHOUT_PROGRESS = 3
 """A fold that is true where it was made but not on the path any more is no progress."""
 
-LEASE_S = 600.0
-BUILTIN_LEASE_S = 20.0
-"""Longer than the slowest fold, with a model and without; a loop that died holds up the others no longer than this."""
+LEASE_S = 30.0
+"""A loop that died holds up the others no longer than this; one that works renews its lease."""
 
 Progress = Callable[[int, int], None]
 """Called with how many messages are folded and how many there are to fold."""
@@ -79,13 +80,12 @@ async def fold(
 ) -> FoldReport:
     """Fold all that is due on the active branch, oldest first."""
     holder = uuid4().hex
-    lease_s = BUILTIN_LEASE_S if folder.made_by == "builtin" else LEASE_S
     done: list[FoldDone] = []
     furthest, tries = -1, 0
     redo = True  # until the model fails in this very call: what it just failed at is left for the next one
     try:
         while True:
-            if not await store.take_lease(key, Kind.RECAP.value, holder, now=time_at(), until=time_at(lease_s)):
+            if not await store.take_lease(key, Kind.RECAP.value, holder, now=time_at(), until=time_at(LEASE_S)):
                 return FoldReport(tuple(done), "another process is folding this story")
             branch = await store.branch(key)
             live = await store.live(key, branch.name, Kind.RECAP, STORY_SCOPE)
@@ -104,15 +104,32 @@ async def fold(
                 continue
             if isinstance(due, NotDue):
                 return FoldReport(tuple(done), due.reason)
-            one = await _fold_one(store, key, branch, base, due, folder, rules)
+            async with _renewed(store, key, holder):
+                one = await _fold_one(store, key, branch, base, due, folder, rules)
             done.append(one)
             redo = redo and one.status != Status.PROVISIONAL.value
-            if one.status == Status.REFUSED.value:
-                return FoldReport(tuple(done), f"refused: {one.reason}")
             if once:
                 return FoldReport(tuple(done), "asked to fold once")
     finally:
         await store.give_lease(key, Kind.RECAP.value, holder)
+
+
+@asynccontextmanager
+async def _renewed(store: Store, key: StoryKey, holder: str) -> AsyncIterator[None]:
+    """The lease is kept for as long as the block lasts."""
+
+    async def renew() -> None:
+        while True:
+            await asyncio.sleep(LEASE_S / 3)
+            await store.take_lease(key, Kind.RECAP.value, holder, now=time_at(), until=time_at(LEASE_S))
+
+    renewing = asyncio.create_task(renew())
+    try:
+        yield
+    finally:
+        renewing.cancel()
+        with suppress(asyncio.CancelledError):
+            await renewing
 
 
 async def _base(
@@ -201,8 +218,7 @@ async def _fold_one(
     first = due.span.first
     bridge = await store.path(key, branch.name, first - 1, first - 1) if first else []
     asked = recap.request(base, bridge[0] if bridge else None, due, rules)
-    reply = await folder.recap(asked)
-    verdict = recap.check(asked, reply.text, made_by=reply.made_by)
+    reply = await _checked(await folder.recap(asked), asked)
     version = NewVersion(
         kind=Kind.RECAP,
         scope=STORY_SCOPE,
@@ -223,10 +239,29 @@ async def _fold_one(
     )
     for attempt in reply.attempts:
         await store.commit(key, _refused(version, attempt))
-    if isinstance(verdict, Refused):
-        version = replace(version, status=Status.REFUSED, reason=verdict.reason)
     kept = await store.commit(key, version)
-    return _done(kept, reply.attempts)
+    if kept.made.at != version.at and reply.cost.calls:  # another fold was first; what this one cost is still spent
+        lost = Attempt("another fold of the same messages was first", "", reply.cost, reply.model, reply.prompt_hash)
+        await store.commit(key, _refused(version, lost))
+    return _done(replace(kept, made=replace(kept.made, reason=version.reason, cost=reply.cost)), reply.attempts)
+
+
+async def _checked(reply: FolderReply, asked: RecapRequest) -> FolderReply:
+    """A reply that may be kept: if a folder gives one that may not, the built-in folder's stands in for it."""
+    if reply.checked:
+        return reply
+    verdict = recap.check(asked, reply.text, made_by=reply.made_by)
+    if not isinstance(verdict, Refused):
+        return reply
+    attempt = Attempt(verdict.reason, reply.text, reply.cost, reply.model, reply.prompt_hash)
+    written = await BuiltinFolder().recap(asked)
+    return replace(
+        written,
+        status=Status.PROVISIONAL,
+        reason=verdict.reason,
+        attempts=(*reply.attempts, attempt),
+        cost=Cost(),
+    )
 
 
 def _refused(version: NewVersion, attempt: Attempt) -> NewVersion:
@@ -237,6 +272,8 @@ def _refused(version: NewVersion, attempt: Attempt) -> NewVersion:
         status=Status.REFUSED,
         made_by="model",
         reason=attempt.reason,
+        model=attempt.model,
+        prompt_hash=attempt.prompt_hash,
         cost=attempt.cost,
         shed=(),
         unverified=(),

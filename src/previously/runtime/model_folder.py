@@ -1,8 +1,9 @@
 """A folder that asks a model, within bounds, and never leaves without memory.
 
-Per part of a fold at most three calls, transport retries included; an answer that is refused is asked for once more
-with the reason, never in the same words. After the last try, or while the breaker is open or a limit is reached, the
-built-in folder writes a provisional text. What does not fit the model's window is split, never trimmed.
+Per part of a fold at most three calls, transport retries included. An answer that cannot be kept is asked for again
+with the reason, once per reason; a refusal is not asked again. After the last try, or while the breaker is open or a
+limit is reached, the built-in folder writes a provisional text, which a later fold makes anew; if the model has nothing
+to say then either, the built-in text stays. What does not fit the model's window is split, never trimmed.
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 
 from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.messages import Message
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost, Status
 from previously.folds import recap
-from previously.folds.checks import Accepted
+from previously.folds.checks import Accepted, Refusal
 from previously.folds.recap import RecapRequest
-from previously.folds.rendering import Template
+from previously.folds.rendering import Template, transcript
 from previously.models.client import Model
 from previously.models.retry import (
     CLOSED,
@@ -46,6 +48,9 @@ class Limits:
     tokens_per_day: int = 0
 
 
+MAX_PARTS = 24
+"""More calls than this for one fold would be a waste; the built-in folder does it."""
+
 SMALLEST_WINDOW_TOKENS = 1_024
 """A model that cannot read this much cannot fold."""
 
@@ -54,6 +59,14 @@ NOTHING = Cost()
 
 Spent = Callable[[float], Awaitable[Cost]]
 """What was spent in the last so many seconds."""
+
+
+class Fault(Enum):
+    """Why a part has no answer: the model was not to be had, or what it said could not be kept, or neither."""
+
+    NONE = auto()
+    MODEL = auto()
+    ANSWER = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +79,8 @@ class _Asked:
     accepted: Accepted | None = None
     reason: str = ""
     """Why there is no answer."""
-    blamed: bool = True
-    """Whether that is the model's fault."""
+    fault: Fault = Fault.NONE
+    """Whose fault that is."""
     overflow: ModelFailure | None = None
     """The server says that the question was too long for it."""
 
@@ -106,13 +119,17 @@ class ModelFolder:
 
     async def recap(self, asked: RecapRequest) -> FolderReply:
         """The model's recap, or a provisional one with the reason."""
+        if not transcript(asked.delta):
+            return await self._fallback.recap(asked)  # nothing was said: nothing to ask about
+        runs = recap.parts(asked, self._fits)
         why_not = await self._why_not()
+        if len(runs) > MAX_PARTS:
+            why_not = f"it would take {len(runs)} calls, since the model's window is small"
         if why_not:
             return await self._provisional(asked, why_not, ())
         self._breaker = before_call(self._breaker, self._clock())
         attempts: list[Attempt] = []
         text, cost, accepted = asked.previous, NOTHING, None
-        runs = recap.parts(asked, self._fits)
         while runs:
             pending = sum((attempt.cost for attempt in attempts), cost)
             part = await self._ask(replace(asked, previous=text, delta=runs[0]), pending)
@@ -122,9 +139,10 @@ class ModelFolder:
                 runs = smaller
                 continue
             if part.accepted is None:
-                if part.blamed:
+                if part.fault is Fault.MODEL or (part.fault is Fault.ANSWER and not asked.again):
                     self._breaker = after_failure(self._breaker, self._clock())
-                return await self._provisional(asked, part.reason, tuple(attempts), spent=cost)
+                given_up = asked.again and part.fault is Fault.ANSWER
+                return await self._provisional(asked, part.reason, tuple(attempts), spent=cost, for_good=given_up)
             text, cost, accepted, runs = part.accepted.text, cost + part.cost, part.accepted, runs[1:]
         self._breaker = after_success(self._breaker)
         return FolderReply(
@@ -132,6 +150,7 @@ class ModelFolder:
             "",
             cost,
             made_by="model",
+            checked=True,
             model=self._model.name,
             prompt_hash=self._template.hash,
             attempts=tuple(attempts),
@@ -143,33 +162,50 @@ class ModelFolder:
         """One part: up to three calls, each within the limits; `pending` is what this fold has taken so far."""
         attempts: list[Attempt] = []
         hint = ""
+        seen = {Refusal.REFUSAL}  # a model that will not is not asked again, and no fault is named to it twice
         for calls in range(1, MAX_CALLS + 1):
             why_not = await self._over_limit(sum((attempt.cost for attempt in attempts), pending))
             if why_not:
-                return _Asked(tuple(attempts), reason=why_not, blamed=False)
+                return _Asked(tuple(attempts), reason=why_not, fault=Fault.NONE)
             question = recap.build(self._template, asked, hint)
             reply = await self._model.ask(question)
             if isinstance(reply, ModelFailure):
-                attempts.append(Attempt(reply.reason, "", Cost(1, _estimate(question), 0)))
+                unread = reply.kind is FailureKind.CONNECTION
+                attempts.append(self._attempt(reply.reason, "", Cost(1, 0 if unread else _estimate(question), 0)))
                 decision = decide_retry(reply, calls, jitter=self._jitter())
                 if not isinstance(decision, Wait):
                     overflow = reply if reply.kind is FailureKind.OVERFLOW else None
-                    return _Asked(tuple(attempts), reason=decision.reason, overflow=overflow)
+                    fault = Fault.ANSWER if reply.kind is FailureKind.FILTERED else Fault.MODEL
+                    return _Asked(tuple(attempts), reason=decision.reason, overflow=overflow, fault=fault)
                 await self._sleep(decision.seconds)
                 continue
             cost = Cost(1, reply.usage.input_tokens, reply.usage.output_tokens)
             verdict = recap.check_reply(asked, question, reply)
             if isinstance(verdict, Accepted):
                 return _Asked(tuple(attempts), cost, verdict)
-            attempts.append(Attempt(f"{verdict.kind.value}: {verdict.reason}", reply.text, cost))
+            attempts.append(self._attempt(f"{verdict.kind.value}: {verdict.reason}", reply.text, cost))
+            if verdict.kind in seen:
+                break
+            seen.add(verdict.kind)
             hint = f"Your last answer could not be used: {verdict.reason}."
-        return _Asked(tuple(attempts), reason=attempts[-1].reason)
+        return _Asked(tuple(attempts), reason=attempts[-1].reason, fault=Fault.ANSWER)
+
+    def _attempt(self, reason: str, text: str, cost: Cost) -> Attempt:
+        return Attempt(reason, text, cost, self._model.name, self._template.hash)
 
     async def _provisional(
-        self, asked: RecapRequest, reason: str, attempts: tuple[Attempt, ...], spent: Cost = NOTHING
+        self,
+        asked: RecapRequest,
+        reason: str,
+        attempts: tuple[Attempt, ...],
+        spent: Cost = NOTHING,
+        *,
+        for_good: bool = False,
     ) -> FolderReply:
+        """The built-in folder's text; for good, when the model has twice had nothing to say that could be kept."""
         written = await self._fallback.recap(asked)
-        return replace(written, status=Status.PROVISIONAL, reason=reason, attempts=attempts, cost=spent)
+        status = Status.COMMITTED if for_good else Status.PROVISIONAL
+        return replace(written, status=status, reason=reason, attempts=attempts, cost=spent)
 
     async def _why_not(self) -> str:
         """Why the model may not be asked now; empty when it may."""

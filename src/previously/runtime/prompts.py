@@ -18,7 +18,7 @@ def load_prompt(name: str, folder: Path | None = None) -> Template:
     own = folder / f"{name}.md" if folder else None
     if own is not None and own.is_file():
         try:
-            return parse_template(str(own), own.read_text("utf-8"), PLACEHOLDERS[name])
+            return parse_template(str(own), own.read_text("utf-8-sig"), PLACEHOLDERS[name])
         except (OSError, UnicodeDecodeError) as error:
             raise BadInput(f"The prompt {own} cannot be read: {error}.") from None
     text = (files("previously.folds") / "prompts" / f"{name}.md").read_text("utf-8")

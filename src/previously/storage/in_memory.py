@@ -194,8 +194,8 @@ class InMemoryStore:
 
     async def spent(self, owner: str, since: str) -> Cost:
         mine = (story for key, story in self._stories.items() if key.owner == owner)
-        costs = (one.made.cost for story in mine for one in story.versions.values() if one.made.at >= since)
-        return sum(costs, Cost())
+        recent = [one.made for story in mine for one in story.versions.values() if one.made.at >= since]
+        return sum((made.cost for made in recent if made.cost.calls), Cost())
 
     async def take_lease(self, key: StoryKey, work: str, holder: str, *, now: str, until: str) -> bool:
         leases = self._stories[key].leases

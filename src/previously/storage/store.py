@@ -160,7 +160,7 @@ class Store(Protocol):
         """`(first, last, version)` of every version valid on the path, by last, then version."""
 
     async def spent(self, owner: str, since: str) -> Cost:
-        """What the owner's folds have cost since that time, refused answers included."""
+        """What the calls to models for this owner's folds have cost since that time, refused answers included."""
 
     async def take_lease(self, key: StoryKey, work: str, holder: str, *, now: str, until: str) -> bool:
         """Whether `holder` may do this work on the story: nobody else holds an unexpired lease. Taking it again

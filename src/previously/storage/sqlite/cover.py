@@ -99,12 +99,13 @@ class CoverTable:
         rows = self._file.rows("lines_of_story", {"story": key.story, "owner": key.owner})
         return {line: (parent, fork) for line, parent, fork in rows}
 
-    def inherit(self, key: StoryKey, from_line: int, to_line: int, fork: int) -> None:
-        """A line that replaces or leaves another below that line's own fork takes along what only that line knew."""
-        if fork > 0 and self._lines.owner_of(key, to_line, fork - 1) == from_line:
-            return  # it is the parent: inherited anyhow
-        values = {"from_line": from_line, "to_line": to_line, "fork": fork, "owner": key.owner}
-        self._file.run("inherit_cover", values)
+    def inherit(self, key: StoryKey, from_line: int, to_line: int, parent: int | None, fork: int) -> None:
+        """A new line that leaves a chain of lines further up takes along what only those it passes over knew."""
+        for segment in self._lines.reaching(key, from_line, fork - 1):
+            if segment.line == parent:
+                return  # from here on it is inherited anyhow
+            values = {"from_line": segment.line, "to_line": to_line, "last": segment.last, "owner": key.owner}
+            self._file.run("inherit_cover", values)
 
     def _write(self, key: StoryKey, line: int, kind: str, scope: str, firm: bool, cover: Covered) -> None:
         self._file.run(

@@ -109,7 +109,7 @@ class PathWriter:
         parent = self._lines.owner_of(key, line, fork - 1)
         values = {"owner": key.owner, "story": key.story, "parent": parent, "fork": fork}
         new = self._file.run("insert_line", values)
-        self._cover.inherit(key, line, new, fork)
+        self._cover.inherit(key, line, new, parent, fork)
         return new
 
     def add_alternatives(

@@ -204,9 +204,9 @@ WHERE line = :line AND last BETWEEN :first AND :last AND owner = :owner ORDER BY
 SELECT line, last FROM cover WHERE version = :version AND owner = :owner
 
 -- name: inherit_cover
-INSERT INTO cover (owner, line, kind, scope, first, last, version, firm)
+INSERT OR IGNORE INTO cover (owner, line, kind, scope, first, last, version, firm)
 SELECT owner, :to_line, kind, scope, first, last, version, firm FROM cover
-WHERE line = :from_line AND last < :fork AND owner = :owner
+WHERE line = :from_line AND last <= :last AND owner = :owner
 
 -- name: furthest_cover
 SELECT first, last, version FROM cover
@@ -222,7 +222,7 @@ DELETE FROM cover WHERE line = :line AND last >= :depth AND owner = :owner
 
 -- name: spent
 SELECT coalesce(sum(calls), 0), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0)
-FROM version WHERE owner = :owner AND at >= :since
+FROM version WHERE owner = :owner AND at >= :since AND calls > 0
 
 -- name: lease
 SELECT holder, until FROM lease WHERE story = :story AND work = :work AND owner = :owner
