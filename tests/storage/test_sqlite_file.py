@@ -7,8 +7,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from previously import BlockingMemory, StoreProblem
+from previously import BlockingMemory, Draft, StoreProblem, message
 from previously.storage.queries import load_migrations, load_queries, parse_queries
+from previously.storage.sqlite.writing import PathWriter
 
 
 def test_what_was_written_is_there_after_opening_again(tmp_path: Path) -> None:
@@ -100,3 +101,24 @@ def test_migrations_come_in_order() -> None:
     names = [name for name, _ in load_migrations("sqlite")]
     assert names == sorted(names)
     assert names[0] == "0001_initial"
+
+
+def test_an_import_that_was_cut_off_leaves_nothing_to_see(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drafts = [Draft(message("user", f"Line {number}.")) for number in range(5_000)]
+    drafts[0] = Draft(message("user", "Line 0."), alternatives=(Draft(message("user", "Another line 0.")),))
+    place = tmp_path / "stories.db"
+
+    def power_cut(*_: object) -> None:
+        raise apsw.IOError("cut off")
+
+    with BlockingMemory(place) as memory:
+        with monkeypatch.context() as patched:
+            patched.setattr(PathWriter, "_publish", power_cut)
+            with pytest.raises(StoreProblem):
+                memory.story("tale").follow(drafts)
+        assert memory.story("tale").messages() == []
+    with BlockingMemory(place) as memory:
+        story = memory.story("tale")
+        story.follow(drafts)
+        assert story.branch_info().messages == 5_000
+        assert sorted(entry.message.text for entry in story.swipes(0)) == ["Another line 0.", "Line 0."]

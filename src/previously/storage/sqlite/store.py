@@ -94,7 +94,7 @@ class SqliteStore:
                     values: dict[str, Any] = {"owner": owner, "name": name, "at": at}
                     story = self._file.run("insert_story", values)
                     values |= {"story": story, "name": MAIN, "head": NO_NODE, "messages": 0}
-                    line = self._file.run("insert_line", {**values, "parent": None, "fork": 0})
+                    line = self._file.run("insert_line", {**values, "parent": None, "fork": 0, "published": 1})
                     branch = self._file.run("insert_branch", {**values, "line": line})
                     self._file.run("set_active", {**values, "branch": branch})
                 found = self._story(owner, name)

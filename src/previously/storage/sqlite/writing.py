@@ -87,7 +87,7 @@ class PathWriter:
             return
         with self._file.transaction():
             self._expect(key, branch)
-            line = self.new_line(key, branch.line, start)
+            line = self.new_line(key, branch.line, start, published=False)
             tip = _Tip(*self.before(key, branch.line, start), start)
         steps_to_go = self._steps(key, branch, script, start)
         while batch := list(islice(steps_to_go, ROWS_PER_TRANSACTION)):
@@ -104,10 +104,10 @@ class PathWriter:
         node, hashed, _ = self._lines.node_at(key, line, depth - 1)
         return node, hashed
 
-    def new_line(self, key: StoryKey, line: int, fork: int) -> int:
+    def new_line(self, key: StoryKey, line: int, fork: int, *, published: bool = True) -> int:
         """A line that goes its own way from `fork` on."""
         parent = self._lines.owner_of(key, line, fork - 1)
-        values = {"owner": key.owner, "story": key.story, "parent": parent, "fork": fork}
+        values = {"owner": key.owner, "story": key.story, "parent": parent, "fork": fork, "published": int(published)}
         new = self._file.run("insert_line", values)
         self._cover.inherit(key, line, new, parent, fork)
         return new
@@ -191,6 +191,7 @@ class PathWriter:
     ) -> None:
         values = {"owner": key.owner, "story": key.story, "branch": branch.id}
         self._file.run("publish_branch", {**values, "head": tip.node, "messages": tip.depth, "line": line})
+        self._file.run("publish_line", {**values, "line": line})
         self._marks.move(key, branch.id, script)
         self._cover.path_changed(key, branch.id, line, start, tip.depth)
         if tip.node != branch.head:

@@ -50,7 +50,10 @@ VALUES (:owner, :story, :name, :head, :messages, :line, :at)
 UPDATE branch SET head = :head, messages = :messages, line = :line WHERE id = :branch AND owner = :owner
 
 -- name: insert_line
-INSERT INTO line (owner, story, parent, fork) VALUES (:owner, :story, :parent, :fork)
+INSERT INTO line (owner, story, parent, fork, published) VALUES (:owner, :story, :parent, :fork, :published)
+
+-- name: publish_line
+UPDATE line SET published = 1 WHERE id = :line AND owner = :owner
 
 -- name: line
 SELECT parent, fork FROM line WHERE id = :line AND owner = :owner
@@ -115,11 +118,16 @@ SELECT digest FROM entry WHERE id = :entry AND story = :story AND owner = :owner
 SELECT n.depth, n.id, n.hash, e.id, e.role, e.speaker, e.text, e.parts, e.witnesses, e.digest,
        e.at, e.source_id, e.extra, e.hidden, e.replaces
 FROM node n JOIN entry e ON e.id = n.entry
-WHERE n.story = :story AND n.parent = :parent AND n.owner = :owner ORDER BY n.id
+WHERE n.story = :story AND n.parent = :parent AND n.owner = :owner
+  AND NOT EXISTS (SELECT 1 FROM line l JOIN path p ON p.line = l.id AND p.depth = n.depth
+                  WHERE l.story = n.story AND l.published = 0 AND p.node = n.id)
+ORDER BY n.id
 
 -- name: sibling_digests
 SELECT e.digest FROM node n JOIN entry e ON e.id = n.entry
 WHERE n.story = :story AND n.parent = :parent AND n.owner = :owner
+  AND NOT EXISTS (SELECT 1 FROM line l JOIN path p ON p.line = l.id AND p.depth = n.depth
+                  WHERE l.story = n.story AND l.published = 0 AND p.node = n.id)
 
 -- name: set_attributes
 UPDATE entry SET at = ?, source_id = ?, extra = ?, hidden = ? WHERE id = ? AND story = ? AND owner = ?

@@ -14,6 +14,9 @@ CREATE TABLE mark (
 CREATE INDEX mark_by_branch ON mark (branch, position);
 CREATE UNIQUE INDEX mark_by_origin ON mark (branch, origin);
 
+-- A line is published with its head; one that never was is what an interrupted import left behind.
+ALTER TABLE line ADD COLUMN published INTEGER NOT NULL DEFAULT 1;
+
 -- Neither provisional nor built on anything that is.
 ALTER TABLE version ADD COLUMN firm INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE cover ADD COLUMN firm INTEGER NOT NULL DEFAULT 1;
