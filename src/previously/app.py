@@ -61,7 +61,10 @@ class Memory:
         """
         chosen = settings or settings_from(os.environ)
         asked = model or (model_from(os.environ, chosen.timeout_s) if folder is None else None)
-        template = load_prompt("recap", _prompts(prompts)) if asked else None
+        template = None
+        if asked:
+            chosen.check_memory_window()
+            template = load_prompt("recap", _prompts(prompts))
         store = _open_store(where)
         if folder is None:
             folder = BuiltinFolder()

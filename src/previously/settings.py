@@ -56,11 +56,14 @@ class Settings:
             value = getattr(self, name)
             if not value >= lowest:
                 raise BadInput(f"{name} is {value}; it must be at least {lowest}.")
+
+    def check_memory_window(self) -> None:
+        """`BadInput` when the model's window cannot hold the recap before, the one after, and anything new to read."""
         needed = 4 * self.recap_words + 1_000
         if self.memory_window_tokens < needed:
             raise BadInput(
-                f"memory_window_tokens is {self.memory_window_tokens}; to fold a recap of {self.recap_words} words "
-                f"it must be at least {needed}."
+                f"memory_window_tokens is {self.memory_window_tokens}; for a model to fold a recap of "
+                f"{self.recap_words} words it must be at least {needed}."
             )
 
     @property
