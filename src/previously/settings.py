@@ -14,7 +14,7 @@ from previously.folds.recap import RecapRules
 
 PREFIX = "PREVIOUSLY_"
 
-OTHER_VARIABLES = frozenset(PREFIX + name for name in ("DB", "ENDPOINT", "MODEL", "API_KEY", "PROMPTS", "TEST_PROFILE"))
+OTHER_VARIABLES = frozenset(PREFIX + name for name in ("DB", "ENDPOINT", "MODEL", "API_KEY", "PROMPTS"))
 """Variables of ours that are no settings."""
 
 

@@ -26,9 +26,8 @@ from previously.folds.checks import Refused
 from previously.folds.recap import Due, NeedMore, NotDue, RecapRequest, RecapRules
 from previously.folds.rendering import told
 from previously.runtime.folder import Attempt, BuiltinFolder, Folder, FolderReply
+from previously.runtime.reading import READ_AHEAD
 from previously.storage.store import BranchInfo, Store, StoryKey
-
-READ_AHEAD = 64
 
 TRIES_WITHOUT_PROGRESS = 3
 """A fold that is true where it was made but not on the path any more is no progress."""

@@ -14,6 +14,7 @@ from typing import Any
 from previously.core.align import align
 from previously.core.digests import digest
 from previously.core.errors import BadInput, HeadMoved
+from previously.core.marks import STORY_SCOPE
 from previously.core.messages import Attributes, Draft, Entry, Message, Text, cleaned, message
 from previously.core.paths import OnPath
 from previously.core.scripts import Piece, Put, Reuse, Script, Splice
@@ -245,7 +246,7 @@ class Story:
     async def recap(self) -> LiveVersion | None:
         """The recap that is valid on the active path, and the span its newest link covers."""
         branch = await self.branch_info()
-        return await self._store.live(self._key, branch.name, Kind.RECAP, "")
+        return await self._store.live(self._key, branch.name, Kind.RECAP, STORY_SCOPE)
 
     async def log(self) -> list[Version]:
         """Every version of every memory, the oldest first."""
