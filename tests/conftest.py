@@ -13,6 +13,8 @@ from previously.storage.in_memory import InMemoryStore
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
 
+os.environ["PREVIOUSLY_CONFIG"] = ""  # nobody's own settings file counts
+
 settings.register_profile(
     "previously",
     derandomize=True,

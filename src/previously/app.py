@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -15,10 +15,12 @@ from previously.core.versions import Cost
 from previously.folds.rendering import Template
 from previously.models.client import Model
 from previously.runtime.folder import BuiltinFolder, Folder
-from previously.runtime.folding import time_at
-from previously.runtime.prompts import check_prompts, load_prompt
+from previously.runtime.prompts import check_prompts, load_prompts
 from previously.runtime.story import Story
-from previously.settings import Settings, settings_from
+from previously.runtime.times import time_at
+from previously.runtime.tuning import Tuning
+from previously.settings import Layer, Settings, layer_of, resolve
+from previously.settings_file import effective
 from previously.storage.in_memory import InMemoryStore
 from previously.storage.store import Store, StoryInfo
 
@@ -33,11 +35,11 @@ class Memory:
     """All stories of one owner, and the way to them."""
 
     def __init__(
-        self, store: Store, *, owner: str, settings: Settings, folder: Folder, model: Model | None = None
+        self, store: Store, *, owner: str, layers: Sequence[Layer], folder: Folder, model: Model | None = None
     ) -> None:
         self._store = store
         self._owner = owner
-        self._settings = settings
+        self._layers = layers
         self._folder = folder
         self._model = model
 
@@ -59,18 +61,19 @@ class Memory:
         folder writes. `prompts` is a folder of prompts that stand in for the package's own. `folder` replaces all
         of that.
         """
-        chosen = settings or settings_from(os.environ)
-        asked = model or (model_from(os.environ, chosen.timeout_s) if folder is None else None)
-        template = None
+        environment, layers = effective(os.environ)
+        if settings is not None:
+            layers = [layer_of(settings)]
+        chosen = resolve(layers)
+        asked = model or (model_from(environment, chosen.timeout_s) if folder is None else None)
+        templates: dict[str, Template] = {}
         if asked:
             chosen.check_memory_window()
-            template = load_prompt("recap", _prompts(prompts))
-        store = _open_store(where)
+            templates = load_prompts(_prompts(prompts, environment))
+        store = _open_store(where, environment)
         if folder is None:
-            folder = BuiltinFolder()
-            if asked is not None and template is not None:
-                folder = _model_folder(store, owner, chosen, asked, template)
-        return cls(store, owner=owner, settings=chosen, folder=folder, model=asked)
+            folder = _model_folder(store, owner, chosen, asked, templates) if asked else BuiltinFolder()
+        return cls(store, owner=owner, layers=layers, folder=folder, model=asked)
 
     async def story(self, name: str, *, create: bool = True) -> Story:
         """The story of that name. With `create=False` one that does not exist is `UnknownStory`."""
@@ -81,7 +84,7 @@ class Memory:
             if not create:
                 raise UnknownStory(name)
             info = await self._store.create_story(self._owner, name, at=time_at())
-        return Story(self._store, info, self._folder, self._settings.recap_rules, self._settings.window_tokens)
+        return Story(self._store, info, self._folder, Tuning(self._layers, await self._store.settings(info.key)))
 
     async def stories(self) -> list[StoryInfo]:
         """Every story, by name."""
@@ -123,26 +126,30 @@ async def describe_model(model: Model) -> dict[str, Any]:
         await model.close()
 
 
-def _model_folder(store: Store, owner: str, settings: Settings, model: Model, template: Template) -> Folder:
-    from previously.runtime.model_folder import Limits, ModelFolder
+def _model_folder(
+    store: Store, owner: str, settings: Settings, model: Model, templates: Mapping[str, Template]
+) -> Folder:
+    from previously.runtime.model_folder import ModelFolder
+    from previously.runtime.spending import Limits, Spending
 
     async def spent(seconds: float) -> Cost:
         return await store.spent(owner, time_at(-seconds))
 
     limits = Limits(settings.calls_per_hour, settings.calls_per_day, settings.tokens_per_hour, settings.tokens_per_day)
-    return ModelFolder(model, template, window_tokens=settings.memory_window_tokens, limits=limits, spent=spent)
+    spending = Spending(limits, spent)
+    return ModelFolder(model, templates, window_tokens=settings.memory_window_tokens, spending=spending)
 
 
-def _prompts(folder: str | Path | None) -> Path | None:
-    place = folder or os.environ.get("PREVIOUSLY_PROMPTS")
+def _prompts(folder: str | Path | None, environment: Mapping[str, str]) -> Path | None:
+    place = folder or environment.get("PREVIOUSLY_PROMPTS")
     if not place:
         return None
     check_prompts(Path(place))
     return Path(place)
 
 
-def _open_store(where: str | Path | None) -> Store:
-    place = where if where is not None else os.environ.get("PREVIOUSLY_DB") or default_place()
+def _open_store(where: str | Path | None, environment: Mapping[str, str]) -> Store:
+    place = where if where is not None else environment.get("PREVIOUSLY_DB") or default_place()
     if str(place) == IN_MEMORY:
         return InMemoryStore()
     if "://" in str(place):

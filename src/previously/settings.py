@@ -1,31 +1,42 @@
-"""Every setting, its default and its bounds. A leaf: read by `app` and the surfaces; the layers below get plain values.
+"""Every setting, its default and its bounds, and which of several places has the last word. Pure: no file is read here.
 
-The defaults are those of role-play. A value out of bounds is refused and named, never bent silently.
+The defaults are those of role-play. Values come in layers, and later ones win: the preset, `previously.toml`, variables
+`PREVIOUSLY_…`, the story's own. A value that cannot be used is refused and named with its place, never bent silently,
+also where a later layer would win over it. The layers below get plain values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.folds.recap import RecapRules
+from previously.folds.recap import FoldRules, RecapRules
+from previously.presets import FOLD_PERCENT, PRESETS, fold_tokens, from_words, short, wanted
 
 PREFIX = "PREVIOUSLY_"
 
-OTHER_VARIABLES = frozenset(PREFIX + name for name in ("DB", "ENDPOINT", "MODEL", "API_KEY", "PROMPTS"))
+OTHER_KEYS = ("db", "endpoint", "model", "prompts")
+"""What a file or a variable may name beside settings."""
+
+OTHER_VARIABLES = frozenset(PREFIX + name.upper() for name in (*OTHER_KEYS, "api_key", "config"))
 """Variables of ours that are no settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How memory is kept."""
+    """How memory is kept. Every value is taken as it is given; `Settings.of` begins with a preset's."""
 
+    preset: str = "roleplay"
+    """Whose values hold where no others are given: those for role-play, a novel, a game or an agent."""
     window_tokens: int = 8_192
     """The context window of the model, where nothing else is known."""
     tail_messages: int = 12
     """The newest messages, verbatim and never folded."""
+    tail_turns: int = 0
+    """If more than 0: the newest turns, verbatim and never folded, instead of `tail_messages`."""
     fold_messages: int = 40
     """A fold is due when this many messages wait outside the tail,"""
     fold_words: int = 3_000
@@ -34,6 +45,15 @@ class Settings:
     """or this many tokens: a quarter of the window."""
     recap_words: int = 400
     """How long the recap should be; 0 = no target."""
+    chapter_messages: int = 120
+    """A chapter closes at the first scene end after this many messages, at twice as many in any case; 0 = only by
+    command or marker."""
+    chapter_words: int = 70
+    """How long the permanent recap of a chapter should be."""
+    backbone_words: int = 600
+    """How long the backbone should be; 0 = there is none."""
+    review: bool = False
+    """Hold every fold until a person approves it."""
     memory_window_tokens: int = 8_192
     """The context window of the model that folds."""
     timeout_s: int = 300
@@ -52,10 +72,14 @@ class Settings:
     """What a million tokens written by it cost."""
 
     def __post_init__(self) -> None:
-        for name, lowest in _LOWEST.items():
-            value = getattr(self, name)
-            if not value >= lowest:
-                raise BadInput(f"{name} is {value}; it must be at least {lowest}.")
+        for key in DEFAULTS:
+            if fault := wanted(key, type(DEFAULTS[key]), getattr(self, key)):
+                raise BadInput(f"{key} is {short(getattr(self, key))}; it must be {fault}.")
+
+    @classmethod
+    def of(cls, preset: str, **values: Any) -> Settings:
+        """The settings of a preset, with these values instead of its own."""
+        return resolve([Layer(Origin.CODE, {"preset": preset, **values})])
 
     def check_memory_window(self) -> None:
         """`BadInput` when the model's window cannot hold the recap before, the one after, and anything new to read."""
@@ -71,39 +95,157 @@ class Settings:
         """What the recap's fold is given."""
         return RecapRules(self.tail_messages, self.fold_messages, self.fold_words, self.fold_tokens, self.recap_words)
 
+    @property
+    def fold_rules(self) -> FoldRules:
+        """What all folds of a story are given."""
+        return FoldRules(
+            recap=self.recap_rules,
+            tail_turns=self.tail_turns,
+            chapter_messages=self.chapter_messages,
+            chapter_words=self.chapter_words,
+            backbone_words=self.backbone_words,
+            review=self.review,
+        )
 
-_LOWEST = {
-    "window_tokens": 256,
-    "tail_messages": 0,
-    "fold_messages": 1,
-    "fold_words": 1,
-    "fold_tokens": 1,
-    "recap_words": 0,
-    "memory_window_tokens": 2_048,
-    "timeout_s": 1,
-    "calls_per_hour": 0,
-    "calls_per_day": 0,
-    "tokens_per_hour": 0,
-    "tokens_per_day": 0,
-    "input_price": 0,
-    "output_price": 0,
-}
+
+DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(Settings)}
+"""Every setting with its default."""
+
+OWNERS_KEYS = frozenset(
+    "memory_window_tokens timeout_s calls_per_hour calls_per_day tokens_per_hour tokens_per_day input_price "
+    "output_price".split()
+)
+"""What no story can have of its own: it is about the model that folds, and what all stories together may cost."""
+
+
+class Origin(StrEnum):
+    """Where values can come from."""
+
+    CODE = "code"
+    FILE = "file"
+    VARIABLE = "variable"
+    STORY = "story"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Values from one place. Those of variables are words still to be read; others have the type of their setting."""
+
+    origin: Origin
+    values: Mapping[str, Any]
+    place: str = ""
+    """Which file, or whose settings, for whoever has to mend them."""
+
+    def called(self, key: str) -> str:
+        """What a setting is called there."""
+        if self.origin is Origin.VARIABLE:
+            return PREFIX + key.upper()
+        return f"{key} in {self.place}" if self.place else key
+
+    def source(self, key: str) -> str:
+        """Where its value comes from, in a word."""
+        if self.origin is Origin.VARIABLE:
+            return self.called(key)
+        return self.place if self.origin is Origin.FILE else self.origin.value
+
+
+def resolve(layers: Sequence[Layer]) -> Settings:
+    """The settings in force, later layers winning over earlier ones and all of them over the preset."""
+    return Settings(**{key: value for key, (value, _) in _weighed(layers).items()})
+
+
+def explained(layers: Sequence[Layer]) -> dict[str, dict[str, Any]]:
+    """Every setting as `{"value", "from"}`: what is in force, and the variable, file, preset or story that says so."""
+    return {key: {"value": value, "from": source} for key, (value, source) in _weighed(layers).items()}
 
 
 def settings_from(environment: Mapping[str, str]) -> Settings:
     """The defaults with whatever `PREVIOUSLY_…` variables say otherwise."""
-    given: dict[str, Any] = {}
-    known = {PREFIX + field.name.upper() for field in fields(Settings)} | OTHER_VARIABLES
+    return resolve([environment_layer(environment)])
+
+
+def environment_layer(environment: Mapping[str, str]) -> Layer:
+    """What variables say. One of ours that is no setting is refused."""
+    values = {}
     for variable in sorted(environment):
-        if variable.startswith(PREFIX) and variable not in known:
-            raise BadInput(f"{variable} is no setting of Previously; docs/settings.md lists them.")
-    for field in fields(Settings):
-        variable = PREFIX + field.name.upper()
-        if variable not in environment:
+        if not variable.startswith(PREFIX) or variable in OTHER_VARIABLES:
             continue
-        kind, what = (float, "a number") if isinstance(field.default, float) else (int, "a whole number")
-        try:
-            given[field.name] = kind(environment[variable])
-        except ValueError:
-            raise BadInput(f"{variable} is {environment[variable]!r}; it must be {what}.") from None
-    return Settings(**given)
+        key = variable.removeprefix(PREFIX).lower()
+        if key not in DEFAULTS or variable != PREFIX + key.upper():
+            close = close_to(key, (*DEFAULTS, *OTHER_KEYS, "config"))
+            raise no_setting(variable, PREFIX + close.upper() if close else "")
+        values[key] = environment[variable]
+    return Layer(Origin.VARIABLE, values)
+
+
+def layer_of(settings: Settings) -> Layer:
+    """A layer that resolves to exactly these settings, and holds no more than it must."""
+    named = {"preset": settings.preset, "window_tokens": settings.window_tokens}
+    bare = resolve([Layer(Origin.CODE, named)])
+    given = {key: value for key, value in named.items() if value != DEFAULTS[key]}
+    other = {key: getattr(settings, key) for key in DEFAULTS if getattr(settings, key) != getattr(bare, key)}
+    return Layer(Origin.CODE, given | other)
+
+
+def changed(own: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
+    """A story's own settings after `key=value` assignments. `key=default` and `key=` take a value back."""
+    new, seen = dict(own), set()
+    for assignment in assignments:
+        key, equals, words = (part.strip() for part in assignment.partition("="))
+        if not key or not equals:
+            raise BadInput(f"{short(assignment)} sets nothing; write key=value, as in recap_words=200.")
+        if key in seen:
+            raise BadInput(f"{key} is given twice.")
+        if key in OWNERS_KEYS:
+            raise BadInput(
+                f"{key} holds for all stories together; set it in previously.toml or as {PREFIX + key.upper()}."
+            )
+        seen.add(key)
+        if words in ("", "default") and (key in own or key in DEFAULTS):
+            new.pop(key, None)
+        else:
+            new[key] = _read(key, words, key, words=True)
+    resolve([Layer(Origin.STORY, new)])
+    return new
+
+
+def close_to(key: str, known: Iterable[str]) -> str:
+    """The known key that somebody may have meant; empty if none is near."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(key[:40].lower().replace("-", "_"), list(known), 1, 0.55)), "")
+
+
+def no_setting(called: str, meant: str) -> BadInput:
+    """The refusal of a key that is none."""
+    hint = f" (did you mean {meant}?)" if meant else ""
+    return BadInput(f"{called} is no setting of Previously{hint}; docs/settings.md lists them.")
+
+
+def _weighed(layers: Sequence[Layer]) -> dict[str, tuple[Any, str]]:
+    """Every setting with its value and where that comes from."""
+    given: dict[str, tuple[Any, str]] = {}
+    for layer in layers:
+        for key, raw in layer.values.items():
+            value = _read(key, raw, layer.called(key), words=layer.origin is Origin.VARIABLE)
+            given[key] = value, layer.source(key)
+    preset = given["preset"][0] if "preset" in given else DEFAULTS["preset"]
+    found = {key: (value, "default") for key, value in DEFAULTS.items()}
+    found |= {key: (value, f"preset {preset}") for key, value in PRESETS[preset].items()}
+    found |= given
+    if "fold_tokens" not in given and "fold_tokens" not in PRESETS[preset]:
+        tokens = fold_tokens(preset, found["window_tokens"][0])
+        share = f"{FOLD_PERCENT[preset]} % of window_tokens"
+        found["fold_tokens"] = tokens, "default" if tokens == DEFAULTS["fold_tokens"] else share
+    return found
+
+
+def _read(key: str, raw: Any, called: str, *, words: bool) -> Any:
+    """A value as its setting has it, or `BadInput`."""
+    if key not in DEFAULTS:
+        raise no_setting(called, close_to(key, DEFAULTS))
+    kind = type(DEFAULTS[key])
+    value = from_words(kind, raw) if words else raw
+    if fault := wanted(key, kind, value):
+        raise BadInput(f"{called} is {short(value)}; it must be {fault}.")
+    return kind(value)

@@ -11,6 +11,7 @@ import typer.main
 
 import previously
 from previously.cli.main import app
+from previously.presets import shown
 from previously.settings import PREFIX, Settings
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +46,7 @@ def test_every_setting_is_documented_with_its_variable_and_default(field: object
     name, default = field.name, field.default  # type: ignore[attr-defined]
     row = re.search(rf"^\| `{name}` .*$", page, re.MULTILINE)
     assert row, f"docs/settings.md has no row for {name}"
-    assert f"{default:,}" in row.group()
+    assert shown(default) in row.group()
     assert f"`{PREFIX}{name.upper()}`" in row.group()
 
 

@@ -187,7 +187,7 @@ def test_a_file_that_is_no_database(cli: Cli) -> None:
 
 def test_bad_setting(tale: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PREVIOUSLY_TAIL_MESSAGES", "-3")
-    assert "tail_messages is -3" in tale.fails(2, "fold", "tale")
+    assert "PREVIOUSLY_TAIL_MESSAGES is -3" in tale.fails(2, "fold", "tale")
 
 
 def test_ctrl_c_is_quiet(tale: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

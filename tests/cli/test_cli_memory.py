@@ -127,7 +127,7 @@ def test_show(long: Cli) -> None:
     assert isinstance(after, str)
     assert "Orla" in after
     people = long("show", "tale").out
-    assert "Recap of messages 0 to 79" in people
+    assert "Recap (messages 0-79, by builtin)" in people
     assert "Other branches: other (100)" in people
     assert "99  Orla:" in people
 

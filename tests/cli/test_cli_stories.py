@@ -10,7 +10,8 @@ from previously import __version__
 from tests.cli.running import Cli
 
 COMMANDS = (
-    "demo stories add import fold view show log edit delete hide unhide branch switch doctor"
+    "demo stories add import fold view show log diff blame edit delete hide unhide branch switch chapter rewrite lock "
+    "unlock pin unpin undo restore pending approve reject rebuild set doctor"
 ).split()  # fmt: skip
 
 

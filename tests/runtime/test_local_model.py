@@ -32,7 +32,7 @@ def test_a_real_model_folds_a_story(tmp_path: Path) -> None:
     assert {fold.status for fold in report.folds} <= {"committed", "provisional"}
     assert 1 <= report.calls <= 3
     assert live is not None
-    assert live.version.made.text.strip()
+    assert live.text.strip()
     assert sum(version.made.cost.calls for version in versions) == report.calls
     assert all(version.made.reason for version in versions)
     assert view.tokens <= 1_000

@@ -103,6 +103,7 @@ def test_the_view_does_not_grow_with_the_story(long_story: BlockingStory, tmp_pa
     more = drafts(COUNT + 120)
     with BlockingMemory(tmp_path / "stories.db") as memory:
         short_story = memory.story("short")
-        short_story.follow(more[:300])
-        short = largest_view(short_story, more[300:420])
+        short_story.follow(more[:2_400])
+        short_story.fold()
+        short = largest_view(short_story, more[2_400:2_520])
     assert largest_view(long_story, more[COUNT:]) <= 1.15 * short

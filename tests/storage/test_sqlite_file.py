@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
 from previously import BlockingMemory, Draft, StoreProblem, message
+from previously.core.digests import span_key
+from previously.core.marks import MarkKind
+from previously.core.scripts import Put, Splice
+from previously.core.spans import Span
+from previously.core.versions import Kind, NewVersion, Status
 from previously.storage.queries import load_migrations, load_queries, parse_queries
+from previously.storage.sqlite import SqliteStore, writing
+from previously.storage.sqlite.file import APPLICATION_ID
 from previously.storage.sqlite.writing import PathWriter
 
 
@@ -32,7 +43,7 @@ def test_every_acknowledged_write_is_on_disk(tmp_path: Path) -> None:
     place = tmp_path / "stories.db"
     with BlockingMemory(place) as memory:
         story = memory.story("tale")
-        connection = story._story._store._file._connection  # type: ignore[attr-defined]
+        connection = story._story._store._worker.file._connection  # type: ignore[attr-defined]
         assert connection.pragma("journal_mode") == "wal"
         assert connection.pragma("synchronous") == 2
 
@@ -122,3 +133,65 @@ def test_an_import_that_was_cut_off_leaves_nothing_to_see(tmp_path: Path, monkey
         story.follow(drafts)
         assert story.branch_info().messages == 5_000
         assert sorted(entry.message.text for entry in story.swipes(0)) == ["Another line 0.", "Line 0."]
+
+
+async def test_a_file_of_the_second_version_is_brought_up_to_date(tmp_path: Path) -> None:
+    place = str(tmp_path / "stories.db")
+    connection = apsw.Connection(place)
+    connection.execute("CREATE TABLE migration (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
+    for name, statements in load_migrations("sqlite")[:2]:
+        connection.execute(statements)
+        connection.execute("INSERT INTO migration VALUES (?)", (name,))
+    connection.pragma("application_id", APPLICATION_ID)
+    connection.execute("""
+        INSERT INTO story (id, owner, name, active, created_at) VALUES (1, 'me', 'tale', 1, '');
+        INSERT INTO line (id, owner, story, fork) VALUES (1, 'me', 1, 0);
+        INSERT INTO branch VALUES (1, 'me', 1, 'main', 0, 0, 1, '');
+        INSERT INTO mark VALUES (4, 'me', 1, 1, 4, 'block', 3, 'By hand.', 'person', 'then');
+        INSERT INTO mark VALUES (7, 'me', 1, 1, 2, 'chapter', 1, 'One', 'person', 'then');
+        INSERT INTO version VALUES (3, 'me', 1, 'recap', '', 0, 1, 2, x'00', 0, 0, 'So it was.', '', 'committed',
+                                    'model', 'due', 'then', 'm', 'h', 1, 2, 3, 1, '["a"]', '[]');
+    """)
+    connection.close()
+    store = SqliteStore(place)
+    info = await store.story("me", "tale")
+    assert info is not None
+    marks = await store.marks(info.key, "main")
+    assert [(mark.id, mark.origin, mark.kind, mark.position, mark.text, mark.seen) for mark in marks] == [
+        (7, 2, MarkKind.CHAPTER, 1, "One", b""),
+        (4, 4, MarkKind.RECAP, 3, "By hand.", b""),
+    ]
+    (version,) = await store.versions(info.key)
+    made = version.made
+    assert (version.id, made.text, made.shed, made.anchor, made.commitments) == (3, "So it was.", ("a",), 0, ())
+    assert await store.settings(info.key) == "{}"
+    new = await store.add_mark(info.key, "main", MarkKind.PIN, 0, "x", made_by="person", at="now")
+    assert new.id == 8
+    await store.close()
+
+
+async def test_memory_made_while_a_long_change_is_written_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes on one file: one edits far back, in several transactions, and the other makes memory meanwhile."""
+    store, other = (SqliteStore(str(tmp_path / "stories.db")) for _ in range(2))
+    key = (await store.create_story("me", "tale", at="")).key
+    pieces = tuple(Put(Draft(message("user", text))) for text in "abcdefghij")
+    await store.apply(key, "main", [Splice(0, 0, pieces)], at="")
+    await store.fork(key, "main", "alt", 10, at="")
+    await store.apply(key, "main", [Splice(0, 1, ())], at="")
+    span = Span(0, 5)
+    read = span_key([item.entry.digest for item in await store.path(key, "alt", span.first, span.last)])
+    new = NewVersion(Kind.RECAP, "", span, read, None, "x", "", Status.COMMITTED, "builtin", "", "")
+
+    def meanwhile(steps: Iterator[Any], count: int) -> Iterator[Any]:
+        asyncio.run(other.commit(key, new))
+        return islice(steps, count)
+
+    monkeypatch.setattr(writing, "ROWS_PER_TRANSACTION", 1)
+    monkeypatch.setattr(writing, "islice", meanwhile)
+    await store.apply(key, "alt", [Splice(7, 1, ())], at="")
+    (version,) = await store.versions(key)
+    assert await store.cover(key, "alt") == [(0, 5, version.id)]
+    await store.close()
+    await other.close()

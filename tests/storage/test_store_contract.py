@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
 from previously.core.digests import ROOT_HASH, node_hash, span_key
 from previously.core.errors import BadInput, HeadMoved, UnknownBranch
-from previously.core.marks import MarkKind
+from previously.core.marks import Mark, MarkKind
 from previously.core.messages import (
     Attributes,
     Draft,
@@ -61,12 +63,14 @@ async def fold(
     branch: str = "main",
     scope: str = "",
     status: Status = Status.COMMITTED,
+    kind: Kind = Kind.RECAP,
+    made_by: str = "builtin",
 ) -> Version:
     digests = [item.entry.digest for item in await store.path(key, branch, first, last)]
     return await store.commit(
         key,
         NewVersion(
-            kind=Kind.RECAP,
+            kind=kind,
             scope=scope,
             span=Span(first, last),
             key=span_key(digests),
@@ -74,7 +78,7 @@ async def fold(
             text=f"{first} to {last}",
             carry="{}",
             status=status,
-            made_by="builtin",
+            made_by=made_by,
             reason="40 messages",
             at=AT,
             cost=Cost(1, 2, 3),
@@ -85,6 +89,23 @@ async def fold(
 async def live_text(store: Store, key: StoryKey, branch: str = "main") -> str | None:
     live = await store.live(key, branch, Kind.RECAP, "")
     return live.version.made.text if live else None
+
+
+async def mark(
+    store: Store,
+    key: StoryKey,
+    position: int,
+    kind: MarkKind = MarkKind.CHAPTER,
+    text: str = "",
+    *,
+    branch: str = "main",
+    seen: bytes = b"",
+) -> Mark:
+    return await store.add_mark(key, branch, kind, position, text, made_by="person", at=AT, seen=seen)
+
+
+async def covered(store: Store, key: StoryKey, branch: str = "main") -> list[int]:
+    return [version for _, _, version in await store.cover(key, branch)]
 
 
 async def test_a_new_story_has_one_empty_branch(store: Store) -> None:
@@ -278,11 +299,26 @@ async def test_unknown_and_taken_branch_names_are_bad_input(store: Store) -> Non
 
 async def test_a_version_comes_back_with_everything(store: Store) -> None:
     key = await a_story(store, list("abc"))
-    version = await fold(store, key, 0, 1)
-    assert await store.versions(key) == [version]
+    plain = await fold(store, key, 0, 1)
+    whole = replace(
+        plain.made,
+        before=plain.id,
+        model="m",
+        prompt_hash="h",
+        shed=("40", "Vasey"),
+        unverified=("It rained.",),
+        anchor=(await store.branch(key)).head,
+        reach=4,
+        commitments=("Ines owes Odalys 40 crowns.", "Zoë's trunk: unpaid"),
+    )
+    version = await store.commit(key, whole)
+    assert version.made == whole
+    assert await store.versions(key) == [plain, version]
+    assert await store.version(key, version.id) == version
+    assert await store.version(key, 77) is None
     live = await store.live(key, "main", Kind.RECAP, "")
     assert live is not None
-    assert (live.version, live.span) == (version, Span(0, 1))
+    assert (live.version, live.span) == (plain, Span(0, 1)), "the other one's run does not follow on this path"
     assert await store.live(key, "main", Kind.RECAP, "Maya") is None
 
 
@@ -394,18 +430,137 @@ async def test_a_long_change_in_the_past_and_a_bulk_append(store: Store) -> None
 
 async def test_marks_move_with_the_path_and_are_copied_up_to_a_fork(store: Store) -> None:
     key = await a_story(store, list("abcdefgh"))
-    first = await store.add_mark(key, "main", MarkKind.CHAPTER, 2, "One", made_by="person", at=AT)
-    await store.add_mark(key, "main", MarkKind.BLOCK, 5, "By hand.", made_by="person", at=AT)
+    first = await mark(store, key, 2, text="One", seen=b"abc")
+    await mark(store, key, 5, MarkKind.RECAP, "By hand.")
     await store.fork(key, "main", "alt", 4, at=AT)
     (copy,) = await store.marks(key, "alt")
-    assert (copy.position, copy.origin, copy.scope, copy.text) == (2, first.id, first.scope, "One")
+    assert copy == replace(first, id=copy.id)
+    assert (copy.position, copy.origin, copy.scope, copy.seen) == (2, first.id, first.scope, b"abc")
     await store.apply(key, "main", [Splice(0, 0, (Put(draft("new")),))], at=AT)
-    assert [mark.position for mark in await store.marks(key, "main")] == [3, 6]
-    assert [mark.position for mark in await store.marks(key, "alt")] == [2]
+    assert [one.position for one in await store.marks(key, "main")] == [3, 6]
+    assert [one.position for one in await store.marks(key, "alt")] == [2]
     await store.apply(key, "main", [Splice(3, 1, ())], at=AT)
-    assert [(mark.position, mark.kind) for mark in await store.marks(key, "main")] == [(2, "chapter"), (5, "block")]
+    assert [(one.position, one.kind) for one in await store.marks(key, "main")] == [(2, "chapter"), (5, "recap")]
+
+
+async def test_no_mark_is_lost_to_a_script(store: Store) -> None:
+    key = await a_story(store, list("abcdefgh"))
+    first = await mark(store, key, 2, text="One")
+    second = await mark(store, key, 5, text="Two")
     await store.apply(key, "main", [Splice(0, 8, ())], at=AT)
+    marks = await store.marks(key, "main")
+    assert [(one.position, one.text) for one in marks] == [(-1, "One"), (-1, "Two")]
+    await store.fork(key, "main", "alt", 0, at=AT)
+    assert [(one.position, one.origin) for one in await store.marks(key, "alt")] == [(-1, first.id), (-1, second.id)]
+    await append(store, key, *"xyz")
+    assert [one.position for one in await store.marks(key, "main")] == [-1, -1]
+    version = await fold(store, key, 0, 1, scope=second.scope)
+    assert await store.cover(key, "main") == [(0, 1, version.id)], "the scope begins with the first message now"
+    assert await store.cover(key, "alt") == []
+    await append(store, key, *"xy", branch="alt")
+    assert await store.cover(key, "alt") == [(0, 1, version.id)]
+
+
+async def test_marks_are_found_by_kind_and_place(store: Store) -> None:
+    key = await a_story(store, list("abcdefgh"))
     assert await store.marks(key, "main") == []
+    for position, kind in [
+        (5, MarkKind.CHAPTER),
+        (2, MarkKind.PIN),
+        (2, MarkKind.CHAPTER),
+        (4, MarkKind.RECAP),
+        (5, MarkKind.CHAPTER_RECAP),
+        (5, MarkKind.BACKBONE),
+    ]:
+        await mark(store, key, position, kind, f"{kind} {position}")
+    found = [(one.text, one.kind) for one in await store.marks(key, "main")]
+    assert [text for text, _ in found] == [
+        "pin 2", "chapter 2", "recap 4", "chapter 5", "chapter recap 5", "backbone 5",
+    ]  # fmt: skip
+    assert all(text.startswith(kind) for text, kind in found)
+    some = await store.marks(key, "main", {MarkKind.CHAPTER, MarkKind.RECAP})
+    assert [one.text for one in some] == ["chapter 2", "recap 4", "chapter 5"]
+    later = await store.marks(key, "main", {MarkKind.CHAPTER, MarkKind.RECAP}, since=4)
+    assert [one.text for one in later] == ["recap 4", "chapter 5"]
+    assert await store.marks(key, "main", since=6) == []
+    assert await store.marks(key, "main", ()) == []
+    with pytest.raises(UnknownBranch):
+        await store.marks(key, "nowhere")
+
+
+async def test_the_newest_marks_of_a_kind_are_counted_from_the_end(store: Store) -> None:
+    key = await a_story(store, [str(number) for number in range(40)])
+    assert await store.newest_mark(key, "main", MarkKind.CHAPTER, 0) == (None, 0)
+    marks = {position: await mark(store, key, position) for position in (19, 9, 29)}
+    await mark(store, key, 35, MarkKind.RECAP)
+    for number, position, count in [(0, 29, 3), (1, 19, 2), (2, 9, 1)]:
+        assert await store.newest_mark(key, "main", MarkKind.CHAPTER, number) == (marks[position], count)
+    for number in (3, 5):
+        assert await store.newest_mark(key, "main", MarkKind.CHAPTER, number) == (None, 0)
+    again = await mark(store, key, 29)
+    assert await store.newest_mark(key, "main", MarkKind.CHAPTER, 0) == (again, 4)
+    assert await store.newest_mark(key, "main", MarkKind.CHAPTER, 1) == (marks[29], 3)
+    await store.fork(key, "main", "alt", 20, at=AT)
+    newest, count = await store.newest_mark(key, "alt", MarkKind.CHAPTER, 0)
+    assert newest is not None
+    assert (newest.position, newest.origin, count) == (19, marks[19].id, 2)
+    with pytest.raises(UnknownBranch):
+        await store.newest_mark(key, "nowhere", MarkKind.CHAPTER, 0)
+
+
+async def test_a_mark_is_given_other_words_on_its_branch_only(store: Store) -> None:
+    key = await a_story(store, list("abcd"))
+    one = await mark(store, key, 1, MarkKind.RECAP, "Old words.", seen=b"old")
+    other = await mark(store, key, 2, MarkKind.PIN, "A pin.")
+    await store.fork(key, "main", "alt", 4, at=AT)
+    await store.set_mark_text(key, "main", one.id, "New words.", seen=b"new")
+    assert await store.marks(key, "main") == [replace(one, text="New words.", seen=b"new"), other]
+    assert [(copy.text, copy.seen) for copy in await store.marks(key, "alt")] == [
+        ("Old words.", b"old"),
+        ("A pin.", b""),
+    ]
+    for missing in (one.id, 77):
+        with pytest.raises(BadInput, match="no mark"):
+            await store.set_mark_text(key, "alt", missing, "x", seen=b"")
+    with pytest.raises(UnknownBranch):
+        await store.set_mark_text(key, "nowhere", one.id, "x", seen=b"")
+
+
+async def test_a_mark_that_is_taken_off_takes_its_memory_from_this_branch_only(store: Store) -> None:
+    key = await a_story(store, list("abcdefgh"))
+    chapter = await mark(store, key, 1)
+    one = await fold(store, key, 2, 3, scope=chapter.scope)
+    await store.fork(key, "main", "alt", 7, at=AT)
+    await store.remove_mark(key, "main", chapter.id)
+    assert await store.marks(key, "main") == []
+    assert await store.cover(key, "main") == []
+    assert await store.live(key, "main", Kind.RECAP, chapter.scope) is None
+    two = await fold(store, key, 4, 5, before=one, scope=chapter.scope)
+    assert await covered(store, key) == [], "what is made later under that scope is not known here either"
+    assert await covered(store, key, "alt") == [one.id, two.id]
+    await store.apply(key, "main", [Splice(3, 1, ())], at=AT)
+    await store.apply(key, "main", [Splice(3, 0, (Put(draft("d")),))], at=AT)
+    assert await covered(store, key) == []
+    await store.fork(key, "main", "late", 8, at=AT)
+    assert await covered(store, key, "late") == []
+    await store.fork(key, "alt", "later", 6, at=AT)
+    assert await covered(store, key, "later") == [one.id, two.id]
+    with pytest.raises(BadInput, match="no mark"):
+        await store.remove_mark(key, "main", chapter.id)
+    with pytest.raises(BadInput, match="no mark"):
+        await store.remove_mark(key, "alt", chapter.id)  # there its copy has another id
+    with pytest.raises(UnknownBranch):
+        await store.remove_mark(key, "nowhere", chapter.id)
+
+
+async def test_the_scope_of_a_mark_is_never_given_again(store: Store) -> None:
+    key = await a_story(store, list("abcd"))
+    gone = await mark(store, key, 1)
+    await fold(store, key, 2, 3, scope=gone.scope)
+    await store.remove_mark(key, "main", gone.id)
+    new = await mark(store, key, 1)
+    assert new.scope != gone.scope
+    assert await store.cover(key, "main") == []
 
 
 async def test_memory_behind_a_mark_has_a_chain_of_its_own(store: Store) -> None:
@@ -476,3 +631,283 @@ async def test_memory_that_only_a_line_passed_over_knew_is_taken_along(store: St
     await store.fork(key, "two", "three", 6, at=AT)
     assert await store.cover(key, "three") == [(0, 5, version.id)]
     assert await store.cover(key, "main") == []
+
+
+async def test_only_what_is_in_force_is_covered(store: Store) -> None:
+    key = await a_story(store, list("abcdef"))
+    one = await fold(store, key, 0, 1)
+    held = await fold(store, key, 2, 3, before=one, status=Status.PENDING)
+    assert held.firm, "as firm as it will be once it is approved"
+    on_it = await fold(store, key, 4, 4, before=held)
+    assert await covered(store, key) == [one.id], "what is held is valid nowhere, nor is what is built on it"
+    await fold(store, key, 0, 2, status=Status.PENDING)
+    await append(store, key, "g")
+    await store.apply(key, "main", [Splice(1, 1, (Put(draft("b")),))], at=AT)
+    assert await covered(store, key) == [one.id], "nor once the path has changed"
+    assert await fold(store, key, 2, 3, before=one, status=Status.PENDING) == held, "nor is it made twice"
+    assert await fold(store, key, 2, 3, before=one) == held
+    approved = await store.set_status(key, held.id, Status.COMMITTED, reason="approved")
+    assert approved == await store.version(key, held.id)
+    assert (approved.made.status, approved.made.reason, approved.firm) == ("committed", "40 messages; approved", True)
+    assert await store.cover(key, "main") == [(0, 1, one.id), (2, 3, held.id), (4, 4, on_it.id)]
+
+
+async def test_what_is_rejected_makes_room(store: Store) -> None:
+    key = await a_story(store, list("abcd"))
+    held = await fold(store, key, 0, 1, status=Status.PENDING)
+    await store.set_status(key, held.id, Status.REFUSED, reason="")
+    assert (await store.versions(key))[0].made.reason == "40 messages"
+    new = await fold(store, key, 0, 1)
+    assert (new.id != held.id, new.made.replaces) == (True, None)
+    for status in (Status.PENDING, Status.COMMITTED, Status.UNDONE):
+        with pytest.raises(BadInput, match="in its place"):
+            await store.set_status(key, held.id, status, reason="after all")
+    assert await covered(store, key) == [new.id]
+    assert [version.made.status for version in await store.versions(key)] == ["refused", "committed"]
+    alone = await fold(store, key, 0, 2, status=Status.REFUSED)
+    await store.set_status(key, alone.id, Status.PROVISIONAL, reason="better than nothing")
+    assert await covered(store, key) == [new.id, alone.id]
+
+
+async def test_what_is_taken_back_takes_along_what_was_built_on_it_everywhere(store: Store) -> None:
+    key = await a_story(store, list("abcdefgh"))
+    await store.fork(key, "main", "alt", 7, at=AT)
+    one = await fold(store, key, 0, 1)
+    two = await fold(store, key, 2, 3, before=one)
+    three = await fold(store, key, 4, 5, before=two)
+    other = await fold(store, key, 2, 4, before=one, status=Status.PROVISIONAL)
+    await store.apply(key, "alt", [Splice(5, 1, ())], at=AT)
+    everything = {name: await store.cover(key, name) for name in ("main", "alt")}
+    assert everything == {
+        "main": [(0, 1, one.id), (2, 3, two.id), (2, 4, other.id), (4, 5, three.id)],
+        "alt": [(0, 1, one.id), (2, 3, two.id), (2, 4, other.id)],
+    }
+    await store.set_status(key, two.id, Status.UNDONE, reason="undone")
+    assert await covered(store, key) == [one.id, other.id]
+    assert await covered(store, key, "alt") == [one.id, other.id]
+    assert await live_text(store, key) == "2 to 4"
+    await append(store, key, *"ij")
+    assert await covered(store, key) == [one.id, other.id], "a path that changes does not bring it back"
+    await store.fork(key, "main", "late", 6, at=AT)
+    assert await covered(store, key, "late") == [one.id, other.id]
+    await store.set_status(key, three.id, Status.UNDONE, reason="undone")
+    await store.set_status(key, two.id, Status.COMMITTED, reason="restored")
+    assert await covered(store, key) == [one.id, two.id, other.id], "what was taken back by itself stays so"
+    await store.set_status(key, three.id, Status.COMMITTED, reason="restored")
+    assert {name: await store.cover(key, name) for name in ("main", "alt")} == everything
+    assert await store.cover(key, "late") == everything["main"]
+    await store.set_status(key, one.id, Status.REFUSED, reason="")
+    assert [await covered(store, key, name) for name in ("main", "alt", "late")] == [[], [], []]
+    await store.set_status(key, one.id, Status.PROVISIONAL, reason="")
+    assert {name: await store.cover(key, name) for name in ("main", "alt")} == everything
+    await store.set_status(key, one.id, Status.COMMITTED, reason="")
+    assert {name: await store.cover(key, name) for name in ("main", "alt")} == everything
+
+
+async def test_a_status_is_given_to_versions_of_this_story_only(store: Store) -> None:
+    key = await a_story(store, list("abcd"))
+    version = await fold(store, key, 0, 1)
+    other = await a_story(store, list("abcd"), "another tale")
+    for story, ident in ((key, 77), (other, version.id)):
+        with pytest.raises(BadInput, match="no version"):
+            await store.set_status(story, ident, Status.UNDONE, reason="x")
+    assert await store.version(other, version.id) is None
+    assert await store.versions(key) == [version]
+
+
+async def test_what_was_taken_back_is_replaced_by_anything(store: Store) -> None:
+    key = await a_story(store, list("abcd"))
+    first = await fold(store, key, 0, 1)
+    await store.set_status(key, first.id, Status.UNDONE, reason="undone")
+    second = await fold(store, key, 0, 1, status=Status.PROVISIONAL)
+    assert second.made.replaces == first.id
+    third = await fold(store, key, 0, 1)
+    assert third.made.replaces == second.id, "and what stood in for it by what is better"
+    assert await fold(store, key, 0, 1) == third
+    by_hand = await fold(store, key, 0, 1, made_by="person")
+    assert by_hand.made.replaces == third.id, "a person replaces anything"
+    assert await covered(store, key) == [second.id, third.id, by_hand.id]
+    live = await store.live(key, "main", Kind.RECAP, "")
+    assert live is not None
+    assert live.version == by_hand
+    await store.set_status(key, by_hand.id, Status.UNDONE, reason="undone")
+    assert await fold(store, key, 0, 1) == third
+
+
+async def test_what_is_loosened_stays_in_force_until_made_anew(store: Store) -> None:
+    key = await a_story(store, list("abcdefgh"))
+    one = await fold(store, key, 0, 1)
+    two = await fold(store, key, 2, 3, before=one)
+    three = await fold(store, key, 4, 5, before=two)
+    refused = await fold(store, key, 6, 6, before=three, status=Status.REFUSED)
+    await store.fork(key, "main", "alt", 8, at=AT)
+    other = await a_story(store, list("abcdefgh"), "another tale")
+    await store.loosen(other, [one.id])
+    assert all(version.firm for version in (await store.versions(key))[:3])
+    await store.loosen(key, [two.id, 77])
+    await store.loosen(key, [])
+    assert [version.firm for version in await store.versions(key)] == [True, False, False, False]
+    for branch in ("main", "alt"):
+        assert await covered(store, key, branch) == [one.id, two.id, three.id]
+        assert await live_text(store, key, branch) == "4 to 5"
+        firm = await store.live(key, branch, Kind.RECAP, "", firm=True)
+        assert firm is not None
+        assert firm.version == one
+        assert await store.cover(key, branch, firm=True) == [(0, 1, one.id)]
+        assert await store.cover(key, branch, Kind.RECAP, firm=True) == [(0, 1, one.id)]
+        assert await store.cover(key, branch, Kind.CHAPTER, firm=True) == []
+    assert not refused.firm
+    anew = await fold(store, key, 2, 3, before=one)
+    assert (anew.made.replaces, anew.firm) == (two.id, True)
+    await store.set_status(key, two.id, Status.UNDONE, reason="")
+    await store.set_status(key, two.id, Status.COMMITTED, reason="")
+    firm = await store.live(key, "main", Kind.RECAP, "", firm=True)
+    assert firm is not None
+    assert firm.version == anew, "a version that comes back is as loose as it was"
+
+
+async def test_the_newest_versions_of_a_kind_scope_and_status(store: Store) -> None:
+    key = await a_story(store, list("abcdefgh"))
+    refused = [await fold(store, key, 0, last, status=Status.REFUSED) for last in range(4)]
+    kept = await fold(store, key, 0, 1)
+    chapter = await fold(store, key, 0, 1, kind=Kind.CHAPTER, status=Status.REFUSED)
+    scoped = await fold(store, key, 0, 1, scope="9", status=Status.REFUSED)
+    asked = (key, Kind.RECAP, "", Status.REFUSED)
+    assert await store.newest_versions(*asked, 3) == refused[:0:-1]
+    assert await store.newest_versions(*asked, 99) == refused[::-1]
+    assert await store.newest_versions(*asked, 0) == []
+    assert await store.newest_versions(key, Kind.RECAP, "", Status.COMMITTED, 9) == [kept]
+    assert await store.newest_versions(key, Kind.CHAPTER, "", Status.REFUSED, 9) == [chapter]
+    assert await store.newest_versions(key, Kind.RECAP, "9", Status.REFUSED, 9) == [scoped]
+    await store.set_status(key, kept.id, Status.UNDONE, reason="")
+    assert await store.newest_versions(key, Kind.RECAP, "", Status.COMMITTED, 9) == []
+
+
+async def test_kinds_of_memory_are_kept_apart(store: Store) -> None:
+    key = await a_story(store, list("abcdef"))
+    recap = await fold(store, key, 0, 1)
+    chapter = await fold(store, key, 0, 3, kind=Kind.CHAPTER)
+    backbone = await fold(store, key, 0, 3, kind=Kind.BACKBONE)
+    assert len({recap.id, chapter.id, backbone.id}) == 3
+    assert await covered(store, key) == [recap.id, chapter.id, backbone.id]
+    for kind, version in ((Kind.RECAP, recap), (Kind.CHAPTER, chapter), (Kind.BACKBONE, backbone)):
+        span = version.made.span
+        assert await store.cover(key, "main", kind) == [(span.first, span.last, version.id)]
+        live = await store.live(key, "main", kind, "")
+        assert live is not None
+        assert live.version == version
+
+
+async def test_memory_up_to_a_place(store: Store) -> None:
+    key = await a_story(store, list("abcdefgh"))
+    one = await fold(store, key, 0, 1)
+    two = await fold(store, key, 2, 3, before=one)
+    await store.fork(key, "main", "alt", 6, at=AT)
+    three = await fold(store, key, 4, 5, before=two, branch="alt", status=Status.PROVISIONAL)
+    for through, found in [(-1, None), (0, None), (1, one), (2, one), (3, two), (4, two), (5, three), (99, three)]:
+        live = await store.live(key, "alt", Kind.RECAP, "", through=through)
+        assert (live and live.version) == found, through
+    live = await store.live(key, "alt", Kind.RECAP, "", firm=True, through=5)
+    assert live is not None
+    assert (live.version, live.span) == (two, Span(2, 3))
+
+
+async def test_where_an_entry_stands_now(store: Store) -> None:
+    key = await a_story(store, list("abcdef"))
+    nodes = [item.node for item in await store.path(key, "main", 0, 5)]
+    entries = [item.entry.id for item in await store.path(key, "main", 0, 5)]
+    assert [await store.position_of(key, "main", node) for node in nodes] == [0, 1, 2, 3, 4, 5]
+    await store.fork(key, "main", "alt", 4, at=AT)
+    await store.apply(key, "main", [Splice(1, 1, (Put(draft("B")), Put(draft("BB"))))], at=AT)
+    assert [await store.position_of(key, "main", node) for node in nodes] == [0, None, 3, 4, 5, 6]
+    assert [await store.position_of(key, "alt", node) for node in nodes] == [0, 1, 2, 3, None, None]
+    await store.apply(key, "alt", [Splice(0, 2, ()), Splice(4, 0, (Reuse(entries[2]),))], at=AT)
+    assert [await store.position_of(key, "alt", node) for node in nodes] == [None, None, 2, 1, None, None]
+    (moved,) = await store.path(key, "alt", 2, 2)
+    assert moved.node not in nodes
+    assert await store.position_of(key, "main", moved.node) == 3, "an entry is known by any of its nodes"
+    assert await store.position_of(key, "main", 999_999) is None
+    other = await a_story(store, ["x"], "another tale")
+    assert await store.position_of(other, "main", nodes[0]) is None
+    with pytest.raises(UnknownBranch):
+        await store.position_of(key, "nowhere", nodes[0])
+
+
+async def test_what_led_to_a_node_is_found_on_a_branch_or_off_it(store: Store) -> None:
+    key = await a_story(store, list("abcdef"))
+    before = await store.path(key, "main", 0, 5)
+    await store.apply(key, "main", [Splice(2, 4, (Put(draft("C")),))], at=AT)
+    assert await store.leading_to(key, before[4].node, 3) == before[2:5]
+    assert await store.leading_to(key, before[4].node, 99) == before[:5]
+    assert await store.leading_to(key, before[0].node, 2) == before[:1]
+    assert await store.leading_to(key, before[4].node, 0) == []
+    assert await store.leading_to(key, (await store.branch(key)).head, 2) == await store.path(key, "main", 1, 2)
+    assert await store.leading_to(key, 999_999, 5) == []
+    assert await store.leading_to(key, 0, 5) == []
+    other = await a_story(store, ["x"], "another tale")
+    assert await store.leading_to(other, before[4].node, 5) == []
+
+
+async def test_settings_of_a_story_are_kept(store: Store) -> None:
+    key = await a_story(store, ["a"])
+    assert await store.settings(key) == "{}"
+    await store.keep_header(key, '{"title":"x"}')
+    await store.keep_settings(key, '{"tail_messages":8}')
+    await store.keep_settings(key, '{"tail_messages":9}')
+    assert (await store.settings(key), await store.header(key)) == ('{"tail_messages":9}', '{"title":"x"}')
+    other = await a_story(store, ["x"], "another tale")
+    assert await store.settings(other) == "{}"
+
+
+async def test_no_verb_crosses_the_wall_between_owners(store: Store) -> None:
+    mine = await a_story(store, list("abcdef"))
+    version = await fold(store, mine, 0, 1)
+    chapter = await mark(store, mine, 3, text="One", seen=b"abcd")
+    await fold(store, mine, 4, 4, scope=chapter.scope)
+    await store.keep_settings(mine, '{"mine":1}')
+    head = (await store.branch(mine)).head
+
+    async def all_of_it() -> list[object]:
+        return [
+            await store.marks(mine, "main"),
+            await store.versions(mine),
+            await store.cover(mine, "main"),
+            await store.live(mine, "main", Kind.RECAP, "", firm=True),
+            await store.settings(mine),
+        ]
+
+    before = await all_of_it()
+    await a_story(store, list("abcdef"), owner="they")
+    theirs = StoryKey("they", mine.story)
+    verbs: list[Awaitable[object]] = [
+        store.marks(theirs, "main"),
+        store.newest_mark(theirs, "main", MarkKind.CHAPTER, 0),
+        store.set_mark_text(theirs, "main", chapter.id, "theirs", seen=b"x"),
+        store.remove_mark(theirs, "main", chapter.id),
+        store.set_status(theirs, version.id, Status.UNDONE, reason="theirs"),
+        store.loosen(theirs, [version.id]),
+        store.version(theirs, version.id),
+        store.newest_versions(theirs, Kind.RECAP, "", Status.COMMITTED, 9),
+        store.live(theirs, "main", Kind.RECAP, ""),
+        store.cover(theirs, "main", Kind.RECAP),
+        store.position_of(theirs, "main", head),
+        store.leading_to(theirs, head, 9),
+        store.settings(theirs),
+        store.keep_settings(theirs, '{"theirs":1}'),
+    ]
+    for verb in verbs:
+        with suppress(BadInput, KeyError):
+            assert await verb in (None, [], "{}")
+    assert await all_of_it() == before
+    other = await a_story(store, owner="they")
+    assert await store.version(other, version.id) is None
+    assert await store.position_of(other, "main", head) is None
+    assert await store.leading_to(other, head, 9) == []
+    with pytest.raises(BadInput):
+        await store.remove_mark(other, "main", chapter.id)
+    with pytest.raises(BadInput):
+        await store.set_mark_text(other, "main", chapter.id, "theirs", seen=b"x")
+    with pytest.raises(BadInput):
+        await store.set_status(other, version.id, Status.UNDONE, reason="theirs")
+    await store.loosen(other, [version.id])
+    assert await all_of_it() == before

@@ -10,8 +10,8 @@ from previously.core.messages import Attributes, Entry, Message, Role, Text, Too
 from previously.core.paths import OnPath, opening_of
 from previously.core.spans import Span
 from previously.core.tokens import message_tokens
-from previously.core.versions import Kind, LiveVersion, NewVersion, Status, Version
-from previously.view.build import RECAP_HEADING, Material, build
+from previously.view.build import Material, build
+from previously.view.memory import HEADINGS, Remembered
 from previously.view.view import Reason, Section, View
 
 RECAP = "Maya left the mill. She owes Joaquin 40 crowns. The key is under the stair."
@@ -21,23 +21,22 @@ def at(position: int, said: Message, *, hidden: bool = False) -> OnPath:
     return OnPath(position, position + 1, b"", Entry(position, said, digest(said), Attributes(hidden=hidden)))
 
 
-def recap(last: int, text: str = RECAP) -> LiveVersion:
-    made = NewVersion(Kind.RECAP, "", Span(0, last), b"", None, text, "", Status.COMMITTED, "builtin", "", "")
-    return LiveVersion(Version(7, made, firm=True), Span(0, last))
+def recap(last: int, text: str = RECAP) -> Remembered:
+    return Remembered(Section.RECAP, text, Span(0, last), "recap, version 7, by builtin", "the recap")
 
 
 def view(
     items: list[OnPath],
     budget: int = 1_000,
     *,
-    live: LiveVersion | None = None,
+    live: Remembered | None = None,
     length: int | None = None,
     tail: int = 2,
 ) -> View:
     length = length if length is not None else (items[-1].position + 1 if items else 0)
     opening = opening_of(items if not live and items and items[0].position == 0 else [])
-    newest = [item for item in items if live is None or item.position > live.span.last]
-    return build(Material(length, opening, live, newest, tail), budget)
+    newest = [item for item in items if live is None or (live.span and item.position > live.span.last)]
+    return build(Material(length, opening, [live] if live else [], newest, tail), budget)
 
 
 def texts(built: View) -> list[str]:
@@ -62,9 +61,9 @@ def test_a_story_that_fits_is_shown_whole_and_as_it_is() -> None:
 def test_the_recap_goes_into_the_system_message() -> None:
     system = message("system", "You are the narrator.")
     live = recap(3)
-    material = Material(6, [at(0, system)], live, said(4, "four", "five"), 2)
+    material = Material(6, [at(0, system)], [live], said(4, "four", "five"), 2)
     built = build(material, 1_000)
-    assert texts(built)[0] == f"You are the narrator.\n\n{RECAP_HEADING}\n\n{RECAP}"
+    assert texts(built)[0] == f"You are the narrator.\n\n{HEADINGS[Section.RECAP]}\n\n{RECAP}"
     assert [shown.role for shown in built.messages] == [Role.SYSTEM, Role.USER, Role.USER]
     assert [item.section for item in built.items] == [Section.SYSTEM, Section.RECAP, Section.TAIL, Section.TAIL]
     assert (built.items[0].sources, built.items[1].sources) == ((Span(0, 0),), (Span(1, 3),))
@@ -74,7 +73,7 @@ def test_the_recap_goes_into_the_system_message() -> None:
 def test_without_a_system_message_the_recap_brings_one() -> None:
     built = view(said(4, "four"), live=recap(3))
     assert built.messages[0].role is Role.SYSTEM
-    assert texts(built)[0].startswith(RECAP_HEADING)
+    assert texts(built)[0].startswith(HEADINGS[Section.RECAP])
 
 
 def test_the_opening_is_shown_once_and_never_cut() -> None:
@@ -119,7 +118,7 @@ def test_hidden_messages_are_listed_and_not_shown() -> None:
 def test_a_long_recap_is_cut_at_sentences_the_oldest_first() -> None:
     long_recap = " ".join(f"Sentence number {number} tells of the mill." for number in range(60))
     built = view(said(4, "four", *["x" * 200] * 10), 400, live=recap(3, long_recap))
-    memory = texts(built)[0].removeprefix(RECAP_HEADING).strip()
+    memory = texts(built)[0].removeprefix(HEADINGS[Section.RECAP]).strip()
     assert memory.startswith("Sentence number ")
     assert memory.endswith("Sentence number 59 tells of the mill.")
     assert built.tokens <= 400
@@ -176,7 +175,7 @@ def test_a_recap_with_nothing_to_tell_still_accounts_for_its_messages() -> None:
 def test_a_recap_is_not_cut_inside_a_quotation() -> None:
     quoted = 'Maya promised: "I will pay. I will pay on Friday. Wait for me." ' * 8
     built = view(said(4, "four", *["x" * 200] * 10), 300, live=recap(3, quoted))
-    memory = texts(built)[0].removeprefix(RECAP_HEADING).strip()
+    memory = texts(built)[0].removeprefix(HEADINGS[Section.RECAP]).strip()
     assert memory.startswith("Maya promised")
 
 

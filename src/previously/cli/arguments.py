@@ -57,6 +57,13 @@ def version_number(text: str) -> int:
     return int(text)
 
 
+def number(text: str) -> int:
+    """A number as lists give it."""
+    if not re.fullmatch(r"[0-9]{1,18}", text):
+        raise BadInput(f"{text!r} is not a number.")
+    return int(text)
+
+
 Story = Annotated[str, typer.Argument(metavar="NAME", parser=name, help="The story.")]
 Branch = Annotated[str, typer.Argument(metavar="BRANCH", parser=name, help="The branch.")]
 Position = Annotated[
@@ -92,11 +99,13 @@ def opened_for_folding(ctx: typer.Context, endpoint: str, model: str) -> Iterato
 def chosen_model(endpoint: str, model: str) -> Model | None:
     """The model that the options name, each standing in for its variable; None when nothing names one."""
     from previously.app import model_from
-    from previously.settings import settings_from
+    from previously.settings import resolve
+    from previously.settings_file import effective
 
     given = {"PREVIOUSLY_ENDPOINT": endpoint, "PREVIOUSLY_MODEL": model}
-    named = {**os.environ, **{name: value for name, value in given.items() if value}}
-    return model_from(named, settings_from(os.environ).timeout_s)
+    environment, layers = effective(os.environ)
+    named = {**environment, **{name: value for name, value in given.items() if value}}
+    return model_from(named, resolve(layers).timeout_s)
 
 
 def words(text: str) -> str:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from previously.blocking import BlockingMemory
     from previously.core.messages import Draft
-    from previously.folds.recap import RecapRequest
+    from previously.folds.request import FoldRequest
     from previously.runtime.folder import FolderReply
     from previously.view.view import View
 
-BUDGET_TOKENS = 2_000
+BUDGET_TOKENS = 2_400
 LONG_STORY_MESSAGES = 5_000
 NEWEST_SHOWN = 6
 
@@ -34,19 +34,20 @@ class CountingFolder:
     """The built-in folder, and how many words it was given to read."""
 
     made_by: str = "builtin"
+    amends: bool = False
     words_read: int = 0
 
     async def ready(self) -> bool:
         """Always, as the built-in folder is."""
         return True
 
-    async def recap(self, asked: RecapRequest) -> FolderReply:
+    async def write(self, asked: FoldRequest) -> FolderReply:
         """What the built-in folder writes."""
-        from previously.folds.recap import words_read
+        from previously.folds.request import words_read
         from previously.runtime.folder import BuiltinFolder
 
         self.words_read += words_read(asked)
-        return await BuiltinFolder().recap(asked)
+        return await BuiltinFolder().write(asked)
 
 
 def demo(
@@ -120,11 +121,12 @@ def _sample(console: Console, memory: BlockingMemory, folder: CountingFolder) ->
     with output.progress("Folding") as progress:
         report = story.fold(progress=progress)
     seconds, live = perf_counter() - started, story.recap()
-    recap_words = count_words(live.version.made.text) if live else 0
-    reached = live.span.last if live else 0
+    recap_words = count_words(live.text) if live else 0
+    closed = story.chapters()
+    chapter_words = sum(count_words(one.text) for one in closed)
     console.print(
-        f"{len(report.folds)} folds by the built-in folder: messages 0 to {reached} became a recap of "
-        f"{recap_words} words.\nThe transcript is untouched; folding only adds."
+        f"{len(report.folds)} folds by the built-in folder: {len(closed)} closed chapters became {chapter_words} "
+        f"words, the open one a recap of {recap_words}.\nThe transcript is untouched; folding only adds."
     )
 
     seen = story.view(BUDGET_TOKENS)
@@ -132,7 +134,7 @@ def _sample(console: Console, memory: BlockingMemory, folder: CountingFolder) ->
     verbatim = _print_view(console, seen)
     costs = (
         ("Story", f"{len(drafts):,} messages, {tokens:,} tokens"),
-        ("View", f"{seen.tokens:,} tokens: the recap and {verbatim} messages word for word"),
+        ("View", f"{seen.tokens:,} tokens: memory, and {verbatim} messages word for word"),
         ("Model calls", f"{report.calls}"),
         ("Words read", f"{folder.words_read:,} while folding, {folder.words_read / words:.1f} times the story"),
         ("Time", f"{seconds:.2f} s to import and fold"),
@@ -150,6 +152,8 @@ def _sample(console: Console, memory: BlockingMemory, folder: CountingFolder) ->
         "calls": report.calls,
         "words_read": folder.words_read,
         "recap_words": recap_words,
+        "chapters": len(closed),
+        "chapter_words": chapter_words,
         "budget_tokens": seen.budget_tokens,
         "view_tokens": seen.tokens,
         "verbatim_messages": verbatim,
@@ -216,7 +220,7 @@ def _long(console: Console, memory: BlockingMemory, folder: CountingFolder, mess
     )
     rows = [[point[key] for key in ("messages", "story_tokens", "view_tokens", "folds")] for point in points]
     console.print(table(("after messages", "story, tokens", "view, tokens", "folds"), rows))
-    console.print("\nThe story grows, the view does not: what left it is in the recap.")
+    console.print("\nThe story grows, the view does not: what left it is in memory.")
     return {"story": story.name, "messages": messages, "calls": calls, "points": points, "seconds": round(seconds, 3)}
 
 

@@ -19,9 +19,17 @@ if TYPE_CHECKING:
     from previously.view.view import View
 
 _SPEAKER_STYLES = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
-_SECTION_STYLES = {"system": "blue", "recap": "magenta", "tail": "green", "free": "dim"}
-_SIGNS = {"system": "▒", "recap": "█", "tail": "▓", "free": "░"}
-_ASCII_SIGNS = {"system": "s", "recap": "r", "tail": "t", "free": "."}
+_SECTION_STYLES = {
+    "system": "blue",
+    "pins": "yellow",
+    "backbone": "cyan",
+    "chapters": "bright_magenta",
+    "recap": "magenta",
+    "tail": "green",
+    "free": "dim",
+}
+_SIGNS = {"system": "▒", "pins": "▪", "backbone": "▌", "chapters": "▐", "recap": "█", "tail": "▓", "free": "░"}
+_ASCII_SIGNS = {"system": "s", "pins": "p", "backbone": "b", "chapters": "c", "recap": "r", "tail": "t", "free": "."}
 BAR_WIDTH = 60
 SHORT = 100
 """Characters of a message in its short form."""

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from previously import __version__
-from previously.cli import demo, memory, output, stories, transcript, versions
+from previously.cli import demo, memory, output, people, settings, stories, transcript, versions
 from previously.core.errors import BadInput, PreviouslyError
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -47,6 +47,19 @@ app.command("hide", context_settings=_TAKES_POSITIONS)(transcript.hide)
 app.command("unhide", context_settings=_TAKES_POSITIONS)(transcript.unhide)
 app.command("branch")(transcript.branch)
 app.command("switch")(transcript.switch)
+app.command("chapter", context_settings=_TAKES_POSITIONS)(people.chapter)
+app.command("rewrite")(people.rewrite)
+app.command("lock")(people.lock)
+app.command("unlock")(people.unlock)
+app.command("pin", context_settings=_TAKES_POSITIONS)(people.pin)
+app.command("unpin")(people.unpin)
+app.command("undo")(people.undo)
+app.command("restore")(people.restore)
+app.command("pending")(people.pending)
+app.command("approve")(people.approve)
+app.command("reject")(people.reject)
+app.command("rebuild")(people.rebuild)
+app.command("set")(settings.set_values)
 app.command("doctor")(stories.doctor)
 
 

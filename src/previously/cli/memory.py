@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from previously.core.messages import Message
     from previously.core.spans import Span
     from previously.runtime.folding import FoldDone, FoldReport
+    from previously.runtime.remembering import ChapterText, MemoryText
     from previously.view.view import View
 
 READERS = ("chat",)
@@ -45,9 +46,9 @@ def fold(
 
         report = replace(report, folds=report.folds[:1])
     if as_json:
-        output.emit({"folds": [_fold_json(done) for done in report.folds], **_totals(report), "story": story})
+        output.emit(report_json(story, report))
     else:
-        _print_folds(report, planned=plan)
+        print_folds(report, planned=plan)
 
 
 def view(
@@ -77,19 +78,22 @@ def show(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
         info, branches, recap = found.info(), found.branches(), found.recap()
+        chapters, backbone, pins = found.chapters(), found.backbone(), found.pins()
         length = info.active.messages
         newest = found.messages(max(length - NEWEST, 0), -1) if length else []
-    remembered = recap.version.made.text if recap else None
     if as_json:
         output.emit(
             {
                 "story": story,
                 "branch": info.active.name,
                 "messages": length,
-                "recap": remembered,
-                "recap_span": [0, recap.span.last] if recap else None,
-                "chapters": [],
-                "backbone": None,
+                "recap": recap.text if recap else None,
+                "recap_span": _pair(recap.span) if recap else None,
+                "chapters": [_chapter_json(one) for one in chapters],
+                "backbone": backbone.text if backbone else None,
+                "backbone_span": _pair(backbone.span) if backbone else None,
+                "pins": [{"pin": pin.id, "position": pin.position, "text": pin.text} for pin in pins],
+                "stale": [name for name, text in (("recap", recap), ("backbone", backbone)) if text and text.stale],
                 "layers": [],
                 "scenes": [],
                 "lore": [],
@@ -109,14 +113,39 @@ def show(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     others = [f"{branch.name} ({branch.messages:,})" for branch in branches if branch.name != info.active.name]
     if others:
         console.print(output.one_line(f"Other branches: {', '.join(others)}"))
-    if recap and remembered is not None:
-        console.print(f"\nRecap of messages 0 to {recap.span.last:,}", style="bold")
-        console.print(output.printable(remembered))
-    else:
+    if not (recap or chapters):
         console.print("\nNothing is folded yet.")
+    if pins:
+        console.print("\nPinned", style="bold")
+        console.print("\n".join(f"  {pin.id}: {output.one_line(pin.text)}" for pin in pins))
+    if backbone:
+        _print_text("The story so far", backbone)
+    for one in chapters:
+        _print_text(output.one_line(one.name), one.recap, one.span)
+    if recap:
+        _print_text("Recap", recap)
     if newest:
         console.print("\nNewest messages", style="bold")
         console.print(message_lines([(item.position, item.entry.message) for item in newest], short=True))
+
+
+def _print_text(name: str, text: MemoryText | None, span: Span | None = None) -> None:
+    console = output.console()
+    covers = text.span if text else span
+    by = f", by {text.made_by}{', stale' if text.stale else ''}" if text else ""
+    console.print(f"\n{name} ({covers}{by})", style="bold")
+    console.print(output.printable(text.text) if text else "Its recap waits to be folded.")
+
+
+def _chapter_json(one: ChapterText) -> dict[str, Any]:
+    return {
+        "chapter": one.number,
+        "title": one.title,
+        "span": _pair(one.span),
+        "recap": one.recap.text if one.recap else None,
+        "made_by": one.recap.made_by if one.recap else None,
+        "stale": bool(one.recap and one.recap.stale),
+    }
 
 
 def view_json(seen: View) -> dict[str, Any]:
@@ -182,10 +211,23 @@ def _print_view(story: str, seen: View, *, explain: bool) -> None:
         console.print(f"A fold is due: `previously fold {output.one_line(story)}` brings it back.")
 
 
-def _print_folds(report: FoldReport, *, planned: bool) -> None:
+_VERBS = {
+    "planned": "would be folded",
+    "provisional": "folded for the time being",
+    "pending": "folded, waiting for approval,",
+    "refused": "could not be amended",
+}
+
+
+def print_folds(report: FoldReport, *, planned: bool) -> None:
+    """What was folded, or would be, for people."""
     console = output.console()
+    for end in report.closed:
+        verb = "would close" if planned else "closed"
+        title = f" ({output.one_line(end.title)})" if end.title else ""
+        console.print(f"A chapter{title} {verb} with message {end.position}: {end.reason}.", soft_wrap=True)
     for done in report.folds:
-        verb = {"planned": "would be folded", "provisional": "folded for the time being"}.get(done.status, "folded")
+        verb = _VERBS.get(done.status, "folded")
         console.print(
             f"{str(done.span).capitalize()} {verb} into the {done.kind.value} ({done.reason}): "
             f"reads {done.cost.input_tokens:,} tokens, writes {done.cost.output_tokens:,}.",
@@ -200,15 +242,24 @@ def _print_folds(report: FoldReport, *, planned: bool) -> None:
     console.print(f"{folds} {made}, {calls}{spent}; no more for now: {report.stopped}.", soft_wrap=True)
 
 
-def _totals(report: FoldReport) -> dict[str, object]:
-    return {"calls": report.calls, "price": price(report), "stopped": report.stopped}
+def report_json(story: str, report: FoldReport) -> dict[str, object]:
+    """What folding did, in the shape that is relied on from outside."""
+    return {
+        "folds": [_fold_json(done) for done in report.folds],
+        "calls": report.calls,
+        "price": price(report),
+        "stopped": report.stopped,
+        "closed": [{"position": end.position, "title": end.title, "reason": end.reason} for end in report.closed],
+        "story": story,
+    }
 
 
 def price(report: FoldReport) -> float:
     """What the folds cost by the prices in the settings, where a model was or would be asked."""
-    from previously.settings import settings_from
+    from previously.settings import resolve
+    from previously.settings_file import effective
 
-    settings = settings_from(os.environ)
+    settings = resolve(effective(os.environ)[1])
     asked = [done.cost for done in report.folds if done.cost.calls]
     read, written = sum(cost.input_tokens for cost in asked), sum(cost.output_tokens for cost in asked)
     return round((read * settings.input_price + written * settings.output_price) / 1_000_000, 6)

@@ -7,7 +7,7 @@ import platform
 import re
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -77,12 +77,14 @@ def doctor(ctx: typer.Context, endpoint: Endpoint = "", model: ModelName = "", a
     if as_json:
         output.emit({"ok": well, "checks": [asdict(check) for check in checks], **facts})
     else:
+        from previously.presets import shown
+
         console = output.console()
         for check in checks:
             console.print("ok    " if check.ok else "FAULT ", style="green" if check.ok else "bold red", end="")
             console.print(f"{check.what}: {output.one_line(check.detail)}", soft_wrap=True)
         for name, setting in facts.get("settings", {}).items():
-            console.print(f"        {name} = {setting['value']:,} ({setting['from']})")
+            console.print(f"        {name} = {shown(setting['value'])} ({setting['from']})", soft_wrap=True)
         console.print("All is well." if well else "Something is wrong; see the lines marked FAULT.")
     if not well:
         raise typer.Exit(1)
@@ -110,23 +112,22 @@ def _sqlite(facts: dict[str, Any]) -> str:
 
 
 def _settings(facts: dict[str, Any]) -> str:
-    from previously.settings import PREFIX, settings_from
+    from previously.settings import Origin, explained
+    from previously.settings_file import effective
 
-    settings = settings_from(os.environ)
-    variables = {field.name: PREFIX + field.name.upper() for field in fields(settings)}
-    facts["settings"] = {
-        name: {"value": getattr(settings, name), "from": variable if variable in os.environ else "default"}
-        for name, variable in variables.items()
-    }
-    changed = sum(setting["from"] != "default" for setting in facts["settings"].values())
-    return f"{changed} of {len(variables)} set by the environment"
+    layers = effective(os.environ)[1]
+    found = facts["settings"] = explained(layers)
+    facts["settings_file"] = next((layer.place for layer in layers if layer.origin is Origin.FILE), None)
+    changed = sum(setting["from"] != "default" for setting in found.values())
+    return f"{changed} of {len(found)} are not the default; file: {facts['settings_file'] or 'none'}"
 
 
 def _place(facts: dict[str, Any], db: str | None) -> str:
     from previously.app import IN_MEMORY, default_place
     from previously.blocking import BlockingMemory
+    from previously.settings_file import effective
 
-    place = db or os.environ.get("PREVIOUSLY_DB") or str(default_place())
+    place = db or effective(os.environ)[0].get("PREVIOUSLY_DB") or str(default_place())
     facts |= {"db": place, "size_bytes": None, "stories": None}
     path = Path(place)
     if place != IN_MEMORY and "://" not in place and path.parent.is_dir() and not path.exists():
@@ -197,13 +198,14 @@ def _test_fold(endpoint: str, name: str) -> str:
         for index, line in enumerate(_TEST_STORY):
             story.add("user" if index % 2 else "assistant", line, name="Mara" if index % 2 else "Narrator")
         report, recap = story.fold(), story.recap()
-    if not report.folds or recap is None or not recap.version.made.text.strip():
+    if not report.folds or recap is None or not recap.text.strip():
         raise PreviouslyError(f"the built-in folder made no recap: {report.stopped}")
-    words = len(recap.version.made.text.split())
+    words = len(recap.text.split())
     if asked is None:
         return f"the built-in folder wrote {words} words, no model needed"
-    if recap.version.made.status is Status.PROVISIONAL:
-        raise PreviouslyError(f"{asked.name} wrote nothing that could be kept ({recap.version.made.reason})")
+    stood_in = next((done for done in report.folds if done.status == Status.PROVISIONAL.value), None)
+    if stood_in:
+        raise PreviouslyError(f"{asked.name} wrote nothing that could be kept ({stood_in.reason})")
     return f"{asked.name} wrote {words} words in {output.counted(report.calls, 'call')}"
 
 

@@ -11,6 +11,7 @@ from previously.cli.arguments import AsJson, Story, opened, version_number
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
+    from previously.blocking import BlockingStory
     from previously.core.versions import Version
 
 Which = Annotated[
@@ -52,8 +53,8 @@ def diff(ctx: typer.Context, story: Story, old: Which = None, new: Other = None,
 
     with opened(ctx) as memory:
         kept = [version for version in memory.story(story, create=False).log() if version.made.status != "refused"]
-    newer = _chosen(kept, new, kept[-1] if kept else None)
-    older = _chosen(kept, old, _before(kept, newer))
+    newer = _chosen(kept, new if new is not None else kept[-1].id if kept else None)
+    older = _chosen(kept, old if old is not None else _before(kept, newer).id)
     changes = diff_words(older.made.text, newer.made.text)
     if as_json:
         runs = [{"kind": change.kind.value, "text": change.text} for change in changes]
@@ -74,10 +75,9 @@ def blame(ctx: typer.Context, story: Story, which: Which = None, as_json: AsJson
     """Say where a version came from: which messages, who wrote it, what it cost; by default the recap in force."""
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
-        live = found.recap()
-        versions = found.log()
-        version = _chosen(versions, which, live.version if live else None)
-        in_force = live is not None and live.version == version
+        versions, texts = found.log(), _texts_in_force(found)
+        version = _chosen(versions, which if which is not None else next(iter(texts), None))
+        in_force = version.id in texts
     made = version.made
     if as_json:
         told = {"text": made.text, "shed": list(made.shed), "unverified": list(made.unverified)}
@@ -105,11 +105,15 @@ def blame(ctx: typer.Context, story: Story, which: Which = None, as_json: AsJson
         console.print(output.printable(words), soft_wrap=True)
 
 
-def _chosen(versions: list[Version], wanted: int | None, default: Version | None) -> Version:
+def _texts_in_force(story: BlockingStory) -> list[int]:
+    """The versions whose texts speak for the story now: of the recap, the backbone, and each chapter."""
+    found = [story.recap(), story.backbone(), *(chapter.recap for chapter in story.chapters())]
+    return [text.version for text in found if text and text.version is not None]
+
+
+def _chosen(versions: list[Version], wanted: int | None) -> Version:
     if wanted is None:
-        if default is None:
-            raise BadInput("Nothing is folded yet.")
-        return default
+        raise BadInput("Nothing is folded yet.")
     for version in versions:
         if version.id == wanted:
             return version

@@ -1,12 +1,16 @@
 """Marks: what a person or a fold has said about a place on a branch.
 
-A *chapter* mark closes a chapter with the message it stands at. A *block* mark holds text that a person wrote for all
-that lies before it in its chapter: memory goes on after it and never touches it. Both make the recap's chain start
-anew behind them, under a scope of their own.
+A *chapter* mark closes a chapter with the message it stands at. The others hold text that a person wrote, and memory
+goes on after them and never touches it: a *recap* mark for all that lies before it in its chapter, a *recap of a
+chapter* mark for the chapter that ends there, a *backbone* mark for all chapters up to there. A *pin* holds words that
+every view shows. *Kept open* says that a chapter, though it could, does not end there.
+
+The chains of memory start anew behind marks, under a scope of their own.
 
 Marks follow the branch. They stand at an entry; when a script moves the entry, the mark moves along, and when it takes
-the entry away, the mark falls back to the message before. A branch copies the marks up to its fork; copies keep the
-`origin` of the first, so that memory made under one is known under the other.
+the entry away, the mark falls back to the message before, in the end to the place before all of them (-1): no mark is
+ever lost to a script. A branch copies the marks up to its fork; copies keep the `origin` of the first, so that memory
+made under one is known under the other.
 """
 
 from __future__ import annotations
@@ -16,7 +20,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from previously.core.scripts import Script
-from previously.core.spans import Span
 
 STORY_SCOPE = ""
 """The scope of memory before the first mark, and of what concerns the whole story."""
@@ -26,7 +29,11 @@ class MarkKind(StrEnum):
     """What a mark says."""
 
     CHAPTER = "chapter"
-    BLOCK = "block"
+    RECAP = "recap"
+    CHAPTER_RECAP = "chapter recap"
+    BACKBONE = "backbone"
+    PIN = "pin"
+    KEPT_OPEN = "kept open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,9 @@ class Mark:
     made_by: str
     """`person`, or what closed the chapter by itself."""
     at: str
+
+    seen: bytes = b""
+    """The span key of the messages that a person's text stood for when it was written."""
 
     @property
     def scope(self) -> str:
@@ -71,8 +81,10 @@ class Chapter:
     last: int | None
     """None for the chapter that is still open."""
     stretches: tuple[Stretch, ...]
-    blocks: tuple[Mark, ...]
-    """Text by a person, each closing the stretch of the same index."""
+    by_hand: tuple[Mark, ...]
+    """Text by a person that stands for the chapter; while it is open, for all before its last stretch."""
+    blocks: tuple[Mark, ...] = ()
+    """Text by a person that closes the stretch of the same index."""
 
     @property
     def scope(self) -> str:
@@ -80,13 +92,18 @@ class Chapter:
         return self.stretches[0].scope
 
     @property
-    def span(self) -> Span | None:
-        """The messages of a closed chapter."""
-        return None if self.last is None else Span(self.first, self.last)
+    def open_stretch(self) -> Stretch:
+        """Where memory goes on."""
+        return self.stretches[-1]
+
+    @property
+    def hand_text(self) -> str:
+        """What a person wrote of it; empty if nobody did."""
+        return "\n\n".join(mark.text for mark in self.by_hand)
 
 
-def moved(position: int, script: Script) -> int | None:
-    """Where a mark at `position` stands after the script; None when nothing before it is left to stand at."""
+def moved(position: int, script: Script) -> int:
+    """Where a mark at `position` stands after the script; -1 when nothing before it is left to stand at."""
     shift = 0
     for splice in script:
         if splice.at > position:
@@ -94,17 +111,15 @@ def moved(position: int, script: Script) -> int | None:
         end = splice.at + splice.remove
         if position < end:
             # Its message goes. One for one is an edit; otherwise it falls back to the last message before.
-            kept = splice.at + shift + min(position - splice.at + 1, len(splice.pieces)) - 1
-            return kept if kept >= 0 else None
+            return splice.at + shift + min(position - splice.at + 1, len(splice.pieces)) - 1
         shift += len(splice.pieces) - splice.remove
     return position + shift
 
 
 def moved_marks(marks: Iterable[Mark], script: Script) -> list[Mark]:
-    """The marks where they stand after the script, in path order; those without a place are gone."""
-    placed = ((mark, moved(mark.position, script)) for mark in marks)
-    kept = [replace(mark, position=position) for mark, position in placed if position is not None]
-    return sorted(kept, key=lambda mark: (mark.position, mark.id))
+    """The marks where they stand after the script, in path order."""
+    placed = [replace(mark, position=moved(mark.position, script)) for mark in marks]
+    return sorted(placed, key=lambda mark: (mark.position, mark.id))
 
 
 def starts(marks: Iterable[Mark]) -> dict[str, int]:
@@ -112,22 +127,62 @@ def starts(marks: Iterable[Mark]) -> dict[str, int]:
     return {STORY_SCOPE: 0} | {mark.scope: mark.position + 1 for mark in marks}
 
 
-def chapters_of(marks: Sequence[Mark]) -> list[Chapter]:
-    """The chapters that marks in path order make, the open one last."""
-    chapters: list[Chapter] = []
-    stretches: list[Stretch] = []
-    blocks: list[Mark] = []
-    chapter_first = first = 0
-    scope = STORY_SCOPE
-    for mark in marks:
-        stretches.append(Stretch(scope, first, mark.position))
-        first, scope = mark.position + 1, mark.scope
-        if mark.kind is MarkKind.BLOCK:
-            blocks.append(mark)
-            continue
-        number = len(chapters) + 1
-        chapters.append(Chapter(number, mark.text, chapter_first, mark.position, tuple(stretches), tuple(blocks)))
-        chapter_first, stretches, blocks = first, [], []
-    stretches.append(Stretch(scope, first, None))
-    chapters.append(Chapter(len(chapters) + 1, "", chapter_first, None, tuple(stretches), tuple(blocks)))
-    return chapters
+def chapters_of(marks: Sequence[Mark], *, after: int = 0) -> list[Chapter]:
+    """The chapters that marks in path order make, the open one last.
+
+    Of a long story the newest marks may be enough: `after` chapters come before the first mark given, which closes the
+    last of them; so the first chapter made of what is given is the one behind it. A chapter without a message is none.
+    """
+    opening = marks[0] if after and marks else None
+    found: list[Chapter] = []
+    first = opening.position + 1 if opening else 0
+    current = _Open(after + 1, first, opening.scope if opening else STORY_SCOPE)
+    ended = False  # whether the last chapter mark ended a chapter of `found`
+    for mark in marks[1:] if opening else marks:
+        match mark.kind:
+            case MarkKind.CHAPTER:
+                ended = mark.position >= current.first
+                if ended:
+                    found.append(current.closed(mark))
+                    current = _Open(current.number + 1, mark.position + 1, mark.scope)
+                else:
+                    current.scope = mark.scope  # nothing is left of that chapter; memory still begins behind its mark
+            case MarkKind.CHAPTER_RECAP if mark.position < current.first:
+                if ended:
+                    found[-1] = replace(found[-1], by_hand=(*found[-1].by_hand, mark))
+            case MarkKind.RECAP | MarkKind.CHAPTER_RECAP:
+                current.by_hand.append(mark)
+            case _:
+                pass
+    found.append(current.still_open())
+    return found
+
+
+class _Open:
+    """A chapter whose end has not been found yet."""
+
+    def __init__(self, number: int, first: int, scope: str) -> None:
+        self.number = number
+        self.first = first
+        self.scope = scope
+        self.by_hand: list[Mark] = []
+
+    def closed(self, mark: Mark) -> Chapter:
+        """The chapter that ends with a mark."""
+        blocks = [one for one in self.by_hand if one.kind is MarkKind.RECAP]
+        whole = tuple(one for one in self.by_hand if one.kind is MarkKind.CHAPTER_RECAP)
+        stretches = self._stretches(blocks, mark.position)
+        return Chapter(self.number, mark.text, self.first, mark.position, stretches, whole, tuple(blocks))
+
+    def still_open(self) -> Chapter:
+        """The chapter that goes on. A recap by hand of a chapter that was opened again stands for what it covers."""
+        stretches = self._stretches(self.by_hand, None)
+        return Chapter(self.number, "", self.first, None, stretches, tuple(self.by_hand), tuple(self.by_hand))
+
+    def _stretches(self, blocks: Sequence[Mark], last: int | None) -> tuple[Stretch, ...]:
+        found: list[Stretch] = []
+        first, scope = self.first, self.scope
+        for block in blocks:
+            found.append(Stretch(scope, first, block.position))
+            first, scope = block.position + 1, block.scope
+        return (*found, Stretch(scope, first, last))

@@ -16,6 +16,8 @@ class Kind(StrEnum):
     """The memories a fold can make."""
 
     RECAP = "recap"
+    CHAPTER = "chapter"
+    BACKBONE = "backbone"
 
 
 class Status(StrEnum):
@@ -23,7 +25,15 @@ class Status(StrEnum):
 
     COMMITTED = "committed"
     PROVISIONAL = "provisional"
+    PENDING = "pending"
+    """Made, and held until a person approves it."""
     REFUSED = "refused"
+    UNDONE = "undone"
+    """Was in force, and taken back by a person."""
+
+
+IN_FORCE = frozenset({Status.COMMITTED, Status.PROVISIONAL})
+"""Only versions of these can be valid on a path; the others are kept as history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +83,12 @@ class NewVersion:
     """Names and numbers of the earlier text that are gone: the loss audit."""
     unverified: tuple[str, ...] = ()
     """Sentences for which no support was found in what was read."""
+    anchor: int = 0
+    """The node its run ended in when it was made; 0 = not known."""
+    reach: int = 0
+    """How many messages it stands for: its own run and those of all it was built on."""
+    commitments: tuple[str, ...] = ()
+    """What was promised, owed or threatened and is still open where its run ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +117,12 @@ class LiveVersion:
 
 def is_firm(version: NewVersion, before: Version | None) -> bool:
     """Whether a new version, made after `before`, is firm."""
-    return version.status is Status.COMMITTED and (before is None or before.firm)
+    return version.status in (Status.COMMITTED, Status.PENDING) and (before is None or before.firm)
 
 
 def supersedes(version: NewVersion, existing: Version) -> bool:
-    """Whether a new version takes the place of one that read the same: better memory replaces what stood in for it."""
-    return version.status is Status.COMMITTED and existing.made.status is Status.PROVISIONAL
+    """Whether a new version takes the place of one that read the same: better memory replaces what only stood in for
+    it or waits to be made anew, a person replaces anything, and anything what a person took back."""
+    if existing.made.status is Status.UNDONE or version.made_by == "person":
+        return True
+    return version.status in (Status.COMMITTED, Status.PENDING) and not existing.firm

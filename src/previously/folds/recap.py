@@ -1,4 +1,4 @@
-"""The recap: the rolling summary of the story, link after link.
+"""The recap: the rolling summary of the current chapter, link after link.
 
 Each link reads the text before it and a delta, never the history, so the cost of a fold follows the delta. What must
 stay true: the tail is never folded, not even in a short story; a delta is worth at least twice the recap it is folded
@@ -8,21 +8,20 @@ what is not due yet is a value with a reason.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from previously.core.asking import ModelReply, ModelRequest
-from previously.core.messages import Message, Text
+from previously.core.messages import Message
 from previously.core.paths import OnPath, opening_of
 from previously.core.spans import Span
 from previously.core.tokens import message_tokens
-from previously.core.versions import LiveVersion
+from previously.core.versions import Kind, LiveVersion
 from previously.core.words import count_words
-from previously.folds.checks import Accepted, Asked, Refusal, Refused, judge, judge_text
-from previously.folds.rendering import Template, as_data, fill, told, transcript
+from previously.folds.commitments import commitments_after
+from previously.folds.rendering import told
+from previously.folds.request import FoldRequest
 
-AGAIN = "made anew: what stood here was provisional"
+AGAIN = "made anew"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +34,21 @@ class RecapRules:
     due_tokens: int
     target_words: int
     """0 = no target."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoldRules:
+    """All that decides about folding a story."""
+
+    recap: RecapRules
+    tail_turns: int
+    """If it is not 0, the tail is so many turns instead of messages."""
+    chapter_messages: int
+    """From this length on a chapter closes at a scene end; 0 = never by itself."""
+    chapter_words: int
+    backbone_words: int
+    review: bool
+    """Whether a person approves every fold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,129 +131,24 @@ def _reached(messages: int, words: int, tokens: int, rules: RecapRules) -> str:
     return f"{tokens} tokens" if tokens >= rules.due_tokens else ""
 
 
-@dataclass(frozen=True, slots=True)
-class RecapRequest:
-    """What the folder is given. The bridge is the last message already folded: shown, so that the first new one has
-    its question, and not to be told again."""
-
-    previous: str
-    carry: str
-    bridge: Message | None
-    delta: tuple[Message, ...]
-    target_words: int
-    again: bool = False
-    """It was asked before, and what stands there is provisional."""
+def story_messages(items: Sequence[OnPath]) -> tuple[Message, ...]:
+    """The messages, without the opening, which is no event."""
+    opening = len(opening_of(items)) if items and items[0].position == 0 else 0
+    return tuple(item.entry.message for item in items[opening:])
 
 
-def request(live: LiveVersion | None, bridge: OnPath | None, due: Due, rules: RecapRules) -> RecapRequest:
-    """What to ask for this delta. The opening is no event."""
-    opening = len(opening_of(due.delta)) if due.span.first == 0 else 0
-    return RecapRequest(
+def request(
+    live: LiveVersion | None, bridge: OnPath | None, due: Due, target_words: int, *, again: bool = False
+) -> FoldRequest:
+    """What to ask for this delta; `again` where something provisional stands in its place."""
+    delta = story_messages(due.delta)
+    return FoldRequest(
+        kind=Kind.RECAP,
         previous=live.version.made.text if live else "",
         carry=live.version.made.carry if live else "",
         bridge=bridge.entry.message if bridge else None,
-        delta=tuple(item.entry.message for item in due.delta[opening:]),
-        target_words=rules.target_words,
-        again=due.reason == AGAIN,
+        delta=delta,
+        target_words=target_words,
+        again=again and due.reason == AGAIN,
+        commitments=commitments_after(live.version.made.commitments if live else (), delta),
     )
-
-
-def words_read(asked: RecapRequest) -> int:
-    """How many words the folder is given to read."""
-    bridge = count_words(told(asked.bridge)) if asked.bridge else 0
-    return count_words(asked.previous) + bridge + sum(count_words(told(message)) for message in asked.delta)
-
-
-PLACEHOLDERS = ("length", "previous", "bridge", "events", "hint")
-"""What the prompt `recap.md` is filled with."""
-
-
-def build(template: Template, asked: RecapRequest, hint: str = "") -> ModelRequest:
-    """The question for a model. `hint` says why its last answer could not be kept."""
-    bridge = f"\n<already_told>\n{_end_of(transcript([asked.bridge]))}\n</already_told>\n" if asked.bridge else ""
-    system, user = fill(
-        template,
-        {
-            "length": f"about {asked.target_words} words" if asked.target_words else "as long as it needs to be",
-            "previous": as_data(asked.previous.strip()) or "(none yet)",
-            "bridge": bridge,
-            "events": transcript(asked.delta) or "(nothing was said)",
-            "hint": f" {hint}" if hint else "",
-        },
-    )
-    return ModelRequest(system, user, max_output_tokens=output_room(asked))
-
-
-BRIDGE_CHARACTERS = 600
-"""How much of the end of the bridge is shown: it is where the new events pick up."""
-
-
-def _end_of(text: str) -> str:
-    return text if len(text) <= BRIDGE_CHARACTERS else f"…{text[-BRIDGE_CHARACTERS:]}"
-
-
-def output_room(asked: RecapRequest) -> int:
-    """How many tokens an answer may take: well over its target, so that cutting it off means that it ran away."""
-    return 2 * (asked.target_words or words_read(asked)) + 100
-
-
-def check(asked: RecapRequest, text: str, *, made_by: str) -> Accepted | Refused:
-    """Whether a text may be kept as the recap. Where nothing was said, there may be nothing to tell.
-
-    The built-in folder's text is made of what it read and bounded by its own rules; it can only be empty.
-    """
-    something = asked.previous.strip() or transcript(asked.delta)
-    if not text.strip():
-        return Refused(Refusal.EMPTY, "the recap is empty") if something else Accepted("", (), ())
-    return Accepted(text, (), ()) if made_by == "builtin" else judge_text(_asked(asked), text)
-
-
-def check_reply(asked: RecapRequest, question: ModelRequest, reply: ModelReply) -> Accepted | Refused:
-    """Whether a model's answer may be kept as the recap."""
-    return judge(_asked(asked, f"{question.system}\n{question.user}"), reply)
-
-
-def _asked(asked: RecapRequest, prompt: str = "") -> Asked:
-    return Asked(asked.previous, asked.delta, prompt, asked.target_words)
-
-
-def parts(asked: RecapRequest, fits: Callable[[RecapRequest], bool]) -> list[tuple[Message, ...]]:
-    """The delta in runs that each fit beside the recap, in order. A message that does not fit by itself is cut at a
-    paragraph, a sentence or, failing that, anywhere: every word of it is read, none twice."""
-    found: list[tuple[Message, ...]] = []
-    run: list[Message] = []
-    waiting = list(reversed(asked.delta))
-    while waiting:
-        message = waiting.pop()
-        if fits(replace(asked, delta=(*run, message))):
-            run.append(message)
-        elif run:
-            found.append(tuple(run))
-            run = []
-            waiting.append(message)
-        elif len(told(message)) <= SMALLEST_PIECE:
-            run.append(message)  # no room even for this: the model's own limit will say so
-        else:
-            waiting += [replace(message, parts=(Text(half),)) for half in reversed(_halves(told(message)))]
-    return [*found, tuple(run)] if run or not found else found
-
-
-SMALLEST_PIECE = 200
-"""Characters below which a message is not cut any further."""
-
-_CUTS = tuple(re.compile(cut) for cut in (r"\n\s*\n", r"(?<=[.!?。！？])\s+|(?<=[。！？])", r"\s+"))
-"""Where a long message may be cut, the best place first."""
-
-_REACH = 2_000
-"""How far from the middle a better place is looked for."""
-
-
-def _halves(text: str) -> tuple[str, str]:
-    middle = len(text) // 2
-    reach = min(_REACH, middle - 1)
-    for cut in _CUTS:
-        ends = [found.end() for found in cut.finditer(text, middle - reach, middle + reach)]
-        if ends:
-            at = min(ends, key=lambda end: abs(end - middle))
-            return text[:at], text[at:]
-    return text[:middle], text[middle:]

@@ -13,10 +13,13 @@ from typing import Protocol
 
 from previously.core.messages import Message, Role
 from previously.core.tokens import estimate_tokens
-from previously.core.versions import Cost, Status
+from previously.core.versions import Cost, Kind, Status
+from previously.core.words import count_words
 from previously.folds.builtin import Said, rewrite
-from previously.folds.recap import RecapRequest
+from previously.folds.builtin.ledger import take_ledger
+from previously.folds.commitments import put_back
 from previously.folds.rendering import told
+from previously.folds.request import FoldRequest, dropped
 
 EXCERPT_CHARACTERS = 60
 
@@ -55,33 +58,47 @@ class FolderReply:
 
 
 class Folder(Protocol):
-    """Writes recaps."""
+    """Writes memory."""
 
     @property
     def made_by(self) -> str:
         """Who writes when all goes well: `builtin` makes no calls."""
 
+    @property
+    def amends(self) -> bool:
+        """Whether it can set a text right after earlier words were changed. If not, the text is folded again, and
+        `write` is never asked to amend."""
+
     async def ready(self) -> bool:
         """Whether what it would write now is as good as it can: with a model behind it, that it would be asked."""
 
-    async def recap(self, asked: RecapRequest) -> FolderReply:
-        """The recap that this request asks for."""
+    async def write(self, asked: FoldRequest) -> FolderReply:
+        """The text that this request asks for. A reply with status `refused` says that there is none; only an amend
+        may end so."""
 
 
 class BuiltinFolder:
     """The built-in folder: deterministic, extractive, no model, no calls."""
 
     made_by = "builtin"
+    amends = False
 
     async def ready(self) -> bool:
         """Always: it depends on nothing."""
         return True
 
-    async def recap(self, asked: RecapRequest) -> FolderReply:
-        """The recap, written in this process in a few milliseconds."""
+    async def write(self, asked: FoldRequest) -> FolderReply:
+        """The text, written in this process in a few milliseconds."""
         delta = [said(message) for message in asked.delta]
+        if asked.kind is Kind.BACKBONE:  # what is new is a text of its own making, or a model's: told, not said
+            delta = [Said(None, take_ledger(line.text)[0]) for line in delta]
         written = rewrite(asked.previous, asked.carry or None, delta, target_words=asked.target_words)
-        text = written.text if written.text.strip() else excerpt(delta)
+        lost = dropped(asked, written.text)
+        if lost and asked.kind is Kind.RECAP and asked.target_words:  # what must be added needs room
+            room = asked.target_words - min(asked.target_words // 3, sum(count_words(one) for one in lost))
+            written = rewrite(asked.previous, asked.carry or None, delta, target_words=room)
+            lost = dropped(asked, written.text)
+        text = put_back(written.text if written.text.strip() else excerpt(delta), lost)
         read = estimate_tokens(asked.previous) + sum(estimate_tokens(line.text) for line in delta)
         return FolderReply(text, written.carry, Cost(0, read, estimate_tokens(text)))
 

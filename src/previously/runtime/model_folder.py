@@ -11,18 +11,17 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.messages import Message
 from previously.core.tokens import estimate_tokens
-from previously.core.versions import Cost, Status
-from previously.folds import recap
+from previously.core.versions import Cost, Kind, Status
 from previously.folds.checks import Accepted, Refusal
-from previously.folds.recap import RecapRequest
 from previously.folds.rendering import Template, transcript
+from previously.folds.request import FoldRequest, build, check_reply, parts
 from previously.models.client import Model
 from previously.models.retry import (
     CLOSED,
@@ -36,29 +35,16 @@ from previously.models.retry import (
     may_call,
 )
 from previously.runtime.folder import Attempt, BuiltinFolder, FolderReply
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The most that may be spent; 0 = no limit."""
-
-    calls_per_hour: int = 0
-    calls_per_day: int = 0
-    tokens_per_hour: int = 0
-    tokens_per_day: int = 0
-
+from previously.runtime.spending import NOTHING, Spending
 
 MAX_PARTS = 24
 """More calls than this for one fold would be a waste; the built-in folder does it."""
 
+LONG_RECAP = 5
+"""The recap that a chapter's own is made from is so many times as long."""
+
 SMALLEST_WINDOW_TOKENS = 1_024
 """A model that cannot read this much cannot fold."""
-
-NO_LIMITS = Limits()
-NOTHING = Cost()
-
-Spent = Callable[[float], Awaitable[Cost]]
-"""What was spent in the last so many seconds."""
 
 
 class Fault(Enum):
@@ -89,24 +75,23 @@ class ModelFolder:
     """Asks a model; falls back to the built-in folder."""
 
     made_by = "model"
+    amends = True
 
     def __init__(
         self,
         model: Model,
-        template: Template,
+        templates: Mapping[str, Template],
         *,
         window_tokens: int,
-        limits: Limits = NO_LIMITS,
-        spent: Spent | None = None,
+        spending: Spending | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._model = model
-        self._template = template
+        self._templates = templates
         self._window_tokens = window_tokens
-        self._limits = limits
-        self._spent = spent
+        self._spending = spending
         self._sleep = sleep
         self._clock = clock
         self._jitter = jitter
@@ -117,22 +102,24 @@ class ModelFolder:
         """Whether the model would be asked now."""
         return await self._why_not() == ""
 
-    async def recap(self, asked: RecapRequest) -> FolderReply:
-        """The model's recap, or a provisional one with the reason."""
-        if not transcript(asked.delta):
-            return await self._fallback.recap(asked)  # nothing was said: nothing to ask about
-        runs = recap.parts(asked, self._fits)
+    async def write(self, asked: FoldRequest) -> FolderReply:
+        """The model's text; if there is none, a provisional one with the reason, and for an amend a refusal."""
+        if not transcript(asked.delta) and not asked.amends:
+            return await self._fallback.write(asked)  # nothing was said: nothing to ask about
+        runs = [asked.delta] if asked.amends else parts(asked, self._fits)
         why_not = await self._why_not()
         if len(runs) > MAX_PARTS:
             why_not = f"it would take {len(runs)} calls, since the model's window is small"
+        elif asked.amends and not self._fits(asked):
+            why_not = "what changed does not fit the model's window"
         if why_not:
-            return await self._provisional(asked, why_not, ())
+            return await self._without(asked, why_not, ())
         self._breaker = before_call(self._breaker, self._clock())
         attempts: list[Attempt] = []
         text, cost, accepted = asked.previous, NOTHING, None
         while runs:
             pending = sum((attempt.cost for attempt in attempts), cost)
-            part = await self._ask(replace(asked, previous=text, delta=runs[0]), pending)
+            part = await self._ask(_part(asked, text, runs), pending)
             attempts += part.attempts
             smaller = self._smaller_parts(part.overflow, replace(asked, previous=text), runs)
             if smaller:
@@ -142,7 +129,7 @@ class ModelFolder:
                 if part.fault is Fault.MODEL or (part.fault is Fault.ANSWER and not asked.again):
                     self._breaker = after_failure(self._breaker, self._clock())
                 given_up = asked.again and part.fault is Fault.ANSWER
-                return await self._provisional(asked, part.reason, tuple(attempts), spent=cost, for_good=given_up)
+                return await self._without(asked, part.reason, tuple(attempts), spent=cost, for_good=given_up)
             text, cost, accepted, runs = part.accepted.text, cost + part.cost, part.accepted, runs[1:]
         self._breaker = after_success(self._breaker)
         return FolderReply(
@@ -152,14 +139,15 @@ class ModelFolder:
             made_by="model",
             checked=True,
             model=self._model.name,
-            prompt_hash=self._template.hash,
+            prompt_hash=self._templates[asked.prompt].hash,
             attempts=tuple(attempts),
             shed=accepted.shed if accepted else (),
             unverified=accepted.unverified if accepted else (),
         )
 
-    async def _ask(self, asked: RecapRequest, pending: Cost) -> _Asked:
+    async def _ask(self, asked: FoldRequest, pending: Cost) -> _Asked:
         """One part: up to three calls, each within the limits; `pending` is what this fold has taken so far."""
+        template = self._templates[asked.prompt]
         attempts: list[Attempt] = []
         hint = ""
         seen = {Refusal.REFUSAL}  # a model that will not is not asked again, and no fault is named to it twice
@@ -167,11 +155,13 @@ class ModelFolder:
             why_not = await self._over_limit(sum((attempt.cost for attempt in attempts), pending))
             if why_not:
                 return _Asked(tuple(attempts), reason=why_not, fault=Fault.NONE)
-            question = recap.build(self._template, asked, hint)
+            question = build(template, asked, hint)
             reply = await self._model.ask(question)
             if isinstance(reply, ModelFailure):
                 unread = reply.kind is FailureKind.CONNECTION
-                attempts.append(self._attempt(reply.reason, "", Cost(1, 0 if unread else _estimate(question), 0)))
+                attempts.append(
+                    self._attempt(template, reply.reason, "", Cost(1, 0 if unread else _estimate(question), 0))
+                )
                 decision = decide_retry(reply, calls, jitter=self._jitter())
                 if not isinstance(decision, Wait):
                     overflow = reply if reply.kind is FailureKind.OVERFLOW else None
@@ -180,22 +170,22 @@ class ModelFolder:
                 await self._sleep(decision.seconds)
                 continue
             cost = Cost(1, reply.usage.input_tokens, reply.usage.output_tokens)
-            verdict = recap.check_reply(asked, question, reply)
+            verdict = check_reply(asked, question, reply)
             if isinstance(verdict, Accepted):
                 return _Asked(tuple(attempts), cost, verdict)
-            attempts.append(self._attempt(f"{verdict.kind.value}: {verdict.reason}", reply.text, cost))
+            attempts.append(self._attempt(template, f"{verdict.kind.value}: {verdict.reason}", reply.text, cost))
             if verdict.kind in seen:
                 break
             seen.add(verdict.kind)
             hint = f"Your last answer could not be used: {verdict.reason}."
         return _Asked(tuple(attempts), reason=attempts[-1].reason, fault=Fault.ANSWER)
 
-    def _attempt(self, reason: str, text: str, cost: Cost) -> Attempt:
-        return Attempt(reason, text, cost, self._model.name, self._template.hash)
+    def _attempt(self, template: Template, reason: str, text: str, cost: Cost) -> Attempt:
+        return Attempt(reason, text, cost, self._model.name, template.hash)
 
-    async def _provisional(
+    async def _without(
         self,
-        asked: RecapRequest,
+        asked: FoldRequest,
         reason: str,
         attempts: tuple[Attempt, ...],
         spent: Cost = NOTHING,
@@ -203,7 +193,9 @@ class ModelFolder:
         for_good: bool = False,
     ) -> FolderReply:
         """The built-in folder's text; for good, when the model has twice had nothing to say that could be kept."""
-        written = await self._fallback.recap(asked)
+        if asked.amends:
+            return FolderReply("", "", spent, made_by="model", status=Status.REFUSED, reason=reason, attempts=attempts)
+        written = await self._fallback.write(asked)
         status = Status.COMMITTED if for_good else Status.PROVISIONAL
         return replace(written, status=status, reason=reason, attempts=attempts, cost=spent)
 
@@ -214,42 +206,37 @@ class ModelFolder:
         return await self._over_limit(NOTHING)
 
     async def _over_limit(self, pending: Cost) -> str:
-        """Which limit is reached, counting what is not recorded yet; empty when none is."""
-        if self._spent is None:
-            return ""
-        for seconds, word, calls, tokens in (
-            (3_600.0, "hour", self._limits.calls_per_hour, self._limits.tokens_per_hour),
-            (86_400.0, "day", self._limits.calls_per_day, self._limits.tokens_per_day),
-        ):
-            if not calls and not tokens:
-                continue
-            spent = await self._spent(seconds) + pending
-            if calls and spent.calls >= calls:
-                return f"the limit of {calls} calls per {word} is reached"
-            if tokens and spent.input_tokens + spent.output_tokens >= tokens:
-                return f"the limit of {tokens} tokens per {word} is reached"
-        return ""
+        return await self._spending.over_limit(pending) if self._spending else ""
 
     def _smaller_parts(
-        self, overflow: ModelFailure | None, asked: RecapRequest, runs: list[tuple[Message, ...]]
+        self, overflow: ModelFailure | None, asked: FoldRequest, runs: list[tuple[Message, ...]]
     ) -> list[tuple[Message, ...]]:
         """What is left to ask, in smaller parts, when the server finds the first too long. Its window is taken for what
         it says, or for half of what it was thought to be. Nothing when that makes no part smaller: so this ends."""
-        while overflow is not None and self._window_tokens >= 2 * SMALLEST_WINDOW_TOKENS:
+        while overflow is not None and not asked.amends and self._window_tokens >= 2 * SMALLEST_WINDOW_TOKENS:
             said = overflow.window_tokens
             known = said is not None and SMALLEST_WINDOW_TOKENS <= said < self._window_tokens
             self._window_tokens = said if said is not None and known else self._window_tokens // 2
             left = replace(asked, delta=tuple(message for run in runs for message in run))
-            smaller = recap.parts(left, self._fits)
+            smaller = parts(left, self._fits)
             if smaller[0] != runs[0]:
                 return smaller
         return []
 
-    def _fits(self, asked: RecapRequest) -> bool:
+    def _fits(self, asked: FoldRequest) -> bool:
         """Whether the question fits, also when the recap before it has grown to what an answer may be."""
-        question = recap.build(self._template, asked)
+        question = build(self._templates[asked.prompt], asked)
         growth = max(0, question.max_output_tokens - estimate_tokens(asked.previous))
         return _estimate(question) + growth + question.max_output_tokens <= self._window_tokens
+
+
+def _part(asked: FoldRequest, text: str, runs: Sequence[tuple[Message, ...]]) -> FoldRequest:
+    """The request for the first of the runs that are left. All but the last of a chapter's make its recap longer."""
+    if len(runs) > 1:
+        asked = replace(asked, commitments=())  # only the last part has read all that is open
+        if asked.kind is Kind.CHAPTER:
+            asked = replace(asked, kind=Kind.RECAP, target_words=LONG_RECAP * asked.target_words)
+    return replace(asked, previous=text, delta=runs[0])
 
 
 def _estimate(question: ModelRequest) -> int:

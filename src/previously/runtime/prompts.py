@@ -6,11 +6,13 @@ from importlib.resources import files
 from pathlib import Path
 
 from previously.core.errors import BadInput
-from previously.folds import recap
 from previously.folds.rendering import Template, parse_template
+from previously.folds.request import PLACEHOLDERS
 
-PLACEHOLDERS = {"recap": recap.PLACEHOLDERS}
-"""Every prompt there is, and what its fold fills in."""
+
+def load_prompts(folder: Path | None = None) -> dict[str, Template]:
+    """Every prompt by its name."""
+    return {name: load_prompt(name, folder) for name in PLACEHOLDERS}
 
 
 def load_prompt(name: str, folder: Path | None = None) -> Template:

@@ -6,14 +6,16 @@ What belongs together is read between two looks at the head: if it moved meanwhi
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from previously.core.errors import HeadMoved
-from previously.core.marks import STORY_SCOPE
 from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
+from previously.core.spans import turn_starts
 from previously.core.tokens import message_tokens
-from previously.core.versions import Kind
-from previously.folds.recap import RecapRules, first_waiting
+from previously.folds.recap import FoldRules
+from previously.runtime.fold_store import FoldStore
+from previously.runtime.remembering import memories_of
 from previously.storage.store import BranchInfo, Store, StoryKey
 from previously.view.build import Material
 
@@ -36,15 +38,33 @@ async def persistently(work: Callable[[], Awaitable[Done]]) -> Done:
     return await work()
 
 
-async def read_material(store: Store, key: StoryKey, rules: RecapRules, budget_tokens: int) -> Material:
+async def read_material(store: Store, key: StoryKey, rules: FoldRules, budget_tokens: int) -> Material:
     """What a view of that budget can be made of, all of one moment; `HeadMoved` if it was not."""
     branch = await store.branch(key)
-    live = await store.live(key, branch.name, Kind.RECAP, STORY_SCOPE)
+    tail = (await with_tail(store, key, branch, rules)).recap.tail_messages
+    memories = await memories_of(store, key, branch, budget_tokens)
+    remembered = max((memory.span.last for memory in memories if memory.span), default=-1)
     front = await store.path(key, branch.name, 0, OPENING_MESSAGES - 1)
-    newest = await _newest(store, key, branch, first_waiting(live), budget_tokens)
+    first = max(0, min(remembered + 1, branch.messages - tail))
+    newest = await _newest(store, key, branch, first, budget_tokens)
     if await store.branch(key) != branch:
         raise HeadMoved("The story changed while it was read; try again.")
-    return Material(branch.messages, opening_of(front), live, newest, rules.tail_messages)
+    return Material(branch.messages, opening_of(front), memories, newest, tail)
+
+
+MOST_TAIL = 256
+"""A tail that is counted in turns is never longer than this many messages."""
+
+
+async def with_tail(store: FoldStore, key: StoryKey, branch: BranchInfo, rules: FoldRules) -> FoldRules:
+    """The rules, with a tail of turns counted in messages of this branch."""
+    if not rules.tail_turns:
+        return rules
+    first = max(0, branch.messages - MOST_TAIL)
+    newest = await store.path(key, branch.name, first, branch.messages - 1)
+    begun = turn_starts([item.entry.message.role for item in newest])
+    messages = len(newest) - begun[-rules.tail_turns] if len(begun) >= rules.tail_turns else len(newest)
+    return replace(rules, recap=replace(rules.recap, tail_messages=messages))
 
 
 async def _newest(store: Store, key: StoryKey, branch: BranchInfo, first: int, budget_tokens: int) -> list[OnPath]:

@@ -1,223 +1,45 @@
-"""A story: adding to it, changing it, and looking at it.
+"""A story: its transcript, what people do to its memory, folding, and the view.
 
-Every change is a script applied to the active branch (or the branch this handle was opened on). Nothing here decides
-about memory: folding is `runtime.folding`, the view `view.build`.
+Nothing here decides: folding is `runtime.folding`, the view `view.build`, what is in force `runtime.remembering`.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import Any
 
-from previously.core.align import align
-from previously.core.digests import digest
-from previously.core.errors import BadInput, HeadMoved
-from previously.core.marks import STORY_SCOPE
-from previously.core.messages import Attributes, Draft, Entry, Message, Text, cleaned, message
-from previously.core.paths import OnPath
-from previously.core.scripts import Piece, Put, Reuse, Script, Splice
-from previously.core.spans import position_on
-from previously.core.text import clean, clean_json
-from previously.core.versions import Kind, LiveVersion, Version
-from previously.folds.recap import RecapRules
+from previously.core.errors import BadInput
+from previously.runtime.by_hand import ByHand
 from previously.runtime.folder import Folder
-from previously.runtime.folding import FoldReport, Progress, fold, plan_folds, time_at
+from previously.runtime.folding import FoldReport, Progress, fold, plan_folds
+from previously.runtime.history import History
 from previously.runtime.reading import persistently, read_material
-from previously.storage.store import BranchInfo, Move, Store, StoryInfo, StoryKey
+from previously.runtime.remembering import ChapterText, MemoryText, joined
+from previously.runtime.transcript import Transcript
+from previously.runtime.tuning import Tuning
+from previously.settings import Settings
+from previously.storage.store import Store, StoryInfo
 from previously.view.build import Material, build
-from previously.view.view import View
+from previously.view.view import Reason, View
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What following a file or a client changed, counted in messages."""
-
-    added: int
-    updated: int
-    removed: int
-    unchanged: int
-    replaced_characters: int = 0
-    """NUL and lone surrogates that came in as U+FFFD."""
-
-
-class Story:
+class Story(Transcript, ByHand, History):
     """One conversation with its memory."""
 
-    def __init__(self, store: Store, info: StoryInfo, folder: Folder, rules: RecapRules, window_tokens: int) -> None:
-        self._store = store
-        self._key: StoryKey = info.key
+    def __init__(self, store: Store, info: StoryInfo, folder: Folder, tuning: Tuning) -> None:
+        super().__init__(store, info.key, tuning)
         self._folder = folder
-        self._rules = rules
-        self._window_tokens = window_tokens
         self.name = info.name
 
-    async def add(
-        self,
-        role: str,
-        text: str,
-        *,
-        name: str | None = None,
-        witnesses: Iterable[str] | None = None,
-        at: str | None = None,
-        source_id: str | None = None,
-        extra: Mapping[str, Any] | None = None,
-        hidden: bool = False,
-        expected_head: int | None = None,
-        idempotency_key: str | None = None,
-    ) -> BranchInfo:
-        """Add a message at the end.
+    async def settings(self) -> dict[str, Any]:
+        """The story's own settings, as `set` keeps them."""
+        return dict(self._tuning.own)
 
-        With `expected_head`, only if the branch still ends there (`HeadMoved` otherwise). With an
-        `idempotency_key`, at most once, however often it is tried.
-        """
-        draft = Draft(
-            message(role, text, speaker=name, witnesses=witnesses), Attributes(at, source_id, extra or {}, hidden)
-        )
-        return await self.add_drafts([draft], expected_head=expected_head, idempotency_key=idempotency_key)
-
-    async def add_drafts(
-        self, drafts: Sequence[Draft], *, expected_head: int | None = None, idempotency_key: str | None = None
-    ) -> BranchInfo:
-        """Add several messages at the end, all or none."""
-        pieces = tuple(Put(cleaned(draft)[0]) for draft in drafts)
-
-        async def change() -> BranchInfo:
-            branch = await self.branch_info()
-            if expected_head is not None and expected_head != branch.head:
-                raise HeadMoved(f"Branch {branch.name!r} has moved on since it was read.")
-            return await self._apply(branch, [Splice(branch.messages, 0, pieces)], receipt=idempotency_key)
-
-        return await (change() if expected_head is not None else persistently(change))
-
-    async def insert(self, position: int, role: str, text: str, *, name: str | None = None) -> BranchInfo:
-        """Put a message before the one at `position`."""
-        draft, _ = cleaned(Draft(message(role, text, speaker=name)))
-
-        async def change() -> BranchInfo:
-            branch, old = await self._at(position)
-            return await self._apply(branch, [Splice(old.position, 0, (Put(draft),))])
-
-        return await persistently(change)
-
-    async def edit(self, position: int, text: str) -> BranchInfo:
-        """Give a message other words. Its role, speaker, witnesses and attributes stay; its other parts too."""
-
-        async def change() -> BranchInfo:
-            branch, old = await self._at(position)
-            new = replace(old.entry.message, parts=_with_text(old.entry.message, text))
-            draft, _ = cleaned(Draft(new, old.entry.attributes))
-            return await self._apply(branch, [Splice(old.position, 1, (Put(draft, replaces=old.entry.id),))])
-
-        return await persistently(change)
-
-    async def delete(self, position: int) -> BranchInfo:
-        """Take a message off the path. It stays in the store."""
-
-        async def change() -> BranchInfo:
-            branch, old = await self._at(position)
-            return await self._apply(branch, [Splice(old.position, 1, ())])
-
-        return await persistently(change)
-
-    async def hide(self, position: int, *, hidden: bool = True) -> BranchInfo:
-        """Do not show a message verbatim any more; it is still remembered."""
-        branch, old = await persistently(lambda: self._at(position))
-        await self._store.set_attributes(self._key, [(old.entry.id, replace(old.entry.attributes, hidden=hidden))])
-        return branch
-
-    async def unhide(self, position: int) -> BranchInfo:
-        """Show a hidden message again."""
-        return await self.hide(position, hidden=False)
-
-    async def regenerate(self, text: str) -> BranchInfo:
-        """Another reply in place of the newest message, which stays beside it as a swipe."""
-        return await self.edit(-1, text)
-
-    async def swipes(self, position: int = -1) -> list[Entry]:
-        """Every message that ever stood at that place after the same messages, the oldest first."""
-        branch, old = await self._at(position)
-        return [item.entry for item in await self._store.siblings(self._key, branch.name, old.position)]
-
-    async def choose(self, swipe: int, position: int = -1) -> BranchInfo:
-        """Put the swipe with that number (see `swipes`) on the path."""
-        branch, old = await self._at(position)
-        siblings = await self._store.siblings(self._key, branch.name, old.position)
-        if not 0 <= swipe < len(siblings):
-            raise BadInput(f"There is no swipe {swipe}; position {old.position} has swipes 0 to {len(siblings) - 1}.")
-        chosen: Piece = Reuse(siblings[swipe].entry.id)
-        return await self._apply(branch, [Splice(old.position, 1, (chosen,))])
-
-    async def branch(self, name: str, at: int | None = None) -> BranchInfo:
-        """A new branch that holds the story up to and including position `at` (all of it if None)."""
-        if not name.strip() or clean(name)[1]:
-            raise BadInput("A branch needs a name, of characters that can be stored.")
-        branch = await self.branch_info()
-        length = branch.messages if at is None else position_on(branch.messages, at) + 1
-        return await self._store.fork(self._key, branch.name, name, length, at=time_at())
-
-    async def switch(self, name: str) -> BranchInfo:
-        """Go on with another branch. Its memory is there at once."""
-        return await self._store.switch(self._key, name)
-
-    async def branches(self) -> list[BranchInfo]:
-        """Every branch, the oldest first."""
-        return await self._store.branches(self._key)
-
-    async def branch_info(self) -> BranchInfo:
-        """The active branch."""
-        return await self._store.branch(self._key)
-
-    async def moves(self) -> list[Move]:
-        """Every move of a head, the oldest first."""
-        return await self._store.moves(self._key)
-
-    async def messages(self, first: int = 0, last: int = -1) -> list[OnPath]:
-        """What stands at positions first to last of the active path, both included."""
-        branch = await self.branch_info()
-        if not branch.messages:
-            return []
-        span = position_on(branch.messages, first), position_on(branch.messages, last)
-        return await self._store.path(self._key, branch.name, *span)
-
-    async def follow(self, drafts: Sequence[Draft], *, whole: bool = True) -> Changes:
-        """Bring the active branch to what a file (`whole`) or a client's window holds; only what differs changes."""
-        pairs = [cleaned(draft) for draft in drafts]
-        incoming = [draft for draft, _ in pairs]
-        branch = await self.branch_info()
-        known = await self._store.known(self._key, branch.name)
-        found = align(known, incoming, whole=whole)
-        if found.script:
-            branch = await self._apply(branch, await self._with_swipes(branch, found.script))
-        if found.attributes:
-            await self._store.set_attributes(self._key, found.attributes)
-        if found.alternatives:
-            await self._store.add_siblings(self._key, branch.name, found.alternatives)
-        replaced = sum(count for _, count in pairs)
-        return Changes(found.added, found.updated, found.removed, found.unchanged, replaced)
-
-    async def header(self) -> dict[str, Any]:
-        """What the file the story came from says beside its messages."""
-        found = json.loads(await self._store.header(self._key))
-        return found if isinstance(found, dict) else {}
-
-    async def keep_header(self, header: Mapping[str, Any]) -> None:
-        """Keep what a file says beside its messages, for writing it back."""
-        cleaned_header, _ = clean_json(dict(header))
-        await self._store.keep_header(self._key, json.dumps(cleaned_header, ensure_ascii=False))
-
-    async def _with_swipes(self, branch: BranchInfo, script: Script) -> Script:
-        """The script, with a swipe that is there already chosen rather than made again. Only the first splice can meet
-        one: behind it everything hangs on new nodes."""
-        first = script[0]
-        if first.remove != 1 or len(first.pieces) != 1 or not isinstance(first.pieces[0], Put):
-            return script
-        wanted = digest(first.pieces[0].draft.message)
-        for sibling in await self._store.siblings(self._key, branch.name, first.at):
-            if sibling.entry.digest == wanted:
-                return [replace(first, pieces=(Reuse(sibling.entry.id),)), *script[1:]]
-        return script
+    async def set(self, assignments: Sequence[str]) -> Settings:
+        """Give the story settings of its own, all or none (`key=value`; `key=` takes one back); those in force."""
+        kept = self._tuning.change(await self._store.settings(self._key), assignments)
+        await self._store.keep_settings(self._key, kept)
+        return self._tuning.in_force
 
     async def fold(self, *, once: bool = False, progress: Progress | None = None) -> FoldReport:
         """Fold all that is due, or with `once` at most one span."""
@@ -227,15 +49,23 @@ class Story:
         )  # fmt: skip
 
     async def plan(self) -> FoldReport:
-        """What `fold` would do, without doing it. Later folds assume a recap of its target length."""
+        """What `fold` would do, without doing it. Later folds assume texts of their target length."""
         return await persistently(
             lambda: plan_folds(self._store, self._key, self._folder, self._rules, pressed=self._pressed)
         )
 
+    async def rebuild(self, *, progress: Progress | None = None) -> FoldReport:
+        """Fold everything on the active branch anew, with the model and prompts of now. What is there stays in force
+        until better stands in its place; what people wrote stays for good."""
+        branch = await self.branch_info()
+        covered = await self._store.cover(self._key, branch.name)
+        await self._store.loosen(self._key, [version for _, _, version in covered])
+        return await self.fold(progress=progress)
+
     async def view(self, budget_tokens: int | None = None) -> View:
         """What the model should see, in at most that many tokens (the window if None)."""
         info = await self.info()
-        budget = self._window_tokens if budget_tokens is None else budget_tokens
+        budget = self._tuning.in_force.window_tokens if budget_tokens is None else budget_tokens
         if budget <= 0:
             raise BadInput(f"A budget of {budget} tokens is no budget; give a positive number.")
         view = await self._view(budget)
@@ -243,14 +73,21 @@ class Story:
             await self._store.note_budget(self._key, budget)
         return view
 
-    async def recap(self) -> LiveVersion | None:
-        """The recap that is valid on the active path, and the span its newest link covers."""
-        branch = await self.branch_info()
-        return await self._store.live(self._key, branch.name, Kind.RECAP, STORY_SCOPE)
+    async def recap(self) -> MemoryText | None:
+        """The recap of the open chapter, what a person wrote of it included."""
+        _, reading = await self._reading()
+        current = (await reading.timeline(0))[-1]
+        return joined(await reading.recap(current))
 
-    async def log(self) -> list[Version]:
-        """Every version of every memory, the oldest first."""
-        return await self._store.versions(self._key)
+    async def chapters(self) -> list[ChapterText]:
+        """Every closed chapter with its recap, the oldest first."""
+        _, reading = await self._reading()
+        return [await reading.chapter(one) for one in (await reading.timeline())[:-1]]
+
+    async def backbone(self) -> MemoryText | None:
+        """The summary of all closed chapters, as far as it has got."""
+        branch, reading = await self._reading()
+        return joined(await reading.backbone(branch.messages - 1))
 
     async def info(self) -> StoryInfo:
         """The story as it is now."""
@@ -260,40 +97,15 @@ class Story:
 
     async def _pressed(self) -> bool:
         """Whether the view that was last asked for has no room for a message outside the tail."""
-        budget = (await self.info()).budget_tokens or self._window_tokens
+        budget = (await self.info()).budget_tokens or self._tuning.in_force.window_tokens
         try:
-            return (await self._view(budget)).fold_due
+            view = await self._view(budget)
         except BadInput:
             return False  # no fold makes room for a message that is too long by itself
+        return view.fold_due and any(item.reason is Reason.BUDGET and item.span for item in view.left_out)
 
     async def _view(self, budget_tokens: int) -> View:
         async def read() -> Material:
             return await read_material(self._store, self._key, self._rules, budget_tokens)
 
         return build(await persistently(read), budget_tokens)
-
-    async def _at(self, position: int) -> tuple[BranchInfo, OnPath]:
-        branch = await self.branch_info()
-        depth = position_on(branch.messages, position)
-        found = await self._store.path(self._key, branch.name, depth, depth)
-        if not found:
-            raise HeadMoved("The story became shorter while it was read.")
-        return branch, found[0]
-
-    async def _apply(self, branch: BranchInfo, script: Script, receipt: str | None = None) -> BranchInfo:
-        return await self._store.apply(
-            self._key, branch.name, script, at=time_at(), expected_head=branch.head, receipt=receipt
-        )
-
-
-def _with_text(old: Message, text: str) -> tuple[Any, ...]:
-    """The parts with their text replaced: the first text part takes the new words, other text parts go."""
-    parts: list[Any] = []
-    placed = False
-    for part in old.parts:
-        if not isinstance(part, Text):
-            parts.append(part)
-        elif not placed:
-            parts.append(Text(text))
-            placed = True
-    return tuple(parts) if placed else (*parts, Text(text))

@@ -8,7 +8,7 @@ process.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from previously.core.align import Known
@@ -18,8 +18,8 @@ from previously.core.marks import Mark, MarkKind, moved_marks
 from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Script, checked
-from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version, is_firm, supersedes
-from previously.storage.store import NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
+from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
+from previously.storage.store import ALL_MARKS, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
 from previously.storage.story_tree import StoryTree
 
 
@@ -138,59 +138,104 @@ class InMemoryStore:
         story.active = name
         return info
 
-    async def marks(self, key: StoryKey, branch: str) -> list[Mark]:
+    async def marks(
+        self, key: StoryKey, branch: str, kinds: Collection[MarkKind] = ALL_MARKS, *, since: int = -1
+    ) -> list[Mark]:
         story = self._stories[key]
         story.info(branch)
-        return list(story.marks[branch])
+        return [mark for mark in story.marks[branch] if mark.kind in kinds and mark.position >= since]
+
+    async def newest_mark(self, key: StoryKey, branch: str, kind: MarkKind, number: int) -> tuple[Mark | None, int]:
+        marks = await self.marks(key, branch, {kind})
+        count = len(marks) - number
+        return (marks[count - 1], count) if count > 0 else (None, 0)
 
     async def add_mark(
-        self, key: StoryKey, branch: str, kind: MarkKind, position: int, text: str, *, made_by: str, at: str
+        self,
+        key: StoryKey,
+        branch: str,
+        kind: MarkKind,
+        position: int,
+        text: str,
+        *,
+        made_by: str,
+        at: str,
+        seen: bytes = b"",
     ) -> Mark:
         story = self._stories[key]
         story.info(branch)
         ident = self._next_id("mark")
-        mark = Mark(ident, ident, kind, position, text, made_by, at)
+        mark = Mark(ident, ident, kind, position, text, made_by, at, seen)
         story.marks[branch] = sorted([*story.marks[branch], mark], key=lambda one: (one.position, one.id))
         return mark
+
+    async def set_mark_text(self, key: StoryKey, branch: str, mark: int, text: str, *, seen: bytes) -> None:
+        story = self._stories[key]
+        index = story.mark_index(branch, mark)
+        story.marks[branch][index] = replace(story.marks[branch][index], text=text, seen=seen)
+
+    async def remove_mark(self, key: StoryKey, branch: str, mark: int) -> None:
+        story = self._stories[key]
+        index = story.mark_index(branch, mark)
+        del story.marks[branch][index]
 
     async def moves(self, key: StoryKey) -> list[Move]:
         return list(self._stories[key].moves)
 
     async def commit(self, key: StoryKey, version: NewVersion) -> Version:
-        versions = self._stories[key].versions
-        while version.status is not Status.REFUSED:
-            existing = next((one for one in versions.values() if _same_fold(one.made, version)), None)
-            if existing is None:
-                break
-            if not supersedes(version, existing):
-                return existing
-            version = replace(version, replaces=existing.id)
-        before = versions[version.before] if version.before else None
-        new = Version(self._next_id("version"), version, is_firm(version, before))
-        versions[new.id] = new
-        return new
+        return self._stories[key].commit(version)
+
+    async def set_status(self, key: StoryKey, version: int, status: Status, *, reason: str) -> Version:
+        return self._stories[key].set_status(version, status, reason)
+
+    async def loosen(self, key: StoryKey, versions: Sequence[int]) -> None:
+        self._stories[key].loosen(versions)
 
     async def versions(self, key: StoryKey) -> list[Version]:
         return list(self._stories[key].versions.values())
 
+    async def version(self, key: StoryKey, version: int) -> Version | None:
+        return self._stories[key].versions.get(version)
+
+    async def newest_versions(self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int) -> list[Version]:
+        newest_first = reversed(self._stories[key].versions.values())
+        asked = (kind, scope, status)
+        return [one for one in newest_first if (one.made.kind, one.made.scope, one.made.status) == asked][:most]
+
     async def live(
-        self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False
+        self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None
     ) -> LiveVersion | None:
+        return self._stories[key].live(branch, kind, scope, firm=firm, through=through)
+
+    async def cover(
+        self, key: StoryKey, branch: str, kind: Kind | None = None, *, firm: bool = False
+    ) -> list[tuple[int, int, int]]:
         story = self._stories[key]
-        candidates = []
+        found = []
         for cover in story.cover(branch):
             version = story.versions[cover.version]
-            if (version.made.kind, version.made.scope) == (kind, scope) and (version.firm or not firm):
-                candidates.append(cover)
-        if not candidates:
-            return None
-        best = max(candidates, key=lambda cover: (cover.span.last, cover.version))
-        return LiveVersion(story.versions[best.version], best.span)
-
-    async def cover(self, key: StoryKey, branch: str) -> list[tuple[int, int, int]]:
-        covers = self._stories[key].cover(branch)
-        found = [(cover.span.first, cover.span.last, cover.version) for cover in covers]
+            if kind in (None, version.made.kind) and (version.firm or not firm):
+                found.append((cover.span.first, cover.span.last, cover.version))
         return sorted(found, key=lambda row: (row[1], row[2]))
+
+    async def position_of(self, key: StoryKey, branch: str, node: int) -> int | None:
+        story = self._stories[key]
+        story.info(branch)
+        if node not in story.nodes:
+            return None
+        entry = story.nodes[node].entry
+        return max((one.depth for one in story.path(branch) if one.entry == entry), default=None)
+
+    async def leading_to(self, key: StoryKey, node: int, most: int) -> list[OnPath]:
+        story = self._stories[key]
+        chain = story.chain(node) if node in story.nodes else []
+        return [story.on_path(one) for one in chain[max(0, len(chain) - most) :]]
+
+    async def settings(self, key: StoryKey) -> str:
+        return self._stories[key].settings
+
+    async def keep_settings(self, key: StoryKey, settings: str) -> None:
+        self._stories[key].settings = settings
 
     async def spent(self, owner: str, since: str) -> Cost:
         mine = (story for key, story in self._stories.items() if key.owner == owner)
@@ -235,10 +280,3 @@ class InMemoryStore:
     def _info(self, story: StoryTree) -> StoryInfo:
         active = story.info(story.active)
         return StoryInfo(story.key, story.name, active, len(story.heads), story.budget_tokens)
-
-
-def _same_fold(one: NewVersion, other: NewVersion) -> bool:
-    if one.status is Status.REFUSED:
-        return False
-    read = ("kind", "scope", "key", "before", "replaces")
-    return all(getattr(one, name) == getattr(other, name) for name in read)

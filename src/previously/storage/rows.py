@@ -118,6 +118,9 @@ def version_row(owner: str, story: int, version: NewVersion, firm: bool) -> tupl
         version.cost.output_tokens,
         _json(list(version.shed)),
         _json(list(version.unverified)),
+        version.anchor,
+        version.reach,
+        _json(list(version.commitments)),
         int(firm),
     )
 
@@ -125,7 +128,7 @@ def version_row(owner: str, story: int, version: NewVersion, firm: bool) -> tupl
 def version_of(row: Row) -> Version:
     """The version that a row of the `versions` query holds."""
     ident, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, *rest = row
-    model, prompt_hash, calls, input_tokens, output_tokens, shed, unverified, firm = rest
+    model, prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm = rest
     return Version(
         ident,
         NewVersion(
@@ -146,6 +149,9 @@ def version_of(row: Row) -> Version:
             replaces=replaces or None,
             shed=tuple(json.loads(shed)),
             unverified=tuple(json.loads(unverified)),
+            anchor=anchor,
+            reach=reach,
+            commitments=tuple(json.loads(commitments)),
         ),
         bool(firm),
     )

@@ -15,8 +15,8 @@ Times come from the caller. Verbs are async so that a store may wait for a disk,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from previously.core.align import Known
@@ -24,13 +24,15 @@ from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Script
-from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Version
+from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
 
 MAIN = "main"
 """The branch every story begins with."""
 
 NO_NODE = 0
 """The head of an empty branch."""
+
+ALL_MARKS = frozenset(MarkKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,34 +132,90 @@ class Store(Protocol):
     async def switch(self, key: StoryKey, name: str) -> BranchInfo:
         """Make a branch the active one."""
 
-    async def marks(self, key: StoryKey, branch: str) -> list[Mark]:
-        """The marks of a branch in path order; at one position those made earlier first."""
+    async def marks(
+        self, key: StoryKey, branch: str, kinds: Collection[MarkKind] = ALL_MARKS, *, since: int = -1
+    ) -> list[Mark]:
+        """The marks of a branch from a position on, of these kinds, in path order; at one position those made earlier
+        first."""
+
+    async def newest_mark(self, key: StoryKey, branch: str, kind: MarkKind, number: int) -> tuple[Mark | None, int]:
+        """The last but `number` of the marks of a kind (0 = the last), and how many stand before it, itself counted;
+        None and 0 if there are not that many."""
 
     async def add_mark(
-        self, key: StoryKey, branch: str, kind: MarkKind, position: int, text: str, *, made_by: str, at: str
+        self,
+        key: StoryKey,
+        branch: str,
+        kind: MarkKind,
+        position: int,
+        text: str,
+        *,
+        made_by: str,
+        at: str,
+        seen: bytes = b"",
     ) -> Mark:
         """Put a mark at a position of the path. Applying a script moves marks along (`core.marks.moved`); a fork copies
         those that stand before it."""
+
+    async def set_mark_text(self, key: StoryKey, branch: str, mark: int, text: str, *, seen: bytes) -> None:
+        """Give a mark of the branch other words; copies on other branches keep theirs. `BadInput` if the branch has no
+        such mark."""
+
+    async def remove_mark(self, key: StoryKey, branch: str, mark: int) -> None:
+        """Take a mark off the branch; copies on other branches stay. Memory behind it is known there, not here. Its
+        scope is never given to another mark. `BadInput` if the branch has no such mark."""
 
     async def moves(self, key: StoryKey) -> list[Move]:
         """Every move of a head, the oldest first."""
 
     async def commit(self, key: StoryKey, version: NewVersion) -> Version:
         """Keep a version. If one of the same kind and scope that read the same, went on from the same and replaces
-        the same is there already, that one is given back and the new one discarded; except that a committed version
-        replaces a provisional one."""
+        the same is there already, that one is given back and the new one discarded, unless the new one
+        `core.versions.supersedes` it."""
+
+    async def set_status(self, key: StoryKey, version: int, status: Status, *, reason: str) -> Version:
+        """Give a version another status, its reason added to the one it has (`restated`). Only versions `IN_FORCE` are
+        ever covered, and only while all they were built on are. `BadInput` if the story has no such version, or if it
+        was refused and another has been made in its place: the two would be the same fold."""
+
+    async def loosen(self, key: StoryKey, versions: Sequence[int]) -> None:
+        """Make versions, and all that were built on them, firm no more: they stay in force until made anew. Versions
+        of other stories are left alone."""
 
     async def versions(self, key: StoryKey) -> list[Version]:
         """Every version, the oldest first."""
 
-    async def live(
-        self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False
-    ) -> LiveVersion | None:
-        """The version that reaches furthest among those valid on the path (with `firm`, of the firm ones); of equals
-        the newest. None if none is."""
+    async def version(self, key: StoryKey, version: int) -> Version | None:
+        """One version of the story; None if it has no such version."""
 
-    async def cover(self, key: StoryKey, branch: str) -> list[tuple[int, int, int]]:
-        """`(first, last, version)` of every version valid on the path, by last, then version."""
+    async def newest_versions(self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int) -> list[Version]:
+        """The newest versions of a kind, scope and status, valid here or not, newest first."""
+
+    async def live(
+        self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None
+    ) -> LiveVersion | None:
+        """The version that reaches furthest among those valid on the path (with `firm`, of the firm ones; with
+        `through`, of those that end there or before); of equals the newest. None if none is."""
+
+    async def cover(
+        self, key: StoryKey, branch: str, kind: Kind | None = None, *, firm: bool = False
+    ) -> list[tuple[int, int, int]]:
+        """`(first, last, version)` of every version valid on the path (of that kind; with `firm`, of the firm ones),
+        by last, then version."""
+
+    async def position_of(self, key: StoryKey, branch: str, node: int) -> int | None:
+        """Where the entry of that node stands on the path now; the last place if there are several. None if
+        none, or if the story has no such node."""
+
+    async def leading_to(self, key: StoryKey, node: int, most: int) -> list[OnPath]:
+        """The last messages, `most` at most, of the path that ends in a node, in order; on a branch or on none.
+        Nothing if the story has no such node."""
+
+    async def settings(self, key: StoryKey) -> str:
+        """The story's own settings, as JSON; `{}` if none were kept."""
+
+    async def keep_settings(self, key: StoryKey, settings: str) -> None:
+        """Keep those, in place of what was kept before."""
 
     async def spent(self, owner: str, since: str) -> Cost:
         """What the calls to models for this owner's folds have cost since that time, refused answers included."""
@@ -180,3 +238,9 @@ class Store(Protocol):
 
     async def close(self) -> None:
         """Give back what the store holds. Everything acknowledged stays."""
+
+
+def restated(version: Version, status: Status, reason: str) -> Version:
+    """The version with another status, and why it has it; what was said of it before stays."""
+    reasons = "; ".join(filter(None, (version.made.reason, reason)))
+    return replace(version, made=replace(version.made, status=status, reason=reasons))

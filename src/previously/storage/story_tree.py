@@ -7,18 +7,18 @@ for long stories, and the definition that every other store is measured by.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
 
 from previously.core.cover import Covered, Link, place
 from previously.core.digests import ROOT_HASH, digest, node_hash
-from previously.core.errors import UnknownBranch
+from previously.core.errors import BadInput, UnknownBranch
 from previously.core.marks import Mark, starts
 from previously.core.messages import Draft, Entry
 from previously.core.paths import OnPath
 from previously.core.scripts import Piece, Put
-from previously.core.versions import Status, Version
-from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryKey
+from previously.core.versions import IN_FORCE, Kind, LiveVersion, NewVersion, Status, Version, is_firm, supersedes
+from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryKey, restated
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,14 @@ class StoryTree:
     leases: dict[str, tuple[str, str]] = field(default_factory=dict)
     budget_tokens: int | None = None
     header: str = "{}"
+    settings: str = "{}"
 
     def path(self, branch: str) -> list[Node]:
         """The chain of nodes from the root to the branch's head."""
-        node = self.heads[branch]
+        return self.chain(self.heads[branch])
+
+    def chain(self, node: int) -> list[Node]:
+        """The chain of nodes from the root to this one."""
         chain: list[Node] = []
         while node != NO_NODE:
             chain.append(self.nodes[node])
@@ -113,7 +117,7 @@ class StoryTree:
         digests = [self.entries[node.entry].digest for node in self.path(branch)]
         following: dict[int | str, list[Link]] = {}
         for version in self.versions.values():
-            if version.made.status is not Status.REFUSED:
+            if version.made.status in IN_FORCE:
                 following.setdefault(version.link.before, []).append(version.link)
         return place(
             lambda before: following.get(before, ()),
@@ -121,6 +125,72 @@ class StoryTree:
             lambda first, last: digests[first : last + 1],
             after=starts(self.marks[branch]).items(),
         )
+
+    def live(
+        self, branch: str, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None
+    ) -> LiveVersion | None:
+        """Of the versions valid on the path of the branch, the one asked for that reaches furthest."""
+        candidates = []
+        for cover in self.cover(branch):
+            version = self.versions[cover.version]
+            asked_for = (version.made.kind, version.made.scope) == (kind, scope) and (version.firm or not firm)
+            if asked_for and (through is None or cover.span.last <= through):
+                candidates.append(cover)
+        if not candidates:
+            return None
+        best = max(candidates, key=lambda cover: (cover.span.last, cover.version))
+        return LiveVersion(self.versions[best.version], best.span)
+
+    def commit(self, version: NewVersion) -> Version:
+        """Keep a version, or give back the one that is the same fold."""
+        while version.status is not Status.REFUSED:
+            existing = self._same_fold(version)
+            if existing is None:
+                break
+            if not supersedes(version, existing):
+                return existing
+            version = replace(version, replaces=existing.id)
+        before = self.versions[version.before] if version.before else None
+        new = Version(self.next_id("version"), version, is_firm(version, before))
+        self.versions[new.id] = new
+        return new
+
+    def set_status(self, ident: int, status: Status, reason: str) -> Version:
+        """Give a version another status; what is covered follows from it."""
+        if ident not in self.versions:
+            raise BadInput(f"This story has no version {ident}.")
+        version = self.versions[ident]
+        if version.made.status is Status.REFUSED and status is not Status.REFUSED:
+            other = self._same_fold(version.made)
+            if other is not None:
+                raise BadInput(f"Version {ident} was refused, and version {other.id} made in its place.")
+        self.versions[ident] = restated(version, status, reason)
+        return self.versions[ident]
+
+    def loosen(self, versions: Collection[int]) -> None:
+        """Make versions, and all that were built on them, firm no more."""
+        loose = set(versions)
+        for ident, version in self.versions.items():  # what a version is built on comes before it
+            if ident in loose or version.made.before in loose:
+                loose.add(ident)
+                self.versions[ident] = replace(version, firm=False)
+
+    def mark_index(self, branch: str, mark: int) -> int:
+        """Where a mark is among those of its branch; `BadInput` if it is not."""
+        self.info(branch)
+        for index, one in enumerate(self.marks[branch]):
+            if one.id == mark:
+                return index
+        raise BadInput(f"Branch {branch!r} has no mark {mark}.")
+
+    def _same_fold(self, version: NewVersion) -> Version | None:
+        """The version that read the same, went on from the same and replaces the same; refused ones do not count."""
+        read = ("kind", "scope", "key", "before", "replaces")
+        for one in self.versions.values():
+            same = all(getattr(one.made, name) == getattr(version, name) for name in read)
+            if same and one.made.status is not Status.REFUSED:
+                return one
+        return None
 
     def next_id(self, kind: str) -> int:
         """The next id of a kind of thing."""

@@ -16,6 +16,9 @@ class Section(StrEnum):
     """The parts a view is made of, in their order."""
 
     SYSTEM = "system"
+    PINS = "pins"
+    BACKBONE = "backbone"
+    CHAPTERS = "chapters"
     RECAP = "recap"
     TAIL = "tail"
 
@@ -24,6 +27,7 @@ class Reason(StrEnum):
     """Why something is not in a view."""
 
     BUDGET = "budget"
+    WAITING = "waits to be folded"
     HIDDEN = "hidden"
     HALF_A_PAIR = "its tool call or result is not in the view"
 

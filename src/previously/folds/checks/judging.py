@@ -60,6 +60,14 @@ def judge_text(asked: Asked, text: str) -> Accepted | Refused:
     return _judged(asked, text, None, by_model=False)
 
 
+def lost_commitments(asked: Asked, text: str) -> tuple[str, ...]:
+    """The commitments that a text no longer holds."""
+    if not asked.commitments:
+        return ()
+    material = material_of(asked)
+    return tuple(losses.dropped(asked.commitments, material, text, book_of(material, text)))
+
+
 def _judged(asked: Asked, raw: str, finish: str | None, *, by_model: bool) -> Accepted | Refused:
     text, refused = _opened(asked, raw, finish)
     if refused:
@@ -78,9 +86,9 @@ def _judged(asked: Asked, raw: str, finish: str | None, *, by_model: bool) -> Ac
         if material.told:
             return Refused(Refusal.EMPTY, "the answer has nothing beside the passages written by hand")
         return Accepted(text, (), ())
-    if by_model and echo.repeats_previous(material, text):
+    if by_model and not asked.amends and echo.repeats_previous(material, text):
         return Refused(Refusal.ECHO, "the answer is the earlier text, without what happened since")
-    if by_model and asked.prose and echo.copies_story(material, own):
+    if by_model and asked.prose and not asked.retells and echo.copies_story(material, own):
         return Refused(Refusal.ECHO, "the answer copies the messages")
     refused = _kind_of_text(asked, material, own) or _length(asked, own)
     if refused:
@@ -99,7 +107,7 @@ def _judged(asked: Asked, raw: str, finish: str | None, *, by_model: bool) -> Ac
         return Refused(
             Refusal.SPEAKERS_INVENTED, f"names that occur nowhere in the story: {brief(', '.join(invented))}"
         )
-    missing = losses.people_missing(material, text, book)
+    missing = [] if asked.amends else losses.people_missing(material, text, book)
     if missing:
         return Refused(
             Refusal.PEOPLE_MISSING, f"most people of the new messages are not named: {brief(', '.join(missing))}"
@@ -110,7 +118,7 @@ def _judged(asked: Asked, raw: str, finish: str | None, *, by_model: bool) -> Ac
         )
     gone = losses.dropped(asked.commitments, material, text, book)
     if gone:
-        return Refused(Refusal.THREAD_DROPPED, f"an open thread is gone: {brief(gone[0], 100)}")
+        return Refused(Refusal.THREAD_DROPPED, f"an open thread is gone: {brief(gone[0], 100)}", tuple(gone))
     return Accepted(text, losses.shed(material, text, book), unverified(material, own, book))
 
 

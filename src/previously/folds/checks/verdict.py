@@ -30,6 +30,10 @@ class Asked:
     """Open threads and live commitments, a short sentence each, that may not vanish."""
     prose: bool = True
     """False where headings and lists are the shape that was asked for, as in a brief."""
+    retells: bool = False
+    """What is new is itself such a text, not messages: it may be told in the same words."""
+    amends: bool = False
+    """The earlier text was to be set right: it may stand as it is, and need not speak of everybody in the delta."""
 
 
 class Refusal(StrEnum):
@@ -49,6 +53,7 @@ class Refusal(StrEnum):
     SPEAKERS_INVENTED = "speakers invented"
     THREAD_DROPPED = "thread dropped"
     HAND_TEXT_TOUCHED = "hand text touched"
+    RESIDUE = "residue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,8 @@ class Refused:
 
     kind: Refusal
     reason: str
+    lost: tuple[str, ...] = ()
+    """The commitments that are gone, where that is the reason."""
 
 
 def brief(text: str, longest: int = 60) -> str:

@@ -6,12 +6,12 @@ that its branch has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from previously.core.cover import Covered, Link, place
 from previously.core.marks import starts
-from previously.core.versions import Status, Version
+from previously.core.versions import IN_FORCE, Version
 from previously.storage.sqlite.file import Row, SqliteFile
 from previously.storage.sqlite.lines import Lines
 from previously.storage.sqlite.marks import MarkTable
@@ -19,7 +19,7 @@ from previously.storage.store import StoryKey
 
 
 class CoverTable:
-    """Writes cover rows. Always called inside the transaction that changes a path or adds a version."""
+    """Writes cover rows. Always called inside the transaction that changes a path, or what is in force."""
 
     def __init__(self, file: SqliteFile, lines: Lines, marks: MarkTable) -> None:
         self._file = file
@@ -42,7 +42,8 @@ class CoverTable:
         # A link that reaches `depth` begins, or goes on from one that ends, less than the longest run before it.
         nearest = max(0, depth - longest[0])
         after: list[tuple[int | str, int]] = list(starts(self._marks.of(key, branch, nearest - 1)).items())
-        for _, last, version, scope in self.rows(key, "cover_span", line, depth - 1, first=nearest):
+        asked = {"first": nearest, "depth": depth, "story": key.story}
+        for version, last, scope in self.rows(key, "cover_going_on", line, depth - 1, **asked):
             if self._marks.start_of(key, branch, scope) is not None:
                 after.append((version, last + 1))
         kinds: dict[int, tuple[str, str, bool]] = {}
@@ -61,15 +62,30 @@ class CoverTable:
         for cover in covers:
             self._write(key, line, *kinds[cover.version], cover)
 
-    def version_added(self, key: StoryKey, version: Version) -> None:
-        """Find every branch of the story on which the new version is valid."""
-        if version.made.status is Status.REFUSED:
-            return
+    def in_force(self, key: StoryKey, versions: Sequence[Version]) -> None:
+        """These have come into force, each after those it is built on: find every branch on which they are valid."""
+        forks = self._forks(key)
+        branches = self._file.rows("branch_rows", {"story": key.story, "owner": key.owner})
+        for version in versions:
+            if version.made.status in IN_FORCE:
+                self._find(key, version, branches, forks)
+
+    def out_of_force(self, key: StoryKey, versions: Iterable[int]) -> None:
+        """These, and all that is built on them among these, are valid nowhere any more."""
+        self._file.many("delete_cover_of", ((version, key.owner) for version in versions))
+
+    def loosen(self, key: StoryKey, versions: Iterable[int]) -> None:
+        """These are firm no more."""
+        self._file.many("loosen_cover", ((version, key.owner) for version in versions))
+
+    def _find(
+        self, key: StoryKey, version: Version, branches: Iterable[Row], forks: dict[int, tuple[int | None, int]]
+    ) -> None:
+        """Write the cover of a version that has none, the oldest branch first: others may inherit from it."""
         link = version.link
         ends_before = None if isinstance(link.before, str) else self._ends_of(key, link.before)
-        ends: dict[int, int] = {}  # of the new version, by line, as far as written
-        forks = self._forks(key)
-        for branch, _, _, messages, line in self._file.rows("branch_rows", {"story": key.story, "owner": key.owner}):
+        ends: dict[int, int] = {}  # of the version, by line, as far as written
+        for branch, _, _, messages, line in branches:
             start = self._marks.start_of(key, branch, version.made.scope)
             if start is None or _inherited(ends, forks, line, messages - 1) is not None:
                 continue

@@ -77,6 +77,14 @@ class Lines:
         assert row is not None, "a depth below a branch's length is on its path"
         return row[0], row[1], row[2]
 
+    def last_place(self, key: StoryKey, line: int, last: int, entry: int) -> int | None:
+        """The last depth, `last` or before, where an entry stands; None if it stands nowhere."""
+        for segment in self.segments(key, line, 0, last):
+            row = self._file.one("last_place", {**_values(key, segment), "entry": entry})
+            if row is not None and row[0] is not None:
+                return int(row[0])
+        return None
+
     def may_change(self, key: StoryKey, line: int, depth: int) -> bool:
         """Whether rows of this line from `depth` on may be replaced in place."""
         row = self._file.one("line", {"line": line, "owner": key.owner})

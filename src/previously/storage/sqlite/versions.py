@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from previously.core.errors import BadInput
 from previously.core.marks import starts
 from previously.core.spans import Span
-from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version, is_firm, supersedes
+from previously.core.versions import (
+    IN_FORCE,
+    Cost,
+    Kind,
+    LiveVersion,
+    NewVersion,
+    Status,
+    Version,
+    is_firm,
+    supersedes,
+)
 from previously.storage.rows import version_of, version_row
 from previously.storage.sqlite.cover import CoverTable
 from previously.storage.sqlite.file import Row, SqliteFile
 from previously.storage.sqlite.lines import Lines
 from previously.storage.sqlite.marks import MarkTable
-from previously.storage.sqlite.writing import BranchRow
-from previously.storage.store import StoryKey
+from previously.storage.sqlite.stories import BranchRow
+from previously.storage.store import StoryKey, restated
 
 
 class VersionTable:
@@ -37,26 +49,64 @@ class VersionTable:
         firm = is_firm(version, self.get(key, version.before) if version.before else None)
         row = version_row(key.owner, key.story, version, firm)
         new = Version(self._file.run("insert_version", row), version, firm)
-        self._cover.version_added(key, new)
+        self._cover.in_force(key, [new])
         return new
+
+    def set_status(self, key: StoryKey, ident: int, status: Status, reason: str) -> Version:
+        """Give a version another status. What is built on it is covered with it or not at all."""
+        old = self.find(key, ident)
+        if old is None:
+            raise BadInput(f"This story has no version {ident}.")
+        if old.made.status is Status.REFUSED and status is not Status.REFUSED:
+            other = self._same_fold(key, old.made)
+            if other is not None:
+                raise BadInput(f"Version {ident} was refused, and version {other.id} made in its place.")
+        new = restated(old, status, reason)
+        values = {"version": ident, "story": key.story, "owner": key.owner}
+        self._file.run("set_status", {**values, "status": status.value, "reason": new.made.reason})
+        if old.made.status in IN_FORCE and status not in IN_FORCE:
+            self._cover.out_of_force(key, self._built_on(key, ident))
+        if old.made.status not in IN_FORCE and status in IN_FORCE:
+            self._cover.in_force(key, [self.get(key, one) for one in self._built_on(key, ident)])
+        return new
+
+    def loosen(self, key: StoryKey, versions: Sequence[int]) -> None:
+        """Make versions, and all that were built on them, firm no more."""
+        loose = sorted({built for version in versions for built in self._built_on(key, version)})
+        self._file.many("loosen_version", ((version, key.owner) for version in loose))
+        self._cover.loosen(key, loose)
+
+    def find(self, key: StoryKey, version: int) -> Version | None:
+        """The story's version of that id."""
+        row = self._file.one("version", {"version": version, "story": key.story, "owner": key.owner})
+        return version_of(row) if row else None
 
     def get(self, key: StoryKey, version: int) -> Version:
         """The version of that id, which exists."""
-        row = self._file.one("version", {"version": version, "owner": key.owner})
-        assert row is not None, "versions are never deleted"
-        return version_of(row)
+        found = self.find(key, version)
+        assert found is not None, "versions are never deleted"
+        return found
 
     def all(self, key: StoryKey) -> list[Version]:
         """Every version of a story, the oldest first."""
         return [version_of(row) for row in self._file.rows("versions", {"story": key.story, "owner": key.owner})]
 
-    def live(self, key: StoryKey, branch: BranchRow, kind: Kind, scope: str, *, firm: bool) -> LiveVersion | None:
+    def newest(self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int) -> list[Version]:
+        """The newest versions of a kind, scope and status, newest first."""
+        asked = {"kind": kind.value, "scope": scope, "status": status.value, "most": most}
+        rows = self._file.rows("newest_versions", {**asked, "story": key.story, "owner": key.owner})
+        return [version_of(row) for row in rows]
+
+    def live(
+        self, key: StoryKey, branch: BranchRow, kind: Kind, scope: str, *, firm: bool, through: int | None
+    ) -> LiveVersion | None:
         """The version that reaches furthest on the branch; of equals the newest."""
         if self._marks.start_of(key, branch.id, scope) is None:
             return None
+        end = branch.messages - 1 if through is None else min(through, branch.messages - 1)
         best: Row | None = None
         asked = {"kind": kind.value, "scope": scope, "firm": int(firm)}
-        for segment in self._lines.reaching(key, branch.line, branch.messages - 1):
+        for segment in self._lines.reaching(key, branch.line, end):
             if best is not None and best[1] > segment.last:
                 break  # lines further up end before it
             values = {**asked, "line": segment.line, "first": 0, "last": segment.last, "owner": key.owner}
@@ -67,10 +117,12 @@ class VersionTable:
         first, last, version = best
         return LiveVersion(self.get(key, version), Span(first, last))
 
-    def cover(self, key: StoryKey, branch: BranchRow) -> list[tuple[int, int, int]]:
-        """`(first, last, version)` of all that is valid on the branch."""
+    def cover(self, key: StoryKey, branch: BranchRow, kind: Kind | None, *, firm: bool) -> list[tuple[int, int, int]]:
+        """`(first, last, version)` of all that is valid on the branch (of that kind; of the firm ones)."""
         scopes = starts(self._marks.of(key, branch.id))
-        rows = self._cover.rows(key, "cover_span", branch.line, branch.messages - 1)
+        query = "cover_span" if kind is None else "cover_of_kind"
+        asked = {"kind": kind.value if kind else None, "firm": int(firm)}
+        rows = self._cover.rows(key, query, branch.line, branch.messages - 1, **asked)
         valid = [(first, last, version) for first, last, version, scope in rows if scope in scopes]
         return sorted(valid, key=lambda row: (row[1], row[2]))
 
@@ -79,6 +131,11 @@ class VersionTable:
         row = self._file.one("spent", {"owner": owner, "since": since})
         assert row is not None, "a sum is always there"
         return Cost(*row)
+
+    def _built_on(self, key: StoryKey, version: int) -> list[int]:
+        """A version of the story and all that is built on it, earlier ones first."""
+        rows = self._file.rows("built_on", {"version": version, "story": key.story, "owner": key.owner})
+        return [ident for (ident,) in rows]
 
     def _same_fold(self, key: StoryKey, version: NewVersion) -> Version | None:
         values = {

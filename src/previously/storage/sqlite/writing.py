@@ -12,31 +12,21 @@ from dataclasses import dataclass
 from itertools import islice
 
 from previously.core.digests import ROOT_HASH, node_hash
-from previously.core.errors import HeadMoved
-from previously.core.messages import Draft
+from previously.core.errors import BadInput, HeadMoved
+from previously.core.messages import Attributes, Draft
 from previously.core.scripts import Put, Reuse, Script, checked, length_after
-from previously.storage.rows import entry_row
+from previously.storage.rows import attribute_columns, entry_row
 from previously.storage.sqlite.cover import CoverTable
 from previously.storage.sqlite.file import SqliteFile
 from previously.storage.sqlite.lines import Lines
 from previously.storage.sqlite.marks import MarkTable
-from previously.storage.store import NO_NODE, StoryKey
+from previously.storage.sqlite.stories import BranchRow
+from previously.storage.store import NO_NODE, BranchInfo, StoryKey
 
 ROWS_PER_TRANSACTION = 2_000
 """Some tens of milliseconds of writing: no other writer waits longer."""
 
 _DIGEST_COLUMN = 8
-
-
-@dataclass(frozen=True, slots=True)
-class BranchRow:
-    """A branch as the table holds it."""
-
-    id: int
-    name: str
-    head: int
-    messages: int
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +85,25 @@ class PathWriter:
                 self._write(key, line, tip, batch)
         with self._file.transaction():
             self._expect(key, branch)
+            # Memory may have been made meanwhile, by another process, and not have found a line that no branch shows.
+            self._cover.inherit(key, branch.line, line, self._lines.owner_of(key, branch.line, start - 1), start)
             self._publish(key, branch, line, tip, script, start, at, receipt)
+
+    def fork(self, key: StoryKey, source: BranchRow, name: str, length: int, at: str) -> BranchInfo:
+        """A new branch on a line of its own, with the marks up to its fork."""
+        values = {"owner": key.owner, "story": key.story, "name": name, "at": at}
+        if self._file.one("branch_named", values) is not None:
+            raise BadInput(f"There is a branch named {name!r} already.")
+        head, _ = self.before(key, source.line, length)
+        line = self.new_line(key, source.line, length)
+        branch = self._file.run("insert_branch", {**values, "head": head, "messages": length, "line": line})
+        self._marks.copy(key, source.id, branch, length)
+        return BranchInfo(name, head, length)
+
+    def set_attributes(self, key: StoryKey, changes: Sequence[tuple[int, Attributes]]) -> None:
+        """Give entries of the story new attributes."""
+        rows = ((*attribute_columns(new), entry, key.story, key.owner) for entry, new in changes)
+        self._file.many("set_attributes", rows)
 
     def before(self, key: StoryKey, line: int, depth: int) -> tuple[int, bytes]:
         """The node after which this depth comes, and its hash; the root for depth 0."""
@@ -111,6 +119,14 @@ class PathWriter:
         new = self._file.run("insert_line", values)
         self._cover.inherit(key, line, new, parent, fork)
         return new
+
+    def add_siblings(self, key: StoryKey, line: int, siblings: Sequence[tuple[int, Sequence[Draft]]]) -> int:
+        """Alternatives at positions of a line's path; how many were added."""
+        added = 0
+        for position, drafts in siblings:
+            parent, parent_hash = self.before(key, line, position)
+            added += self.add_alternatives(key, parent, position, parent_hash, drafts)
+        return added
 
     def add_alternatives(
         self, key: StoryKey, parent: int, depth: int, parent_hash: bytes, drafts: Sequence[Draft]

@@ -24,7 +24,13 @@ SELECT header FROM story WHERE id = :story AND owner = :owner
 -- name: set_header
 UPDATE story SET header = :header WHERE id = :story AND owner = :owner
 
--- name: set_budget
+-- name: settings
+SELECT settings FROM story WHERE id = :story AND owner = :owner
+
+-- name: set_settings
+UPDATE story SET settings = :settings WHERE id = :story AND owner = :owner
+
+-- name: set_budget_tokens
 UPDATE story SET budget_tokens = :budget_tokens WHERE id = :story AND owner = :owner
 
 -- Branches and lines
@@ -86,6 +92,10 @@ WHERE p.line = :line AND p.depth BETWEEN :first AND :last AND p.owner = :owner O
 SELECT p.node, n.hash, n.parent FROM path p JOIN node n ON n.id = p.node
 WHERE p.line = :line AND p.depth = :depth AND p.owner = :owner
 
+-- name: last_place
+SELECT max(depth) FROM path
+WHERE entry = :entry AND line = :line AND depth BETWEEN :first AND :last AND owner = :owner
+
 -- name: insert_path
 INSERT INTO path (owner, line, depth, node, entry) VALUES (?, ?, ?, ?, ?)
 
@@ -110,6 +120,20 @@ INSERT INTO node (id, owner, story, parent, depth, entry, hash) VALUES (?, ?, ?,
 
 -- name: node_at
 SELECT id, hash FROM node WHERE story = :story AND parent = :parent AND entry = :entry AND owner = :owner
+
+-- name: node_entry
+SELECT entry FROM node WHERE id = :node AND story = :story AND owner = :owner
+
+-- name: leading_to
+WITH RECURSIVE up (id, parent, depth, entry, hash) AS (
+    SELECT id, parent, depth, entry, hash FROM node WHERE id = :node AND story = :story AND owner = :owner
+    UNION ALL
+    SELECT n.id, n.parent, n.depth, n.entry, n.hash FROM up JOIN node n ON n.id = up.parent AND n.owner = :owner
+    LIMIT :most
+)
+SELECT up.depth, up.id, up.hash, e.id, e.role, e.speaker, e.text, e.parts, e.witnesses, e.digest,
+       e.at, e.source_id, e.extra, e.hidden, e.replaces
+FROM up JOIN entry e ON e.id = up.entry ORDER BY up.depth
 
 -- name: entry_digest
 SELECT digest FROM entry WHERE id = :entry AND story = :story AND owner = :owner
@@ -151,14 +175,30 @@ INSERT INTO receipt (owner, story, key) VALUES (:owner, :story, :key)
 -- Marks
 
 -- name: marks
-SELECT id, origin, kind, position, text, made_by, at FROM mark
+SELECT id, origin, kind, position, text, made_by, at, seen FROM mark
 WHERE branch = :branch AND position >= :since AND owner = :owner ORDER BY position, id
+
+-- name: marks_of_kinds
+SELECT id, origin, kind, position, text, made_by, at, seen FROM mark INDEXED BY mark_by_kind
+WHERE branch = :branch AND kind IN (SELECT value FROM json_each(:kinds)) AND position >= :since AND owner = :owner
+ORDER BY position, id
+
+-- name: newest_mark
+SELECT id, origin, kind, position, text, made_by, at, seen FROM mark
+WHERE branch = :branch AND kind = :kind AND owner = :owner ORDER BY position DESC, id DESC LIMIT 1 OFFSET :number
+
+-- name: count_marks
+SELECT count(*) FROM mark WHERE branch = :branch AND kind = :kind AND owner = :owner
+
+-- name: mark_on_branch
+SELECT 1 FROM mark WHERE id = :mark AND branch = :branch AND owner = :owner
 
 -- name: mark_of_origin
 SELECT position FROM mark WHERE branch = :branch AND origin = :origin AND owner = :owner
 
 -- name: insert_mark
-INSERT INTO mark (owner, story, branch, origin, kind, position, text, made_by, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO mark (owner, story, branch, origin, kind, position, text, made_by, at, seen)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: set_mark_origin
 UPDATE mark SET origin = id WHERE id = :mark AND owner = :owner
@@ -167,46 +207,85 @@ UPDATE mark SET origin = id WHERE id = :mark AND owner = :owner
 UPDATE mark SET position = ? WHERE id = ? AND owner = ?
 
 -- name: delete_mark
-DELETE FROM mark WHERE id = ? AND owner = ?
+DELETE FROM mark WHERE id = :mark AND branch = :branch AND owner = :owner
 
--- Versions and cover
+-- name: set_mark_text
+UPDATE mark SET text = :text, seen = :seen WHERE id = :mark AND branch = :branch AND owner = :owner
+
+-- Versions and cover. INDEXED BY where SQLite, without statistics, would rather read all kinds in path order.
 
 -- name: insert_version
 INSERT INTO version (owner, story, kind, scope, first, last, length, key, before, replaces, text, carry, status, made_by,
-                     reason, at, model, prompt_hash, calls, input_tokens, output_tokens, shed, unverified, firm)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                     reason, at, model, prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach,
+                     commitments, firm)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: version_by_read
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
-       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, firm
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
 FROM version
 WHERE story = :story AND before = :before AND kind = :kind AND scope = :scope AND key = :key
   AND replaces = :replaces AND status <> 'refused' AND owner = :owner
 
 -- name: versions
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
-       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, firm
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
 FROM version WHERE story = :story AND owner = :owner ORDER BY id
 
 -- name: version
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
-       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, firm
-FROM version WHERE id = :version AND owner = :owner
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
+FROM version WHERE id = :version AND story = :story AND owner = :owner
+
+-- name: newest_versions
+SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
+FROM version WHERE story = :story AND kind = :kind AND scope = :scope AND status = :status AND owner = :owner
+ORDER BY id DESC LIMIT :most
+
+-- name: built_on
+WITH RECURSIVE built (id) AS (
+    SELECT id FROM version WHERE id = :version AND story = :story AND owner = :owner
+    UNION
+    SELECT v.id FROM built CROSS JOIN version v ON v.story = :story AND v.before = built.id AND v.owner = :owner
+)
+SELECT id FROM built ORDER BY id
+
+-- name: set_status
+UPDATE version SET status = :status, reason = :reason WHERE id = :version AND story = :story AND owner = :owner
+
+-- name: loosen_version
+UPDATE version SET firm = 0 WHERE id = ? AND owner = ?
+
+-- name: loosen_cover
+UPDATE cover SET firm = 0 WHERE version = ? AND owner = ?
 
 -- name: longest_version
 SELECT coalesce(max(length), 0) FROM version WHERE story = :story AND owner = :owner
 
 -- name: links_after
 SELECT id, length, key, kind, scope, firm FROM version
-WHERE story = :story AND before = :before AND status <> 'refused' AND owner = :owner ORDER BY id
+WHERE story = :story AND before = :before AND status IN ('committed', 'provisional') AND owner = :owner
+ORDER BY id
 
 -- name: links_beginning
 SELECT id, length, key, kind, scope, firm FROM version
-WHERE story = :story AND before = 0 AND scope = :scope AND status <> 'refused' AND owner = :owner ORDER BY id
+WHERE story = :story AND before = 0 AND scope = :scope AND status IN ('committed', 'provisional') AND owner = :owner
+ORDER BY id
 
 -- name: cover_span
 SELECT first, last, version, scope FROM cover
-WHERE line = :line AND last BETWEEN :first AND :last AND owner = :owner ORDER BY last, version
+WHERE line = :line AND last BETWEEN :first AND :last AND firm >= :firm AND owner = :owner
+
+-- name: cover_of_kind
+SELECT first, last, version, scope FROM cover INDEXED BY cover_by_kind
+WHERE line = :line AND kind = :kind AND last BETWEEN :first AND :last AND firm >= :firm AND owner = :owner
+
+-- name: cover_going_on
+SELECT c.version, c.last, c.scope FROM cover c
+WHERE c.line = :line AND c.last BETWEEN :first AND :last AND c.owner = :owner
+  AND EXISTS (SELECT 1 FROM version v WHERE v.story = :story AND v.before = c.version AND c.last + v.length >= :depth
+              AND v.status IN ('committed', 'provisional') AND v.owner = :owner)
 
 -- name: cover_of_version
 SELECT line, last FROM cover WHERE version = :version AND owner = :owner
@@ -217,7 +296,7 @@ SELECT owner, :to_line, kind, scope, first, last, version, firm FROM cover
 WHERE line = :from_line AND last <= :last AND owner = :owner
 
 -- name: furthest_cover
-SELECT first, last, version FROM cover
+SELECT first, last, version FROM cover INDEXED BY cover_by_kind
 WHERE line = :line AND kind = :kind AND scope = :scope AND last BETWEEN :first AND :last AND firm >= :firm
   AND owner = :owner
 ORDER BY last DESC, version DESC LIMIT 1
@@ -227,6 +306,9 @@ INSERT INTO cover (owner, line, kind, scope, first, last, version, firm) VALUES 
 
 -- name: delete_cover_from
 DELETE FROM cover WHERE line = :line AND last >= :depth AND owner = :owner
+
+-- name: delete_cover_of
+DELETE FROM cover WHERE version = ? AND owner = ?
 
 -- name: spent
 SELECT coalesce(sum(calls), 0), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0)

@@ -1,0 +1,121 @@
+"""A model that summarises by rule: it compresses by a stated factor and forgets at a stated rate.
+
+It reads what stands in the tags of a prompt and answers within the words asked for. Facts come first: open promises and
+secrets, then the rest, the newest of each before the oldest; what is left of its room goes to filler, the newest first.
+Of the facts it reads it forgets each with the given probability, decided by a hash of seed, fact and call, so that the
+same run forgets the same things. It writes whole sentences in the past tense and names who was there, as the checks of
+folds want it. Every method of `benchmarks.survival` asks this same model.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+
+from benchmarks.planted import CAST, Fact, World, holds
+from previously import ScriptedModel
+from previously.core.asking import ModelRequest
+from previously.core.tokens import estimate_tokens
+from previously.core.words import count_words
+
+ROOM_FOR_A_ROLL_CALL = 40
+"""In a shorter answer the sentences themselves have to say who was there."""
+
+_EARLIER = re.compile(r"<(recap|story_so_far)>\n(.*?)\n</\1>", re.S)
+_EVENTS = re.compile(r"<(new_events|chapter|new_words)>\n(.*?)\n</\1>", re.S)
+_LENGTH = re.compile(r"about (\d+) words")
+_SENTENCE = re.compile(r"(?<=[.!?])[\"']?\s+")
+_LABEL = re.compile(r"(?P<speaker>[A-Z]\w+): ")
+_NONE = "(none yet)"
+
+
+class ForgetfulModel:
+    """The rule as a function from request to reply; `model` is what a method asks."""
+
+    def __init__(self, world: World, *, compression: float, forgetting: float, seed: int) -> None:
+        self._world = world
+        self._by_probe = {fact.probes[0]: fact for fact in world.facts}
+        self._compression = compression
+        self._forgetting = forgetting
+        self._seed = seed
+        self._calls = 0
+        self.input_tokens = 0
+        self.model = ScriptedModel(self.reply, name="forgetful")
+
+    @property
+    def calls(self) -> int:
+        """How often it was asked."""
+        return self._calls
+
+    def reply(self, request: ModelRequest) -> str:
+        """The summary of what a prompt holds."""
+        self._calls += 1
+        self.input_tokens += estimate_tokens(request.system) + estimate_tokens(request.user)
+        asked = f"{request.system}\n{request.user}"
+        earlier = "\n".join(text for _, text in _EARLIER.findall(request.user) if text != _NONE)
+        events = "\n\n".join(text for _, text in _EVENTS.findall(request.user))
+        wanted = int(found.group(1)) if (found := _LENGTH.search(asked)) else 0
+        return self._summary(earlier, events, wanted)
+
+    def _summary(self, earlier: str, events: str, wanted: int) -> str:
+        told = self._filler(earlier, events)
+        everything = f"{earlier}\n\n{events}"
+        read = [fact for fact in self._facts(everything) if not self._forgets(fact)]
+        room = count_words(earlier) + int(self._compression * count_words(events))
+        room = min(wanted or room, max(room, sum(count_words(fact.telling) for fact in read) + 12))
+        here = (_present(events) or _present(earlier)) if wanted > ROOM_FOR_A_ROLL_CALL else ""
+        lines = [f"{here} were there."] if here else []
+        room -= count_words(" ".join(lines))
+        kept: list[tuple[int, str]] = []
+        for fact in sorted(read, key=lambda one: (one.group not in ("promises open", "secrets"), -one.position)):
+            telling = self._telling(fact, everything)
+            if count_words(telling) <= room:
+                room -= count_words(telling)
+                kept.append((fact.position, telling))
+        filler: list[str] = []
+        for sentence in reversed(told):
+            if count_words(sentence) > room:
+                break
+            room -= count_words(sentence)
+            filler.insert(0, sentence)
+        # Now from the beginning, now from the end: nobody retells a text in its very order.
+        facts = [telling for _, telling in sorted(kept, reverse=self._calls % 2 == 0)]
+        return " ".join([*lines, *facts, *filler])
+
+    def _facts(self, text: str) -> list[Fact]:
+        """The facts a text holds, in story order."""
+        words = set(re.findall(r"\w+", text))
+        return [fact for probe, fact in self._by_probe.items() if probe in words and holds(text, fact.probes)]
+
+    def _telling(self, fact: Fact, text: str) -> str:
+        """A promise is told as kept once the text says so."""
+        if fact.settled_telling:
+            done = fact.settled_telling.split()[1]
+            if re.search(rf"\b{done} the {fact.probes[1]}\b", text):
+                return fact.settled_telling
+        return fact.telling
+
+    def _filler(self, earlier: str, events: str) -> list[str]:
+        """A sentence for each message, and the sentences of the earlier text, that hold no fact."""
+        sentences = [sentence for sentence in _SENTENCE.split(" ".join(earlier.split())) if sentence]
+        for event in events.split("\n\n"):
+            label = _LABEL.match(event)
+            text = event[label.end() :] if label else event
+            if text in self._world.tellings:
+                sentences.append(self._world.tellings[text])
+            elif not label:
+                sentences += _SENTENCE.split(" ".join(text.split()))
+        unique = dict.fromkeys(sentence.strip() for sentence in sentences)
+        return [one for one in unique if one and "were there" not in one and '"' not in one and not self._facts(one)]
+
+    def _forgets(self, fact: Fact) -> bool:
+        drawn = blake2b(f"{self._seed}/{fact.number}/{self._calls}".encode(), digest_size=8).digest()
+        return int.from_bytes(drawn) / 2**64 < self._forgetting
+
+
+def _present(text: str) -> str:
+    """Who speaks in a text, or is named in it."""
+    names = [name for name in CAST if re.search(rf"\b{name}\b", text)]
+    if len(names) < 2:
+        return "".join(names) + " and the others" if names else ""
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,184 @@
+"""The commands by which people have the last word: chapters, texts by hand, pins, taking back, approving."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from previously.cli import output
+from previously.cli.arguments import (
+    AsJson,
+    Endpoint,
+    ModelName,
+    Story,
+    Words,
+    number,
+    opened,
+    opened_for_folding,
+    position,
+    version_number,
+    words,
+)
+
+if TYPE_CHECKING:
+    from previously.core.versions import Version
+
+What = Annotated[str, typer.Argument(metavar="WHAT", help="recap, backbone, or chapter:N.")]
+VersionId = Annotated[
+    int, typer.Argument(metavar="VERSION", parser=version_number, help="A version by its id in `log`.")
+]
+At = Annotated[
+    int, typer.Option("--at", metavar="POSITION", parser=position, help="Which message: from 0, or from the end.")
+]
+
+
+def chapter(
+    ctx: typer.Context,
+    story: Story,
+    title: Annotated[str, typer.Option("--title", metavar="T", help="What the chapter is called.")] = "",
+    at: At = -1,
+    as_json: AsJson = False,
+) -> None:
+    """Close the chapter with the newest message, or with another; a chapter that ends there gets the title."""
+    with opened(ctx) as memory:
+        closed = memory.story(story, create=False).close_chapter(title, at)
+    span = [closed.span.first, closed.span.last]
+    if as_json:
+        output.emit({"story": story, "chapter": closed.number, "title": closed.title, "span": span})
+        return
+    name = output.one_line(closed.name)
+    output.console().print(f"{name} is closed ({closed.span}). The next fold writes its recap.", soft_wrap=True)
+
+
+def rewrite(ctx: typer.Context, story: Story, what: What, text: Words, as_json: AsJson = False) -> None:
+    """Put your own words in place of the recap, the backbone or a chapter's recap. No fold changes them."""
+    with opened(ctx) as memory:
+        memory.story(story, create=False).write(what, words(text))
+    _done(story, "rewritten", what, f"Your words stand for {what} now; memory goes on behind them.", as_json)
+
+
+def lock(ctx: typer.Context, story: Story, what: What, as_json: AsJson = False) -> None:
+    """Keep a text as it stands: no fold changes it any more."""
+    with opened(ctx) as memory:
+        memory.story(story, create=False).lock(what)
+    _done(story, "locked", what, f"{what} is locked; memory goes on behind it.", as_json)
+
+
+def unlock(ctx: typer.Context, story: Story, what: What, as_json: AsJson = False) -> None:
+    """Take back what you wrote or locked: the text is folded again."""
+    with opened(ctx) as memory:
+        memory.story(story, create=False).unlock(what)
+    _done(story, "unlocked", what, f"{what} is folded again from now on.", as_json)
+
+
+def pin(
+    ctx: typer.Context,
+    story: Story,
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="T", help="The words; - reads them from standard input.")
+    ] = None,
+    at: At = -1,
+    as_json: AsJson = False,
+) -> None:
+    """Show words in every view: your own, or those of a message."""
+    with opened(ctx) as memory:
+        pinned = memory.story(story, create=False).pin(None if text is None else words(text), at=at)
+    if as_json:
+        output.emit({"story": story, "pin": pinned.id, "position": pinned.position, "text": pinned.text})
+    else:
+        output.console().print(f"Pin {pinned.id}: {output.one_line(pinned.text)}", soft_wrap=True)
+
+
+def unpin(
+    ctx: typer.Context,
+    story: Story,
+    which: Annotated[int, typer.Argument(metavar="PIN", parser=number, help="A pin by its number in `show`.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show a pin no more."""
+    with opened(ctx) as memory:
+        memory.story(story, create=False).unpin(which)
+    _done(story, "unpinned", which, f"Pin {which} is gone.", as_json)
+
+
+def undo(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
+    """Take back the newest thing that was done to the memory of the active branch."""
+    with opened(ctx) as memory:
+        undone = memory.story(story, create=False).undo()
+    _done(story, "undone", undone, f"Taken back: {undone}.", as_json)
+
+
+def restore(ctx: typer.Context, story: Story, which: VersionId, as_json: AsJson = False) -> None:
+    """Put an earlier version in force again, in place of what came after it."""
+    with opened(ctx) as memory:
+        restored = memory.story(story, create=False).restore(which)
+    note = f"Version {which} is in force again, as version {restored.id}."
+    _done(story, "restored", restored.id, note, as_json)
+
+
+def pending(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
+    """List what waits for approval (see the setting `review`)."""
+    from previously.cli.versions import version_json
+
+    with opened(ctx) as memory:
+        waiting = memory.story(story, create=False).pending()
+    if as_json:
+        output.emit({"story": story, "versions": [{**version_json(one), "text": one.made.text} for one in waiting]})
+        return
+    console = output.console()
+    for one in waiting:
+        console.print(f"Version {one.id}, {one.made.kind.value} of {one.made.span}:", style="bold")
+        console.print(output.printable(one.made.text), soft_wrap=True)
+    if not waiting:
+        console.print("Nothing waits for approval.")
+
+
+def approve(ctx: typer.Context, story: Story, which: VersionId, as_json: AsJson = False) -> None:
+    """Put a version that waits in force."""
+    with opened(ctx) as memory:
+        _decided(story, memory.story(story, create=False).approve(which), as_json)
+
+
+def reject(
+    ctx: typer.Context,
+    story: Story,
+    which: VersionId,
+    reason: Annotated[str, typer.Option("--reason", metavar="T", help="Why, for the log.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Refuse a version that waits; the next fold makes another."""
+    with opened(ctx) as memory:
+        _decided(story, memory.story(story, create=False).reject(which, reason), as_json)
+
+
+def rebuild(
+    ctx: typer.Context,
+    story: Story,
+    endpoint: Endpoint = "",
+    model: ModelName = "",
+    as_json: AsJson = False,
+) -> None:
+    """Fold everything anew with the model and prompts of now. What is there stays until better stands in its place."""
+    from previously.cli.memory import print_folds, report_json
+
+    with opened_for_folding(ctx, endpoint, model) as memory:
+        found = memory.story(story, create=False)
+        with output.progress(f"Rebuilding {output.one_line(story)}") as progress:
+            report = found.rebuild(progress=progress)
+    if as_json:
+        output.emit(report_json(story, report))
+    else:
+        print_folds(report, planned=False)
+
+
+def _decided(story: str, version: Version, as_json: bool) -> None:
+    status = version.made.status.value
+    _done(story, status, version.id, f"Version {version.id} is {status}.", as_json)
+
+
+def _done(story: str, verb: str, what: object, sentence: str, as_json: bool) -> None:
+    if as_json:
+        output.emit({"story": story, verb: what})
+    else:
+        output.console().print(output.one_line(sentence[0].upper() + sentence[1:]), soft_wrap=True)

@@ -1,0 +1,48 @@
+"""`previously set`: a story's own settings, and all that are in force for it with the place each comes from."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from previously.cli import output
+from previously.cli.arguments import AsJson, Story, opened
+
+
+def set_values(
+    ctx: typer.Context,
+    story: Story,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KEY=VALUE", help="What to set; KEY= takes it back. None: list all settings."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a story settings of its own, or list those in force."""
+    from previously.presets import shown
+    from previously.settings import Layer, Origin, explained
+    from previously.settings_file import effective
+
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False)
+        if assignments:
+            found.set(assignments)
+        own = found.settings()
+    _, layers = effective(os.environ)
+    in_force = explained([*layers, Layer(Origin.STORY, own, f"the settings of {story}")])
+    if as_json:
+        output.emit({"story": story, "settings": in_force})
+        return
+    console = output.console()
+    if assignments:
+        for key in dict.fromkeys(assignment.partition("=")[0].strip() for assignment in assignments):
+            if key in in_force:
+                now = in_force[key]
+                console.print(output.one_line(f"{key} = {shown(now['value'])} ({now['from']})"), soft_wrap=True)
+        return
+    from previously.cli.drawing import table
+
+    rows = [(key, shown(setting["value"]), setting["from"]) for key, setting in in_force.items()]
+    console.print(table(("setting", "value", "from"), rows, left=("setting", "from")))

@@ -1,0 +1,203 @@
+"""What a folder is asked to write, as a question for a model, and whether its answer may be kept.
+
+One shape serves every rolling text: an earlier text, new events, a length. What differs is the prompt of each kind.
+What must stay true: an answer is kept only after its checks; what does not fit a model's window is split so that every
+word is read and none twice; and no open commitment is lost on the way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from previously.core.asking import ModelReply, ModelRequest
+from previously.core.messages import Message, Text
+from previously.core.versions import Kind
+from previously.core.words import count_words
+from previously.folds.checks import (
+    Accepted,
+    Asked,
+    Refusal,
+    Refused,
+    judge,
+    judge_text,
+    lost_commitments,
+    residue,
+)
+from previously.folds.commitments import put_back
+from previously.folds.rendering import Template, as_data, fill, told, transcript
+
+
+@dataclass(frozen=True, slots=True)
+class FoldRequest:
+    """What the folder is given. The bridge is the last message already folded: shown, so that the first new one has
+    its question, and not to be told again."""
+
+    kind: Kind
+    previous: str
+    carry: str
+    bridge: Message | None
+    delta: tuple[Message, ...]
+    target_words: int
+    again: bool = False
+    """It was asked before, and what stands there is provisional."""
+    title: str = ""
+    """Of the chapter it is about."""
+    commitments: tuple[str, ...] = ()
+    """What is open after the delta, and may not be lost."""
+    amends: Amends | None = None
+    """The earlier text is to be set right rather than gone on from."""
+
+    @property
+    def prompt(self) -> str:
+        """The name of its prompt."""
+        return "amend" if self.amends else self.kind.value
+
+
+@dataclass(frozen=True, slots=True)
+class Amends:
+    """What changed under a text: words that were removed, and words near them that stayed. What is new is the delta."""
+
+    removed: tuple[Message, ...]
+    kept: tuple[str, ...]
+
+
+def words_read(asked: FoldRequest) -> int:
+    """How many words the folder is given to read."""
+    removed = asked.amends.removed if asked.amends else ()
+    others = (asked.bridge, *removed, *asked.delta)
+    return count_words(asked.previous) + sum(count_words(told(message)) for message in others if message)
+
+
+PLACEHOLDERS = {
+    "recap": ("length", "previous", "bridge", "events", "hint"),
+    "chapter": ("length", "title", "previous", "events", "hint"),
+    "backbone": ("length", "title", "previous", "events", "hint"),
+    "amend": ("length", "previous", "removed", "events", "hint"),
+}
+"""Every prompt there is, and what it is filled with."""
+
+
+def build(template: Template, asked: FoldRequest, hint: str = "") -> ModelRequest:
+    """The question for a model. `hint` says why its last answer could not be kept."""
+    bridge = f"\n<already_told>\n{_end_of(transcript([asked.bridge]))}\n</already_told>\n" if asked.bridge else ""
+    system, user = fill(
+        template,
+        {
+            "length": f"about {asked.target_words} words" if asked.target_words else "as long as it needs to be",
+            "title": f" It is called {as_data(asked.title)!r}." if asked.title else "",
+            "previous": as_data(asked.previous.strip()) or "(none yet)",
+            "bridge": bridge,
+            "removed": transcript(asked.amends.removed if asked.amends else ()) or "(nothing)",
+            "events": _events(asked) or "(nothing)",
+            "hint": f" {hint}" if hint else "",
+        },
+    )
+    return ModelRequest(system, user, max_output_tokens=output_room(asked))
+
+
+def _events(asked: FoldRequest) -> str:
+    """What is new: messages with their speakers, or the recap of a chapter as it is."""
+    if asked.kind is Kind.BACKBONE and not asked.amends:
+        return as_data("\n\n".join(told(message) for message in asked.delta))
+    return transcript(asked.delta)
+
+
+BRIDGE_CHARACTERS = 600
+"""How much of the end of the bridge is shown: it is where the new events pick up."""
+
+
+def _end_of(text: str) -> str:
+    return text if len(text) <= BRIDGE_CHARACTERS else f"…{text[-BRIDGE_CHARACTERS:]}"
+
+
+def output_room(asked: FoldRequest) -> int:
+    """How many tokens an answer may take: well over its target, so that cutting it off means that it ran away."""
+    return 2 * (asked.target_words or words_read(asked)) + 100
+
+
+def check(asked: FoldRequest, text: str, *, made_by: str) -> Accepted | Refused:
+    """Whether a text may be kept. Where nothing was said, there may be nothing to tell.
+
+    The built-in folder's text is made of what it read and bounded by its own rules; it can only be empty.
+    """
+    something = asked.previous.strip() or transcript(asked.delta)
+    if not text.strip():
+        return Refused(Refusal.EMPTY, "the text is empty") if something else Accepted("", (), ())
+    return Accepted(text, (), ()) if made_by == "builtin" else judge_text(_asked(asked), text)
+
+
+def dropped(asked: FoldRequest, text: str) -> tuple[str, ...]:
+    """The commitments that a text does not hold."""
+    return lost_commitments(_asked(asked), text)
+
+
+def check_reply(asked: FoldRequest, question: ModelRequest, reply: ModelReply) -> Accepted | Refused:
+    """Whether a model's answer may be kept. A commitment it left out is put back rather than asked for again."""
+    given = _asked(asked, f"{question.system}\n{question.user}")
+    verdict = judge(given, reply)
+    if isinstance(verdict, Refused) and verdict.kind is Refusal.THREAD_DROPPED:
+        verdict = judge(given, replace(reply, text=put_back(reply.text, verdict.lost)))
+    if isinstance(verdict, Accepted) and asked.amends:
+        removed = [told(message) for message in asked.amends.removed]
+        kept = [*asked.amends.kept, *(told(message) for message in asked.delta)]
+        left = residue(removed, kept, verdict.text)
+        if left:
+            return Refused(Refusal.RESIDUE, f"it still tells of what was removed: {', '.join(left[:5])}")
+    return verdict
+
+
+def _asked(asked: FoldRequest, prompt: str = "") -> Asked:
+    room = sum(count_words(one) for one in asked.commitments)
+    return Asked(
+        asked.previous,
+        asked.delta,
+        prompt,
+        asked.target_words + room if asked.target_words else 0,
+        commitments=asked.commitments,
+        retells=asked.kind is Kind.BACKBONE,
+        amends=asked.amends is not None,
+    )
+
+
+def parts(asked: FoldRequest, fits: Callable[[FoldRequest], bool]) -> list[tuple[Message, ...]]:
+    """The delta in runs that each fit beside the recap, in order. A message that does not fit by itself is cut at a
+    paragraph, a sentence or, failing that, anywhere: every word of it is read, none twice."""
+    found: list[tuple[Message, ...]] = []
+    run: list[Message] = []
+    waiting = list(reversed(asked.delta))
+    while waiting:
+        message = waiting.pop()
+        if fits(replace(asked, delta=(*run, message))):
+            run.append(message)
+        elif run:
+            found.append(tuple(run))
+            run = []
+            waiting.append(message)
+        elif len(told(message)) <= SMALLEST_PIECE:
+            run.append(message)  # no room even for this: the model's own limit will say so
+        else:
+            waiting += [replace(message, parts=(Text(half),)) for half in reversed(_halves(told(message)))]
+    return [*found, tuple(run)] if run or not found else found
+
+
+SMALLEST_PIECE = 200
+"""Characters below which a message is not cut any further."""
+
+_CUTS = tuple(re.compile(cut) for cut in (r"\n\s*\n", r"(?<=[.!?。！？])\s+|(?<=[。！？])", r"\s+"))
+"""Where a long message may be cut, the best place first."""
+
+_REACH = 2_000
+"""How far from the middle a better place is looked for."""
+
+
+def _halves(text: str) -> tuple[str, str]:
+    middle = len(text) // 2
+    reach = min(_REACH, middle - 1)
+    for cut in _CUTS:
+        ends = [found.end() for found in cut.finditer(text, middle - reach, middle + reach)]
+        if ends:
+            at = min(ends, key=lambda end: abs(end - middle))
+            return text[:at], text[at:]
+    return text[:middle], text[middle:]

@@ -1,0 +1,106 @@
+"""The values of settings: what a role-play, a novel, a game and an agent need; the bounds; how words are read.
+
+A preset changes defaults only: whatever a file, a variable or a story says wins over it. Nothing here knows where a
+value comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+NEVER_FIRST = 10_000_000
+"""A threshold that no window of tokens is large enough to reach before the one in tokens is."""
+
+PRESETS: Mapping[str, Mapping[str, int]] = {
+    "roleplay": {},
+    "novel": {
+        "tail_messages": 10,
+        "recap_words": 800,
+        "chapter_messages": 0,
+        "backbone_words": 800,
+    },
+    "game": {
+        "tail_turns": 4,
+        "fold_messages": 1_000,
+        "fold_words": 100_000,
+        "fold_tokens": 1_500,
+        "recap_words": 100,
+        "chapter_messages": 0,
+        "backbone_words": 300,
+    },
+    "agent": {
+        "tail_turns": 2,
+        "fold_messages": NEVER_FIRST,
+        "fold_words": NEVER_FIRST,
+        "recap_words": 1_000,
+        "chapter_messages": 0,
+        "backbone_words": 0,
+    },
+}
+"""By name, what differs from the defaults of `Settings`. A novel's chapters close at markers, a game's when the game
+says so; an agent has none."""
+
+FOLD_PERCENT: Mapping[str, int] = {"roleplay": 25, "novel": 25, "agent": 85}
+"""The share of the window that `fold_tokens` is where nobody gives it; a game has a number of its own."""
+
+
+def fold_tokens(preset: str, window_tokens: int) -> int:
+    """How many tokens make a fold due in a window of that size, where nobody says otherwise."""
+    fixed = PRESETS[preset].get("fold_tokens")
+    return fixed if fixed is not None else window_tokens * FOLD_PERCENT[preset] // 100
+
+
+_LOWEST = {
+    **dict.fromkeys(("fold_messages", "fold_words", "fold_tokens", "timeout_s"), 1),
+    "chapter_words": 10,
+    "window_tokens": 256,
+    "memory_window_tokens": 2_048,
+}
+"""The lowest value of a number, where that is not 0."""
+
+_HIGHEST = {"timeout_s": 86_400}
+_LARGEST = 10**12
+"""The highest value of any other number; a larger one is a slip."""
+
+_CHOICES = {"preset": tuple(PRESETS)}
+
+_WORDS = {**dict.fromkeys(("true", "yes", "on", "1"), True), **dict.fromkeys(("false", "no", "off", "0"), False)}
+
+_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+
+def from_words(kind: type[Any], text: str) -> Any:
+    """The value that the words stand for; the words themselves if they stand for none."""
+    if kind is bool:
+        return _WORDS.get(text.strip().lower(), text)
+    try:
+        return kind(text.strip())
+    except ValueError:
+        return text
+
+
+def wanted(key: str, kind: type[Any], value: Any) -> str:
+    """What the value of a setting must be and this one is not; empty if all is well."""
+    kinds: tuple[type[Any], ...] = (int, float) if kind is float else (kind,)
+    if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
+        return _KINDS[kind]
+    if kind is str:
+        return "" if value in _CHOICES[key] else f"one of {', '.join(_CHOICES[key])}"
+    lowest, highest = _LOWEST.get(key, 0), _HIGHEST.get(key, _LARGEST)
+    if not value >= lowest:
+        return f"at least {lowest}"
+    return "" if value <= highest else f"at most {highest}"
+
+
+def short(value: object) -> str:
+    """A value as it can stand in a sentence."""
+    text = hex(value) if isinstance(value, int) and abs(value) > _LARGEST**9 else repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def shown(value: object) -> str:
+    """A value as people read it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:,}" if isinstance(value, int | float) else str(value)

@@ -1,0 +1,122 @@
+"""A rehearsal: folding as it would go, with nothing written.
+
+The same loop runs on a store that keeps what it is given to itself, and a folder that writes nothing and takes texts to
+be as long as they should be. So what `fold --plan` says is what `fold` does, as far as it can be known beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from previously.core.marks import Mark, MarkKind
+from previously.core.paths import OnPath
+from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
+from previously.folds.request import FoldRequest, words_read
+from previously.runtime.fold_store import FoldStore
+from previously.runtime.folder import Folder, FolderReply
+from previously.storage.store import ALL_MARKS, BranchInfo, StoryKey
+
+PLANNED = "planned"
+_WORD = "word "
+
+
+class RehearsalFolder:
+    """Says what a folder would read and write."""
+
+    def __init__(self, folder: Folder) -> None:
+        self.made_by = folder.made_by
+        self.amends = folder.amends
+        self._folder = folder
+
+    async def ready(self) -> bool:
+        """Whether the real one is."""
+        return await self._folder.ready()
+
+    async def write(self, asked: FoldRequest) -> FolderReply:
+        """A text of the length that is asked for."""
+        read = words_read(asked)
+        written = asked.target_words or read
+        cost = Cost(int(self.made_by != "builtin"), read * 4 // 3, written * 4 // 3)
+        return FolderReply(_WORD * written, "", cost, made_by=self.made_by, checked=True)
+
+
+class RehearsalStore:
+    """Reads through to a store; keeps marks and versions to itself."""
+
+    def __init__(self, store: FoldStore) -> None:
+        self._store = store
+        self._marks: list[Mark] = []
+        self._versions: list[Version] = []
+        self._ids = 0
+
+    async def branch(self, key: StoryKey, name: str | None = None) -> BranchInfo:
+        return await self._store.branch(key, name)
+
+    async def path(self, key: StoryKey, branch: str, first: int, last: int) -> list[OnPath]:
+        return await self._store.path(key, branch, first, last)
+
+    async def leading_to(self, key: StoryKey, node: int, most: int) -> list[OnPath]:
+        return await self._store.leading_to(key, node, most)
+
+    async def position_of(self, key: StoryKey, branch: str, node: int) -> int | None:
+        return await self._store.position_of(key, branch, node)
+
+    async def marks(
+        self, key: StoryKey, branch: str, kinds: Collection[MarkKind] = ALL_MARKS, *, since: int = -1
+    ) -> list[Mark]:
+        own = [mark for mark in self._marks if mark.kind in kinds and mark.position >= since]
+        there = await self._store.marks(key, branch, kinds, since=since)
+        return sorted([*there, *own], key=lambda mark: mark.position)
+
+    async def add_mark(
+        self,
+        key: StoryKey,
+        branch: str,
+        kind: MarkKind,
+        position: int,
+        text: str,
+        *,
+        made_by: str,
+        at: str,
+        seen: bytes = b"",
+    ) -> Mark:
+        self._ids -= 1  # no real mark or version has such an id
+        self._marks.append(Mark(self._ids, self._ids, kind, position, text, made_by, at, seen))
+        return self._marks[-1]
+
+    async def live(
+        self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None
+    ) -> LiveVersion | None:
+        own = [
+            LiveVersion(version, version.made.span)
+            for version in self._versions
+            if (version.made.kind, version.made.scope) == (kind, scope)
+            and (through is None or version.made.span.last <= through)
+        ]
+        there = await self._store.live(key, branch, kind, scope, firm=firm, through=through)
+        return max([*own, *([there] if there else [])], key=lambda one: one.span.last, default=None)
+
+    async def cover(
+        self, key: StoryKey, branch: str, kind: Kind | None = None, *, firm: bool = False
+    ) -> list[tuple[int, int, int]]:
+        own = [
+            (version.made.span.first, version.made.span.last, version.id)
+            for version in self._versions
+            if kind in (None, version.made.kind)
+        ]
+        return [*await self._store.cover(key, branch, kind, firm=firm), *own]
+
+    async def newest_versions(self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int) -> list[Version]:
+        return await self._store.newest_versions(key, kind, scope, status, most)
+
+    async def commit(self, key: StoryKey, version: NewVersion) -> Version:
+        self._ids -= 1
+        self._versions.append(Version(self._ids, replace(version, status=Status.COMMITTED), True))
+        return self._versions[-1]
+
+    async def take_lease(self, key: StoryKey, work: str, holder: str, *, now: str, until: str) -> bool:
+        return True
+
+    async def give_lease(self, key: StoryKey, work: str, holder: str) -> None:
+        return None

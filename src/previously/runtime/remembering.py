@@ -1,0 +1,186 @@
+"""What is remembered of a branch: the texts in force, by whom, and which messages each stands for.
+
+A person's text stands before any other. What must stay true: of the chapters only as many are read as a view can use,
+so that looking costs the same however many there are; no message is told of twice by two texts of the same view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, chapters_of
+from previously.core.spans import Span
+from previously.core.tokens import estimate_tokens
+from previously.core.versions import Kind, LiveVersion
+from previously.runtime.stale import stale_version
+from previously.storage.store import BranchInfo, Store, StoryKey
+from previously.view.memory import MOST_CHAPTERS, Remembered, newest_that_fit
+from previously.view.view import Section
+
+TIMELINE = frozenset(MarkKind) - {MarkKind.PIN}
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryText:
+    """A text in force and what it stands for."""
+
+    text: str
+    span: Span
+    made_by: str
+    version: int | None
+    """None for what a person wrote at a mark."""
+    stale: bool = False
+
+    @property
+    def reason(self) -> str:
+        """Why it is in a view, in words."""
+        written = "by hand" if self.version is None else f"version {self.version}, by {self.made_by}"
+        return f"{written}, stale: an earlier message was changed" if self.stale else written
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterText:
+    """A closed chapter and its recap, if it has one already."""
+
+    number: int
+    title: str
+    span: Span
+    recap: MemoryText | None
+
+    @property
+    def text(self) -> str:
+        """Its recap; empty as long as it has none."""
+        return self.recap.text if self.recap else ""
+
+    @property
+    def name(self) -> str:
+        """How it is called."""
+        return f"Chapter {self.number}, {self.title}" if self.title else f"Chapter {self.number}"
+
+
+class Remembering:
+    """Reads the memory of one branch."""
+
+    def __init__(self, store: Store, key: StoryKey, branch: BranchInfo) -> None:
+        self._store = store
+        self._key = key
+        self._branch = branch
+
+    async def timeline(self, most: int | None = None) -> list[Chapter]:
+        """The chapters, the open one last; with `most`, so many of the closed ones, the newest."""
+        opening, before = None, 0
+        if most is not None:
+            opening, before = await self._store.newest_mark(self._key, self._branch.name, MarkKind.CHAPTER, most)
+        since = opening.position if opening else -1
+        marks = await self._store.marks(self._key, self._branch.name, TIMELINE, since=since)
+        while opening and marks[0].id != opening.id:
+            marks = marks[1:]  # what stands at the same message and belongs to earlier chapters
+        return chapters_of(marks, after=before)
+
+    async def chapter(self, one: Chapter) -> ChapterText:
+        """A closed chapter with its recap."""
+        assert one.last is not None, "an open chapter has no recap for good"
+        span = Span(one.first, one.last)
+        if one.hand_text:
+            return ChapterText(one.number, one.title, span, MemoryText(one.hand_text, span, "person", None))
+        live = await self._live(Kind.CHAPTER, one.scope, one.last)
+        stale = live is None or live.span != span
+        if stale:
+            live = await self._stale(Kind.CHAPTER, one.scope, one.first, None, one.last)
+            live = live if live and live.span == span else None
+        return ChapterText(one.number, one.title, span, _text(live, one.first, stale=stale))
+
+    async def backbone(self, through: int) -> list[MemoryText]:
+        """The summary of all up to a message: what a person wrote of it, and what was folded behind that."""
+        mark, _ = await self._store.newest_mark(self._key, self._branch.name, MarkKind.BACKBONE, 0)
+        by_hand = [MemoryText(mark.text, Span(0, mark.position), "person", None)] if mark and mark.position >= 0 else []
+        scope, start = (mark.scope, mark.position + 1) if mark else (STORY_SCOPE, 0)
+        folded = await self._furthest(Kind.BACKBONE, scope, start, through)
+        return [*by_hand, *([folded] if folded else [])]
+
+    async def recap(self, current: Chapter) -> list[MemoryText]:
+        """The same for the open chapter."""
+        stretch = current.open_stretch
+        by_hand = []
+        if current.hand_text and stretch.first > current.first:
+            by_hand = [MemoryText(current.hand_text, Span(current.first, stretch.first - 1), "person", None)]
+        folded = await self._furthest(Kind.RECAP, stretch.scope, stretch.first, self._branch.messages - 1)
+        return [*by_hand, *([folded] if folded else [])]
+
+    async def pins(self) -> list[Mark]:
+        """What a person wants in every view."""
+        return await self._store.marks(self._key, self._branch.name, {MarkKind.PIN})
+
+    async def _furthest(self, kind: Kind, scope: str, start: int, through: int) -> MemoryText | None:
+        exact = await self._live(kind, scope, through)
+        stale = await self._stale(kind, scope, start, exact, through)
+        return _text(stale, start, stale=True) if stale else _text(exact, start, stale=False)
+
+    async def _live(self, kind: Kind, scope: str, through: int) -> LiveVersion | None:
+        return await self._store.live(self._key, self._branch.name, kind, scope, through=through)
+
+    async def _stale(
+        self, kind: Kind, scope: str, start: int, exact: LiveVersion | None, through: int
+    ) -> LiveVersion | None:
+        return await stale_version(
+            self._store, self._key, self._branch, kind, scope, start=start, exact=exact, through=through
+        )
+
+
+def _text(live: LiveVersion | None, start: int, *, stale: bool) -> MemoryText | None:
+    if live is None:
+        return None
+    made = live.version.made
+    return MemoryText(made.text, Span(start, live.span.last), made.made_by, live.version.id, stale)
+
+
+async def memories_of(store: Store, key: StoryKey, branch: BranchInfo, budget_tokens: int) -> list[Remembered]:
+    """The texts that a view of that budget can show, in the order of the story."""
+    reading = Remembering(store, key, branch)
+    *closed, current = await reading.timeline(MOST_CHAPTERS)
+    chapters = [await reading.chapter(one) for one in closed]
+    backbone, alone = await _divided(reading, chapters, budget_tokens)
+    found = [_remembered(Section.BACKBONE, "the backbone", text) for text in backbone]
+    for one in alone:
+        if one.recap:
+            found.append(_remembered(Section.CHAPTERS, f"the recap of {one.name}", one.recap, f"{one.name}: "))
+    found += [_remembered(Section.RECAP, "the recap", text) for text in await reading.recap(current)]
+    pins = [Remembered(Section.PINS, mark.text, None, "pinned", "a pin") for mark in await reading.pins()]
+    return [*pins, *found]
+
+
+async def _divided(
+    reading: Remembering, chapters: Sequence[ChapterText], budget_tokens: int
+) -> tuple[list[MemoryText], list[ChapterText]]:
+    """What the backbone tells, and the chapters after it, which are told one by one: as many as have room, but for
+    those that the backbone has taken in and cannot be had without."""
+    if not chapters:
+        return [], []
+    fitting = newest_that_fit([estimate_tokens(one.text) for one in chapters], budget_tokens)
+    first_alone = chapters[len(chapters) - fitting].span.first if fitting else chapters[-1].span.last + 1
+    backbone = await reading.backbone(first_alone - 1)
+    if first_alone and (not backbone or backbone[-1].span.last < first_alone - 1):
+        backbone = await reading.backbone(chapters[-1].span.last) or backbone
+    told = backbone[-1].span.last if backbone else -1
+    return backbone, [one for one in chapters if one.span.first > told]
+
+
+def _remembered(section: Section, what: str, text: MemoryText, label: str = "") -> Remembered:
+    reason = f"{section.value.removesuffix('s')}, {text.reason}"
+    words = f"{label}{text.text}" if text.text else ""
+    return Remembered(section, words, text.span, reason, what, text.stale)
+
+
+def joined(texts: Sequence[MemoryText]) -> MemoryText | None:
+    """Texts that follow one another as one; None for none."""
+    if not texts:
+        return None
+    last = texts[-1]
+    return MemoryText(
+        "\n\n".join(one.text for one in texts if one.text),
+        Span(texts[0].span.first, last.span.last),
+        last.made_by,
+        last.version,
+        any(one.stale for one in texts),
+    )

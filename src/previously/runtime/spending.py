@@ -1,0 +1,46 @@
+"""The most that may be spent on calls, and whether it is."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from previously.core.versions import Cost
+
+Spent = Callable[[float], Awaitable[Cost]]
+"""What was spent in the last so many seconds."""
+
+NOTHING = Cost()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that may be spent; 0 = no limit."""
+
+    calls_per_hour: int = 0
+    calls_per_day: int = 0
+    tokens_per_hour: int = 0
+    tokens_per_day: int = 0
+
+
+class Spending:
+    """Watches the limits. What is not recorded yet is told to it."""
+
+    def __init__(self, limits: Limits, spent: Spent) -> None:
+        self._limits = limits
+        self._spent = spent
+
+    async def over_limit(self, pending: Cost = NOTHING) -> str:
+        """Which limit is reached, counting what is pending; empty when none is."""
+        for seconds, word, calls, tokens in (
+            (3_600.0, "hour", self._limits.calls_per_hour, self._limits.tokens_per_hour),
+            (86_400.0, "day", self._limits.calls_per_day, self._limits.tokens_per_day),
+        ):
+            if not calls and not tokens:
+                continue
+            spent = await self._spent(seconds) + pending
+            if calls and spent.calls >= calls:
+                return f"the limit of {calls} calls per {word} is reached"
+            if tokens and spent.input_tokens + spent.output_tokens >= tokens:
+                return f"the limit of {tokens} tokens per {word} is reached"
+        return ""

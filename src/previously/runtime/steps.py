@@ -1,0 +1,259 @@
+"""What to fold next: reads what the pure folds need to decide, and puts their decisions in order.
+
+A closed chapter gets its recap first, then the backbone takes it in, then the recap of the open chapter goes on. So
+whatever is missing, for whatever reason (an import, an edit, a mark that moved), is found by looking, not remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from previously.core.digests import span_key
+from previously.core.errors import HeadMoved
+from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
+from previously.core.paths import OnPath
+from previously.core.spans import Span
+from previously.core.versions import Kind, LiveVersion, Status, Version
+from previously.core.words import count_words
+from previously.folds import amend, backbone, chapter, recap
+from previously.folds.chapter import Boundary
+from previously.folds.recap import Due, FoldRules, NeedMore, NotDue, RecapRules
+from previously.folds.request import FoldRequest
+from previously.runtime.fold_store import FoldStore
+from previously.runtime.reading import READ_AHEAD
+from previously.runtime.stale import stale_version
+from previously.storage.store import BranchInfo, StoryKey
+
+CHAPTER_CLOSED = "the chapter is closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One fold to be made: what it reads, what it goes on from and what is asked."""
+
+    kind: Kind
+    scope: str
+    run: Sequence[OnPath]
+    before: Version | None
+    asked: FoldRequest
+    reason: str
+
+    @property
+    def span(self) -> Span:
+        """Where its run stands."""
+        return Span(self.run[0].position, self.run[-1].position)
+
+    @property
+    def key(self) -> bytes:
+        """The span key of its run."""
+        return span_key(item.entry.digest for item in self.run)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look at a story may assume."""
+
+    rules: FoldRules
+    amends: bool
+    """Whether the folder can set a text right."""
+    anew: bool
+    """Whether what is not firm is to be made anew."""
+    pressed: bool
+    """Whether a view had no room for a message outside the tail."""
+    failed: Collection[tuple[Kind, str]]
+    """Texts whose amending failed in this call: they are folded again instead."""
+
+
+class Steps:
+    """Looks at one branch of a story at one moment. `HeadMoved` when it changed on the way."""
+
+    def __init__(self, store: FoldStore, key: StoryKey, branch: BranchInfo, look: Look) -> None:
+        self._store = store
+        self._key = key
+        self._branch = branch
+        self._look = look
+        self._rules = look.rules
+
+    async def next(self) -> Step | Boundary | NotDue:
+        """The next fold, the place where a chapter closes, or why there is nothing to do."""
+        marks = await self._store.marks(self._key, self._branch.name)
+        *closed, current = chapters_of(marks)
+        waits: list[NotDue] = []
+        for found in (await self._chapters(closed), await self._backbone(marks, closed)):
+            if isinstance(found, Step):
+                return found
+            waits += [found] if found else []
+        kept_open = [mark.position + 1 for mark in marks if mark.kind is MarkKind.KEPT_OPEN]
+        rest = await self._recap(current, max([current.first, *kept_open]))
+        return waits[0] if waits and isinstance(rest, NotDue) else rest
+
+    async def _chapters(self, closed: Sequence[Chapter]) -> Step | NotDue | None:
+        """The oldest closed chapter without its recap."""
+        waits: NotDue | None = None
+        there = {(first, last) for first, last, _ in await self._cover(Kind.CHAPTER)}
+        for one in closed:
+            if one.hand_text or (one.first, one.last) in there:
+                continue
+            pending = await self._pending(Kind.CHAPTER, one.scope)
+            if pending is None:
+                return await self._chapter(one)
+            waits = waits or pending
+        return waits
+
+    async def _cover(self, kind: Kind) -> list[tuple[int, int, int]]:
+        return await self._store.cover(self._key, self._branch.name, kind, firm=self._look.anew)
+
+    async def _chapter(self, one: Chapter) -> Step:
+        assert one.last is not None, "only closed chapters have recaps"
+        run = await self._path(one.first, one.last)
+        there = await self._store.live(self._key, self._branch.name, Kind.CHAPTER, one.scope, through=one.last)
+        if there is None or there.span != Span(one.first, one.last):  # otherwise it is only to be made anew
+            stale = await self._amend(Kind.CHAPTER, one.scope, one.first, None, one.last)
+            if stale and stale.span.last == one.last:
+                return stale
+        stretch = one.stretches[-1]
+        live = await self._live(Kind.RECAP, stretch.scope, through=one.last)
+        first = recap.first_waiting(live) if live else max(stretch.first, 0)
+        due = await self._due(live, first, one.last + 1, 0)
+        if isinstance(due, Due):
+            return await self._recap_step(stretch, live, due)
+        known = [mark.text for mark in one.blocks] + ([live.version.made.text] if live else [])
+        ending = run[max(0, min(first, one.last + 1 - chapter.FINAL_SCENE) - one.first) :]
+        open_before = live.version.made.commitments if live else ()
+        asked = chapter.request(one.title, known, open_before, ending, self._rules.chapter_words)
+        return Step(Kind.CHAPTER, one.scope, run, None, asked, CHAPTER_CLOSED)
+
+    async def _backbone(self, marks: Sequence[Mark], closed: Sequence[Chapter]) -> Step | NotDue | None:
+        """The next chapter that the backbone has not taken in."""
+        by_hand = [mark for mark in marks if mark.kind is MarkKind.BACKBONE]
+        scope = by_hand[-1].scope if by_hand else STORY_SCOPE
+        start = by_hand[-1].position + 1 if by_hand else 0
+        waiting = [one for one in closed if one.first >= start]
+        if not waiting or not self._rules.backbone_words:
+            return None
+        ends = [one.last for one in waiting if one.last is not None]
+        live = await self._live(Kind.BACKBONE, scope, through=ends[-1])
+        while live and live.span.last not in ends:  # a mark moved: go back to where a chapter ends
+            live = await self._live(Kind.BACKBONE, scope, through=live.span.last - 1)
+        reached = live.span.last if live else start - 1
+        waiting = [one for one in waiting if one.first > reached]
+        if not waiting:
+            return None
+        pending = await self._pending(Kind.BACKBONE, scope)
+        if pending:
+            return pending
+        if len(waiting) > 1:
+            exact = await self._store.live(self._key, self._branch.name, Kind.BACKBONE, scope, through=ends[-1])
+            stale = await self._amend(Kind.BACKBONE, scope, start, exact, ends[-1])
+            if stale and stale.span.last in ends:
+                return stale
+        one = waiting[0]
+        assert one.last is not None
+        text = one.hand_text
+        if not text:
+            recapped = await self._store.live(self._key, self._branch.name, Kind.CHAPTER, one.scope, through=one.last)
+            if recapped is None or recapped.span != Span(one.first, one.last):
+                return NotDue(f"the recap of chapter {one.number} is awaited")
+            text = recapped.version.made.text
+        run = await self._path(reached + 1, one.last)
+        asked = backbone.request(live, one.title, text, self._rules.backbone_words)
+        return Step(Kind.BACKBONE, scope, run, live.version if live else None, asked, CHAPTER_CLOSED)
+
+    async def _recap(self, current: Chapter, open_since: int) -> Step | Boundary | NotDue:
+        """The recap of the open chapter, or its end, which is looked for behind `open_since`."""
+        stretch = current.open_stretch
+        live = await self._store.live(self._key, self._branch.name, Kind.RECAP, stretch.scope)
+        base = await self._live(Kind.RECAP, stretch.scope) if live and not live.version.firm else live
+        first = recap.first_waiting(base) if base else stretch.first
+        pending = await self._pending(Kind.RECAP, stretch.scope)
+        if pending:
+            return pending
+        stale = await self._amend(Kind.RECAP, stretch.scope, stretch.first, live, self._branch.messages - 1)
+        if stale:
+            return stale
+        again_through = live.span.last if live and live != base else -1
+        unread: list[OnPath] = []
+        tail = self._rules.recap.tail_messages
+        due = await self._due(base, first, self._branch.messages, tail, again_through=again_through, read=unread)
+        end = self._branch.messages - tail
+        outside = [item for item in unread if open_since <= item.position < end]
+        name = chapter.chapter_name((await self._path(current.first, current.first))[0]) if outside else ""
+        found = chapter.boundary(open_since, name, outside, self._rules.chapter_messages)
+        if found and (isinstance(due, NotDue) or found.position <= due.span.last) and again_through < 0:
+            return found
+        stood_in = live is not None and live.version.made.status is Status.PROVISIONAL
+        return await self._recap_step(stretch, base, due, again=stood_in) if isinstance(due, Due) else due
+
+    async def _due(
+        self,
+        live: LiveVersion | None,
+        first: int,
+        end: int,
+        tail: int,
+        *,
+        again_through: int = -1,
+        read: list[OnPath] | None = None,
+    ) -> Due | NotDue:
+        """Ask the recap whether it is due on a path that ends before `end`, reading on while it needs more."""
+        rules = RecapRules(tail, *_limits(self._rules.recap))
+        words = count_words(live.version.made.text) if live else 0
+        unread: list[OnPath] = [] if read is None else read
+        while True:
+            decision = recap.plan(words, first, end, unread, rules, again_through=again_through)
+            if isinstance(decision, NotDue) and tail and self._look.pressed:
+                decision = recap.plan(words, first, end, unread, rules, pressure=True)
+            if not isinstance(decision, NeedMore):
+                return decision
+            ahead = max(READ_AHEAD, len(unread))  # twice as much each time, so that counting anew stays cheap
+            unread += await self._path(decision.position, min(decision.position + ahead, end) - 1)
+
+    async def _recap_step(self, stretch: Stretch, live: LiveVersion | None, due: Due, *, again: bool = False) -> Step:
+        first = due.span.first
+        bridge = await self._path(first - 1, first - 1) if first else []
+        before = bridge[0] if bridge else None
+        asked = recap.request(live, before, due, self._rules.recap.target_words, again=again)
+        return Step(Kind.RECAP, stretch.scope, due.delta, live.version if live else None, asked, due.reason)
+
+    async def _amend(self, kind: Kind, scope: str, start: int, exact: LiveVersion | None, through: int) -> Step | None:
+        """The amending of a stale text of this scope, whose chains begin at `start`; None if there is none, or it
+        cannot be amended."""
+        if not self._look.amends or (kind, scope) in self._look.failed:
+            return None
+        found = await stale_version(
+            self._store, self._key, self._branch, kind, scope, start=start, exact=exact, through=through
+        )
+        if found is None:
+            return None
+        made = found.version.made
+        old = await self._store.leading_to(self._key, made.anchor, made.reach)
+        new = await self._path(start, found.span.last)
+        shared = exact.span.last - start + 1 if exact else 0
+        if [item.entry.digest for item in old[:shared]] != [item.entry.digest for item in new[:shared]]:
+            return None  # it was built on something else than the exact text
+        words = {
+            Kind.RECAP: self._rules.recap.target_words,
+            Kind.CHAPTER: self._rules.chapter_words,
+            Kind.BACKBONE: self._rules.backbone_words,
+        }
+        changed = amend.change(old[shared:], new[shared:])
+        asked = amend.request(made, changed, words[kind], exact.version.made.text if exact else "")
+        before = exact.version if exact else None
+        return Step(kind, scope, new[shared:], before, asked, amend.AMENDED) if asked else None
+
+    async def _live(self, kind: Kind, scope: str, through: int | None = None) -> LiveVersion | None:
+        return await self._store.live(self._key, self._branch.name, kind, scope, firm=self._look.anew, through=through)
+
+    async def _pending(self, kind: Kind, scope: str) -> NotDue | None:
+        waiting = await self._store.newest_versions(self._key, kind, scope, Status.PENDING, 1)
+        return NotDue(f"version {waiting[0].id} waits for approval") if waiting else None
+
+    async def _path(self, first: int, last: int) -> list[OnPath]:
+        found = await self._store.path(self._key, self._branch.name, first, last)
+        if len(found) != last - first + 1:
+            raise HeadMoved(f"Branch {self._branch.name!r} became shorter while it was read.")
+        return found
+
+
+def _limits(rules: RecapRules) -> tuple[int, int, int, int]:
+    return rules.due_messages, rules.due_words, rules.due_tokens, rules.target_words

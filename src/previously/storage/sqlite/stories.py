@@ -1,0 +1,112 @@
+"""The story and branch tables, and what is kept beside them: moves, leases, header, settings, budget. Called inside a
+transaction or snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from previously.core.errors import UnknownBranch
+from previously.storage.sqlite.file import Row, SqliteFile
+from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
+
+
+@dataclass(frozen=True, slots=True)
+class BranchRow:
+    """A branch as the table holds it."""
+
+    id: int
+    name: str
+    head: int
+    messages: int
+    line: int
+
+    @property
+    def info(self) -> BranchInfo:
+        """What callers of the store see of it."""
+        return BranchInfo(self.name, self.head, self.messages)
+
+
+class StoryTable:
+    """Finds stories and branches by name."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+
+    def all(self, owner: str) -> list[StoryInfo]:
+        """The owner's stories by name."""
+        return [_story(owner, row) for row in self._file.rows("stories", {"owner": owner})]
+
+    def named(self, owner: str, name: str) -> StoryInfo | None:
+        """The owner's story of that name."""
+        row = self._file.one("story_named", {"owner": owner, "name": name})
+        return _story(owner, row) if row else None
+
+    def create(self, owner: str, name: str, at: str) -> StoryInfo:
+        """A new story with an empty branch, or the one that exists."""
+        if self.named(owner, name) is None:
+            values: dict[str, Any] = {"owner": owner, "name": name, "at": at}
+            story = self._file.run("insert_story", values)
+            values |= {"story": story, "name": MAIN, "head": NO_NODE, "messages": 0}
+            line = self._file.run("insert_line", {**values, "parent": None, "fork": 0, "published": 1})
+            branch = self._file.run("insert_branch", {**values, "line": line})
+            self._file.run("set_active", {**values, "branch": branch})
+        found = self.named(owner, name)
+        assert found is not None
+        return found
+
+    def branches(self, key: StoryKey) -> list[BranchInfo]:
+        """Every branch, the oldest first."""
+        return [BranchInfo(*row) for row in self._file.rows("branches", _values(key))]
+
+    def branch(self, key: StoryKey, name: str | None) -> BranchRow:
+        """The branch of that name, or the active one; `UnknownBranch` if there is none."""
+        if name is None:
+            row = self._file.one("active_branch", _values(key))
+        else:
+            row = self._file.one("branch_named", {**_values(key), "name": name})
+        if row is None:
+            raise UnknownBranch(name or "", tuple(branch.name for branch in self.branches(key)))
+        return BranchRow(*row)
+
+    def switch(self, key: StoryKey, name: str) -> BranchInfo:
+        """Make a branch the active one."""
+        found = self.branch(key, name)
+        self._file.run("set_active", {**_values(key), "branch": found.id})
+        return found.info
+
+    def moves(self, key: StoryKey) -> list[Move]:
+        """Every move of a head, the oldest first."""
+        return [Move(*row) for row in self._file.rows("moves", _values(key))]
+
+    def has_receipt(self, key: StoryKey, receipt: str) -> bool:
+        """Whether a change with this receipt was made."""
+        return self._file.one("receipt", {**_values(key), "key": receipt}) is not None
+
+    def take_lease(self, key: StoryKey, work: str, holder: str, now: str, until: str) -> bool:
+        """Whether the holder has the lease now."""
+        values = {**_values(key), "work": work, "holder": holder, "now": now, "until": until}
+        self._file.run("take_lease", values)
+        return self._file.one("lease", values) == (holder, until)
+
+    def give_lease(self, key: StoryKey, work: str, holder: str) -> None:
+        """Give a lease back, if it is held."""
+        self._file.run("give_lease", {**_values(key), "work": work, "holder": holder})
+
+    def kept(self, key: StoryKey, what: str) -> str:
+        """The `header` or the `settings`, as JSON."""
+        row = self._file.one(what, _values(key))
+        return str(row[0]) if row else "{}"
+
+    def keep(self, key: StoryKey, what: str, value: str | int) -> None:
+        """Keep the `header`, the `settings` or the `budget_tokens`."""
+        self._file.run(f"set_{what}", {**_values(key), what: value})
+
+
+def _values(key: StoryKey) -> dict[str, Any]:
+    return {"story": key.story, "owner": key.owner}
+
+
+def _story(owner: str, row: Row) -> StoryInfo:
+    story, name, budget_tokens, branch, head, messages, branches = row
+    return StoryInfo(StoryKey(owner, story), name, BranchInfo(branch, head, messages), branches, budget_tokens)

@@ -1,0 +1,125 @@
+"""The memory in a view: how its texts stand in the system message, and what gives way when there is no room.
+
+Chapters give way first, the oldest first and whole; then the backbone and at last the recap lose sentences, the oldest
+first. Pins never do. What must stay true: whatever gives way is listed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from previously.core.messages import Message, Role, Text
+from previously.core.paths import OnPath
+from previously.core.spans import Span
+from previously.core.tokens import message_tokens
+from previously.view.view import LeftOut, Reason, Section
+
+HEADINGS = {
+    Section.PINS: "# To keep in mind",
+    Section.BACKBONE: "# The story so far",
+    Section.CHAPTERS: "# Earlier chapters",
+    Section.RECAP: "# Previously in this story",
+}
+STALE = "(Written before an earlier message was changed.)"
+
+CHAPTERS_SHARE = 0.15
+"""How much of a budget the recaps of single chapters may take; the backbone stands for the others."""
+
+MOST_CHAPTERS = 12
+
+_QUOTES = frozenset('"“”„«»「」『』')
+"""Marks that come in pairs, whatever the language opens and closes with."""
+
+_SENTENCE_END = re.compile(r"""(?<=[.!?…])["'”’)\]]*\s+|(?<=[。！？])[」』”’）]*\s*|\n+""")
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A text of memory and the messages it stands for; none for a pin."""
+
+    section: Section
+    text: str
+    span: Span | None
+    reason: str
+    what: str
+    """How it is called in a list of what was left out."""
+    stale: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The text as it stands in the view."""
+        return f"{STALE} {self.text}" if self.stale and self.text else self.text
+
+
+def system_message(opening: Sequence[OnPath], memories: Sequence[Remembered]) -> Message | None:
+    """The one system message: the opening, then memory under its headings."""
+    texts = [item.entry.message.text for item in opening]
+    for section, heading in HEADINGS.items():
+        found = [memory.shown for memory in memories if memory.section is section and memory.text]
+        if found:
+            texts.append("\n\n".join([heading, *found]))
+    return Message(Role.SYSTEM, (Text("\n\n".join(texts)),)) if texts else None
+
+
+def system_tokens(opening: Sequence[OnPath], memories: Sequence[Remembered]) -> int:
+    """What that message costs."""
+    system = system_message(opening, memories)
+    return message_tokens(system) if system else 0
+
+
+def newest_that_fit(tokens: Sequence[int], budget_tokens: int) -> int:
+    """How many chapters, counted from the newest, whose recaps cost this much, may be told one by one."""
+    room = int(budget_tokens * CHAPTERS_SHARE)
+    fitting = 0
+    for cost in reversed(tokens[-MOST_CHAPTERS:]):
+        room -= cost
+        if room < 0:
+            break
+        fitting += 1
+    return fitting
+
+
+def fit(
+    opening: Sequence[OnPath], memories: Sequence[Remembered], budget: int
+) -> tuple[list[Remembered], list[LeftOut]]:
+    """The memories that fit beside the opening, in order, and what gave way."""
+    kept, left_out = list(memories), list[LeftOut]()
+    without = system_tokens(opening, ())
+
+    def over() -> bool:
+        return system_tokens(opening, kept) - without > budget
+
+    while over() and (oldest := _first(kept, Section.CHAPTERS)) is not None:
+        left_out.append(LeftOut(kept[oldest].what, Reason.BUDGET, kept.pop(oldest).span))
+    for section in (Section.BACKBONE, Section.RECAP):
+        while over() and (index := _first(kept, section)) is not None:
+            whole = kept[index]
+            starts = _sentence_starts(whole.text)
+            for number, start in enumerate(starts[1:], 1):
+                kept[index] = replace(whole, text=whole.text[start:])
+                if not over():
+                    cut = f"the first {number} of {len(starts)} sentences of {whole.what}"
+                    left_out.append(LeftOut(cut, Reason.BUDGET))
+                    break
+            else:
+                kept.pop(index)
+                left_out.append(LeftOut(f"{whole.what} of {whole.span}", Reason.BUDGET, whole.span))
+    return kept, left_out
+
+
+def _first(memories: Sequence[Remembered], section: Section) -> int | None:
+    found = (index for index, memory in enumerate(memories) if memory.section is section and memory.text)
+    return next(found, None)
+
+
+def _sentence_starts(text: str) -> list[int]:
+    """Where sentences begin; never inside a quotation, which would lose its speaker."""
+    starts, quotes, at = [0], 0, 0
+    for found in _SENTENCE_END.finditer(text):
+        quotes += sum(mark in _QUOTES for mark in text[at : found.end()])
+        at = found.end()
+        if quotes % 2 == 0 and starts[-1] < at < len(text):
+            starts.append(at)
+    return starts

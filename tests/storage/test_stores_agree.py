@@ -1,0 +1,292 @@
+"""Every store answers as the in-memory store does, which keeps no caches: the same random verbs on both, all answers
+compared.
+
+What is random here is what caches may get wrong: paths that change and change back, branches of branches, marks that
+are moved, copied and taken off, chains of memory under marks, and versions that come into force and go out of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from previously.core.digests import span_key
+from previously.core.errors import BadInput
+from previously.core.marks import MarkKind, starts
+from previously.core.messages import Draft, message
+from previously.core.scripts import Piece, Put, Reuse, Splice
+from previously.core.spans import Span
+from previously.core.versions import Kind, NewVersion, Status, Version
+from previously.storage.in_memory import InMemoryStore
+from previously.storage.sqlite import SqliteStore, writing
+from previously.storage.store import Store
+
+NUMBERS = st.integers(min_value=0, max_value=10_000)
+WORDS = st.lists(st.sampled_from("abc"), max_size=4)
+"""Few words, so that what was taken away comes back in the same words."""
+
+MOST_BRANCHES = 5
+MOST_MESSAGES = 24
+
+
+class Agreeing(RuleBasedStateMachine):
+    """One story on two stores."""
+
+    @initialize(rows=st.sampled_from([3, writing.ROWS_PER_TRANSACTION]), words=WORDS)
+    def open(self, rows: int, words: list[str]) -> None:
+        self.patched = pytest.MonkeyPatch()
+        self.patched.setattr(writing, "ROWS_PER_TRANSACTION", rows)
+        self.runner = asyncio.Runner()
+        self.stores: list[Store] = [InMemoryStore(), SqliteStore(":memory:")]
+        self.key = self.both(lambda store: store.create_story("me", "tale", at="now")).key
+        self.names = ["main"]
+        self.nodes = [0]
+        self.versions: list[Version] = []
+        self.add(0, [*words, *"abcabc"])
+
+    def teardown(self) -> None:
+        if hasattr(self, "runner"):
+            for store in self.stores:
+                self.runner.run(store.close())
+            self.runner.close()
+            self.patched.undo()
+
+    def both(self, act: Callable[[Store], Awaitable[Any]]) -> Any:
+        """Do the same on both stores; what they answer, or refuse, must be the same."""
+        first, second = (self.runner.run(self._tried(act(store))) for store in self.stores)
+        assert first == second
+        return first
+
+    async def _tried(self, verb: Awaitable[Any]) -> Any:
+        try:
+            return await verb
+        except BadInput as error:
+            return str(error)
+
+    def name(self, number: int) -> str:
+        return self.names[number % len(self.names)]
+
+    def length(self, branch: str) -> int:
+        length: int = self.both(lambda store: store.branch(self.key, branch)).messages
+        return length
+
+    def scopes(self, branch: str) -> dict[str, int]:
+        return starts(self.both(lambda store: store.marks(self.key, branch)))
+
+    def splice(self, branch: str, at: int, remove: int, pieces: list[Piece]) -> None:
+        script = [Splice(at, remove, tuple(pieces))]
+        head = self.both(lambda store: store.apply(self.key, branch, script, at="now")).head
+        self.nodes.append(head)
+
+    @rule(branch=NUMBERS, words=WORDS)
+    def add(self, branch: int, words: list[str]) -> None:
+        name = self.name(branch)
+        if self.length(name) < MOST_MESSAGES:
+            self.splice(name, self.length(name), 0, [_put(word) for word in words])
+
+    @rule(branch=NUMBERS, at=NUMBERS, remove=st.integers(0, 6), words=WORDS)
+    def change(self, branch: int, at: int, remove: int, words: list[str]) -> None:
+        name = self.name(branch)
+        first = at % (self.length(name) + 1)
+        removed = min(remove, self.length(name) - first)
+        self.splice(name, first, removed, [_put(word) for word in words[: removed + 1]])
+
+    @rule(branch=NUMBERS, at=NUMBERS, source=NUMBERS)
+    def put_again(self, branch: int, at: int, source: int) -> None:
+        """An entry of any branch, at any place of this one."""
+        name = self.name(branch)
+        entries = self.both(lambda store: store.path(self.key, self.name(source), 0, 99))
+        if entries:
+            entry = entries[at % len(entries)].entry.id
+            self.splice(name, at % (self.length(name) + 1), 0, [Reuse(entry)])
+
+    @precondition(lambda self: len(self.names) < MOST_BRANCHES)
+    @rule(branch=NUMBERS, length=NUMBERS)
+    def fork(self, branch: int, length: int) -> None:
+        source, new = self.name(branch), f"branch {len(self.names)}"
+        kept = self.length(source) - length % (self.length(source) + 1) // 2
+        self.both(lambda store: store.fork(self.key, source, new, kept, at="now"))
+        self.names.append(new)
+
+    @rule(branch=NUMBERS, at=NUMBERS, kind=st.sampled_from(MarkKind))
+    def mark(self, branch: int, at: int, kind: MarkKind) -> None:
+        name = self.name(branch)
+        position = at % (self.length(name) + 1) - 1
+        self.both(
+            lambda store: store.add_mark(self.key, name, kind, position, "", made_by="person", at="now", seen=b"s")
+        )
+
+    @rule(branch=NUMBERS, number=NUMBERS, remove=st.booleans())
+    def change_a_mark(self, branch: int, number: int, remove: bool) -> None:
+        name = self.name(branch)
+        marks = self.both(lambda store: store.marks(self.key, name))
+        if not marks:
+            return
+        mark = marks[number % len(marks)].id
+        if remove:
+            self.both(lambda store: store.remove_mark(self.key, name, mark))
+        else:
+            self.both(lambda store: store.set_mark_text(self.key, name, mark, str(number), seen=b"t"))
+
+    @rule(
+        branch=NUMBERS,
+        scope=NUMBERS,
+        length=st.integers(1, 4),
+        kind=st.sampled_from(Kind),
+        status=st.sampled_from(Status),
+        made_by=st.sampled_from(["builtin", "builtin", "person"]),
+    )
+    def begin_a_chain(self, branch: int, scope: int, length: int, kind: Kind, status: Status, made_by: str) -> None:
+        scopes = self.scopes(self.name(branch))
+        chosen = sorted(scopes)[scope % len(scopes)]
+        self.commit(self.name(branch), scopes[chosen], length, kind, chosen, None, status, made_by)
+
+    @rule(branch=NUMBERS, scope=NUMBERS, lengths=st.lists(st.integers(1, 3), min_size=2, max_size=4))
+    def make_a_chain(self, branch: int, scope: int, lengths: list[int]) -> None:
+        scopes = self.scopes(self.name(branch))
+        chosen = sorted(scopes)[scope % len(scopes)]
+        first, before = scopes[chosen], None
+        for length in lengths:
+            made = self.commit(
+                self.name(branch), first, length, Kind.RECAP, chosen, before, Status.COMMITTED, "builtin"
+            )
+            if made is None:
+                return
+            first, before = first + length, made.id
+
+    @precondition(lambda self: self.versions)
+    @rule(
+        branch=NUMBERS,
+        number=NUMBERS,
+        length=st.integers(1, 4),
+        status=st.sampled_from([Status.COMMITTED, Status.COMMITTED, *Status]),
+        made_by=st.sampled_from(["builtin", "builtin", "person"]),
+    )
+    def go_on(self, branch: int, number: int, length: int, status: Status, made_by: str) -> None:
+        """After a version that is valid there, if there is one, otherwise after any."""
+        name = self.name(branch)
+        covers = self.both(lambda store: store.cover(self.key, name))
+        if covers:
+            _, last, ident = covers[number % len(covers)]
+            before = next(one for one in self.versions if one.id == ident)
+        else:
+            before = self.versions[number % len(self.versions)]
+            last = before.made.span.last
+        self.commit(name, last + 1, length, before.made.kind, before.made.scope, before.id, status, made_by)
+
+    def commit(
+        self,
+        branch: str,
+        first: int,
+        length: int,
+        kind: Kind,
+        scope: str,
+        before: int | None,
+        status: Status,
+        made_by: str,
+    ) -> Version | None:
+        last = first + length - 1
+        read = self.both(lambda store: store.path(self.key, branch, first, last))
+        if len(read) < length:
+            return None
+        new = NewVersion(
+            kind=kind,
+            scope=scope,
+            span=Span(first, last),
+            key=span_key([item.entry.digest for item in read]),
+            before=before,
+            text="",
+            carry="",
+            status=status,
+            made_by=made_by,
+            reason="",
+            at="now",
+            anchor=read[-1].node,
+        )
+        made: Version = self.both(lambda store: store.commit(self.key, new))
+        self.versions = self.both(lambda store: store.versions(self.key))
+        return made
+
+    @precondition(lambda self: self.versions)
+    @rule(number=NUMBERS, status=st.sampled_from([Status.COMMITTED, Status.UNDONE, *Status]))
+    def set_status(self, number: int, status: Status) -> None:
+        ident = self.versions[number % len(self.versions)].id
+        self.both(lambda store: store.set_status(self.key, ident, status, reason="so"))
+
+    @rule(branch=NUMBERS, number=NUMBERS)
+    def take_back(self, branch: int, number: int) -> None:
+        """A version that is valid somewhere, with all that is built on it."""
+        covers = self.both(lambda store: store.cover(self.key, self.name(branch)))
+        if covers:
+            ident = covers[number % len(covers)][2]
+            self.both(lambda store: store.set_status(self.key, ident, Status.UNDONE, reason="undone"))
+
+    @rule(number=NUMBERS)
+    def restore(self, number: int) -> None:
+        undone = [one.id for one in self.versions if one.made.status is Status.UNDONE]
+        if undone:
+            ident = undone[number % len(undone)]
+            self.both(lambda store: store.set_status(self.key, ident, Status.COMMITTED, reason="restored"))
+
+    @precondition(lambda self: self.versions)
+    @rule(numbers=st.lists(NUMBERS, max_size=2))
+    def loosen(self, numbers: list[int]) -> None:
+        idents = [self.versions[number % len(self.versions)].id for number in numbers]
+        self.both(lambda store: store.loosen(self.key, idents))
+
+    @rule(branch=NUMBERS, number=NUMBERS, most=st.integers(0, 5), kinds=st.sets(st.sampled_from(MarkKind)))
+    def look(self, branch: int, number: int, most: int, kinds: set[MarkKind]) -> None:
+        name, node, key = self.name(branch), self.nodes[number % len(self.nodes)], self.key
+
+        async def answers(store: Store) -> list[Any]:
+            before = await store.leading_to(key, node, most)
+            assert len(before) <= most
+            return [
+                before,
+                [await store.position_of(key, name, item.node) for item in before],
+                await store.marks(key, name, kinds, since=number % 12 - 1),
+                [await store.newest_mark(key, name, kind, number % 3) for kind in MarkKind],
+                [await store.newest_versions(key, kind, "", status, most) for kind in Kind for status in Status],
+            ]
+
+        self.both(answers)
+
+    @invariant()
+    def every_branch_agrees(self) -> None:
+        if hasattr(self, "names"):
+            self.versions = self.both(lambda store: store.versions(self.key))
+            self.both(self.branches)
+
+    async def branches(self, store: Store) -> list[Any]:
+        """Paths, marks and what is covered."""
+        chains = {(one.made.kind, one.made.scope) for one in self.versions}
+        found: list[Any] = [await store.branches(self.key)]
+        for name in self.names:
+            found += await store.path(self.key, name, 0, 99)
+            found += await store.marks(self.key, name)
+            covers = await store.cover(self.key, name)
+            of_kinds = [row for kind in Kind for row in await store.cover(self.key, name, kind)]
+            assert sorted(covers) == sorted(of_kinds)
+            found += [covers, await store.cover(self.key, name, firm=True)]
+            for kind, scope in sorted(chains):
+                found.append(await store.live(self.key, name, kind, scope))
+                found.append(await store.live(self.key, name, kind, scope, firm=True, through=3))
+        return found
+
+
+def _put(word: str) -> Put:
+    return Put(Draft(message("user", word)))
+
+
+SOAKING = hypothesis_settings.get_current_profile_name() == "soak"
+
+TestAgreeing = Agreeing.TestCase
+TestAgreeing.settings = hypothesis_settings(
+    max_examples=1_000 if SOAKING else 60, stateful_step_count=60 if SOAKING else 40
+)

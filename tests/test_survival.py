@@ -1,0 +1,36 @@
+"""The survival benchmark on a short story: it runs, it is the same every time, and it finds what it should."""
+
+from __future__ import annotations
+
+from collections import Counter
+from xml.etree import ElementTree
+
+from benchmarks.planted import EACH, KEPT, KINDS, planted_story
+from benchmarks.survival import GROUPS, METHODS, OURS, chart, run
+from previously.folds.commitments import commitments_after
+
+
+def test_the_story_holds_every_fact_once_and_is_the_same_for_a_seed() -> None:
+    world = planted_story(600, seed=5)
+    assert [one.text for one in world.messages] == [one.text for one in planted_story(600, seed=5).messages]
+    assert Counter(fact.kind for fact in world.facts) == dict.fromkeys(KINDS, EACH)
+    assert sum(fact.settled_at is not None for fact in world.facts) == KEPT
+    for fact in world.facts:
+        said = [number for number, one in enumerate(world.messages) if fact.probes[0] in one.text]
+        assert said == [place for place in (fact.position, fact.settled_at) if place is not None]
+
+
+def test_filler_commits_nobody() -> None:
+    world = planted_story(600, seed=5)
+    assert commitments_after((), [one for one in world.messages if one.text in world.tellings]) == ()
+
+
+def test_ours_keeps_most_and_every_open_promise() -> None:
+    result = run(600, [5])
+    methods = result["methods"]
+    assert set(methods) == set(METHODS)
+    assert all(set(figures["by_kind"]) == set(GROUPS) for figures in methods.values())
+    assert methods[OURS]["open_promises"] == 100
+    others = [figures["total"] for name, figures in methods.items() if not name.startswith(OURS)]
+    assert methods[OURS]["total"] > max(others) + 10
+    ElementTree.fromstring(chart(result))
