@@ -120,9 +120,9 @@ def is_firm(version: NewVersion, before: Version | None) -> bool:
     return version.status in (Status.COMMITTED, Status.PENDING) and (before is None or before.firm)
 
 
-def supersedes(version: NewVersion, existing: Version) -> bool:
+def supersedes(version: NewVersion, existing: Version, *, firm: bool) -> bool:
     """Whether a new version takes the place of one that read the same: better memory replaces what only stood in for
     it or waits to be made anew, a person replaces anything, and anything what a person took back."""
     if existing.made.status is Status.UNDONE or version.made_by == "person":
         return True
-    return version.status in (Status.COMMITTED, Status.PENDING) and not existing.firm
+    return firm and not existing.firm

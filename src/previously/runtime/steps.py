@@ -109,9 +109,10 @@ class Steps:
         run = await self._path(one.first, one.last)
         there = await self._store.live(self._key, self._branch.name, Kind.CHAPTER, one.scope, through=one.last)
         if there is None or there.span != Span(one.first, one.last):  # otherwise it is only to be made anew
-            stale = await self._amend(Kind.CHAPTER, one.scope, one.first, None, one.last)
-            if stale and stale.span.last == one.last:
-                return stale
+            stale = await self._stale(Kind.CHAPTER, one.scope, one.first, None, one.last)
+            amended = await self._amend(stale, None) if stale and stale.span.last == one.last else None
+            if amended:
+                return amended
         stretch = one.stretches[-1]
         live = await self._live(Kind.RECAP, stretch.scope, through=one.last)
         first = recap.first_waiting(live) if live else max(stretch.first, 0)
@@ -145,9 +146,10 @@ class Steps:
             return pending
         if len(waiting) > 1:
             exact = await self._store.live(self._key, self._branch.name, Kind.BACKBONE, scope, through=ends[-1])
-            stale = await self._amend(Kind.BACKBONE, scope, start, exact, ends[-1])
-            if stale and stale.span.last in ends:
-                return stale
+            stale = await self._stale(Kind.BACKBONE, scope, start, exact, ends[-1])
+            amended = await self._amend(stale, exact) if stale and stale.span.last in ends else None
+            if amended:
+                return amended
         one = waiting[0]
         assert one.last is not None
         text = one.hand_text
@@ -169,14 +171,17 @@ class Steps:
         pending = await self._pending(Kind.RECAP, stretch.scope)
         if pending:
             return pending
-        stale = await self._amend(Kind.RECAP, stretch.scope, stretch.first, live, self._branch.messages - 1)
-        if stale:
-            return stale
-        again_through = live.span.last if live and live != base else -1
-        unread: list[OnPath] = []
         tail = self._rules.recap.tail_messages
-        due = await self._due(base, first, self._branch.messages, tail, again_through=again_through, read=unread)
         end = self._branch.messages - tail
+        stale = await self._stale(Kind.RECAP, stretch.scope, stretch.first, live, self._branch.messages - 1)
+        amended = await self._amend(stale, live) if stale else None
+        if amended:
+            return amended
+        again_through = live.span.last if live and live != base else -1
+        if stale:  # it cannot be set right, so all it stands for is folded again
+            again_through = max(again_through, min(stale.span.last, end - 1))
+        unread: list[OnPath] = []
+        due = await self._due(base, first, self._branch.messages, tail, again_through=again_through, read=unread)
         outside = [item for item in unread if open_since <= item.position < end]
         name = chapter.chapter_name((await self._path(current.first, current.first))[0]) if outside else ""
         found = chapter.boundary(open_since, name, outside, self._rules.chapter_messages)
@@ -215,17 +220,19 @@ class Steps:
         asked = recap.request(live, before, due, self._rules.recap.target_words, again=again)
         return Step(Kind.RECAP, stretch.scope, due.delta, live.version if live else None, asked, due.reason)
 
-    async def _amend(self, kind: Kind, scope: str, start: int, exact: LiveVersion | None, through: int) -> Step | None:
-        """The amending of a stale text of this scope, whose chains begin at `start`; None if there is none, or it
-        cannot be amended."""
-        if not self._look.amends or (kind, scope) in self._look.failed:
-            return None
-        found = await stale_version(
+    async def _stale(
+        self, kind: Kind, scope: str, start: int, exact: LiveVersion | None, through: int
+    ) -> LiveVersion | None:
+        """A stale text of this scope, whose chains begin at `start`, that reaches further than the exact one."""
+        return await stale_version(
             self._store, self._key, self._branch, kind, scope, start=start, exact=exact, through=through
         )
-        if found is None:
+
+    async def _amend(self, found: LiveVersion, exact: LiveVersion | None) -> Step | None:
+        """The amending of a stale text behind the exact one; None if it cannot be amended."""
+        made, start = found.version.made, found.span.first
+        if not self._look.amends or (made.kind, made.scope) in self._look.failed:
             return None
-        made = found.version.made
         old = await self._store.leading_to(self._key, made.anchor, made.reach)
         new = await self._path(start, found.span.last)
         shared = exact.span.last - start + 1 if exact else 0
@@ -237,9 +244,9 @@ class Steps:
             Kind.BACKBONE: self._rules.backbone_words,
         }
         changed = amend.change(old[shared:], new[shared:])
-        asked = amend.request(made, changed, words[kind], exact.version.made.text if exact else "")
+        asked = amend.request(made, changed, words[made.kind], exact.version.made.text if exact else "")
         before = exact.version if exact else None
-        return Step(kind, scope, new[shared:], before, asked, amend.AMENDED) if asked else None
+        return Step(made.kind, made.scope, new[shared:], before, asked, amend.AMENDED) if asked else None
 
     async def _live(self, kind: Kind, scope: str, through: int | None = None) -> LiveVersion | None:
         return await self._store.live(self._key, self._branch.name, kind, scope, firm=self._look.anew, through=through)

@@ -143,15 +143,15 @@ class StoryTree:
 
     def commit(self, version: NewVersion) -> Version:
         """Keep a version, or give back the one that is the same fold."""
+        firm = is_firm(version, self.versions[version.before] if version.before else None)
         while version.status is not Status.REFUSED:
             existing = self._same_fold(version)
             if existing is None:
                 break
-            if not supersedes(version, existing):
+            if not supersedes(version, existing, firm=firm):
                 return existing
             version = replace(version, replaces=existing.id)
-        before = self.versions[version.before] if version.before else None
-        new = Version(self.next_id("version"), version, is_firm(version, before))
+        new = Version(self.next_id("version"), version, firm)
         self.versions[new.id] = new
         return new
 

@@ -39,14 +39,14 @@ class VersionTable:
 
     def commit(self, key: StoryKey, version: NewVersion) -> Version:
         """Keep a version, or give back the one that is the same fold."""
+        firm = is_firm(version, self.get(key, version.before) if version.before else None)
         while version.status is not Status.REFUSED:
             existing = self._same_fold(key, version)
             if existing is None:
                 break
-            if not supersedes(version, existing):
+            if not supersedes(version, existing, firm=firm):
                 return existing
             version = replace(version, replaces=existing.id)
-        firm = is_firm(version, self.get(key, version.before) if version.before else None)
         row = version_row(key.owner, key.story, version, firm)
         new = Version(self._file.run("insert_version", row), version, firm)
         self._cover.in_force(key, [new])
