@@ -79,6 +79,7 @@ class BlockingStory:
     write = _blocking(Story.write)
     lock = _blocking(Story.lock)
     unlock = _blocking(Story.unlock)
+    flagged = _blocking(Story.flagged)
     pin = _blocking(Story.pin)
     pins = _blocking(Story.pins)
     unpin = _blocking(Story.unpin)

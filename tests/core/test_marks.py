@@ -17,8 +17,8 @@ def splice(at: int, remove: int, put: int) -> Splice:
     return Splice(at, remove, (PIECE,) * put)
 
 
-def mark(ident: int, position: int, kind: MarkKind = MarkKind.CHAPTER, text: str = "") -> Mark:
-    return Mark(ident, ident, kind, position, text, "person", "")
+def mark(ident: int, position: int, kind: MarkKind = MarkKind.CHAPTER, text: str = "", of: int = 0) -> Mark:
+    return Mark(ident, ident, kind, position, text, "person", "", of=of)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_recap_by_hand_stands_for_what_lies_before_it_in_the_open_chapter() ->
 def test_a_chapters_recap_by_hand_stands_for_the_whole_chapter() -> None:
     marks = [
         mark(1, 5, MarkKind.RECAP, "A block."),
-        mark(2, 9, MarkKind.CHAPTER_RECAP, "The chapter, by hand."),
+        mark(2, 9, MarkKind.CHAPTER_RECAP, "The chapter, by hand.", of=3),
         mark(3, 9, text="One"),
     ]
     first, current = chapters_of(marks)
@@ -110,9 +110,21 @@ def test_a_chapters_recap_by_hand_stands_for_the_whole_chapter() -> None:
 
 
 def test_a_chapters_recap_by_hand_is_a_block_once_the_chapter_is_opened_again() -> None:
-    (current,) = chapters_of([mark(2, 9, MarkKind.CHAPTER_RECAP, "By hand.")])
+    (current,) = chapters_of([mark(2, 9, MarkKind.CHAPTER_RECAP, "By hand.", of=1)])
     assert stretches(current) == [("", 0, 9), ("2", 10, None)]
     assert current.hand_text == "By hand."
+
+
+def test_a_recap_by_hand_names_its_chapter_wherever_it_has_got() -> None:
+    """The second chapter was emptied, and its marks fell back to the end of the first."""
+    marks = [
+        mark(1, 9, text="One"),
+        mark(2, 9, text="Emptied"),
+        mark(3, 9, MarkKind.CHAPTER_RECAP, "Of the first.", of=1),
+        mark(4, 9, MarkKind.CHAPTER_RECAP, "Of the second.", of=2),
+    ]
+    first, current = chapters_of(marks)
+    assert (first.hand_text, current.hand_text) == ("Of the first.", "")
 
 
 def test_a_chapter_without_a_message_is_none() -> None:

@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 
 from previously.core.messages import Message, message
 from previously.core.words import count_words
-from previously.folds.checks.losses import dropped
+from previously.folds.builtin.names import NameBook
+from previously.folds.checks.losses import dropped, lost
 from previously.folds.checks.material import book_of, material_of
 from previously.folds.checks.verdict import Asked
-from previously.folds.commitments import LONGEST_WORDS, MOST, commitments_after, put_back
+from previously.folds.commitments import LONGEST_WORDS, MOST, commitments_after, glance, openings, put_back, settling
+from previously.folds.commitments.people import People
+from previously.folds.commitments.vows import vow_in, will_in
 from tests.folds.commitment_sentences import ABROAD, IDLE, PLAIN
 
 FOG = message("assistant", "The fog lay over the harbour and the old clerk counted the boats.", speaker="Tomas")
@@ -189,6 +192,64 @@ def test_any_text_can_be_read(told: list[tuple[str | None, str]]) -> None:
     found = commitments_after(("Mara owes Tomas six coins.",), read)
     assert len(found) <= MOST
     assert all(one.strip() for one in found)
+
+
+CUES = (
+    "I we you he she they promise promised swear swore sworn vow pledge word oath my our give gave made took back pay "
+    "repay owe owes debt due lent borrowed from bet return exchange for I'll we'll will shall won't must has have need "
+    "needs is are to be paid by before until till on at the third bell night Friday dawn three days or else if unless "
+    "kill hang threatens not never don't no one nobody none tell told know learn find out keep secret between us "
+    "yourself myself let say a soul anyone that this it Tomas Mara Lethen lantern kept done now as here here's out "
+    "home over said last even good everyone knows delivered settled forgave released found MYSELF Word schulde rendu "
+    "долг été ’s — longer agreed marry help deliver expires honour life solemnly"
+).split()
+SENTENCES = st.lists(st.sampled_from(CUES), min_size=1, max_size=12).map(" ".join)
+
+
+@given(st.one_of(SENTENCES, st.sampled_from([text for _, text in EVERY])))
+def test_a_first_look_shuts_nothing_out(text: str) -> None:
+    text = text.replace("’", "'").strip()
+    low = text.lower()
+    every = (
+        vow_in(text, low)
+        or will_in(low)
+        or openings._threat(text, low)
+        or openings._secret(text, low)
+        or openings._debt(text, low)
+        or openings._deadline(low, -1)
+    )
+    found = every if every and openings._HINT.search(low) else None
+    assert openings.opening_of(text, english=True) == found
+    signs = glance.signs_of(low)
+    assert openings.opening_of(text, english=True, signs=signs) == found
+    if settling._DONE.search(low) or settling._SURELY.search(low):
+        assert glance.may_be_done(signs) or settling.may_be_done_abroad(low)
+
+
+@given(st.lists(SENTENCES, max_size=6), SENTENCES)
+def test_names_asked_for_late_are_the_same(read: list[str], asked: str) -> None:
+    people = People(["Mara", "Lady Odalys Renn"], [*read, asked])
+    book = NameBook((), ["Mara", "Lady Odalys Renn"])
+    for text in (*read, asked):
+        book.read(text)
+    terms = frozenset().union(*(People.terms_of(name) for name in book.runs_in(asked)))
+    assert people.terms_in(asked) == terms
+    one = settling.known(asked)
+    assert people.surely_in(one.capitals) <= terms
+    assert terms & one.about <= one.nameable
+
+
+@given(st.lists(SENTENCES, min_size=1, max_size=5), st.lists(SENTENCES, max_size=4), st.lists(SENTENCES, max_size=4))
+def test_what_is_lost_is_what_was_dropped(open_now: list[str], told: list[str], recap: list[str]) -> None:
+    delta = (FOG, *(said(text) for text in told), message("system", "Tomas is Lethen."))
+    asked = Asked("Lethen kept the lantern.", delta, "", 400, commitments=tuple(open_now))
+    material = material_of(asked)
+    text = ". ".join([*recap, *open_now[::2]])
+    assert lost(asked, text) == dropped(open_now, material, text, book_of(material, text))
+
+
+def test_odd_letters_in_a_number_are_read_too() -> None:
+    assert len(commitments_after((), [FOG, said("I owe Odalys \u017fix crowns.")])) == 1
 
 
 def test_what_is_open_at_the_end_of_the_sample_story() -> None:

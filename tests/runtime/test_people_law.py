@@ -38,6 +38,8 @@ class Mirror:
 
     path: list[int] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
+    gone: list[Held] = field(default_factory=list)
+    """What people have written over."""
 
     def close(self, position: int) -> None:
         """A chapter closed with that message: what reaches beyond it stands for the next chapter from now on."""
@@ -70,8 +72,8 @@ class Life:
 
     def step(self) -> None:
         pick, length = self.random, len(self.here.path)
-        weights = {"add": 30, "insert": 8, "edit": 12, "delete": 9, "hide": 4, "branch": 2, "switch": 4, "fold": 10,
-                   "close": 2, "view": 5, "write": 7, "lock": 3, "pin": 3}  # fmt: skip
+        weights = {"add": 30, "insert": 8, "edit": 12, "delete": 18, "hide": 4, "branch": 2, "switch": 4, "fold": 10,
+                   "close": 5, "view": 5, "write": 10, "lock": 4, "pin": 3}  # fmt: skip
         what = pick.choices(list(weights), list(weights.values()))[0] if length > 8 else "add"
         at, number = pick.randrange(max(length, 1)), self.number()
         words = f"Maya carried parcel {number} to the mill and promised to be back."
@@ -109,8 +111,13 @@ class Life:
     def branch(self, name: str, at: int) -> None:
         self.story.branch(name, at)
         before = {(mark.kind, mark.text) for mark in marks(self.story, self.active) if mark.position <= at}
-        held = [deepcopy(one) for one in self.here.held if (one.kind, one.text) in before]
-        self.branches[name] = Mirror(self.here.path[: at + 1], held)
+        copied = {(mark.kind, mark.text) for mark in marks(self.story, name)}
+        assert before <= copied
+        # What was written over behind the fork is back before it.
+        known = {(one.kind, one.text): one for one in (*self.here.gone, *self.here.held)}
+        held = [deepcopy(one) for key, one in known.items() if key in copied]
+        gone = [deepcopy(one) for key, one in known.items() if key not in copied]
+        self.branches[name] = Mirror(self.here.path[: at + 1], held, gone)
 
     def by_hand(self, act: str, text: str) -> None:
         """A person writes, locks or pins; what cannot be done changes nothing."""
@@ -135,6 +142,7 @@ class Life:
         if act != "pin":
             by_hand = about.by_hand if about else [one for one in old if one.kind is MarkKind.BACKBONE]
             gone = {(one.kind, one.text) for one in by_hand}
+            self.here.gone += [one for one in self.here.held if (one.kind, one.text) in gone]
             self.here.held = [one for one in self.here.held if (one.kind, one.text) not in gone]
         first = about.first if about and act != "pin" else 0
         self.here.held.append(Held(mark.kind, mark.text, set(self.here.path[first : mark.position + 1])))

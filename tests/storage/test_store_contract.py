@@ -100,8 +100,12 @@ async def mark(
     *,
     branch: str = "main",
     seen: bytes = b"",
+    origin: int = 0,
+    retires: Sequence[int] = (),
 ) -> Mark:
-    return await store.add_mark(key, branch, kind, position, text, made_by="person", at=AT, seen=seen)
+    return await store.add_mark(
+        key, branch, kind, position, text, made_by="person", at=AT, seen=seen, origin=origin, retires=retires
+    )
 
 
 async def covered(store: Store, key: StoryKey, branch: str = "main") -> list[int]:
@@ -498,7 +502,7 @@ async def test_the_newest_marks_of_a_kind_are_counted_from_the_end(store: Store)
     for number in (3, 5):
         assert await store.newest_mark(key, "main", MarkKind.CHAPTER, number) == (None, 0)
     again = await mark(store, key, 29)
-    assert await store.newest_mark(key, "main", MarkKind.CHAPTER, 0) == (again, 4)
+    assert await store.newest_mark(key, "main", MarkKind.CHAPTER, 0) == (again, 3), "two at one message count once"
     assert await store.newest_mark(key, "main", MarkKind.CHAPTER, 1) == (marks[29], 3)
     await store.fork(key, "main", "alt", 20, at=AT)
     newest, count = await store.newest_mark(key, "alt", MarkKind.CHAPTER, 0)
@@ -508,22 +512,46 @@ async def test_the_newest_marks_of_a_kind_are_counted_from_the_end(store: Store)
         await store.newest_mark(key, "nowhere", MarkKind.CHAPTER, 0)
 
 
-async def test_a_mark_is_given_other_words_on_its_branch_only(store: Store) -> None:
-    key = await a_story(store, list("abcd"))
+async def test_a_mark_can_retire_others_and_what_it_retired_is_back_when_it_is_taken_back(store: Store) -> None:
+    key = await a_story(store, list("abcdefgh"))
     one = await mark(store, key, 1, MarkKind.RECAP, "Old words.", seen=b"old")
-    other = await mark(store, key, 2, MarkKind.PIN, "A pin.")
-    await store.fork(key, "main", "alt", 4, at=AT)
-    await store.set_mark_text(key, "main", one.id, "New words.", seen=b"new")
-    assert await store.marks(key, "main") == [replace(one, text="New words.", seen=b"new"), other]
-    assert [(copy.text, copy.seen) for copy in await store.marks(key, "alt")] == [
-        ("Old words.", b"old"),
-        ("A pin.", b""),
-    ]
-    for missing in (one.id, 77):
+    link = await fold(store, key, 2, 3, scope=one.scope)
+    pin = await mark(store, key, 2, MarkKind.PIN, "A pin.")
+    two = await mark(store, key, 1, MarkKind.RECAP, "New words.", seen=b"new", origin=one.origin, retires=[one.id])
+    assert (two.origin, two.scope, two.after) == (one.origin, one.scope, link.id)
+    assert await store.marks(key, "main") == [two, pin]
+    assert await covered(store, key) == [link.id], "memory behind it goes on"
+    three = await mark(store, key, 5, MarkKind.RECAP, "Newest words.", retires=[two.id, pin.id, 77])
+    assert await store.marks(key, "main") == [three]
+    assert await covered(store, key) == []
+
+    await store.fork(key, "main", "all", 8, at=AT)
+    await store.fork(key, "main", "early", 4, at=AT)
+    assert [copy.text for copy in await store.marks(key, "early")] == ["New words.", "A pin."], "back before it"
+    (copy,) = await store.marks(key, "all")
+    await store.take_back_mark(key, "all", copy.id)
+    assert [copy.text for copy in await store.marks(key, "all")] == ["New words.", "A pin."]
+
+    await store.apply(key, "main", [Splice(0, 1, ())], at=AT)
+    await store.take_back_mark(key, "main", three.id)
+    assert await store.marks(key, "main") == [replace(two, position=0), replace(pin, position=1)], "retired ones move"
+    assert await covered(store, key) == [link.id]
+    await store.take_back_mark(key, "main", two.id)
+    assert [left.text for left in await store.marks(key, "main")] == ["Old words.", "A pin."]
+    for missing in (two.id, one.id + 77):
         with pytest.raises(BadInput, match="no mark"):
-            await store.set_mark_text(key, "alt", missing, "x", seen=b"")
+            await store.take_back_mark(key, "main", missing)
     with pytest.raises(UnknownBranch):
-        await store.set_mark_text(key, "nowhere", one.id, "x", seen=b"")
+        await store.take_back_mark(key, "nowhere", one.id)
+
+
+async def test_copies_of_marks_keep_the_order_in_which_they_were_made(store: Store) -> None:
+    key = await a_story(store, list("abcdefgh"))
+    for position in (5, 2, 4):
+        await mark(store, key, position, MarkKind.PIN, str(position))
+    await store.fork(key, "main", "alt", 8, at=AT)
+    copies = sorted(await store.marks(key, "alt"), key=lambda one: one.id)
+    assert [copy.text for copy in copies] == ["5", "2", "4"]
 
 
 async def test_a_mark_that_is_taken_off_takes_its_memory_from_this_branch_only(store: Store) -> None:
@@ -531,7 +559,7 @@ async def test_a_mark_that_is_taken_off_takes_its_memory_from_this_branch_only(s
     chapter = await mark(store, key, 1)
     one = await fold(store, key, 2, 3, scope=chapter.scope)
     await store.fork(key, "main", "alt", 7, at=AT)
-    await store.remove_mark(key, "main", chapter.id)
+    await store.take_back_mark(key, "main", chapter.id)
     assert await store.marks(key, "main") == []
     assert await store.cover(key, "main") == []
     assert await store.live(key, "main", Kind.RECAP, chapter.scope) is None
@@ -546,18 +574,18 @@ async def test_a_mark_that_is_taken_off_takes_its_memory_from_this_branch_only(s
     await store.fork(key, "alt", "later", 6, at=AT)
     assert await covered(store, key, "later") == [one.id, two.id]
     with pytest.raises(BadInput, match="no mark"):
-        await store.remove_mark(key, "main", chapter.id)
+        await store.take_back_mark(key, "main", chapter.id)
     with pytest.raises(BadInput, match="no mark"):
-        await store.remove_mark(key, "alt", chapter.id)  # there its copy has another id
+        await store.take_back_mark(key, "alt", chapter.id)  # there its copy has another id
     with pytest.raises(UnknownBranch):
-        await store.remove_mark(key, "nowhere", chapter.id)
+        await store.take_back_mark(key, "nowhere", chapter.id)
 
 
 async def test_the_scope_of_a_mark_is_never_given_again(store: Store) -> None:
     key = await a_story(store, list("abcd"))
     gone = await mark(store, key, 1)
     await fold(store, key, 2, 3, scope=gone.scope)
-    await store.remove_mark(key, "main", gone.id)
+    await store.take_back_mark(key, "main", gone.id)
     new = await mark(store, key, 1)
     assert new.scope != gone.scope
     assert await store.cover(key, "main") == []
@@ -724,14 +752,12 @@ async def test_what_was_taken_back_is_replaced_by_anything(store: Store) -> None
     third = await fold(store, key, 0, 1)
     assert third.made.replaces == second.id, "and what stood in for it by what is better"
     assert await fold(store, key, 0, 1) == third
-    by_hand = await fold(store, key, 0, 1, made_by="person")
-    assert by_hand.made.replaces == third.id, "a person replaces anything"
-    assert await covered(store, key) == [second.id, third.id, by_hand.id]
+    by_hand = await fold(store, key, 0, 1, status=Status.BY_HAND)
+    assert (by_hand.id > third.id, by_hand.made.replaces) == (True, None), "a person's words are no fold of it"
+    assert await covered(store, key) == [second.id, third.id]
     live = await store.live(key, "main", Kind.RECAP, "")
     assert live is not None
-    assert live.version == by_hand
-    await store.set_status(key, by_hand.id, Status.UNDONE, reason="undone")
-    assert await fold(store, key, 0, 1) == third
+    assert live.version == third
 
 
 async def test_what_is_loosened_stays_in_force_until_made_anew(store: Store) -> None:
@@ -882,8 +908,7 @@ async def test_no_verb_crosses_the_wall_between_owners(store: Store) -> None:
     verbs: list[Awaitable[object]] = [
         store.marks(theirs, "main"),
         store.newest_mark(theirs, "main", MarkKind.CHAPTER, 0),
-        store.set_mark_text(theirs, "main", chapter.id, "theirs", seen=b"x"),
-        store.remove_mark(theirs, "main", chapter.id),
+        store.take_back_mark(theirs, "main", chapter.id),
         store.set_status(theirs, version.id, Status.UNDONE, reason="theirs"),
         store.loosen(theirs, [version.id]),
         store.version(theirs, version.id),
@@ -904,9 +929,7 @@ async def test_no_verb_crosses_the_wall_between_owners(store: Store) -> None:
     assert await store.position_of(other, "main", head) is None
     assert await store.leading_to(other, head, 9) == []
     with pytest.raises(BadInput):
-        await store.remove_mark(other, "main", chapter.id)
-    with pytest.raises(BadInput):
-        await store.set_mark_text(other, "main", chapter.id, "theirs", seen=b"x")
+        await store.take_back_mark(other, "main", chapter.id)
     with pytest.raises(BadInput):
         await store.set_status(other, version.id, Status.UNDONE, reason="theirs")
     await store.loosen(other, [version.id])

@@ -128,11 +128,25 @@ class Agreeing(RuleBasedStateMachine):
         marks = self.both(lambda store: store.marks(self.key, name))
         if not marks:
             return
-        mark = marks[number % len(marks)].id
+        mark = marks[number % len(marks)]
         if remove:
-            self.both(lambda store: store.remove_mark(self.key, name, mark))
-        else:
-            self.both(lambda store: store.set_mark_text(self.key, name, mark, str(number), seen=b"t"))
+            self.both(lambda store: store.take_back_mark(self.key, name, mark.id))
+            return
+        retired = [mark.id, *(one.id for one in marks if number % 3 == 0 and one.origin != mark.origin)]
+        self.both(
+            lambda store: store.add_mark(
+                self.key,
+                name,
+                mark.kind,
+                mark.position,
+                str(number),
+                made_by="person",
+                at="now",
+                of=number % 3,
+                origin=mark.origin if number % 2 else 0,
+                retires=retired,
+            )
+        )
 
     @rule(
         branch=NUMBERS,

@@ -78,7 +78,7 @@ def show(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
         info, branches, recap = found.info(), found.branches(), found.recap()
-        chapters, backbone, pins = found.chapters(), found.backbone(), found.pins()
+        chapters, backbone, pins, flagged = found.chapters(), found.backbone(), found.pins(), found.flagged()
         length = info.active.messages
         newest = found.messages(max(length - NEWEST, 0), -1) if length else []
     if as_json:
@@ -94,6 +94,7 @@ def show(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
                 "backbone_span": _pair(backbone.span) if backbone else None,
                 "pins": [{"pin": pin.id, "position": pin.position, "text": pin.text} for pin in pins],
                 "stale": [name for name, text in (("recap", recap), ("backbone", backbone)) if text and text.stale],
+                "flagged": flagged,
                 "layers": [],
                 "scenes": [],
                 "lore": [],
@@ -124,6 +125,8 @@ def show(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
         _print_text(output.one_line(one.name), one.recap, one.span)
     if recap:
         _print_text("Recap", recap)
+    if flagged:
+        console.print(f"\nMessages have changed under what you wrote: {', '.join(flagged)}.")
     if newest:
         console.print("\nNewest messages", style="bold")
         console.print(message_lines([(item.position, item.entry.message) for item in newest], short=True))

@@ -29,7 +29,8 @@ VersionId = Annotated[
     int, typer.Argument(metavar="VERSION", parser=version_number, help="A version by its id in `log`.")
 ]
 At = Annotated[
-    int, typer.Option("--at", metavar="POSITION", parser=position, help="Which message: from 0, or from the end.")
+    int | None,
+    typer.Option("--at", metavar="POSITION", parser=position, help="Which message: from 0, or from the end with -1."),
 ]
 
 
@@ -37,12 +38,12 @@ def chapter(
     ctx: typer.Context,
     story: Story,
     title: Annotated[str, typer.Option("--title", metavar="T", help="What the chapter is called.")] = "",
-    at: At = -1,
+    at: At = None,
     as_json: AsJson = False,
 ) -> None:
     """Close the chapter with the newest message, or with another; a chapter that ends there gets the title."""
     with opened(ctx) as memory:
-        closed = memory.story(story, create=False).close_chapter(title, at)
+        closed = memory.story(story, create=False).close_chapter(title, -1 if at is None else at)
     span = [closed.span.first, closed.span.last]
     if as_json:
         output.emit({"story": story, "chapter": closed.number, "title": closed.title, "span": span})
@@ -78,12 +79,14 @@ def pin(
     text: Annotated[
         str | None, typer.Option("--text", metavar="T", help="The words; - reads them from standard input.")
     ] = None,
-    at: At = -1,
+    at: At = None,
     as_json: AsJson = False,
 ) -> None:
     """Show words in every view: your own, or those of a message."""
     with opened(ctx) as memory:
-        pinned = memory.story(story, create=False).pin(None if text is None else words(text), at=at)
+        pinned = memory.story(story, create=False).pin(
+            None if text is None else words(text), at=-1 if at is None else at
+        )
     if as_json:
         output.emit({"story": story, "pin": pinned.id, "position": pinned.position, "text": pinned.text})
     else:
@@ -113,8 +116,7 @@ def restore(ctx: typer.Context, story: Story, which: VersionId, as_json: AsJson 
     """Put an earlier version in force again, in place of what came after it."""
     with opened(ctx) as memory:
         restored = memory.story(story, create=False).restore(which)
-    note = f"Version {which} is in force again, as version {restored.id}."
-    _done(story, "restored", restored.id, note, as_json)
+    _done(story, "restored", restored.id, f"Version {which} is in force again.", as_json)
 
 
 def pending(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:

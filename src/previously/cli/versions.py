@@ -75,8 +75,10 @@ def blame(ctx: typer.Context, story: Story, which: Which = None, as_json: AsJson
     """Say where a version came from: which messages, who wrote it, what it cost; by default the recap in force."""
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
-        versions, texts = found.log(), _texts_in_force(found)
-        version = _chosen(versions, which if which is not None else next(iter(texts), None))
+        versions = found.log()
+        texts = _texts_in_force(found, versions)
+        default = texts[0] if texts else versions[-1].id if versions else None
+        version = _chosen(versions, which if which is not None else default)
         in_force = version.id in texts
     made = version.made
     if as_json:
@@ -105,10 +107,12 @@ def blame(ctx: typer.Context, story: Story, which: Which = None, as_json: AsJson
         console.print(output.printable(words), soft_wrap=True)
 
 
-def _texts_in_force(story: BlockingStory) -> list[int]:
+def _texts_in_force(story: BlockingStory, versions: list[Version]) -> list[int]:
     """The versions whose texts speak for the story now: of the recap, the backbone, and each chapter."""
     found = [story.recap(), story.backbone(), *(chapter.recap for chapter in story.chapters())]
-    return [text.version for text in found if text and text.version is not None]
+    by_hand = {version.made.text: version.id for version in versions if version.made.status == "by hand"}
+    ids = [by_hand.get(text.text) if text.version is None else text.version for text in found if text]
+    return [ident for ident in ids if ident is not None]
 
 
 def _chosen(versions: list[Version], wanted: int | None) -> Version:

@@ -37,7 +37,7 @@ class BudgetTooSmall(BadInput):
         self.budget_tokens = budget_tokens
         self.needed_tokens = needed_tokens
         super().__init__(
-            f"A budget of {budget_tokens} tokens is too small: the system message and the newest message "
+            f"A budget of {budget_tokens} tokens is too small: the system message, pins and the newest message "
             f"need {needed_tokens}."
         )
 

@@ -3,7 +3,11 @@
 A *chapter* mark closes a chapter with the message it stands at. The others hold text that a person wrote, and memory
 goes on after them and never touches it: a *recap* mark for all that lies before it in its chapter, a *recap of a
 chapter* mark for the chapter that ends there, a *backbone* mark for all chapters up to there. A *pin* holds words that
-every view shows. *Kept open* says that a chapter, though it could, does not end there.
+every view shows. *Kept open* says that a chapter, though it could, does not end there; *unlocked*, that a person gave
+up what they had written.
+
+A mark may retire others, which are gone while it stands and back when it is taken back. So whatever a person does can
+be undone, on the branch where it was done.
 
 The chains of memory start anew behind marks, under a scope of their own.
 
@@ -34,6 +38,7 @@ class MarkKind(StrEnum):
     BACKBONE = "backbone"
     PIN = "pin"
     KEPT_OPEN = "kept open"
+    UNLOCKED = "unlocked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,10 @@ class Mark:
 
     seen: bytes = b""
     """The span key of the messages that a person's text stood for when it was written."""
+    of: int = 0
+    """The origin of the chapter mark whose chapter the recap is about; 0 for other kinds."""
+    after: int = 0
+    """The newest version of the story when it was made: what came later is undone first."""
 
     @property
     def scope(self) -> str:
@@ -85,6 +94,8 @@ class Chapter:
     """Text by a person that stands for the chapter; while it is open, for all before its last stretch."""
     blocks: tuple[Mark, ...] = ()
     """Text by a person that closes the stretch of the same index."""
+    mark: Mark | None = None
+    """What closed it."""
 
     @property
     def scope(self) -> str:
@@ -137,21 +148,20 @@ def chapters_of(marks: Sequence[Mark], *, after: int = 0) -> list[Chapter]:
     found: list[Chapter] = []
     first = opening.position + 1 if opening else 0
     current = _Open(after + 1, first, opening.scope if opening else STORY_SCOPE)
-    ended = False  # whether the last chapter mark ended a chapter of `found`
+    closing = {mark.origin for mark in marks if mark.kind is MarkKind.CHAPTER}
+    recaps = [mark for mark in marks if mark.kind is MarkKind.CHAPTER_RECAP and mark.of in closing]
     for mark in marks[1:] if opening else marks:
         match mark.kind:
+            case MarkKind.CHAPTER if mark.position >= current.first:
+                by_hand = tuple(recap for recap in recaps if recap.of == mark.origin)
+                found.append(current.closed(mark, by_hand))
+                current = _Open(current.number + 1, mark.position + 1, mark.scope)
             case MarkKind.CHAPTER:
-                ended = mark.position >= current.first
-                if ended:
-                    found.append(current.closed(mark))
-                    current = _Open(current.number + 1, mark.position + 1, mark.scope)
-                else:
-                    current.scope = mark.scope  # nothing is left of that chapter; memory still begins behind its mark
-            case MarkKind.CHAPTER_RECAP if mark.position < current.first:
-                if ended:
-                    found[-1] = replace(found[-1], by_hand=(*found[-1].by_hand, mark))
-            case MarkKind.RECAP | MarkKind.CHAPTER_RECAP:
-                current.by_hand.append(mark)
+                current.scope = mark.scope  # nothing is left of that chapter; memory still begins behind its mark
+            case MarkKind.RECAP:
+                current.blocks.append(mark)
+            case MarkKind.CHAPTER_RECAP if mark not in recaps and mark.position >= current.first:
+                current.blocks.append(mark)  # its chapter was opened again: it stands for what it covers
             case _:
                 pass
     found.append(current.still_open())
@@ -165,24 +175,22 @@ class _Open:
         self.number = number
         self.first = first
         self.scope = scope
-        self.by_hand: list[Mark] = []
+        self.blocks: list[Mark] = []
 
-    def closed(self, mark: Mark) -> Chapter:
+    def closed(self, mark: Mark, by_hand: tuple[Mark, ...]) -> Chapter:
         """The chapter that ends with a mark."""
-        blocks = [one for one in self.by_hand if one.kind is MarkKind.RECAP]
-        whole = tuple(one for one in self.by_hand if one.kind is MarkKind.CHAPTER_RECAP)
-        stretches = self._stretches(blocks, mark.position)
-        return Chapter(self.number, mark.text, self.first, mark.position, stretches, whole, tuple(blocks))
+        stretches = self._stretches(mark.position)
+        return Chapter(self.number, mark.text, self.first, mark.position, stretches, by_hand, tuple(self.blocks), mark)
 
     def still_open(self) -> Chapter:
-        """The chapter that goes on. A recap by hand of a chapter that was opened again stands for what it covers."""
-        stretches = self._stretches(self.by_hand, None)
-        return Chapter(self.number, "", self.first, None, stretches, tuple(self.by_hand), tuple(self.by_hand))
+        """The chapter that goes on."""
+        blocks = tuple(self.blocks)
+        return Chapter(self.number, "", self.first, None, self._stretches(None), blocks, blocks)
 
-    def _stretches(self, blocks: Sequence[Mark], last: int | None) -> tuple[Stretch, ...]:
+    def _stretches(self, last: int | None) -> tuple[Stretch, ...]:
         found: list[Stretch] = []
         first, scope = self.first, self.scope
-        for block in blocks:
+        for block in self.blocks:
             found.append(Stretch(scope, first, block.position))
-            first, scope = block.position + 1, block.scope
+            first, scope = max(first, block.position + 1), block.scope
         return (*found, Stretch(scope, first, last))

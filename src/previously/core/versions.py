@@ -30,10 +30,15 @@ class Status(StrEnum):
     REFUSED = "refused"
     UNDONE = "undone"
     """Was in force, and taken back by a person."""
+    BY_HAND = "by hand"
+    """Words of a person; a mark holds them, so that they follow the branch."""
 
 
 IN_FORCE = frozenset({Status.COMMITTED, Status.PROVISIONAL})
 """Only versions of these can be valid on a path; the others are kept as history."""
+
+NEVER_IN_FORCE = frozenset({Status.REFUSED, Status.BY_HAND})
+"""What these read may be read again: they are no folds of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +125,7 @@ def is_firm(version: NewVersion, before: Version | None) -> bool:
     return version.status in (Status.COMMITTED, Status.PENDING) and (before is None or before.firm)
 
 
-def supersedes(version: NewVersion, existing: Version, *, firm: bool) -> bool:
-    """Whether a new version takes the place of one that read the same: better memory replaces what only stood in for
-    it or waits to be made anew, a person replaces anything, and anything what a person took back."""
-    if existing.made.status is Status.UNDONE or version.made_by == "person":
-        return True
-    return firm and not existing.firm
+def supersedes(existing: Version, *, firm: bool) -> bool:
+    """Whether a new version, firm or not, takes the place of one that read the same: better memory replaces what only
+    stood in for it or waits to be made anew, and anything what a person took back."""
+    return existing.made.status is Status.UNDONE or (firm and not existing.firm)

@@ -6,6 +6,7 @@ text by hand is also a version, so that the log, `diff` and `undo` know it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,9 +16,9 @@ from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind
 from previously.core.messages import Draft, Message, Role, Text, cleaned
 from previously.core.paths import OnPath
 from previously.core.spans import Span, position_on
-from previously.core.versions import IN_FORCE, Kind, NewVersion, Status
+from previously.core.versions import Kind, NewVersion, Status
 from previously.folds.rendering import told
-from previously.runtime.handle import PERSON, StoryHandle, carried_by
+from previously.runtime.handle import PERSON, StoryHandle
 from previously.runtime.reading import with_tail
 from previously.runtime.remembering import ChapterText, MemoryText, Remembering, joined
 from previously.runtime.times import time_at
@@ -40,11 +41,10 @@ class Which:
 
 def which(name: str) -> Which:
     """The text that `recap`, `backbone` or `chapter:N` means; `BadInput` for anything else."""
-    kind, _, number = name.strip().partition(":")
-    if kind in (Kind.RECAP, Kind.BACKBONE) and not number:
-        return Which(Kind(kind))
-    if kind == Kind.CHAPTER and number.isascii() and number.isdecimal() and int(number) > 0:
-        return Which(Kind.CHAPTER, int(number))
+    if name in (Kind.RECAP, Kind.BACKBONE):
+        return Which(Kind(name))
+    if found := re.fullmatch(r"chapter:0*([1-9][0-9]{0,8})", name):
+        return Which(Kind.CHAPTER, int(found[1]))
     raise BadInput(f"There is no text called {name!r}: say recap, backbone, or chapter:N with the chapter's number.")
 
 
@@ -56,6 +56,8 @@ class _Place:
     first: int
     last: int
     marks: Sequence[Mark]
+    of: int = 0
+    """The origin of the mark that closes the chapter it is about."""
 
 
 class ByHand(StoryHandle):
@@ -67,10 +69,10 @@ class ByHand(StoryHandle):
         position = position_on(branch.messages, at)
         words = _words(title.strip()) if title.strip() else ""
         marks = await self._store.marks(self._key, branch.name, {MarkKind.CHAPTER}, since=position)
-        if marks and marks[0].position == position:
-            await self._store.set_mark_text(self._key, branch.name, marks[-1].id, words, seen=b"")
-        else:
-            await self._add_mark(branch, MarkKind.CHAPTER, position, words)
+        there = [mark for mark in marks if mark.position == position]
+        if there and not words:
+            raise BadInput(f"A chapter ends with message {position} already; give a title to name it.")
+        await self._add_mark(branch, MarkKind.CHAPTER, position, words, instead_of=there[-1:])
         closed = [one for one in await reading.timeline() if one.last == position]
         return await reading.chapter(closed[-1])
 
@@ -83,16 +85,8 @@ class ByHand(StoryHandle):
         run = await self._store.path(self._key, branch.name, place.first, place.last)
         seen = span_key(item.entry.digest for item in run)
         kind = _MARK_KINDS[wanted.kind]
-        there = [mark for mark in place.marks if mark.kind is kind and mark.position == place.last]
-        if there:
-            await self._store.set_mark_text(self._key, branch.name, there[-1].id, words, seen=seen)
-            mark = there[-1]
-        else:
-            mark = await self._add_mark(branch, kind, place.last, words, seen)
-        for old in place.marks:
-            if old.id != mark.id:
-                await self._store.remove_mark(self._key, branch.name, old.id)
-        await self._store.commit(self._key, _by_hand(wanted.kind, place, run, mark, words))
+        await self._add_mark(branch, kind, place.last, words, seen=seen, of=place.of, instead_of=place.marks)
+        await self._store.commit(self._key, _version(wanted.kind, place, run, words))
 
     async def lock(self, what: str) -> None:
         """Keep a text as it stands, as if a person had written it."""
@@ -102,22 +96,32 @@ class ByHand(StoryHandle):
         await self.write(what, found.text)
 
     async def unlock(self, what: str) -> None:
-        """Take back what a person wrote or locked: the text is folded again."""
+        """Give up what a person wrote or locked: the text is folded again."""
         branch, reading = await self._reading()
         wanted = which(what)
-        place = await self._place(branch, reading, wanted)
-        if not place.marks:
+        marks = await self._marks_of(branch, await reading.timeline(), wanted)
+        if not marks:
             raise BadInput(f"Nobody wrote or locked {wanted}.")
-        for mark in place.marks:
-            await self._store.remove_mark(self._key, branch.name, mark.id)
-        for version in await self._store.versions(self._key):
-            if version.made.carry in {carried_by(mark) for mark in place.marks} and version.made.status in IN_FORCE:
-                await self._store.set_status(self._key, version.id, Status.UNDONE, reason="unlocked by a person")
+        await self._add_mark(branch, MarkKind.UNLOCKED, marks[-1].position, instead_of=marks)
+
+    async def flagged(self) -> list[str]:
+        """The texts by hand under which messages have changed since: `recap`, `backbone`, `chapter:N`."""
+        branch, reading = await self._reading()
+        *closed, current = await reading.timeline()
+        held = [(f"chapter:{one.number}", one.first, mark) for one in closed for mark in one.by_hand]
+        held += [("recap", current.first, mark) for mark in current.by_hand]
+        held += [("backbone", 0, mark) for mark in await self._store.marks(self._key, branch.name, {MarkKind.BACKBONE})]
+        found = []
+        for what, first, mark in held:
+            run = await self._store.path(self._key, branch.name, first, mark.position)
+            if mark.seen != span_key(item.entry.digest for item in run):
+                found.append(what)
+        return list(dict.fromkeys(found))
 
     async def pin(self, text: str | None = None, *, at: int = -1) -> Mark:
         """Show words in every view: these, or those of the message at `at`."""
         branch = await self.branch_info()
-        position = position_on(branch.messages, at)
+        position = position_on(branch.messages, at) if text is None or branch.messages else -1
         if text is None:
             found = await self._store.path(self._key, branch.name, position, position)
             text = told(found[0].entry.message) if found else ""
@@ -133,24 +137,37 @@ class ByHand(StoryHandle):
         branch = await self.branch_info()
         if pin not in [mark.id for mark in await self.pins()]:
             raise BadInput(f"There is no pin {pin} on branch {branch.name!r}; `pins` lists them.")
-        await self._store.remove_mark(self._key, branch.name, pin)
+        await self._store.take_back_mark(self._key, branch.name, pin)
 
     async def _place(self, branch: BranchInfo, reading: Remembering, wanted: Which) -> _Place:
         """Where a person's words for a text stand."""
-        *closed, current = await reading.timeline()
+        chapters = await reading.timeline()
+        marks = await self._marks_of(branch, chapters, wanted)
+        *closed, current = chapters
+        if wanted.kind is Kind.RECAP:
+            return await self._recap_place(branch, reading, current, marks)
         if wanted.kind is Kind.CHAPTER:
-            one = next((one for one in closed if one.number == wanted.chapter), None)
-            if one is None or one.last is None:
-                raise BadInput(f"There is no closed chapter {wanted.chapter}; there are {len(closed)}.")
-            return _Place(one.scope, one.first, one.last, one.by_hand)
-        if wanted.kind is Kind.BACKBONE:
-            marks = await self._store.marks(self._key, branch.name, {MarkKind.BACKBONE})
-            if not closed or closed[-1].last is None:
-                raise BadInput("There is no backbone before the first chapter is closed.")
-            return _Place(STORY_SCOPE, 0, closed[-1].last, marks)
-        return await self._recap_place(branch, reading, current)
+            one = _numbered(closed, wanted.chapter)
+            assert one.last is not None and one.mark is not None, "it is closed"
+            return _Place(one.scope, one.first, one.last, marks, one.mark.origin)
+        if not closed or closed[-1].last is None:
+            raise BadInput("There is no backbone before the first chapter is closed.")
+        told_of = await reading.backbone(closed[-1].last)
+        return _Place(STORY_SCOPE, 0, told_of[-1].span.last if told_of else closed[-1].last, marks)
 
-    async def _recap_place(self, branch: BranchInfo, reading: Remembering, current: Chapter) -> _Place:
+    async def _is_by_hand(self, what: str) -> bool:
+        branch, reading = await self._reading()
+        return bool(await self._marks_of(branch, await reading.timeline(), which(what)))
+
+    async def _marks_of(self, branch: BranchInfo, chapters: Sequence[Chapter], wanted: Which) -> Sequence[Mark]:
+        """The marks that hold a person's words for a text."""
+        if wanted.kind is Kind.BACKBONE:
+            return await self._store.marks(self._key, branch.name, {MarkKind.BACKBONE})
+        return (chapters[-1] if wanted.kind is Kind.RECAP else _numbered(chapters[:-1], wanted.chapter)).by_hand
+
+    async def _recap_place(
+        self, branch: BranchInfo, reading: Remembering, current: Chapter, marks: Sequence[Mark]
+    ) -> _Place:
         told_of = await reading.recap(current)
         tail = (await with_tail(self._store, self._key, branch, self._rules)).recap.tail_messages
         last = told_of[-1].span.last if told_of else branch.messages - tail - 1
@@ -159,7 +176,7 @@ class ByHand(StoryHandle):
                 f"This chapter has no message outside the newest {tail} yet, which every view shows as they are; "
                 "pin what should be kept in mind."
             )
-        return _Place(current.scope, current.first, last, current.by_hand)
+        return _Place(current.scope, current.first, last, marks)
 
     async def _text(self, wanted: Which) -> MemoryText | None:
         branch, reading = await self._reading()
@@ -168,11 +185,18 @@ class ByHand(StoryHandle):
             return joined(await reading.recap(current))
         if wanted.kind is Kind.BACKBONE:
             return joined(await reading.backbone(branch.messages - 1))
-        one = next((one for one in closed if one.number == wanted.chapter), None)
-        return (await reading.chapter(one)).recap if one else None
+        return (await reading.chapter(_numbered(closed, wanted.chapter))).recap
 
 
-def _by_hand(kind: Kind, place: _Place, run: Sequence[OnPath], mark: Mark, text: str) -> NewVersion:
+def _numbered(closed: Sequence[Chapter], number: int) -> Chapter:
+    for one in closed:
+        if one.number == number:
+            return one
+    raise BadInput(f"There is no closed chapter {number}; there are {len(closed)}.")
+
+
+def _version(kind: Kind, place: _Place, run: Sequence[OnPath], text: str) -> NewVersion:
+    """What the log keeps of a person's words."""
     return NewVersion(
         kind=kind,
         scope=place.scope,
@@ -180,8 +204,8 @@ def _by_hand(kind: Kind, place: _Place, run: Sequence[OnPath], mark: Mark, text:
         key=span_key(item.entry.digest for item in run),
         before=None,
         text=text,
-        carry=carried_by(mark),
-        status=Status.COMMITTED,
+        carry="",
+        status=Status.BY_HAND,
         made_by=PERSON,
         reason="written by a person",
         at=time_at(),
@@ -192,7 +216,6 @@ def _by_hand(kind: Kind, place: _Place, run: Sequence[OnPath], mark: Mark, text:
 
 def _words(text: str) -> str:
     """A person's words as they can be stored; `BadInput` when there are none."""
-    draft, _ = cleaned(Draft(Message(Role.USER, (Text(text),))))
     if not text.strip():
         raise BadInput("There are no words to keep.")
-    return draft.message.text
+    return cleaned(Draft(Message(Role.USER, (Text(text),))))[0].message.text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from previously.core.errors import BadInput
 from previously.core.marks import Mark, MarkKind
 from previously.core.versions import Version
@@ -40,12 +42,29 @@ class StoryHandle:
             raise BadInput(f"There is no version {version} in this story; `log` lists them.")
         return found
 
-    async def _add_mark(self, branch: BranchInfo, kind: MarkKind, position: int, text: str, seen: bytes = b"") -> Mark:
+    async def _add_mark(
+        self,
+        branch: BranchInfo,
+        kind: MarkKind,
+        position: int,
+        text: str = "",
+        *,
+        seen: bytes = b"",
+        of: int = 0,
+        instead_of: Sequence[Mark] = (),
+    ) -> Mark:
+        """A person's mark, in place of others. What begins behind one of them at the same place goes on."""
+        same = [mark.origin for mark in instead_of if mark.kind is kind and mark.position == position]
         return await self._store.add_mark(
-            self._key, branch.name, kind, position, text, made_by=PERSON, at=time_at(), seen=seen
+            self._key,
+            branch.name,
+            kind,
+            position,
+            text,
+            made_by=PERSON,
+            at=time_at(),
+            seen=seen,
+            of=of,
+            origin=same[-1] if same else 0,
+            retires=[mark.id for mark in instead_of],
         )
-
-
-def carried_by(mark: Mark) -> str:
-    """What a version by hand remembers of the mark that holds its words."""
-    return f"mark {mark.origin}"

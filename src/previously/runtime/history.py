@@ -1,24 +1,36 @@
 """The history of memory: taking back, restoring, approving.
 
-Versions are never deleted. What is undone stays in the log and can be restored; what is rejected says why.
+Versions are never deleted. What is undone stays in the log and can be restored; what is rejected says why. Folds belong
+to the messages they read, so undoing or restoring one concerns every branch that holds those; what a person wrote
+belongs to the branch, and so does taking it back.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 from previously.core.digests import span_key
 from previously.core.errors import BadInput
 from previously.core.marks import Mark, MarkKind, starts
 from previously.core.spans import Span
 from previously.core.text import clean
-from previously.core.versions import IN_FORCE, Status, Version
-from previously.runtime.handle import PERSON, StoryHandle, carried_by
-from previously.runtime.times import time_at
+from previously.core.versions import IN_FORCE, Kind, Status, Version
+from previously.runtime.by_hand import ByHand
+from previously.runtime.handle import PERSON
 from previously.storage.store import BranchInfo
 
+_RESTORABLE = IN_FORCE | {Status.UNDONE}
 
-class History(StoryHandle):
+_DEEDS = {
+    MarkKind.CHAPTER: "the end of the chapter",
+    MarkKind.RECAP: "the recap by hand",
+    MarkKind.CHAPTER_RECAP: "a chapter's recap by hand",
+    MarkKind.BACKBONE: "the backbone by hand",
+    MarkKind.PIN: "the pin",
+    MarkKind.UNLOCKED: "the unlocking",
+}
+"""What can be undone, in words."""
+
+
+class History(ByHand):
     """The versions of one story, as people decide about them."""
 
     async def log(self) -> list[Version]:
@@ -28,47 +40,48 @@ class History(StoryHandle):
     async def undo(self) -> str:
         """Take back the newest thing that was done to the memory of the active branch; what that was, in words."""
         branch = await self.branch_info()
-        covered = {version for _, _, version in await self._store.cover(self._key, branch.name)}
+        newest = max((version for _, _, version in await self._store.cover(self._key, branch.name)), default=0)
         marks = await self._store.marks(self._key, branch.name)
-        by_hand = {carried_by(mark) for mark in marks}
-        in_force = [one for one in await self._store.versions(self._key) if one.made.status in IN_FORCE]
-        versions = [one for one in in_force if one.id in covered or one.made.carry in by_hand]
-        version = max(versions, key=lambda one: one.id, default=None)
-        others = [one for one in marks if one.kind in (MarkKind.CHAPTER, MarkKind.PIN)]
-        mark = max(others, key=lambda one: one.id, default=None)
-        if mark and (version is None or mark.at > version.made.at):
+        mark = max((one for one in marks if one.kind in _DEEDS), key=lambda one: one.id, default=None)
+        if mark and newest <= mark.after:
             return await self._undo_mark(branch, mark)
-        if version is None:
+        if not newest:
             raise BadInput("There is nothing to undo: nothing is remembered yet.")
-        return await self._undo_version(branch, version)
+        version = await self._store.set_status(self._key, newest, Status.UNDONE, reason="undone by a person")
+        return f"version {version.id}, {version.made.kind.value} of {version.made.span}"
 
     async def restore(self, version: int) -> Version:
-        """Put an earlier version in force again, in place of what came after it."""
+        """Put an earlier version in force again, in place of what came after it and of what a person wrote since."""
         branch = await self.branch_info()
         wanted = await self._version(version)
-        span = await self._span_now(branch, wanted)
+        if wanted.made.status is Status.BY_HAND:
+            what = await self._what(wanted)
+            if not what:
+                raise BadInput(f"Version {version} is about a chapter that is not on branch {branch.name!r} now.")
+            await self.write(what, wanted.made.text)
+            return wanted
+        if wanted.made.status not in _RESTORABLE:
+            raise BadInput(f"Version {version} was never in force: it is {wanted.made.status.value}.")
+        chain = await self._chain(wanted)
+        span = await self._span_now(branch, chain)
         if span is None:
             raise BadInput(
                 f"Version {version} was made for messages that are not on branch {branch.name!r} as they were; "
                 "write its words by hand to have them anyhow."
             )
-        made = replace(
-            wanted.made,
-            span=span,
-            status=Status.COMMITTED,
-            made_by=PERSON,
-            reason=f"version {version} restored by a person",
-            at=time_at(),
-            replaces=None,
-        )
-        restored = await self._store.commit(self._key, made)
-        for _, last, other in await self._store.cover(self._key, branch.name, made.kind):
+        for one in chain:
+            if one.made.status is Status.UNDONE:
+                await self._store.set_status(self._key, one.id, Status.COMMITTED, reason="restored by a person")
+        for _, last, other in await self._store.cover(self._key, branch.name, wanted.made.kind):
             found = await self._version(other)
-            if found.made.scope == made.scope and last >= span.last and other not in (restored.id, wanted.id):
-                await self._store.set_status(
-                    self._key, other, Status.UNDONE, reason=f"undone when version {version} was restored"
-                )
-        return restored
+            shadows = last > span.last or (last == span.last and other > version)
+            if found.made.scope == wanted.made.scope and shadows:
+                why = f"undone when version {version} was restored"
+                await self._store.set_status(self._key, other, Status.UNDONE, reason=why)
+        what = await self._what(wanted)
+        if what and await self._is_by_hand(what):
+            await self.unlock(what)
+        return await self._version(version)
 
     async def pending(self) -> list[Version]:
         """What waits for approval, the oldest first."""
@@ -90,43 +103,41 @@ class History(StoryHandle):
         return await self._store.set_status(self._key, version, status, reason=reason)
 
     async def _undo_mark(self, branch: BranchInfo, mark: Mark) -> str:
-        await self._store.remove_mark(self._key, branch.name, mark.id)
-        if mark.kind is MarkKind.PIN:
-            return f"pin {mark.id}"
-        if mark.made_by != PERSON:  # it would close there again by itself
-            await self._add_mark(branch, MarkKind.KEPT_OPEN, mark.position, "")
-        return f"the end of the chapter at message {mark.position}"
+        await self._store.take_back_mark(self._key, branch.name, mark.id)
+        if mark.kind is MarkKind.CHAPTER and mark.made_by != PERSON:  # it would close there again by itself
+            await self._add_mark(branch, MarkKind.KEPT_OPEN, mark.position)
+        return f"{_DEEDS[mark.kind]} at message {mark.position}"
 
-    async def _undo_version(self, branch: BranchInfo, version: Version) -> str:
-        await self._store.set_status(self._key, version.id, Status.UNDONE, reason="undone by a person")
+    async def _what(self, version: Version) -> str:
+        """The text that a version is a version of, as a person calls it; empty if the branch has no such text now."""
+        if version.made.kind is Kind.BACKBONE:
+            return Kind.BACKBONE.value
+        _, reading = await self._reading()
+        *closed, current = await reading.timeline()
+        if version.made.kind is Kind.CHAPTER:
+            found = [one.number for one in closed if one.scope == version.made.scope]
+            return f"{Kind.CHAPTER.value}:{found[-1]}" if found else ""
+        scopes = [stretch.scope for stretch in current.stretches]
+        return Kind.RECAP.value if version.made.scope in scopes else ""
+
+    async def _chain(self, version: Version) -> list[Version]:
+        """A version and all it was built on, the first link first."""
+        chain = [version]
+        while chain[0].made.before:
+            chain.insert(0, await self._version(chain[0].made.before))
+        return chain
+
+    async def _span_now(self, branch: BranchInfo, chain: list[Version]) -> Span | None:
+        """Where the run of the last of a chain stands on the branch, if all the runs of the chain stand there."""
         marks = await self._store.marks(self._key, branch.name)
-        held = next((mark for mark in marks if carried_by(mark) == version.made.carry), None)
-        if held is not None:
-            earlier = await self._version(version.made.replaces) if version.made.replaces else None
-            if earlier and earlier.made.carry == version.made.carry:
-                await self._store.set_mark_text(
-                    self._key, branch.name, held.id, earlier.made.text, seen=earlier.made.key
-                )
-                await self._store.set_status(
-                    self._key,
-                    earlier.id,
-                    Status.COMMITTED,
-                    reason=f"back in force when version {version.id} was undone",
-                )
-            else:
-                await self._store.remove_mark(self._key, branch.name, held.id)
-        return f"version {version.id}, {version.made.kind.value} of {version.made.span}"
-
-    async def _span_now(self, branch: BranchInfo, version: Version) -> Span | None:
-        """Where the run of a version stands on the branch, if all it was built on is in force there."""
-        made = version.made
-        if made.before:
-            ends = {one: last + 1 for _, last, one in await self._store.cover(self._key, branch.name, made.kind)}
-            first = ends.get(made.before)
-        else:
-            first = starts(await self._store.marks(self._key, branch.name)).get(made.scope)
-        if first is None or first + len(made.span) > branch.messages:
-            return None
-        span = Span(first, first + len(made.span) - 1)
-        run = await self._store.path(self._key, branch.name, span.first, span.last)
-        return span if span_key(item.entry.digest for item in run) == made.key else None
+        first = starts(marks).get(chain[0].made.scope)
+        span = None
+        for one in chain:
+            if first is None or first + len(one.made.span) > branch.messages:
+                return None
+            span = Span(first, first + len(one.made.span) - 1)
+            run = await self._store.path(self._key, branch.name, span.first, span.last)
+            if span_key(item.entry.digest for item in run) != one.made.key:
+                return None
+            first = span.last + 1
+        return span

@@ -27,6 +27,8 @@ from previously.storage.store import BranchInfo, StoryKey
 
 CHAPTER_CLOSED = "the chapter is closed"
 
+PENDING_LOOKED_AT = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -95,7 +97,7 @@ class Steps:
         for one in closed:
             if one.hand_text or (one.first, one.last) in there:
                 continue
-            pending = await self._pending(Kind.CHAPTER, one.scope)
+            pending = await self._pending(Kind.CHAPTER, one.scope, None, one.first)
             if pending is None:
                 return await self._chapter(one)
             waits = waits or pending
@@ -141,7 +143,7 @@ class Steps:
         waiting = [one for one in waiting if one.first > reached]
         if not waiting:
             return None
-        pending = await self._pending(Kind.BACKBONE, scope)
+        pending = await self._pending(Kind.BACKBONE, scope, live, reached + 1)
         if pending:
             return pending
         if len(waiting) > 1:
@@ -168,7 +170,7 @@ class Steps:
         live = await self._store.live(self._key, self._branch.name, Kind.RECAP, stretch.scope)
         base = await self._live(Kind.RECAP, stretch.scope) if live and not live.version.firm else live
         first = recap.first_waiting(base) if base else stretch.first
-        pending = await self._pending(Kind.RECAP, stretch.scope)
+        pending = await self._pending(Kind.RECAP, stretch.scope, base, first)
         if pending:
             return pending
         tail = self._rules.recap.tail_messages
@@ -183,12 +185,17 @@ class Steps:
         unread: list[OnPath] = []
         due = await self._due(base, first, self._branch.messages, tail, again_through=again_through, read=unread)
         outside = [item for item in unread if open_since <= item.position < end]
-        name = chapter.chapter_name((await self._path(current.first, current.first))[0]) if outside else ""
+        name = await self._name(current.first, open_since) if outside else ""
         found = chapter.boundary(open_since, name, outside, self._rules.chapter_messages)
         if found and (isinstance(due, NotDue) or found.position <= due.span.last) and again_through < 0:
             return found
         stood_in = live is not None and live.version.made.status is Status.PROVISIONAL
         return await self._recap_step(stretch, base, due, again=stood_in) if isinstance(due, Due) else due
+
+    async def _name(self, first: int, open_since: int) -> str:
+        """What the open chapter is called: as its first message says, or the first since it was kept open."""
+        since = (await self._path(open_since, open_since))[0]
+        return chapter.chapter_name(since) or chapter.chapter_name((await self._path(first, first))[0])
 
     async def _due(
         self,
@@ -251,9 +258,16 @@ class Steps:
     async def _live(self, kind: Kind, scope: str, through: int | None = None) -> LiveVersion | None:
         return await self._store.live(self._key, self._branch.name, kind, scope, firm=self._look.anew, through=through)
 
-    async def _pending(self, kind: Kind, scope: str) -> NotDue | None:
-        waiting = await self._store.newest_versions(self._key, kind, scope, Status.PENDING, 1)
-        return NotDue(f"version {waiting[0].id} waits for approval") if waiting else None
+    async def _pending(self, kind: Kind, scope: str, after: LiveVersion | None, first: int) -> NotDue | None:
+        """That a fold of the messages from `first` on waits for approval; what waits for other messages does not
+        count."""
+        for version in await self._store.newest_versions(self._key, kind, scope, Status.PENDING, PENDING_LOOKED_AT):
+            last = first + len(version.made.span) - 1
+            if version.made.before != (after.version.id if after else None) or last >= self._branch.messages:
+                continue
+            if span_key(item.entry.digest for item in await self._path(first, last)) == version.made.key:
+                return NotDue(f"version {version.id} waits for approval")
+        return None
 
     async def _path(self, first: int, last: int) -> list[OnPath]:
         found = await self._store.path(self._key, self._branch.name, first, last)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.runtime.by_hand import ByHand
 from previously.runtime.folder import Folder
 from previously.runtime.folding import FoldReport, Progress, fold, plan_folds
 from previously.runtime.history import History
@@ -23,7 +22,7 @@ from previously.view.build import Material, build
 from previously.view.view import Reason, View
 
 
-class Story(Transcript, ByHand, History):
+class Story(Transcript, History):
     """One conversation with its memory."""
 
     def __init__(self, store: Store, info: StoryInfo, folder: Folder, tuning: Tuning) -> None:

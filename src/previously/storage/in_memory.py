@@ -14,7 +14,7 @@ from dataclasses import replace
 from previously.core.align import Known
 from previously.core.digests import match_key
 from previously.core.errors import BadInput, HeadMoved
-from previously.core.marks import Mark, MarkKind, moved_marks
+from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Script, checked
@@ -101,7 +101,7 @@ class InMemoryStore:
         for kept in path[taken:]:
             node = story.add_node(node, kept.entry)
         story.heads[branch] = node
-        story.marks[branch] = moved_marks(story.marks[branch], script)
+        story.move_marks(branch, script)
         if node != before.head:
             story.moves.append(Move(branch, before.head, node, at))
         if receipt is not None:
@@ -128,8 +128,7 @@ class InMemoryStore:
         if name in story.heads:
             raise BadInput(f"There is a branch named {name!r} already.")
         story.heads[name] = story.path(source)[length - 1].id if length else NO_NODE
-        before = (mark for mark in story.marks[source] if mark.position < length)
-        story.marks[name] = [replace(mark, id=self._next_id("mark")) for mark in before]
+        story.copy_marks(source, name, length)
         return story.info(name)
 
     async def switch(self, key: StoryKey, name: str) -> BranchInfo:
@@ -147,8 +146,10 @@ class InMemoryStore:
 
     async def newest_mark(self, key: StoryKey, branch: str, kind: MarkKind, number: int) -> tuple[Mark | None, int]:
         marks = await self.marks(key, branch, {kind})
-        count = len(marks) - number
-        return (marks[count - 1], count) if count > 0 else (None, 0)
+        index = len(marks) - number - 1
+        if index < 0:
+            return None, 0
+        return marks[index], len({mark.position for mark in marks[: index + 1] if mark.position >= 0})
 
     async def add_mark(
         self,
@@ -161,23 +162,15 @@ class InMemoryStore:
         made_by: str,
         at: str,
         seen: bytes = b"",
+        of: int = 0,
+        origin: int = 0,
+        retires: Collection[int] = (),
     ) -> Mark:
-        story = self._stories[key]
-        story.info(branch)
-        ident = self._next_id("mark")
-        mark = Mark(ident, ident, kind, position, text, made_by, at, seen)
-        story.marks[branch] = sorted([*story.marks[branch], mark], key=lambda one: (one.position, one.id))
-        return mark
+        mark = Mark(0, origin, kind, position, text, made_by, at, seen, of)
+        return self._stories[key].add_mark(branch, mark, retires)
 
-    async def set_mark_text(self, key: StoryKey, branch: str, mark: int, text: str, *, seen: bytes) -> None:
-        story = self._stories[key]
-        index = story.mark_index(branch, mark)
-        story.marks[branch][index] = replace(story.marks[branch][index], text=text, seen=seen)
-
-    async def remove_mark(self, key: StoryKey, branch: str, mark: int) -> None:
-        story = self._stories[key]
-        index = story.mark_index(branch, mark)
-        del story.marks[branch][index]
+    async def take_back_mark(self, key: StoryKey, branch: str, mark: int) -> None:
+        self._stories[key].take_back_mark(branch, mark)
 
     async def moves(self, key: StoryKey) -> list[Move]:
         return list(self._stories[key].moves)

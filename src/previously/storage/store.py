@@ -139,8 +139,8 @@ class Store(Protocol):
         first."""
 
     async def newest_mark(self, key: StoryKey, branch: str, kind: MarkKind, number: int) -> tuple[Mark | None, int]:
-        """The last but `number` of the marks of a kind (0 = the last), and how many stand before it, itself counted;
-        None and 0 if there are not that many."""
+        """The last but `number` of the marks of a kind (0 = the last), and at how many messages such marks stand up to
+        it; None and 0 if there are not that many."""
 
     async def add_mark(
         self,
@@ -153,17 +153,19 @@ class Store(Protocol):
         made_by: str,
         at: str,
         seen: bytes = b"",
+        of: int = 0,
+        origin: int = 0,
+        retires: Collection[int] = (),
     ) -> Mark:
-        """Put a mark at a position of the path. Applying a script moves marks along (`core.marks.moved`); a fork copies
-        those that stand before it."""
+        """Put a mark at a position of the path, in place of those of the branch that it retires. With the `origin` of
+        one of them it takes over its scope, and must stand where that does.
 
-    async def set_mark_text(self, key: StoryKey, branch: str, mark: int, text: str, *, seen: bytes) -> None:
-        """Give a mark of the branch other words; copies on other branches keep theirs. `BadInput` if the branch has no
-        such mark."""
+        Applying a script moves marks along (`core.marks.moved`), retired ones too; a fork copies those that stand
+        before it, in the order they were made; what a mark behind the fork retired is back on the copy."""
 
-    async def remove_mark(self, key: StoryKey, branch: str, mark: int) -> None:
-        """Take a mark off the branch; copies on other branches stay. Memory behind it is known there, not here. Its
-        scope is never given to another mark. `BadInput` if the branch has no such mark."""
+    async def take_back_mark(self, key: StoryKey, branch: str, mark: int) -> None:
+        """Take a mark off the branch for good; what it retired is back. Copies on other branches stay. Its scope is
+        never given to another mark. `BadInput` if the branch has no such mark."""
 
     async def moves(self, key: StoryKey) -> list[Move]:
         """Every move of a head, the oldest first."""

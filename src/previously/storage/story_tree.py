@@ -13,11 +13,21 @@ from dataclasses import dataclass, field, replace
 from previously.core.cover import Covered, Link, place
 from previously.core.digests import ROOT_HASH, digest, node_hash
 from previously.core.errors import BadInput, UnknownBranch
-from previously.core.marks import Mark, starts
+from previously.core.marks import Mark, moved_marks, starts
 from previously.core.messages import Draft, Entry
 from previously.core.paths import OnPath
-from previously.core.scripts import Piece, Put
-from previously.core.versions import IN_FORCE, Kind, LiveVersion, NewVersion, Status, Version, is_firm, supersedes
+from previously.core.scripts import Piece, Put, Script
+from previously.core.versions import (
+    IN_FORCE,
+    NEVER_IN_FORCE,
+    Kind,
+    LiveVersion,
+    NewVersion,
+    Status,
+    Version,
+    is_firm,
+    supersedes,
+)
 from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryKey, restated
 
 
@@ -46,6 +56,8 @@ class StoryTree:
     node_of: dict[tuple[int, int], int] = field(default_factory=dict)
     versions: dict[int, Version] = field(default_factory=dict)
     marks: dict[str, list[Mark]] = field(default_factory=lambda: {MAIN: []})
+    retired: dict[str, list[tuple[int, Mark]]] = field(default_factory=lambda: {MAIN: []})
+    """Marks that others retired, each with the id of the one that did."""
     moves: list[Move] = field(default_factory=list)
     receipts: set[str] = field(default_factory=set)
     leases: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -144,11 +156,11 @@ class StoryTree:
     def commit(self, version: NewVersion) -> Version:
         """Keep a version, or give back the one that is the same fold."""
         firm = is_firm(version, self.versions[version.before] if version.before else None)
-        while version.status is not Status.REFUSED:
+        while version.status not in NEVER_IN_FORCE:
             existing = self._same_fold(version)
             if existing is None:
                 break
-            if not supersedes(version, existing, firm=firm):
+            if not supersedes(existing, firm=firm):
                 return existing
             version = replace(version, replaces=existing.id)
         new = Version(self.next_id("version"), version, firm)
@@ -175,20 +187,48 @@ class StoryTree:
                 loose.add(ident)
                 self.versions[ident] = replace(version, firm=False)
 
-    def mark_index(self, branch: str, mark: int) -> int:
-        """Where a mark is among those of its branch; `BadInput` if it is not."""
+    def add_mark(self, branch: str, mark: Mark, retires: Collection[int]) -> Mark:
+        """A new mark, in place of those it retires."""
         self.info(branch)
-        for index, one in enumerate(self.marks[branch]):
-            if one.id == mark:
-                return index
-        raise BadInput(f"Branch {branch!r} has no mark {mark}.")
+        ident = self.next_id("mark")
+        new = replace(mark, id=ident, origin=mark.origin or ident, after=max(self.versions, default=0))
+        self.retired[branch] += [(ident, one) for one in self.marks[branch] if one.id in retires]
+        self._set_marks(branch, [*(one for one in self.marks[branch] if one.id not in retires), new])
+        return new
+
+    def take_back_mark(self, branch: str, mark: int) -> None:
+        """Take a mark off; what it retired is back."""
+        self.info(branch)
+        if mark not in [one.id for one in self.marks[branch]]:
+            raise BadInput(f"Branch {branch!r} has no mark {mark}.")
+        back = [one for by, one in self.retired[branch] if by == mark]
+        self.retired[branch] = [(by, one) for by, one in self.retired[branch] if by != mark]
+        self._set_marks(branch, [*(one for one in self.marks[branch] if one.id != mark), *back])
+
+    def move_marks(self, branch: str, script: Script) -> None:
+        """Move all marks along with a script."""
+        self.marks[branch] = moved_marks(self.marks[branch], script)
+        self.retired[branch] = [(by, moved_marks([one], script)[0]) for by, one in self.retired[branch]]
+
+    def copy_marks(self, source: str, target: str, length: int) -> None:
+        """Give a new branch the marks of another that stand in its first `length` messages, or before all of them."""
+        retired_by = {one.id: by for by, one in self.retired[source]}
+        every = sorted([*self.marks[source], *(one for _, one in self.retired[source])], key=lambda one: one.id)
+        kept = [one for one in every if one.position < length]
+        ids = {one.id: self.next_id("mark") for one in kept}
+        copies = [(ids.get(retired_by.get(one.id, 0), 0), replace(one, id=ids[one.id])) for one in kept]
+        self.retired[target] = [(by, one) for by, one in copies if by]
+        self._set_marks(target, [one for by, one in copies if not by])
+
+    def _set_marks(self, branch: str, marks: Iterable[Mark]) -> None:
+        self.marks[branch] = sorted(marks, key=lambda one: (one.position, one.id))
 
     def _same_fold(self, version: NewVersion) -> Version | None:
         """The version that read the same, went on from the same and replaces the same; refused ones do not count."""
         read = ("kind", "scope", "key", "before", "replaces")
         for one in self.versions.values():
             same = all(getattr(one.made, name) == getattr(version, name) for name in read)
-            if same and one.made.status is not Status.REFUSED:
+            if same and one.made.status not in NEVER_IN_FORCE:
                 return one
         return None
 

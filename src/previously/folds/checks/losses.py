@@ -10,14 +10,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import lru_cache
+from itertools import chain
+from types import MappingProxyType
+from typing import NamedTuple
 
 from previously.core.messages import Role
 from previously.core.words import count_words
 from previously.folds.builtin.names import NameBook
-from previously.folds.builtin.sentences import whole_sentences
-from previously.folds.checks.material import Material
+from previously.folds.builtin.sentences import split_sentences, whole_sentences
+from previously.folds.checks.material import Material, text_of
 from previously.folds.checks.traces import (
+    APART,
     FAMILIAR,
     SECRECY,
     content_of,
@@ -25,9 +30,11 @@ from previously.folds.checks.traces import (
     has_name,
     keys_of,
     name_parts,
+    nameable_in,
     names_in,
     numbers_in,
 )
+from previously.folds.checks.verdict import Asked
 
 _NOBODY = frozenset(
     "narrator gm dm system user assistant human ai bot model storyteller keeper erzähler erzählerin narrateur "
@@ -114,51 +121,129 @@ _LESSER = 0.5
 """What a name, a small number or the mere kind of tie weighs: they stand all over a story."""
 
 
+class Names(NamedTuple):
+    """Which terms are names in a story, as far as a glance tells: those that are `sure` (who speaks has one), and those
+    that are `possible`, None if any is. To know all, every sentence is read: at ten times the cost."""
+
+    sure: frozenset[str]
+    possible: frozenset[str] | None
+
+
 def dropped(commitments: Sequence[str], material: Material, text: str, book: NameBook) -> list[str]:
     """The commitments an answer no longer holds."""
+    speakers = [message.speaker for message in material.told if message.speaker]
+    return _missing(commitments, text, speakers, material.story, lambda: book)
+
+
+def lost(asked: Asked, text: str) -> list[str]:
+    """The same where nothing else is asked of the text: no more is read than it takes to answer."""
+    told = [message for message in asked.delta if message.role is not Role.SYSTEM and text_of(message).strip()]
+    speakers = [message.speaker for message in told if message.speaker]
+    texts = [asked.previous, *map(text_of, told)]
+    story = "\n".join([*texts, *dict.fromkeys(speakers)])
+
+    def book() -> NameBook:
+        read = NameBook((), speakers)
+        read.read(APART.join(sentence for one in (*texts, text) for sentence in split_sentences(one)))
+        return read
+
+    return _missing(asked.commitments, text, speakers, story, book)
+
+
+def _missing(
+    commitments: Sequence[str], text: str, speakers: Sequence[str], story: str, book: Callable[[], NameBook]
+) -> list[str]:
+    """The commitments a text does not hold. The book is opened only where an answer turns on what is a name: most
+    commitments are told in full, or not at all."""
     if not commitments:
         return []
-    windows = _windows(text)
-    names = {folded(part) for name in names_in(book, material.story) for part in name_parts(name)}
-    names |= {folded(part) for message in material.told if message.speaker for part in name_parts(message.speaker)}
-    return [one for one in commitments if one.strip() and not _holds(one, windows, names)]
+    windows = _Windows(text)
+    names = Names(_terms(speakers), nameable_in(story))
+    held = {one: _holds_anyway(one, windows, names) for one in commitments if one.strip()}
+    if None in held.values():
+        named = names.sure | _terms(names_in(book(), story))
+        held = {one: _holds(one, windows, named) if sure is None else sure for one, sure in held.items()}
+    return [one for one in commitments if not held.get(one, True)]
 
 
-def _windows(text: str) -> list[tuple[frozenset[str], frozenset[str]]]:
-    sentences = whole_sentences(text)
-    terms = [(set(content_of(sentence)), set(numbers_in(sentence))) for sentence in sentences]
-    result = []
-    for start in range(len(terms)):
-        near = terms[start : start + _WINDOW]
-        result.append(
-            (frozenset().union(*(words for words, _ in near)), frozenset().union(*(numbers for _, numbers in near)))
-        )
-    return result
+def _terms(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(folded(part) for name in set(names) for part in name_parts(name))
 
 
-def _holds(commitment: str, windows: Sequence[tuple[frozenset[str], frozenset[str]]], names: set[str]) -> bool:
-    """Whether some place of the text tells the commitment: by weight, by its telling words, or as the same secret."""
-    weights: dict[str, float] = {}
-    for term in content_of(commitment):
-        weights[term] = _LESSER if term in names or term in FAMILIAR else _TELLING
+class _Windows:
+    """The telling words and the numbers of each sentence of a text and the one after it."""
+
+    def __init__(self, text: str) -> None:
+        terms = [(*content_of(sentence), *map(_as_term, numbers_in(sentence))) for sentence in whole_sentences(text)]
+        self._windows = [frozenset(chain.from_iterable(terms[start : start + _WINDOW])) for start in range(len(terms))]
+        self._places: dict[str, list[int]] = {}
+        for place, window in enumerate(self._windows):
+            for term in window:
+                self._places.setdefault(term, []).append(place)
+
+    def sharing(self, terms: Set[str]) -> Iterator[frozenset[str]]:
+        """What the windows share with these terms, where that is enough to tell anything: two of them, or one if they
+        are so few that it weighs enough."""
+        least = 1 if SUPPORTED * _LESSER * len(terms) <= 1 else 2
+        places = Counter(chain.from_iterable(self._places.get(term, ()) for term in terms))
+        return (self._windows[place] & terms for place, times in places.items() if times >= least)
+
+
+def _as_term(number: str) -> str:
+    return f"#{number}"
+
+
+@lru_cache(maxsize=512)
+def _weights(commitment: str) -> Mapping[str, float]:
+    """What each telling word and number of a commitment weighs where none is a name: read once for many folds."""
+    weights = {term: _LESSER if term in FAMILIAR else _TELLING for term in content_of(commitment)}
     for number in set(numbers_in(commitment)) - {"1"}:
-        weights[f"#{number}"] = _LESSER if number in _SMALL else _TELLING
-    named = {term for term in weights if term in names}
-    own = {term: weight for term, weight in weights.items() if term not in names and term not in FAMILIAR}
-    total, of_own = sum(weights.values()), sum(own.values())
-    if not total:
-        return True
+        weights[_as_term(number)] = _LESSER if number in _SMALL else _TELLING
+    return MappingProxyType(weights)
+
+
+def _holds_anyway(commitment: str, windows: _Windows, names: Names) -> bool | None:
+    """Whether some place of the text tells the commitment, if that does not turn on what is a name; None if it does.
+
+    A place tells most of it where what it shares are no names and what it lacks are, and least the other way round.
+    """
+    weights = _weights(commitment)
+    terms = frozenset(weights)
+    sure = names.sure & terms
+    words = (terms if names.possible is None else names.possible & terms) - sure - FAMILIAR
+    answer: bool | None = not terms
+    for shared in windows.sharing(terms):
+        if shared == terms or _tells(weights, shared, sure | (words & shared)):
+            return True
+        if answer is False and (shared >= SECRECY or _tells(weights, shared, sure | (words - shared))):
+            answer = None
+    return answer
+
+
+def _holds(commitment: str, windows: _Windows, names: frozenset[str]) -> bool:
+    """Whether some place of the text tells the commitment: in its words, or as the same secret of the same people."""
+    weights = _weights(commitment)
+    named = names & weights.keys()
+    for shared in windows.sharing(weights.keys()):
+        if _tells(weights, shared, named) or (shared >= SECRECY and len(named) >= 2 and named <= shared):
+            return True
+    return not weights
+
+
+def _tells(weights: Mapping[str, float], shared: Set[str], named: Set[str]) -> bool:
+    """Whether a place that shares these terms tells a commitment, by weight or by its telling words."""
+    total = of_own = found = found_own = 0.0
+    for term, alone in weights.items():
+        own = 0.0 if term in named or term in FAMILIAR else alone
+        weight = own or _LESSER
+        total += weight
+        of_own += own
+        if term in shared:
+            found += weight
+            found_own += own
+    # Where even the promise or the debt is not mentioned, its words may be about something else.
     ties = FAMILIAR & weights.keys()
-    for words, numbers in windows:
-        here = words | {f"#{number}" for number in numbers}
-        found = sum(weight for term, weight in weights.items() if term in here)
-        found_own = sum(weight for term, weight in own.items() if term in here)
-        # Where even the promise or the debt is not mentioned, its words may be about something else.
-        share = SUPPORTED if not ties or ties & here else UNTIED
-        if found >= share * total and (found_own or not own):
-            return True
-        if found_own >= max(2 * _TELLING, share * of_own):
-            return True
-        if here >= SECRECY and weights.keys() >= SECRECY and len(named) >= 2 and named <= here:
-            return True
-    return False
+    share = SUPPORTED if not ties or ties & shared else UNTIED
+    if found >= share * total and (found_own or not of_own):
+        return True
+    return found_own >= max(2 * _TELLING, share * of_own)

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 
 from previously.folds.builtin.names import KATAKANA, WORD, NameBook, is_capitalised, key_of
 from previously.folds.builtin.sentences import QUOTED
@@ -51,8 +52,9 @@ _FOREIGN = {
     if word != "once"  # Spanish eleven is English once
 }
 _NUMBER_WORD = {**_FOREIGN, **_ONES, **_TENS, **_ORDINALS, **_SCALES, "dozen": 12}
+_IN_DIGITS = re.compile(r"(?<![\w.,])(?P<digits>\d+(?:[.,:]\d+)*)(?:st|nd|rd|th)?", re.I)
 _NUMBERS = re.compile(
-    r"(?<![\w.,])(?P<digits>\d+(?:[.,:]\d+)*)(?:st|nd|rd|th)?"
+    rf"{_IN_DIGITS.pattern}"
     rf"|\b(?P<words>(?:{'|'.join(sorted(_NUMBER_WORD, key=len, reverse=True))})"
     rf"(?:(?:[ -]| and |-and-)(?:{'|'.join(sorted(_NUMBER_WORD, key=len, reverse=True))}))*)\b",
     re.I,
@@ -84,6 +86,8 @@ _MODAL = frozenset(
 )
 """Said of every duty alike, so they tell none from another."""
 
+_UNTELLING = FUNCTION_WORDS | STOP_WORDS | _NUMBER_WORD.keys() | _MODAL
+
 FAMILIAR = frozenset(_FAMILY.values())
 """Terms that say only what kind of tie there is, not which one."""
 
@@ -91,12 +95,22 @@ SECRECY = frozenset({"~0", "~2"})
 """A promise to keep a secret: who gave it to whom says nearly all of it."""
 
 _PREFIX = 5
+_ASCII_WORD = re.compile(r"[A-Za-z]+(?:['\-][A-Za-z]+)*")
+_LETTERS = re.compile("[a-z]+")
+_DIGIT = re.compile(r"\d")
+_LIKE_I_AND_S = str.maketrans("ſıİ", "sii")
+"""What a pattern that ignores case takes for these two."""
 
 
 def numbers_in(text: str) -> list[str]:
     """The numbers of a text by value, in order; words up to the twentieth and above as well as digits."""
     found: list[str] = []
-    for match in _NUMBERS.finditer(text):
+    # Words are looked up sooner than searched for.
+    if text.isascii() and _NUMBER_WORD.keys().isdisjoint(_LETTERS.findall(text.lower())):
+        matches = _IN_DIGITS.finditer(text) if _DIGIT.search(text) else iter(())
+    else:
+        matches = _NUMBERS.finditer(text)
+    for match in matches:
         digits = match.group("digits")
         if digits is not None:
             found.append(re.sub(r"[.,]", "", digits) if _GROUPED.fullmatch(digits) else digits.rstrip(".,:"))
@@ -111,7 +125,7 @@ def _values(phrase: str) -> list[str]:
     total = current = 0
     last = 0
     open_number = False
-    for word in re.split(r"[ -]+", phrase.lower()):
+    for word in re.split(r"[ -]+", phrase.translate(_LIKE_I_AND_S).lower()):
         if word == "and":
             continue
         value = _NUMBER_WORD[word]
@@ -146,31 +160,28 @@ def folded(word: str) -> str:
 
 def content_of(text: str) -> list[str]:
     """The telling words of a text as comparable terms, in order, repeats included."""
-    terms: list[str] = []
-    for match in WORD.finditer(text):
-        word = match.group()
-        if SPACELESS.search(word) or _KANA.search(word):
-            continue
-        for part in word.split("-") if "-" in word else (word,):
-            plain = part.lower()
-            if (
-                len(part) < 3
-                or plain in FUNCTION_WORDS
-                or plain in STOP_WORDS
-                or plain in _NUMBER_WORD
-                or plain in _MODAL
-            ):
-                continue
-            terms.append(folded(part))
+    terms = list(chain.from_iterable(map(_terms_of, _words_in(text))))
     if not text.isascii():
         for run in SPACELESS.findall(text):
             terms += [run[index : index + 2] for index in range(len(run) - 1)] or [run]
     return terms
 
 
+def _words_in(text: str) -> list[str]:
+    return (_ASCII_WORD if text.isascii() else WORD).findall(text)
+
+
+@lru_cache(maxsize=16384)
+def _terms_of(word: str) -> tuple[str, ...]:
+    """What one word adds to the telling words: itself, its halves where it has a hyphen, or nothing."""
+    if SPACELESS.search(word) or _KANA.search(word):
+        return ()
+    return tuple(folded(part) for part in word.split("-") if len(part) >= 3 and part.lower() not in _UNTELLING)
+
+
 def keys_of(text: str) -> frozenset[str]:
     """Every word of a text as names are looked up: lower case, no possessive."""
-    return frozenset(key_of(match.group()) for match in WORD.finditer(text))
+    return frozenset(map(key_of, set(_words_in(text))))
 
 
 def quotes_in(text: str) -> list[str]:
@@ -181,6 +192,25 @@ def quotes_in(text: str) -> list[str]:
 def names_in(book: NameBook, text: str) -> list[str]:
     """The names of a text as written, each once, in order. The book has read the text already."""
     return list(dict.fromkeys(book.runs_in(text)))
+
+
+APART = "\n>"
+"""Between sentences that a book of names reads as one text: a mark that ends any sentence, so that each starts anew."""
+
+_CAPITALISED = re.compile(r"[A-Z][A-Za-z'\-]*")
+_INSIDE_NAMES = ("al", "du", "di", "del")
+
+
+def nameable_in(text: str) -> frozenset[str] | None:
+    """At least the words of all `names_in` a text, as they are compared, whatever book is asked: those with a capital.
+    None where a script has no capitals. It costs a tenth of reading a text for its names."""
+    if text.isascii():
+        words = set(_CAPITALISED.findall(text))
+    elif SPACELESS.search(text) or _KANA.search(text):
+        return None
+    else:
+        words = {word for word in WORD.findall(text) if word[0].isupper()}
+    return frozenset(folded(part) for word in words.union(_INSIDE_NAMES) for part in name_parts(word))
 
 
 _DATES = frozenset(

@@ -10,20 +10,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from previously.core.messages import Message, Role
 from previously.core.words import count_words
 from previously.folds.builtin import prose
-from previously.folds.builtin.names import WORD, NameBook, shown
+from previously.folds.builtin.names import shown
 from previously.folds.builtin.narrators import habits, has_title, narrators_among
 from previously.folds.builtin.person import i_to_third
 from previously.folds.builtin.reading import Line, Said, is_english, lines_of_message, unquoted
-from previously.folds.builtin.sentences import QUOTED, split_sentences
+from previously.folds.builtin.sentences import QUOTED
 from previously.folds.checks.traces import content_of
+from previously.folds.commitments import glance
 from previously.folds.commitments.openings import opening_of
-from previously.folds.commitments.settling import Known, known, merged, settles
+from previously.folds.commitments.people import People
+from previously.folds.commitments.settling import Held, may_be_done_abroad
 from previously.folds.commitments.ties import Opening, Tie
 
 MOST = 40
@@ -72,40 +74,38 @@ _NARRATOR = "The narrator"
 _PLAYER = "The player"
 
 
-@dataclass(frozen=True, slots=True)
-class _Spoken:
-    """A line with its place: which message it is of, who hears it, and whether a narrator tells it."""
+class _Spoken(NamedTuple):
+    """A line with its place: which message it is of, who hears it, whether a narrator tells it, and what `glance` sees
+    in it."""
 
     line: Line
     message: int
     listener: str | None
     narrated: bool
     player: bool
+    signs: int
 
 
 def commitments_after(earlier: Sequence[str], messages: Sequence[Message]) -> tuple[str, ...]:
     """The open commitments after these messages: the earlier ones that nothing settled, and the new ones, oldest
     first."""
     lines = _lines(messages)
-    english = is_english(" ".join([*(spoken.line.text for spoken in lines), *earlier[-10:]]))
-    book = NameBook((), [message.speaker for message in messages if message.speaker])
-    for text in (*earlier, *(spoken.line.text for spoken in lines)):
-        book.read(text)
-    held: list[Known] = []
+    texts = [spoken.line.text for spoken in lines]
+    whole = " ".join([*texts, *earlier[-10:]])
+    english, abroad = is_english(whole), may_be_done_abroad(whole)
+    people = People((message.speaker for message in messages if message.speaker), [*earlier, *texts])
+    held = Held(people)
     for text in dict.fromkeys(one.strip() for one in earlier):
         if text:
-            held = merged(held, known(text, book))
-    subject: str | None = None
+            held.add(text)
     for index, spoken in enumerate(lines):
-        line = spoken.line
-        found = opening_of(line.text, english=english)
-        if found is None:
-            held = settles(held, line, spoken.listener, book)
-        else:
-            for text in _worded(lines, index, found, subject, english=english):
-                held = merged(held, known(text, book))
-        subject = _subject(line, book) or subject
-    return tuple(one.text for one in held[-MOST:])
+        found = opening_of(spoken.line.text, english=english, signs=spoken.signs)
+        if found is not None:
+            for text in _worded(lines, index, found, people, english=english):
+                held.add(text)
+        elif abroad or glance.may_be_done(spoken.signs):
+            held.settle(spoken.line, spoken.listener)
+    return held.texts()[-MOST:]
 
 
 def put_back(text: str, missing: Sequence[str]) -> str:
@@ -138,14 +138,15 @@ def _lines(messages: Sequence[Message]) -> list[_Spoken]:
         if not narrates and not _MARKED.search(message.text) and any(_BIDS.match(line.text) for line in read):
             read = [Line(name, line.text, line.fresh) for line in read]  # who bids, speaks
         for line in read:
-            spoken = line if narrates else _out_of_quotes(line, name)
-            lines.append(_Spoken(spoken, number, listener, narrates, original.role is Role.USER))
+            signs = glance.signs_of(line.text.replace("’", "'").lower())
+            inner = line if narrates or line.speaker is not None else _out_of_quotes(line, name, signs)
+            lines.append(_Spoken(inner, number, listener, narrates, original.role is Role.USER, signs))
     return lines
 
 
-def _out_of_quotes(line: Line, speaker: str) -> Line:
+def _out_of_quotes(line: Line, speaker: str, signs: int) -> Line:
     """What is said inside a sentence of narration, as a line of its speaker, where that is what commits."""
-    if line.speaker is not None or '"' not in line.text:
+    if '"' not in line.text or not glance.may_open(signs, line.text):
         return line
     quotations = [unquoted(match.group()) for match in QUOTED.finditer(line.text)]
     said = " ".join(quotations).strip().rstrip(",;: ")
@@ -154,9 +155,7 @@ def _out_of_quotes(line: Line, speaker: str) -> Line:
     return Line(speaker, said, line.fresh) if said and inside_only else line
 
 
-def _worded(
-    lines: Sequence[_Spoken], index: int, found: Opening, subject: str | None, *, english: bool
-) -> Iterable[str]:
+def _worded(lines: Sequence[_Spoken], index: int, found: Opening, people: People, *, english: bool) -> Iterable[str]:
     """The commitment as a sentence by itself; nothing where it is not said what is promised."""
     spoken = lines[index]
     text = spoken.line.text
@@ -168,7 +167,7 @@ def _worded(
     if bare and not before:
         return _asked_for(lines, index)
     text = f"{before} {text}" if before else _cut(text, found.at, room)
-    return (_attributed(spoken, text, found, subject, english=english),)
+    return (_attributed(lines, index, text, found, people, english=english),)
 
 
 def _before(lines: Sequence[_Spoken], index: int, room: int, only: re.Pattern[str] | None) -> str:
@@ -203,19 +202,23 @@ def _asked_for(lines: Sequence[_Spoken], index: int) -> Iterable[str]:
     return ()
 
 
-def _attributed(spoken: _Spoken, text: str, found: Opening, subject: str | None, *, english: bool) -> str:
+def _attributed(
+    lines: Sequence[_Spoken], index: int, text: str, found: Opening, people: People, *, english: bool
+) -> str:
     """A sentence of the story as one of a recap."""
+    spoken = lines[index]
     speaker = spoken.line.speaker
     if speaker and english and not spoken.narrated:
         easy = _in_third_person(text, speaker, spoken.listener)
         if easy:
             return easy
     if speaker is None and not (english and _FIRST.search(QUOTED.sub(" ", text))):
-        if english and subject and _PRONOUN.match(text):
+        subject = _subject(lines[:index], people) if english and _PRONOUN.match(text) else None
+        if subject:
             text = _PRONOUN.sub(subject, text, count=1)
         return prose.write([Line(None, text, True)], english=english)
     if spoken.narrated:
-        speaker = subject or (_PLAYER if spoken.player else _NARRATOR)
+        speaker = _subject(lines[:index], people) or (_PLAYER if spoken.player else _NARRATOR)
     text = text.replace('"', "'")
     if not english or not speaker:
         return prose.write([Line(speaker, text, True)], english=english)
@@ -223,6 +226,10 @@ def _attributed(spoken: _Spoken, text: str, found: Opening, subject: str | None,
     verb = "swore" if found.tie in _VOWS and _SWEARS.search(text) else _VERBS[found.tie]
     to_whom = f" {_TO.get(verb, verb)} {called}" if called and called not in speaker else f" {verb}"
     return f'{speaker}{to_whom}: "{text}"'
+
+
+def _subject(before: Sequence[_Spoken], people: People) -> str | None:
+    return people.subject([spoken.line for spoken in before])
 
 
 def _in_third_person(text: str, speaker: str, listener: str | None) -> str | None:
@@ -269,15 +276,3 @@ def _cut(text: str, at: int, room: int) -> str:
     kept = kept.strip(' ,;:—、，；"“”').removeprefix("and ").removeprefix("but ").replace('"', "'")
     kept = kept[:1].upper() + kept[1:]
     return kept if kept.endswith((".", "!", "…", "。", "！")) else f"{kept}{'.' if best else '…'}"
-
-
-def _subject(line: Line, book: NameBook) -> str | None:
-    """Whom a sentence of narration begins with: the next "she" is most likely the same."""
-    if line.speaker is not None:
-        return None
-    first = WORD.match(line.text)
-    return (
-        first.group()
-        if first and book.is_name(first.group().lower()) and len(split_sentences(line.text)) == 1
-        else None
-    )

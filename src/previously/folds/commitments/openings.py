@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 
 from previously.folds.builtin import cues
+from previously.folds.commitments import glance
 from previously.folds.commitments.abroad import opening_abroad
 from previously.folds.commitments.ties import FUTURE, UNSURE_BEFORE, Opening, Tie, is_bound
-from previously.folds.commitments.vows import vow_in
+from previously.folds.commitments.vows import vow_in, will_in
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -116,20 +117,32 @@ _HINT = re.compile(
     r"until|till|expire|"
     r"else|or |if |kill|threaten|'ll|'ve|unless|let |will|shall|agree|giv|gave|is to|are to|got"
 )
-"""Any sentence that commits has one of these; most sentences have none and need no closer look."""
+"""Any sentence that commits has one of these."""
 
 
-def opening_of(sentence: str, *, english: bool) -> Opening | None:
-    """The commitment a sentence makes, if it makes one."""
+def opening_of(sentence: str, *, english: bool, signs: int | None = None) -> Opening | None:
+    """The commitment a sentence makes, if it makes one. `signs` is what `glance` saw in it, where it has looked
+    already."""
+    if english and signs is not None and not glance.may_open(signs, sentence):
+        return None
     text = sentence.replace("’", "'").strip()
     if text.rstrip("\"'”»」 ").endswith(("?", "？")):
         return None
     if not english:
         return opening_abroad(text)
     low = text.lower()
-    if not _HINT.search(low):
+    signs = glance.signs_of(low) if signs is None else signs
+    if not glance.may_open(signs, low):
         return None
-    return vow_in(text, low) or _threat(text, low) or _secret(text, low) or _debt(text, low) or _deadline(low)
+    found = (
+        (vow_in(text, low) if glance.may_vow(signs) else None)
+        or (will_in(low) if glance.may_say_it_will(signs) else None)
+        or (_threat(text, low) if glance.may_threaten(signs) else None)
+        or (_secret(text, low) if glance.may_hush(signs, low) else None)
+        or (_debt(text, low) if glance.may_owe(signs, low) else None)
+        or _deadline(low, signs)
+    )
+    return found if found and _HINT.search(low) else None
 
 
 def _threat(text: str, low: str) -> Opening | None:
@@ -168,9 +181,11 @@ def _debt(text: str, low: str) -> Opening | None:
     return Opening(Tie.DEBT, match.start())
 
 
-def _deadline(low: str) -> Opening | None:
-    given = _HAVE_UNTIL.search(low)
-    match = given or (_MUST.search(low) if is_bound(low) else None)
+def _deadline(low: str, signs: int) -> Opening | None:
+    match = _HAVE_UNTIL.search(low) if glance.may_have_until(signs) else None
+    if match is None and glance.may_have_to(signs):
+        must = _MUST.search(low)  # the rarer of the two comes first
+        match = must if must and is_bound(low) else None
     if match is None or UNSURE_BEFORE.search(low[: match.start()]):
         return None
     return Opening(Tie.DEADLINE, match.start())

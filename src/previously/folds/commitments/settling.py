@@ -10,13 +10,12 @@ the story.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from previously.folds.builtin.names import NameBook
 from previously.folds.builtin.reading import Line
-from previously.folds.checks.traces import FAMILIAR, content_of, folded, name_parts, names_in, numbers_in
+from previously.folds.checks.traces import FAMILIAR, content_of, folded, numbers_in
+from previously.folds.commitments.people import People, capitals_in, nameable
 from previously.folds.commitments.ties import without_time
 
 _ALIKE = 0.75
@@ -33,6 +32,11 @@ _LIGHT = frozenset(
 )
 """Verbs and small words that any two commitments may share, or that change when a thing is done."""
 
+_DONE_ABROAD = re.compile(
+    r"eingelöst|eingehalten|zurückgegeben|zurückgebracht|zurückgezahlt|bezahlt|beglichen|erlassen|"
+    r"tenu (?:sa|leur|ma) |rendu|remboursé|cumplió|cumplid|devolvió|pagó|saldó|сдержал|вернул|заплатил|отдал|"
+    r"расплатил|兑现|归还|还清|还给|還給|返した|果たし|守った"
+)
 _DONE = re.compile(
     r"\b(?:kept|keeps|honou?red|fulfilled|made good on|as promised|paid|repaid|repays|settled|returned|returns|"
     r"delivered|"
@@ -44,10 +48,7 @@ _DONE = re.compile(
     r"is (?:no longer|now) (?:a )?secret|is out|withdrew|took back|squared?|even now|we are even|no longer owes?|"
     r"finished|mended|built|found|freed|rescued|avenged|married|burned|buried|wrote|written|finally|at last)\b"
     r"|\bhere(?:'s| is| are)\b|\bas (?:i|he|she|they|we)(?:'d| had)? (?:promised|sworn|said)\b"
-    r"|eingelöst|eingehalten|zurückgegeben|zurückgebracht|zurückgezahlt|bezahlt|beglichen|erlassen|tenu (?:sa|leur|"
-    r"ma) |rendu|"
-    r"remboursé|cumplió|cumplid|devolvió|pagó|saldó|сдержал|вернул|заплатил|отдал|расплатил|兑现|归还|还清|还给|還給|返した|"
-    r"果たし|守った"
+    rf"|{_DONE_ABROAD.pattern}"
 )
 _NOT_DONE = re.compile(
     r"\b(?:not|never|nobody|no one|\w+n't|cannot|if|when|once|until|till|unless|would|could|should|must|will|shall|"
@@ -66,80 +67,130 @@ _ABSOLVED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """A commitment taken apart once: who is in it, what it is about, and its numbers."""
+    """A commitment taken apart once. Which of its words are names, only the whole story tells: see `People`."""
 
     text: str
-    names: frozenset[str]
     about: frozenset[str]
     core: frozenset[str]
     """What it is about without when, and without the verbs that any commitment may have."""
     numbers: frozenset[str]
-
-
-def known(text: str, book: NameBook) -> Known:
-    """Take a commitment apart."""
-    names = frozenset(folded(part) for name in names_in(book, text) for part in name_parts(name))
-    about, core, numbers = _terms_of(text)
-    return Known(text, names, about - names, core - names, numbers)
+    nameable: frozenset[str]
+    """Those of its words that may turn out to be names."""
+    surely_about: frozenset[str]
+    """What it is about whatever turns out to be a name."""
+    capitals: frozenset[str]
+    """The keys of those that are names where a speaker is called so."""
 
 
 @lru_cache(maxsize=512)
-def _terms_of(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """The telling words, those of them that tell what it is about, and the numbers: read once for many folds."""
+def known(text: str) -> Known:
+    """Take a commitment apart: read once for many folds."""
     about = frozenset(content_of(text)) - FAMILIAR
     core = frozenset(content_of(without_time(text))) - FAMILIAR - _LIGHT
-    return about, core, frozenset(numbers_in(text)) - {"1"}
+    numbers = frozenset(numbers_in(text)) - {"1"}
+    may_name = nameable(text) if text.isascii() else about
+    return Known(text, about, core, numbers, may_name, about - may_name, capitals_in(text))
 
 
-def merged(held: Sequence[Known], new: Known) -> list[Known]:
-    """The list with one more, which takes the place of what it repeats, or is dropped where it says nothing new."""
-    for index, old in enumerate(held):
-        if not _same(old, new):
-            continue
-        better = new if new.about > old.about and new.names >= old.names and new.numbers >= old.numbers else old
-        return [*held[:index], better, *held[index + 1 :]]
-    return [*held, new]
+class Held:
+    """The commitments that are open, oldest first."""
+
+    def __init__(self, people: People) -> None:
+        self._people = people
+        self._held: list[Known] = []
+
+    def texts(self) -> tuple[str, ...]:
+        """Each as a sentence."""
+        return tuple(one.text for one in self._held)
+
+    def add(self, text: str) -> None:
+        """One more, which takes the place of what it repeats, or is dropped where it says nothing new."""
+        new = known(text)
+        for index, old in enumerate(self._held):
+            if old.text == new.text or self._same(old, new):
+                if self._says_more(new, old):
+                    self._held[index] = new
+                return
+        self._held.append(new)
+
+    def _same(self, old: Known, new: Known) -> bool:
+        if not self._may_be_same(old, new):
+            return False
+        named, also = self._people.terms_in(old.text), self._people.terms_in(new.text)
+        if named and also and not (named <= also or also <= named):
+            return False
+        before, after = old.about - named, new.about - also
+        shared, fewest = before & after, min(len(before), len(after))
+        return len(shared) >= 2 and len(shared) >= _ALIKE * fewest
+
+    def _may_be_same(self, old: Known, new: Known) -> bool:
+        """Whether two say nearly the same if every word that they do not share should be a name."""
+        shared = old.about & new.about
+        if len(shared) < 2:
+            return False
+        if old.numbers != new.numbers and not (old.numbers < new.numbers or new.numbers < old.numbers):
+            return False
+        shared -= self._people.surely_in(old.capitals) | self._people.surely_in(new.capitals)
+        fewest = min(len(old.surely_about | shared), len(new.surely_about | shared))
+        return len(shared) >= 2 and len(shared) >= _ALIKE * fewest
+
+    def _says_more(self, new: Known, old: Known) -> bool:
+        if new.text == old.text or not new.numbers >= old.numbers:
+            return False
+        named, also = self._people.terms_in(old.text), self._people.terms_in(new.text)
+        return new.about - also > old.about - named and also >= named
+
+    def settle(self, line: Line, listener: str | None) -> None:
+        """Let go of what this sentence settles."""
+        low = line.text.replace("’", "'").lower()
+        if not self._held or low.rstrip("\"' ").endswith(("?", "？")):
+            return
+        if not _SURELY.search(low) and (not _DONE.search(low) or _NOT_DONE.search(low)):
+            return
+        absolved = bool(_TIE_ITSELF.search(low) and _ABSOLVED.search(low))
+        terms, numbers = frozenset(content_of(line.text)), frozenset(numbers_in(line.text))
+        close = [one for one in self._held if _may_be_done(one, terms, numbers)]
+        if not close and not absolved:
+            return
+        others = self._people.terms_in(line.text)
+        names = others.union(*(self._people.terms_of(name) for name in (line.speaker, listener) if name))
+        done = {one for one in close if self._is_done(one, terms, names, others, numbers)}
+        if not done and absolved:
+            meant = [one for one in self._held if self._is_meant(one, names, numbers)]
+            done = set(meant) if len(meant) == 1 else set()
+        self._held = [one for one in self._held if one not in done]
+
+    def _is_meant(self, one: Known, names: frozenset[str], numbers: frozenset[str]) -> bool:
+        return (not numbers or bool(numbers & one.numbers)) and len(self._people.terms_in(one.text) & names) >= 2
+
+    def _is_done(
+        self, one: Known, terms: frozenset[str], names: frozenset[str], others: frozenset[str], numbers: frozenset[str]
+    ) -> bool:
+        named = self._people.terms_in(one.text)
+        if named and not named & names:
+            return False
+        if named - names and others - named:
+            return False  # done for someone else
+        return _is_told(one, one.core - named, terms, numbers)
 
 
-def _same(old: Known, new: Known) -> bool:
-    if old.text == new.text:
-        return True
-    if old.numbers != new.numbers and not (old.numbers < new.numbers or new.numbers < old.numbers):
+def may_be_done_abroad(text: str) -> bool:
+    """Whether anything may be done in another language than English; one look is enough for many sentences."""
+    return bool(_DONE_ABROAD.search(text.lower()))
+
+
+def _may_be_done(one: Known, terms: frozenset[str], numbers: frozenset[str]) -> bool:
+    """Whether a sentence tells enough of a commitment if every word that it does not share should be a name."""
+    if one.core.isdisjoint(terms) and one.numbers.isdisjoint(numbers):
         return False
-    if old.names and new.names and not (old.names <= new.names or new.names <= old.names):
-        return False
-    shared, fewest = old.about & new.about, min(len(old.about), len(new.about))
-    return len(shared) >= 2 and len(shared) >= _ALIKE * fewest
+    return _is_told(one, one.core - (one.nameable - terms), terms, numbers)
 
 
-def settles(held: Sequence[Known], line: Line, listener: str | None, book: NameBook) -> list[Known]:
-    """The commitments that are open after this sentence."""
-    low = line.text.replace("’", "'").lower()
-    if not held or low.rstrip("\"' ").endswith(("?", "？")):
-        return list(held)
-    if not _SURELY.search(low) and (not _DONE.search(low) or _NOT_DONE.search(low)):
-        return list(held)
-    people = [name for name in (line.speaker, listener) if name]
-    terms = set(content_of(line.text))
-    others = {folded(part) for name in names_in(book, line.text) for part in name_parts(name)}
-    names = others | {folded(part) for name in people for part in name_parts(name)}
-    numbers = set(numbers_in(line.text))
-    done = {one for one in held if _is_done(one, terms, names, others, numbers)}
-    if not done and _TIE_ITSELF.search(low) and _ABSOLVED.search(low):
-        meant = [one for one in held if len(one.names & names) >= 2 and (not numbers or numbers & one.numbers)]
-        done = set(meant) if len(meant) == 1 else set()
-    return [one for one in held if one not in done]
-
-
-def _is_done(one: Known, terms: set[str], names: set[str], others: set[str], numbers: set[str]) -> bool:
-    if one.names and not one.names & names:
-        return False
-    if one.names - names and others - one.names:
-        return False  # done for someone else
+def _is_told(one: Known, core: frozenset[str], terms: frozenset[str], numbers: frozenset[str]) -> bool:
     if one.numbers and numbers and not one.numbers & numbers:
         return False
-    matter = one.core | {f"#{number}" for number in one.numbers if len(number) > 1}
-    shared = (one.core & terms) | {f"#{number}" for number in one.numbers & numbers if len(number) > 1}
-    return bool(shared) and len(shared) >= _SETTLED * len(matter)
+    matter = len(core) + sum(len(number) > 1 for number in one.numbers)
+    shared = len(core & terms) + sum(len(number) > 1 for number in one.numbers & numbers)
+    return shared > 0 and shared >= _SETTLED * matter

@@ -70,8 +70,9 @@ _WILL_DO = re.compile(
 
 
 def vow_in(text: str, low: str) -> Opening | None:
-    """The vow a sentence gives, if it gives one; `low` is the text in lower case."""
-    for match in (*_GIVES.finditer(low), *_GAVE.finditer(low)):
+    """The vow a sentence gives in so many words, if it gives one; `low` is the text in lower case."""
+    gives = tuple(_GIVES.finditer(low))
+    for match in (*gives, *_GAVE.finditer(low)):
         if _is_given(text, low, match):
             return Opening(Tie.VOW, match.start())
     bare = _WORD.search(low)
@@ -79,12 +80,20 @@ def vow_in(text: str, low: str) -> Opening | None:
         said = low[bare.end() :].partition(":")[2]
         promised = said or FUTURE.search(low[: bare.start()]) or FUTURE.search(low[bare.end() :])
         return Opening(Tie.VOW if promised else Tie.BARE_VOW, bare.start())
-    for match in _GIVES.finditer(low):
+    for match in gives:
         nothing_more = _SAID_BEFORE.match(low[match.end() :]) or not _rest_of(text, match).strip(" .!,…'\"")
         if nothing_more and not _UNREAL.search(low[: match.start()]):
             promised = FUTURE.search(low[: match.start()])
             return Opening(Tie.VOW if promised else Tie.BARE_VOW, match.start())
-    done = _WILL_DO.search(low) or (cues.WILL.search(low) if is_bound(low) else None)
+    return None
+
+
+def will_in(low: str) -> Opening | None:
+    """What someone says they will give back, or do by a time: a vow without the word."""
+    done = _WILL_DO.search(low)
+    if done is None:
+        will = cues.WILL.search(low)  # the rarer of the two comes first
+        done = will if will and is_bound(low) else None
     if done and not UNSURE_BEFORE.search(low[: done.start()]) and "right back" not in low:
         return Opening(Tie.VOW, done.start())
     return None

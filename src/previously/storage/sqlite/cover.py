@@ -41,10 +41,12 @@ class CoverTable:
             return
         # A link that reaches `depth` begins, or goes on from one that ends, less than the longest run before it.
         nearest = max(0, depth - longest[0])
-        after: list[tuple[int | str, int]] = list(starts(self._marks.of(key, branch, nearest - 1)).items())
+        after: list[tuple[int | str, int]] = list(
+            starts(mark for mark, _ in self._marks.every(key, branch, nearest - 1)).items()
+        )
         asked = {"first": nearest, "depth": depth, "story": key.story}
         for version, last, scope in self.rows(key, "cover_going_on", line, depth - 1, **asked):
-            if self._marks.start_of(key, branch, scope) is not None:
+            if self._marks.start_of(key, branch, scope, retired=True) is not None:
                 after.append((version, last + 1))
         kinds: dict[int, tuple[str, str, bool]] = {}
 
@@ -86,7 +88,7 @@ class CoverTable:
         ends_before = None if isinstance(link.before, str) else self._ends_of(key, link.before)
         ends: dict[int, int] = {}  # of the version, by line, as far as written
         for branch, _, _, messages, line in branches:
-            start = self._marks.start_of(key, branch, version.made.scope)
+            start = self._marks.start_of(key, branch, version.made.scope, retired=True)
             if start is None or _inherited(ends, forks, line, messages - 1) is not None:
                 continue
             if ends_before is None:

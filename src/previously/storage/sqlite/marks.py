@@ -32,26 +32,64 @@ class MarkTable:
         return [_mark(row) for row in self._file.rows("marks_of_kinds", {**values, "kinds": asked})]
 
     def newest(self, key: StoryKey, branch: int, kind: MarkKind, number: int) -> tuple[Mark | None, int]:
-        """The last but `number` of a kind, and how many there are up to it."""
+        """The last but `number` of a kind, and at how many messages there are any up to it."""
         values = {"branch": branch, "kind": kind.value, "number": number, "owner": key.owner}
         row = self._file.one("newest_mark", values)
         if row is None:
             return None, 0
-        counted = self._file.one("count_marks", values)
+        mark = _mark(row)
+        counted = self._file.one("count_marks", {**values, "through": mark.position})
         assert counted is not None, "a count is always there"
-        return _mark(row), counted[0] - number
+        return mark, counted[0]
 
-    def start_of(self, key: StoryKey, branch: int, scope: str) -> int | None:
-        """Where the chains of a scope begin on the branch; None where it has no such scope."""
+    def start_of(self, key: StoryKey, branch: int, scope: str, *, retired: bool = False) -> int | None:
+        """Where the chains of a scope begin on the branch; None where it has no such scope. The cover of scopes whose
+        mark is retired is kept up too, for when it is back."""
         if scope == STORY_SCOPE:
             return 0
         if not scope.isdecimal():
             return None
-        row = self._file.one("mark_of_origin", {"branch": branch, "origin": int(scope), "owner": key.owner})
+        query = "mark_of_origin" if retired else "standing_mark_of_origin"
+        row = self._file.one(query, {"branch": branch, "origin": int(scope), "owner": key.owner})
         return None if row is None else row[0] + 1
 
-    def add(self, key: StoryKey, branch: int, mark: Mark) -> Mark:
-        """A new mark, or with an origin a copy of one."""
+    def every(self, key: StoryKey, branch: int, since: int = -1) -> list[tuple[Mark, int]]:
+        """All marks of a branch from a position on in the order they were made, each with the one that retired it."""
+        rows = self._file.rows("every_mark", {"branch": branch, "since": since, "owner": key.owner})
+        return [(_mark(row[:-1]), row[-1]) for row in rows]
+
+    def add(self, key: StoryKey, branch: BranchRow, mark: Mark, retires: Collection[int]) -> Mark:
+        """A new mark, in place of those it retires. They go out of the way first: two marks of one origin never stand
+        at once."""
+        self._file.many("retire_mark", ((one, branch.id, key.owner) for one in retires))
+        newest = self._file.one("newest_version_id", {"story": key.story, "owner": key.owner})
+        new = self._insert(key, branch.id, replace(mark, after=newest[0] if newest else 0), retired_by=0)
+        self._file.many("set_retired_by", ((new.id, one, key.owner) for one in retires))
+        return new
+
+    def take_back(self, key: StoryKey, branch: BranchRow, mark: int) -> None:
+        """Take a mark off the branch; what it retired is back. Cover rows of its scope stay: a line may serve branches
+        that still have it, and what is read for this one is only of scopes that it has."""
+        values = self._on_branch(key, branch, mark)
+        self._file.run("delete_mark", values)
+        self._file.run("revive_marks", values)
+
+    def copy(self, key: StoryKey, source: int, target: int, length: int) -> None:
+        """Give a new branch the marks that stand in its first `length` messages, or before all of them."""
+        every = [(mark, by) for mark, by in self.every(key, source) if mark.position < length]
+        kept = {mark.id for mark, _ in every}
+        copies = {mark.id: self._insert(key, target, mark, retired_by=-1 if by in kept else 0).id for mark, by in every}
+        retired = ((copies[by], copies[mark.id], key.owner) for mark, by in every if by in kept)
+        self._file.many("set_retired_by", retired)
+
+    def move(self, key: StoryKey, branch: int, script: Script) -> None:
+        """Move the marks of a branch along with a script."""
+        marks = [mark for mark, _ in self.every(key, branch, script[0].at)] if script else []
+        old = {mark.id: mark.position for mark in marks}
+        moved = ((mark.position, mark.id, key.owner) for mark in moved_marks(marks, script))
+        self._file.many("move_mark", (row for row in moved if old[row[1]] != row[0]))
+
+    def _insert(self, key: StoryKey, branch: int, mark: Mark, *, retired_by: int) -> Mark:
         row = (
             key.owner,
             key.story,
@@ -63,34 +101,14 @@ class MarkTable:
             mark.made_by,
             mark.at,
             mark.seen,
+            mark.of,
+            mark.after,
+            retired_by,
         )
         ident = self._file.run("insert_mark", row)
         if not mark.origin:
             self._file.run("set_mark_origin", {"mark": ident, "owner": key.owner})
         return replace(mark, id=ident, origin=mark.origin or ident)
-
-    def set_text(self, key: StoryKey, branch: BranchRow, mark: int, text: str, seen: bytes) -> None:
-        """Give a mark of the branch other words."""
-        values = self._on_branch(key, branch, mark)
-        self._file.run("set_mark_text", {**values, "text": text, "seen": seen})
-
-    def remove(self, key: StoryKey, branch: BranchRow, mark: int) -> None:
-        """Take a mark off the branch. Cover rows of its scope stay: a line may serve branches that still have it, and
-        what is read for this one is only of scopes that it has."""
-        self._file.run("delete_mark", self._on_branch(key, branch, mark))
-
-    def copy(self, key: StoryKey, source: int, target: int, length: int) -> None:
-        """Give a new branch the marks that stand in its first `length` messages, or before all of them."""
-        for mark in self.of(key, source):
-            if mark.position < length:
-                self.add(key, target, mark)
-
-    def move(self, key: StoryKey, branch: int, script: Script) -> None:
-        """Move the marks of a branch along with a script."""
-        marks = self.of(key, branch, script[0].at) if script else []
-        old = {mark.id: mark.position for mark in marks}
-        moved = ((mark.position, mark.id, key.owner) for mark in moved_marks(marks, script))
-        self._file.many("move_mark", (row for row in moved if old[row[1]] != row[0]))
 
     def _on_branch(self, key: StoryKey, branch: BranchRow, mark: int) -> dict[str, object]:
         values = {"mark": mark, "branch": branch.id, "owner": key.owner}

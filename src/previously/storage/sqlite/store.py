@@ -121,15 +121,15 @@ class SqliteStore:
         made_by: str,
         at: str,
         seen: bytes = b"",
+        of: int = 0,
+        origin: int = 0,
+        retires: Collection[int] = (),
     ) -> Mark:
-        new = Mark(0, 0, kind, position, text, made_by, at, seen)
-        return await self._worker.writing(lambda: self._marks.add(key, self._branch(key, branch).id, new))
+        new = Mark(0, origin, kind, position, text, made_by, at, seen, of)
+        return await self._worker.writing(lambda: self._marks.add(key, self._branch(key, branch), new, retires))
 
-    async def set_mark_text(self, key: StoryKey, branch: str, mark: int, text: str, *, seen: bytes) -> None:
-        await self._worker.writing(lambda: self._marks.set_text(key, self._branch(key, branch), mark, text, seen))
-
-    async def remove_mark(self, key: StoryKey, branch: str, mark: int) -> None:
-        await self._worker.writing(lambda: self._marks.remove(key, self._branch(key, branch), mark))
+    async def take_back_mark(self, key: StoryKey, branch: str, mark: int) -> None:
+        await self._worker.writing(lambda: self._marks.take_back(key, self._branch(key, branch), mark))
 
     async def moves(self, key: StoryKey) -> list[Move]:
         return await self._worker.run(self._stories.moves, key)

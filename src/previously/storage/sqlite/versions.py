@@ -10,6 +10,7 @@ from previously.core.marks import starts
 from previously.core.spans import Span
 from previously.core.versions import (
     IN_FORCE,
+    NEVER_IN_FORCE,
     Cost,
     Kind,
     LiveVersion,
@@ -40,11 +41,11 @@ class VersionTable:
     def commit(self, key: StoryKey, version: NewVersion) -> Version:
         """Keep a version, or give back the one that is the same fold."""
         firm = is_firm(version, self.get(key, version.before) if version.before else None)
-        while version.status is not Status.REFUSED:
+        while version.status not in NEVER_IN_FORCE:
             existing = self._same_fold(key, version)
             if existing is None:
                 break
-            if not supersedes(version, existing, firm=firm):
+            if not supersedes(existing, firm=firm):
                 return existing
             version = replace(version, replaces=existing.id)
         row = version_row(key.owner, key.story, version, firm)

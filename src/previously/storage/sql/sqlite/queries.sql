@@ -175,33 +175,49 @@ INSERT INTO receipt (owner, story, key) VALUES (:owner, :story, :key)
 -- Marks
 
 -- name: marks
-SELECT id, origin, kind, position, text, made_by, at, seen FROM mark
-WHERE branch = :branch AND position >= :since AND owner = :owner ORDER BY position, id
+SELECT id, origin, kind, position, text, made_by, at, seen, of, after FROM mark
+WHERE branch = :branch AND position >= :since AND retired_by = 0 AND owner = :owner ORDER BY position, id
 
 -- name: marks_of_kinds
-SELECT id, origin, kind, position, text, made_by, at, seen FROM mark INDEXED BY mark_by_kind
-WHERE branch = :branch AND kind IN (SELECT value FROM json_each(:kinds)) AND position >= :since AND owner = :owner
+SELECT id, origin, kind, position, text, made_by, at, seen, of, after FROM mark INDEXED BY mark_by_kind
+WHERE branch = :branch AND kind IN (SELECT value FROM json_each(:kinds)) AND position >= :since AND retired_by = 0
+  AND owner = :owner
 ORDER BY position, id
 
+-- name: every_mark
+SELECT id, origin, kind, position, text, made_by, at, seen, of, after, retired_by FROM mark
+WHERE branch = :branch AND position >= :since AND owner = :owner ORDER BY id
+
 -- name: newest_mark
-SELECT id, origin, kind, position, text, made_by, at, seen FROM mark
-WHERE branch = :branch AND kind = :kind AND owner = :owner ORDER BY position DESC, id DESC LIMIT 1 OFFSET :number
+SELECT id, origin, kind, position, text, made_by, at, seen, of, after FROM mark INDEXED BY mark_by_kind
+WHERE branch = :branch AND kind = :kind AND retired_by = 0 AND owner = :owner
+ORDER BY position DESC, id DESC LIMIT 1 OFFSET :number
 
 -- name: count_marks
-SELECT count(*) FROM mark WHERE branch = :branch AND kind = :kind AND owner = :owner
+SELECT count(DISTINCT position) FROM mark INDEXED BY mark_by_kind
+WHERE branch = :branch AND kind = :kind AND position BETWEEN 0 AND :through AND retired_by = 0 AND owner = :owner
 
 -- name: mark_on_branch
-SELECT 1 FROM mark WHERE id = :mark AND branch = :branch AND owner = :owner
+SELECT 1 FROM mark WHERE id = :mark AND branch = :branch AND retired_by = 0 AND owner = :owner
+
+-- name: standing_mark_of_origin
+SELECT position FROM mark WHERE branch = :branch AND origin = :origin AND retired_by = 0 AND owner = :owner
 
 -- name: mark_of_origin
-SELECT position FROM mark WHERE branch = :branch AND origin = :origin AND owner = :owner
+SELECT position FROM mark WHERE branch = :branch AND origin = :origin AND owner = :owner LIMIT 1
 
 -- name: insert_mark
-INSERT INTO mark (owner, story, branch, origin, kind, position, text, made_by, at, seen)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO mark (owner, story, branch, origin, kind, position, text, made_by, at, seen, of, after, retired_by)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: set_mark_origin
 UPDATE mark SET origin = id WHERE id = :mark AND owner = :owner
+
+-- name: retire_mark
+UPDATE mark SET retired_by = -1 WHERE id = ? AND branch = ? AND retired_by = 0 AND owner = ?
+
+-- name: set_retired_by
+UPDATE mark SET retired_by = ? WHERE id = ? AND retired_by = -1 AND owner = ?
 
 -- name: move_mark
 UPDATE mark SET position = ? WHERE id = ? AND owner = ?
@@ -209,8 +225,11 @@ UPDATE mark SET position = ? WHERE id = ? AND owner = ?
 -- name: delete_mark
 DELETE FROM mark WHERE id = :mark AND branch = :branch AND owner = :owner
 
--- name: set_mark_text
-UPDATE mark SET text = :text, seen = :seen WHERE id = :mark AND branch = :branch AND owner = :owner
+-- name: revive_marks
+UPDATE mark SET retired_by = 0 WHERE branch = :branch AND retired_by = :mark AND owner = :owner
+
+-- name: newest_version_id
+SELECT coalesce(max(id), 0) FROM version WHERE story = :story AND owner = :owner
 
 -- Versions and cover. INDEXED BY where SQLite, without statistics, would rather read all kinds in path order.
 
@@ -225,7 +244,7 @@ SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status,
        prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
 FROM version
 WHERE story = :story AND before = :before AND kind = :kind AND scope = :scope AND key = :key
-  AND replaces = :replaces AND status <> 'refused' AND owner = :owner
+  AND replaces = :replaces AND status NOT IN ('refused', 'by hand') AND owner = :owner
 
 -- name: versions
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
