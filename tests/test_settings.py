@@ -432,3 +432,12 @@ def test_a_window_too_small_for_its_recap_is_refused_where_a_model_is_used() -> 
     BlockingMemory(":memory:", settings=large).close()
     with pytest.raises(BadInput, match="at least 9000"):
         BlockingMemory(":memory:", settings=large, model=ScriptedModel(""))
+
+
+def test_a_file_in_the_current_folder_may_not_say_where_stories_go(tmp_path: Path) -> None:
+    config = tmp_path / "previously.toml"
+    config.write_text('recap_words = 100\nendpoint = "http://elsewhere/v1"\nmodel = "m"\n')
+    with pytest.raises(BadInput, match="names an endpoint"):
+        effective({}, tmp_path)
+    environment, _ = effective({"PREVIOUSLY_CONFIG": str(config)}, tmp_path)
+    assert environment["PREVIOUSLY_ENDPOINT"] == "http://elsewhere/v1"

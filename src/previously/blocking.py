@@ -122,11 +122,21 @@ class BlockingMemory:
 
     def story(self, name: str, *, create: bool = True) -> BlockingStory:
         """The story of that name, as `Memory.story` gives it."""
-        return BlockingStory(self._runner.run(self._memory.story(name, create=create)), self._runner.run)
+        return BlockingStory(self._run(self._memory.story(name, create=create)), self._run)
 
     def stories(self) -> list[StoryInfo]:
         """Every story, by name."""
-        return self._runner.run(self._memory.stories())
+        return self._run(self._memory.stories())
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run it to its end. The runner is given nothing back: it would write out what it is given at every call."""
+        results: list[T] = []
+
+        async def run() -> None:
+            results.append(await work)
+
+        self._runner.run(run())
+        return results[0]
 
     def close(self) -> None:
         """Give back what is held open."""

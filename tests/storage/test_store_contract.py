@@ -65,6 +65,7 @@ async def fold(
     status: Status = Status.COMMITTED,
     kind: Kind = Kind.RECAP,
     made_by: str = "builtin",
+    reach: int = 0,
 ) -> Version:
     digests = [item.entry.digest for item in await store.path(key, branch, first, last)]
     return await store.commit(
@@ -82,6 +83,7 @@ async def fold(
             reason="40 messages",
             at=AT,
             cost=Cost(1, 2, 3),
+            reach=reach,
         ),
     )
 
@@ -807,6 +809,24 @@ async def test_the_newest_versions_of_a_kind_scope_and_status(store: Store) -> N
     assert await store.newest_versions(key, Kind.RECAP, "9", Status.REFUSED, 9) == [scoped]
     await store.set_status(key, kept.id, Status.UNDONE, reason="")
     assert await store.newest_versions(key, Kind.RECAP, "", Status.COMMITTED, 9) == []
+
+
+async def test_the_newest_versions_that_stand_for_more(store: Store) -> None:
+    key = await a_story(store, list("abcd"))
+    made = [await fold(store, key, 0, last, reach=last + 1) for last in (0, 1, 2)]
+    for beyond, kept in [(-1, 3), (0, 3), (1, 2), (2, 1), (3, 0)]:
+        found = await store.newest_versions(key, Kind.RECAP, "", Status.COMMITTED, 9, beyond=beyond)
+        assert found == made[::-1][:kept]
+
+
+async def test_several_live_versions_are_read_at_once(store: Store) -> None:
+    key = await a_story(store, list("abcdef"))
+    one = await mark(store, key, 1)
+    first = await fold(store, key, 0, 1)
+    second = await fold(store, key, 2, 3, scope=one.scope)
+    asked = [("", 5), (one.scope, 5), (one.scope, 2), ("9", 5)]
+    found = await store.live_each(key, "main", Kind.RECAP, asked)
+    assert [live.version.id if live else None for live in found] == [first.id, second.id, None, None]
 
 
 async def test_kinds_of_memory_are_kept_apart(store: Store) -> None:

@@ -74,7 +74,7 @@ class ByHand(StoryHandle):
             raise BadInput(f"A chapter ends with message {position} already; give a title to name it.")
         await self._add_mark(branch, MarkKind.CHAPTER, position, words, instead_of=there[-1:])
         closed = [one for one in await reading.timeline() if one.last == position]
-        return await reading.chapter(closed[-1])
+        return (await reading.chapters(closed[-1:]))[0]
 
     async def write(self, what: str, text: str) -> None:
         """Put a person's words in place of the recap, the backbone or `chapter:N`. No fold ever changes them."""
@@ -130,7 +130,7 @@ class ByHand(StoryHandle):
     async def pins(self) -> list[Mark]:
         """What is pinned, in path order."""
         _, reading = await self._reading()
-        return await reading.pins()
+        return (await reading.standing())[0]
 
     async def unpin(self, pin: int) -> None:
         """Show a pin no more."""
@@ -185,7 +185,7 @@ class ByHand(StoryHandle):
             return joined(await reading.recap(current))
         if wanted.kind is Kind.BACKBONE:
             return joined(await reading.backbone(branch.messages - 1))
-        return (await reading.chapter(_numbered(closed, wanted.chapter))).recap
+        return (await reading.chapters([_numbered(closed, wanted.chapter)]))[0].recap
 
 
 def _numbered(closed: Sequence[Chapter], number: int) -> Chapter:

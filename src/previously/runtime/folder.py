@@ -100,7 +100,8 @@ class BuiltinFolder:
             lost = dropped(asked, written.text)
         text = put_back(written.text if written.text.strip() else excerpt(delta), lost)
         read = estimate_tokens(asked.previous) + sum(estimate_tokens(line.text) for line in delta)
-        return FolderReply(text, written.carry, Cost(0, read, estimate_tokens(text)))
+        carry = "" if asked.kind is Kind.CHAPTER else written.carry  # no fold goes on from a chapter's recap
+        return FolderReply(text, carry, Cost(0, read, estimate_tokens(text)))
 
 
 _UNNAMED = {Role.USER: "The user", Role.TOOL: "A tool"}

@@ -107,8 +107,10 @@ class RehearsalStore:
         ]
         return [*await self._store.cover(key, branch, kind, firm=firm), *own]
 
-    async def newest_versions(self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int) -> list[Version]:
-        return await self._store.newest_versions(key, kind, scope, status, most)
+    async def newest_versions(
+        self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, *, beyond: int = -1
+    ) -> list[Version]:
+        return await self._store.newest_versions(key, kind, scope, status, most, beyond=beyond)
 
     async def commit(self, key: StoryKey, version: NewVersion) -> Version:
         self._ids -= 1

@@ -18,7 +18,8 @@ from previously.storage.store import BranchInfo, Store, StoryKey
 from previously.view.memory import MOST_CHAPTERS, Remembered, newest_that_fit
 from previously.view.view import Section
 
-TIMELINE = frozenset(MarkKind) - {MarkKind.PIN}
+TIMELINE = frozenset({MarkKind.CHAPTER, MarkKind.RECAP, MarkKind.CHAPTER_RECAP})
+"""The marks that chapters are made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +79,29 @@ class Remembering:
             marks = marks[1:]  # what stands at the same message and belongs to earlier chapters
         return chapters_of(marks, after=before)
 
-    async def chapter(self, one: Chapter) -> ChapterText:
-        """A closed chapter with its recap."""
+    async def chapters(self, closed: Sequence[Chapter]) -> list[ChapterText]:
+        """Closed chapters with their recaps."""
+        asked = [(one.scope, one.last) for one in closed if one.last is not None]
+        live = await self._store.live_each(self._key, self._branch.name, Kind.CHAPTER, asked) if asked else []
+        return [await self._chapter(one, found) for one, found in zip(closed, live, strict=True)]
+
+    async def _chapter(self, one: Chapter, live: LiveVersion | None) -> ChapterText:
         assert one.last is not None, "an open chapter has no recap for good"
         span = Span(one.first, one.last)
         if one.hand_text:
             return ChapterText(one.number, one.title, span, MemoryText(one.hand_text, span, "person", None))
-        live = await self._live(Kind.CHAPTER, one.scope, one.last)
         stale = live is None or live.span != span
         if stale:
             live = await self._stale(Kind.CHAPTER, one.scope, one.first, None, one.last)
             live = live if live and live.span == span else None
         return ChapterText(one.number, one.title, span, _text(live, one.first, stale=stale))
 
-    async def backbone(self, through: int) -> list[MemoryText]:
-        """The summary of all up to a message: what a person wrote of it, and what was folded behind that."""
-        mark, _ = await self._store.newest_mark(self._key, self._branch.name, MarkKind.BACKBONE, 0)
+    async def backbone(self, through: int, marks: Sequence[Mark] | None = None) -> list[MemoryText]:
+        """The summary of all up to a message: what a person wrote of it, and what was folded behind that. `marks` are
+        those that hold such words, if they are known."""
+        if marks is None:
+            marks = await self._store.marks(self._key, self._branch.name, {MarkKind.BACKBONE})
+        mark = marks[-1] if marks else None
         by_hand = [MemoryText(mark.text, Span(0, mark.position), "person", None)] if mark and mark.position >= 0 else []
         scope, start = (mark.scope, mark.position + 1) if mark else (STORY_SCOPE, 0)
         folded = await self._furthest(Kind.BACKBONE, scope, start, through)
@@ -108,9 +116,11 @@ class Remembering:
         folded = await self._furthest(Kind.RECAP, stretch.scope, stretch.first, self._branch.messages - 1)
         return [*by_hand, *([folded] if folded else [])]
 
-    async def pins(self) -> list[Mark]:
-        """What a person wants in every view."""
-        return await self._store.marks(self._key, self._branch.name, {MarkKind.PIN})
+    async def standing(self) -> tuple[list[Mark], list[Mark]]:
+        """The pins, and the marks with a person's words for the backbone."""
+        marks = await self._store.marks(self._key, self._branch.name, {MarkKind.PIN, MarkKind.BACKBONE})
+        pins = [mark for mark in marks if mark.kind is MarkKind.PIN]
+        return pins, [mark for mark in marks if mark.kind is MarkKind.BACKBONE]
 
     async def _furthest(self, kind: Kind, scope: str, start: int, through: int) -> MemoryText | None:
         exact = await self._live(kind, scope, through)
@@ -139,19 +149,19 @@ async def memories_of(store: Store, key: StoryKey, branch: BranchInfo, budget_to
     """The texts that a view of that budget can show, in the order of the story."""
     reading = Remembering(store, key, branch)
     *closed, current = await reading.timeline(MOST_CHAPTERS)
-    chapters = [await reading.chapter(one) for one in closed]
-    backbone, alone = await _divided(reading, chapters, budget_tokens)
+    chapters = await reading.chapters(closed)
+    pins, by_hand = await reading.standing()
+    backbone, alone = await _divided(reading, chapters, by_hand, budget_tokens)
     found = [_remembered(Section.BACKBONE, "the backbone", text) for text in backbone]
     for one in alone:
         if one.recap:
             found.append(_remembered(Section.CHAPTERS, f"the recap of {one.name}", one.recap, f"{one.name}: "))
     found += [_remembered(Section.RECAP, "the recap", text) for text in await reading.recap(current)]
-    pins = [Remembered(Section.PINS, mark.text, None, "pinned", "a pin") for mark in await reading.pins()]
-    return [*pins, *found]
+    return [*(Remembered(Section.PINS, mark.text, None, "pinned", "a pin") for mark in pins), *found]
 
 
 async def _divided(
-    reading: Remembering, chapters: Sequence[ChapterText], budget_tokens: int
+    reading: Remembering, chapters: Sequence[ChapterText], by_hand: Sequence[Mark], budget_tokens: int
 ) -> tuple[list[MemoryText], list[ChapterText]]:
     """What the backbone tells, and the chapters after it, which are told one by one: as many as have room, but for
     those that the backbone has taken in and cannot be had without."""
@@ -159,9 +169,9 @@ async def _divided(
         return [], []
     fitting = newest_that_fit([estimate_tokens(one.text) for one in chapters], budget_tokens)
     first_alone = chapters[len(chapters) - fitting].span.first if fitting else chapters[-1].span.last + 1
-    backbone = await reading.backbone(first_alone - 1)
+    backbone = await reading.backbone(first_alone - 1, by_hand)
     if first_alone and (not backbone or backbone[-1].span.last < first_alone - 1):
-        backbone = await reading.backbone(chapters[-1].span.last) or backbone
+        backbone = await reading.backbone(chapters[-1].span.last, by_hand) or backbone
     told = backbone[-1].span.last if backbone else -1
     return backbone, [one for one in chapters if one.span.first > told]
 

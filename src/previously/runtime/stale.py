@@ -31,8 +31,8 @@ async def stale_version(
     reached = exact.span.last if exact else start - 1
     stands_for = exact.version.made.reach if exact else 0
     furthest: LiveVersion | None = None
-    for version in await store.newest_versions(key, kind, scope, Status.COMMITTED, LOOKED_AT):
-        if not version.made.anchor or version.made.reach <= stands_for:
+    for version in await store.newest_versions(key, kind, scope, Status.COMMITTED, LOOKED_AT, beyond=stands_for):
+        if not version.made.anchor:
             continue
         if kind is not Kind.CHAPTER and version.made.before == (exact.version.id if exact else None):
             continue

@@ -81,7 +81,7 @@ class Story(Transcript, History):
     async def chapters(self) -> list[ChapterText]:
         """Every closed chapter with its recap, the oldest first."""
         _, reading = await self._reading()
-        return [await reading.chapter(one) for one in (await reading.timeline())[:-1]]
+        return await reading.chapters((await reading.timeline())[:-1])
 
     async def backbone(self) -> MemoryText | None:
         """The summary of all closed chapters, as far as it has got."""

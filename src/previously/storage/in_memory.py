@@ -190,15 +190,23 @@ class InMemoryStore:
     async def version(self, key: StoryKey, version: int) -> Version | None:
         return self._stories[key].versions.get(version)
 
-    async def newest_versions(self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int) -> list[Version]:
+    async def newest_versions(
+        self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, *, beyond: int = -1
+    ) -> list[Version]:
         newest_first = reversed(self._stories[key].versions.values())
         asked = (kind, scope, status)
-        return [one for one in newest_first if (one.made.kind, one.made.scope, one.made.status) == asked][:most]
+        found = [one for one in newest_first if (one.made.kind, one.made.scope, one.made.status) == asked]
+        return [one for one in found if one.made.reach > beyond][:most]
 
     async def live(
         self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None
     ) -> LiveVersion | None:
         return self._stories[key].live(branch, kind, scope, firm=firm, through=through)
+
+    async def live_each(
+        self, key: StoryKey, branch: str, kind: Kind, asked: Sequence[tuple[str, int]]
+    ) -> list[LiveVersion | None]:
+        return [await self.live(key, branch, kind, scope, through=through) for scope, through in asked]
 
     async def cover(
         self, key: StoryKey, branch: str, kind: Kind | None = None, *, firm: bool = False

@@ -190,14 +190,22 @@ class Store(Protocol):
     async def version(self, key: StoryKey, version: int) -> Version | None:
         """One version of the story; None if it has no such version."""
 
-    async def newest_versions(self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int) -> list[Version]:
-        """The newest versions of a kind, scope and status, valid here or not, newest first."""
+    async def newest_versions(
+        self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, *, beyond: int = -1
+    ) -> list[Version]:
+        """The newest versions of a kind, scope and status that stand for more than `beyond` messages, valid here or
+        not, newest first."""
 
     async def live(
         self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None
     ) -> LiveVersion | None:
         """The version that reaches furthest among those valid on the path (with `firm`, of the firm ones; with
         `through`, of those that end there or before); of equals the newest. None if none is."""
+
+    async def live_each(
+        self, key: StoryKey, branch: str, kind: Kind, asked: Sequence[tuple[str, int]]
+    ) -> list[LiveVersion | None]:
+        """`live` for several pairs of a scope and `through`, in their order, all of one moment."""
 
     async def cover(
         self, key: StoryKey, branch: str, kind: Kind | None = None, *, firm: bool = False

@@ -14,7 +14,7 @@ from previously.core.errors import BudgetTooSmall
 from previously.core.messages import ToolCall, ToolResult
 from previously.core.paths import OnPath
 from previously.core.spans import Span, spans_of
-from previously.core.tokens import message_tokens
+from previously.core.tokens import estimate_tokens, message_tokens
 from previously.view.memory import Remembered, fit, system_message, system_tokens
 from previously.view.view import Item, LeftOut, Reason, Section, View
 
@@ -88,17 +88,18 @@ def _ids(items: Iterable[OnPath], kind: type[ToolCall] | type[ToolResult]) -> se
 def _items(
     material: Material, memories: Sequence[Remembered], kept: Sequence[OnPath], outside_tail: int
 ) -> Iterable[Item]:
-    counted = system_tokens(material.opening, ())
+    opening_tokens = system_tokens(material.opening, ())
     if material.opening:
         spans = tuple(spans_of(item.position for item in material.opening))
-        yield Item(Section.SYSTEM, counted, "the system message is always shown", spans)
-    for number, memory in enumerate(memories, 1):
-        so_far = system_tokens(material.opening, memories[:number])
+        yield Item(Section.SYSTEM, opening_tokens, "the system message is always shown", spans)
+    left = system_tokens(material.opening, memories) - opening_tokens
+    shown = [memory for memory in memories if _stands_for(material, memory) or memory.span is None]
+    for memory in shown:
+        # The last also bears what headings cost; all together they make up the whole.
+        tokens = left if memory is shown[-1] else min(left, estimate_tokens(memory.shown))
         reason = memory.reason if memory.text else "nothing was told there"
-        stands_for = _stands_for(material, memory)
-        if stands_for or memory.span is None:
-            yield Item(memory.section, so_far - counted, reason, stands_for)
-        counted = so_far
+        yield Item(memory.section, tokens, reason, _stands_for(material, memory))
+        left -= tokens
     for item in kept:
         in_tail = item.position >= outside_tail
         reason = f"one of the newest {material.tail_messages}" if in_tail else "not folded yet"

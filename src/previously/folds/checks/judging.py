@@ -62,10 +62,7 @@ def judge_text(asked: Asked, text: str) -> Accepted | Refused:
 
 def lost_commitments(asked: Asked, text: str) -> tuple[str, ...]:
     """The commitments that a text no longer holds."""
-    if not asked.commitments:
-        return ()
-    material = material_of(asked)
-    return tuple(losses.dropped(asked.commitments, material, text, book_of(material, text)))
+    return tuple(losses.lost(asked, text)) if asked.commitments else ()
 
 
 def _judged(asked: Asked, raw: str, finish: str | None, *, by_model: bool) -> Accepted | Refused:

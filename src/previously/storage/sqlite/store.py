@@ -149,8 +149,10 @@ class SqliteStore:
     async def version(self, key: StoryKey, version: int) -> Version | None:
         return await self._worker.run(self._versions.find, key, version)
 
-    async def newest_versions(self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int) -> list[Version]:
-        return await self._worker.run(self._versions.newest, key, kind, scope, status, most)
+    async def newest_versions(
+        self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, *, beyond: int = -1
+    ) -> list[Version]:
+        return await self._worker.run(self._versions.newest, key, kind, scope, status, most, beyond)
 
     async def live(
         self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None
@@ -158,6 +160,17 @@ class SqliteStore:
         return await self._worker.reading(
             lambda: self._versions.live(key, self._branch(key, branch), kind, scope, firm=firm, through=through)
         )
+
+    async def live_each(
+        self, key: StoryKey, branch: str, kind: Kind, asked: Sequence[tuple[str, int]]
+    ) -> list[LiveVersion | None]:
+        def read() -> list[LiveVersion | None]:
+            found = self._branch(key, branch)
+            return [
+                self._versions.live(key, found, kind, scope, firm=False, through=through) for scope, through in asked
+            ]
+
+        return await self._worker.reading(read)
 
     async def cover(
         self, key: StoryKey, branch: str, kind: Kind | None = None, *, firm: bool = False

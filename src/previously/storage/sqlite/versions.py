@@ -92,9 +92,9 @@ class VersionTable:
         """Every version of a story, the oldest first."""
         return [version_of(row) for row in self._file.rows("versions", {"story": key.story, "owner": key.owner})]
 
-    def newest(self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int) -> list[Version]:
-        """The newest versions of a kind, scope and status, newest first."""
-        asked = {"kind": kind.value, "scope": scope, "status": status.value, "most": most}
+    def newest(self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, beyond: int) -> list[Version]:
+        """The newest versions of a kind, scope and status that stand for more than `beyond` messages, newest first."""
+        asked = {"kind": kind.value, "scope": scope, "status": status.value, "most": most, "beyond": beyond}
         rows = self._file.rows("newest_versions", {**asked, "story": key.story, "owner": key.owner})
         return [version_of(row) for row in rows]
 

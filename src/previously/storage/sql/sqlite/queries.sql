@@ -259,7 +259,8 @@ FROM version WHERE id = :version AND story = :story AND owner = :owner
 -- name: newest_versions
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
        prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
-FROM version WHERE story = :story AND kind = :kind AND scope = :scope AND status = :status AND owner = :owner
+FROM version
+WHERE story = :story AND kind = :kind AND scope = :scope AND status = :status AND reach > :beyond AND owner = :owner
 ORDER BY id DESC LIMIT :most
 
 -- name: built_on

@@ -33,7 +33,7 @@ DROP INDEX version_by_read;
 CREATE UNIQUE INDEX version_by_read ON version (story, before, kind, scope, key, replaces)
 WHERE status NOT IN ('refused', 'by hand');
 CREATE INDEX version_by_before ON version (story, before, scope);
-CREATE INDEX version_by_status ON version (story, kind, scope, status);
+CREATE INDEX version_by_status ON version (story, kind, scope, status, id, reach);
 
 -- Where an entry stands now.
 CREATE INDEX path_by_entry ON path (entry);
