@@ -6,6 +6,7 @@ import asyncio
 import random
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from previously import BlockingMemory, Memory, Settings
 from previously.blocking import BlockingStory
 from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.core.versions import Kind, Status, Version
+from previously.folds.amend import AMENDED
 from previously.models.retry import MAX_CALLS
 from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime import model_folder
@@ -282,8 +284,10 @@ def test_limits_hold_and_memory_goes_on_without_the_model(tmp_path: Path, name: 
     assert "limit of" in folds[-1].reason
 
 
-def test_any_plan_of_failures_is_survived(tmp_path: Path) -> None:
+@pytest.mark.parametrize("edited", [False, True], ids=["growing", "and edited, in chapters"])
+def test_any_plan_of_failures_is_survived(tmp_path: Path, edited: bool) -> None:
     """Random replies of every sort: never more than three calls a fold, never a loop, the view within budget."""
+    settings = replace(RULES, chapter_messages=15) if edited else RULES
     menu: list[Scripted] = [
         GOOD,
         "",
@@ -302,15 +306,19 @@ def test_any_plan_of_failures_is_survived(tmp_path: Path) -> None:
     for seed in range(25):
         pick = random.Random(seed)
         model = ScriptedModel(lambda _, pick=pick: pick.choice(menu))  # type: ignore[misc]
-        with BlockingMemory(tmp_path / f"{seed}.db", settings=RULES, model=model) as memory:
+        with BlockingMemory(tmp_path / f"{seed}.db", settings=settings, model=model) as memory:
             story = memory.story("tale")
             for start in range(0, 60, 12):
                 before = story.recap()
                 tell(story, 12, start)
+                if edited:
+                    story.edit(pick.randrange(start + 1), f"Parcel {start} was never sent, said Odalys to Maya.")
                 seen = len(model.requests)
                 report = story.fold()
                 assert len(model.requests) - seen <= MAX_CALLS * len(report.folds)
-                assert all(fold.status in ("committed", "provisional") for fold in report.folds)
+                kept = [fold for fold in report.folds if fold.reason.partition(";")[0] != AMENDED]
+                assert all(fold.status in ("committed", "provisional") for fold in kept)
+                assert not any(one.recap is None for one in story.chapters())
                 view = story.view(700)
                 assert view.tokens <= 700
                 if before and not report.folds:
