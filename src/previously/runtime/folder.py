@@ -92,16 +92,20 @@ class BuiltinFolder:
         delta = [said(message) for message in asked.delta]
         if asked.kind is Kind.BACKBONE:  # what is new is a text of its own making, or a model's: told, not said
             delta = [Said(None, take_ledger(line.text)[0]) for line in delta]
-        written = rewrite(asked.previous, asked.carry or None, delta, target_words=asked.target_words)
-        lost = dropped(asked, written.text)
-        if lost and asked.kind is Kind.RECAP and asked.target_words:  # what must be added needs room
-            room = asked.target_words - min(asked.target_words // 3, sum(count_words(one) for one in lost))
-            written = rewrite(asked.previous, asked.carry or None, delta, target_words=room)
-            lost = dropped(asked, written.text)
-        text = put_back(written.text if written.text.strip() else excerpt(delta), lost)
+        written = rewrite(asked.previous, asked.carry or None, delta, target_words=_room(asked))
+        text = written.text if written.text.strip() else excerpt(delta)
+        text = put_back(text, dropped(asked, text))
         read = estimate_tokens(asked.previous) + sum(estimate_tokens(line.text) for line in delta)
         carry = "" if asked.kind is Kind.CHAPTER else written.carry  # no fold goes on from a chapter's recap
         return FolderReply(text, carry, Cost(0, read, estimate_tokens(text)))
+
+
+def _room(asked: FoldRequest) -> int:
+    """How many words to write: in a recap some are set aside for commitments that may have to be put back."""
+    if asked.kind is not Kind.RECAP:
+        return asked.target_words
+    open_words = sum(count_words(one) for one in asked.commitments)
+    return asked.target_words - min(asked.target_words // 4, open_words // 2)
 
 
 _UNNAMED = {Role.USER: "The user", Role.TOOL: "A tool"}

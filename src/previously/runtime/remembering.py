@@ -6,8 +6,8 @@ so that looking costs the same however many there are; no message is told of twi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, chapters_of
 from previously.core.spans import Span
@@ -151,35 +151,52 @@ async def memories_of(store: Store, key: StoryKey, branch: BranchInfo, budget_to
     *closed, current = await reading.timeline(MOST_CHAPTERS)
     chapters = await reading.chapters(closed)
     pins, by_hand = await reading.standing()
-    backbone, alone = await _divided(reading, chapters, by_hand, budget_tokens)
+    recap = await reading.recap(current)
+    room = budget_tokens // 2 - sum(estimate_tokens(text.text) for text in recap)
+    backbone, alone = await _divided(reading, chapters, by_hand, budget_tokens, room)
     found = [_remembered(Section.BACKBONE, "the backbone", text) for text in backbone]
     for one in alone:
         if one.recap:
             found.append(_remembered(Section.CHAPTERS, f"the recap of {one.name}", one.recap, f"{one.name}: "))
-    found += [_remembered(Section.RECAP, "the recap", text) for text in await reading.recap(current)]
-    return [*(Remembered(Section.PINS, mark.text, None, "pinned", "a pin") for mark in pins), *found]
+    found += [_remembered(Section.RECAP, "the recap", text) for text in recap]
+    return [*(Remembered(Section.PINS, mark.text, None, "pinned", "a pin") for mark in pins), *_in_turn(found)]
+
+
+def _in_turn(memories: Sequence[Remembered]) -> Iterator[Remembered]:
+    """The texts in order, each standing for what none before it stands for. A person's backbone may reach into a
+    chapter that was opened again; their words are shown in any case, folded ones only if they tell of more."""
+    at = 0
+    for memory in memories:
+        assert memory.span is not None, "only pins stand for nothing"
+        if memory.span.last >= at:
+            yield replace(memory, span=Span(max(at, memory.span.first), memory.span.last))
+            at = memory.span.last + 1
+        elif memory.by_hand:
+            yield replace(memory, span=None)
 
 
 async def _divided(
-    reading: Remembering, chapters: Sequence[ChapterText], by_hand: Sequence[Mark], budget_tokens: int
+    reading: Remembering, chapters: Sequence[ChapterText], by_hand: Sequence[Mark], budget_tokens: int, room: int
 ) -> tuple[list[MemoryText], list[ChapterText]]:
-    """What the backbone tells, and the chapters after it, which are told one by one: as many as have room, but for
-    those that the backbone has taken in and cannot be had without."""
+    """What the backbone tells, and the chapters after it, which are told one by one: as many as may be, if they and the
+    backbone before them fit the room; otherwise the backbone tells all it has taken in."""
     if not chapters:
         return [], []
     fitting = newest_that_fit([estimate_tokens(one.text) for one in chapters], budget_tokens)
     first_alone = chapters[len(chapters) - fitting].span.first if fitting else chapters[-1].span.last + 1
     backbone = await reading.backbone(first_alone - 1, by_hand)
-    if first_alone and (not backbone or backbone[-1].span.last < first_alone - 1):
+    reached = backbone[-1].span.last if backbone else -1
+    texts = [text.text for text in backbone] + [one.text for one in chapters[len(chapters) - fitting :]]
+    if reached < first_alone - 1 or sum(map(estimate_tokens, texts)) > room:
         backbone = await reading.backbone(chapters[-1].span.last, by_hand) or backbone
-    told = backbone[-1].span.last if backbone else -1
-    return backbone, [one for one in chapters if one.span.first > told]
+        reached = backbone[-1].span.last if backbone else -1
+    return backbone, [one for one in chapters if one.span.last > reached]
 
 
 def _remembered(section: Section, what: str, text: MemoryText, label: str = "") -> Remembered:
     reason = f"{section.value.removesuffix('s')}, {text.reason}"
     words = f"{label}{text.text}" if text.text else ""
-    return Remembered(section, words, text.span, reason, what, text.stale)
+    return Remembered(section, words, text.span, reason, what, text.stale, by_hand=text.version is None)
 
 
 def joined(texts: Sequence[MemoryText]) -> MemoryText | None:

@@ -93,25 +93,20 @@ def _items(
         spans = tuple(spans_of(item.position for item in material.opening))
         yield Item(Section.SYSTEM, opening_tokens, "the system message is always shown", spans)
     left = system_tokens(material.opening, memories) - opening_tokens
-    shown = [memory for memory in memories if _stands_for(material, memory) or memory.span is None]
+    opening = len(material.opening)
+    shown = [memory for memory in memories if memory.stands_for(opening) or memory.span is None]
     for memory in shown:
         # The last also bears what headings cost; all together they make up the whole.
         tokens = left if memory is shown[-1] else min(left, estimate_tokens(memory.shown))
         reason = memory.reason if memory.text else "nothing was told there"
-        yield Item(memory.section, tokens, reason, _stands_for(material, memory))
+        covers = memory.stands_for(opening)
+        yield Item(memory.section, tokens, reason, (covers,) if covers else ())
         left -= tokens
     for item in kept:
         in_tail = item.position >= outside_tail
         reason = f"one of the newest {material.tail_messages}" if in_tail else "not folded yet"
         tokens = message_tokens(item.entry.message)
         yield Item(Section.TAIL, tokens, reason, (Span(item.position, item.position),))
-
-
-def _stands_for(material: Material, memory: Remembered) -> tuple[Span, ...]:
-    """What a memory stands for: its span but the opening, which is shown itself."""
-    if memory.span is None or memory.span.last < len(material.opening):
-        return ()
-    return (Span(max(memory.span.first, len(material.opening)), memory.span.last),)
 
 
 def _left_out(material: Material, kept: Sequence[OnPath], verbatim: Sequence[OnPath]) -> list[LeftOut]:

@@ -46,6 +46,13 @@ class Remembered:
     what: str
     """How it is called in a list of what was left out."""
     stale: bool = False
+    by_hand: bool = False
+
+    def stands_for(self, opening: int) -> Span | None:
+        """Its span but for the opening of so many messages, which is always shown itself."""
+        if self.span is None or self.span.last < opening:
+            return None
+        return Span(max(self.span.first, opening), self.span.last)
 
     @property
     def shown(self) -> str:
@@ -92,7 +99,8 @@ def fit(
         return system_tokens(opening, kept) - without > budget
 
     while over() and (oldest := _first(kept, Section.CHAPTERS)) is not None:
-        left_out.append(LeftOut(kept[oldest].what, Reason.BUDGET, kept.pop(oldest).span))
+        gone = kept.pop(oldest)
+        left_out.append(LeftOut(gone.what, Reason.BUDGET, gone.stands_for(len(opening))))
     for section in (Section.BACKBONE, Section.RECAP):
         while over() and (index := _first(kept, section)) is not None:
             whole = kept[index]
@@ -105,7 +113,8 @@ def fit(
                     break
             else:
                 kept.pop(index)
-                left_out.append(LeftOut(f"{whole.what} of {whole.span}", Reason.BUDGET, whole.span))
+                covers = whole.stands_for(len(opening))
+                left_out.append(LeftOut(f"{whole.what} of {covers}" if covers else whole.what, Reason.BUDGET, covers))
     return kept, left_out
 
 
