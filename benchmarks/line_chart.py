@@ -12,8 +12,8 @@ from html import escape
 
 COLOURS = ("#0072b2", "#56b4e9", "#d55e00", "#e69f00", "#009e73", "#cc79a7")
 DASHES = ("", "8 3", "", "8 3", "2 3", "10 3 2 3")
-WIDTH, HEIGHT = 760, 400
-LEFT, RIGHT, TOP, BOTTOM = 56, 150, 40, 48
+WIDTH, HEIGHT = 800, 400
+LEFT, RIGHT, TOP, BOTTOM = 56, 190, 40, 48
 GREY = "#777777"
 LINE_HEIGHT = 15
 
