@@ -45,6 +45,10 @@ FOLD_PERCENT: Mapping[str, int] = {"roleplay": 25, "novel": 25, "agent": 85}
 """The share of the window that `fold_tokens` is where nobody gives it; a game has a number of its own."""
 
 
+TAIL_PERCENT: Mapping[str, int] = {"roleplay": 60, "novel": 60, "game": 40, "agent": 25}
+"""The share of the window that a tail counted in turns may take."""
+
+
 def fold_tokens(preset: str, window_tokens: int) -> int:
     """How many tokens make a fold due in a window of that size, where nobody says otherwise."""
     fixed = PRESETS[preset].get("fold_tokens")

@@ -14,7 +14,7 @@ from typing import Any
 
 from previously.core.errors import BadInput
 from previously.folds.recap import FoldRules, RecapRules
-from previously.presets import FOLD_PERCENT, PRESETS, fold_tokens, from_words, short, wanted
+from previously.presets import FOLD_PERCENT, PRESETS, TAIL_PERCENT, fold_tokens, from_words, short, wanted
 
 PREFIX = "PREVIOUSLY_"
 
@@ -101,6 +101,7 @@ class Settings:
         return FoldRules(
             recap=self.recap_rules,
             tail_turns=self.tail_turns,
+            tail_tokens=self.window_tokens * TAIL_PERCENT[self.preset] // 100,
             chapter_messages=self.chapter_messages,
             chapter_words=self.chapter_words,
             backbone_words=self.backbone_words,

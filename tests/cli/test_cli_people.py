@@ -184,7 +184,7 @@ def test_what_waits_is_listed_and_decided(waiting: Cli) -> None:
     assert {key: one[key] for key in one if key != "text"} == versions(waiting)[0]
     assert f"Version {one['id']}, recap of messages 0-5:\n{one['text']}\n" in waiting("pending", "tale").out
     assert shown(waiting)["recap"] is None
-    assert waiting("fold", "tale", "--json").json["stopped"] == f"version {one['id']} waits for approval"
+    assert waiting("fold", "tale", "--json").json["stopped"] == f"version {one['id']} waits to be approved or rejected"
     assert waiting("reject", "tale", one["id"], "--reason", "dull").out == f"Version {one['id']} is refused.\n"
     assert "dull" in versions(waiting)[0]["reason"]
     assert waiting("pending", "tale").out == "Nothing waits for approval.\n"

@@ -106,4 +106,6 @@ def test_the_view_does_not_grow_with_the_story(long_story: BlockingStory, tmp_pa
         short_story.follow(more[:2_400])
         short_story.fold()
         short = largest_view(short_story, more[2_400:2_520])
-    assert largest_view(long_story, more[COUNT:]) <= 1.15 * short
+    assert largest_view(long_story, more[COUNT:]) <= 1.25 * short, (
+        "what waits to be folded and how much was promised vary"
+    )

@@ -547,6 +547,33 @@ async def test_a_mark_can_retire_others_and_what_it_retired_is_back_when_it_is_t
         await store.take_back_mark(key, "nowhere", one.id)
 
 
+async def test_marks_that_fell_back_to_one_message_keep_their_order(store: Store) -> None:
+    key = await a_story(store, list("abcdefgh"))
+    late = await mark(store, key, 5, text="late")
+    early = await mark(store, key, 3, text="early")
+    again = await mark(store, key, 3, text="early, named", origin=early.origin, retires=[early.id])
+    await store.apply(key, "main", [Splice(4, 2, ())], at=AT)
+    assert [one.text for one in await store.marks(key, "main")] == ["early, named", "late"]
+    await mark(store, key, 3, text="early, named again", origin=early.origin, retires=[again.id])
+    assert [one.text for one in await store.marks(key, "main")] == ["early, named again", "late"]
+    newest, count = await store.newest_mark(key, "main", MarkKind.CHAPTER, 0)
+    assert newest is not None
+    assert (newest.id, count) == (late.id, 1)
+    await store.fork(key, "main", "alt", 5, at=AT)
+    assert [one.text for one in await store.marks(key, "alt")] == ["early, named again", "late"]
+
+
+async def test_spans_say_the_scope(store: Store) -> None:
+    key = await a_story(store, list("abcdef"))
+    one = await mark(store, key, 1)
+    await fold(store, key, 0, 1)
+    await fold(store, key, 2, 3, scope=one.scope)
+    await fold(store, key, 2, 4, scope=one.scope, status=Status.PROVISIONAL)
+    assert await store.spans(key, "main", Kind.RECAP) == {("", 0, 1), (one.scope, 2, 3), (one.scope, 2, 4)}
+    assert await store.spans(key, "main", Kind.RECAP, firm=True) == {("", 0, 1), (one.scope, 2, 3)}
+    assert await store.spans(key, "main", Kind.CHAPTER) == set()
+
+
 async def test_copies_of_marks_keep_the_order_in_which_they_were_made(store: Store) -> None:
     key = await a_story(store, list("abcdefgh"))
     for position in (5, 2, 4):

@@ -237,7 +237,7 @@ def print_folds(report: FoldReport, *, planned: bool) -> None:
             soft_wrap=True,
         )
     if not report.folds:
-        console.print(f"Nothing was folded: {report.stopped}.")
+        console.print(f"Nothing {'would be' if planned else 'was'} folded: {report.stopped}.")
         return
     folds, calls = output.counted(len(report.folds), "fold"), output.counted(report.calls, "model call")
     made = "would be made" if planned else "made"

@@ -49,7 +49,8 @@ def chapter(
         output.emit({"story": story, "chapter": closed.number, "title": closed.title, "span": span})
         return
     name = output.one_line(closed.name)
-    output.console().print(f"{name} is closed ({closed.span}). The next fold writes its recap.", soft_wrap=True)
+    told = "It has its recap." if closed.recap else "The next fold writes its recap."
+    output.console().print(f"{name} is closed ({closed.span}). {told}", soft_wrap=True)
 
 
 def rewrite(ctx: typer.Context, story: Story, what: What, text: Words, as_json: AsJson = False) -> None:

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from previously.core.scripts import Script
+from previously.core.spans import Span
 
 STORY_SCOPE = ""
 """The scope of memory before the first mark, and of what concerns the whole story."""
@@ -63,6 +64,13 @@ class Mark:
     """The origin of the chapter mark whose chapter the recap is about; 0 for other kinds."""
     after: int = 0
     """The newest version of the story when it was made: what came later is undone first."""
+    behind: int = 0
+    """How many places behind its message it stood that are gone: marks that fell back keep their order."""
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """By which marks of a branch are in path order."""
+        return self.position, self.behind, self.id
 
     @property
     def scope(self) -> str:
@@ -108,6 +116,17 @@ class Chapter:
         return self.stretches[-1]
 
     @property
+    def rest(self) -> Span | None:
+        """Of a closed chapter, the messages behind all text by hand; None if there are none."""
+        first = self.open_stretch.first
+        return None if self.last is None or first > self.last else Span(first, self.last)
+
+    @property
+    def block_text(self) -> str:
+        """What a person wrote of it before it closed."""
+        return "\n\n".join(mark.text for mark in self.blocks)
+
+    @property
     def hand_text(self) -> str:
         """What a person wrote of it; empty if nobody did."""
         return "\n\n".join(mark.text for mark in self.by_hand)
@@ -129,8 +148,19 @@ def moved(position: int, script: Script) -> int:
 
 def moved_marks(marks: Iterable[Mark], script: Script) -> list[Mark]:
     """The marks where they stand after the script, in path order."""
-    placed = [replace(mark, position=moved(mark.position, script)) for mark in marks]
-    return sorted(placed, key=lambda mark: (mark.position, mark.id))
+    placed: list[Mark] = []
+    seen: list[tuple[int, int]] = []  # the places from which marks came to the message of the one before
+    for mark in sorted(marks, key=lambda one: one.order):
+        if not script or mark.position < script[0].at - 1:
+            placed.append(mark)  # nothing falls back as far
+            continue
+        position = moved(mark.position, script)
+        if not placed or placed[-1].position != position:
+            seen = []
+        if (mark.position, mark.behind) not in seen:
+            seen.append((mark.position, mark.behind))
+        placed.append(replace(mark, position=position, behind=len(seen) - 1))
+    return sorted(placed, key=lambda mark: mark.order)
 
 
 def starts(marks: Iterable[Mark]) -> dict[str, int]:

@@ -26,6 +26,9 @@ FINAL_SCENE = 6
 LONGEST = 2
 """A chapter without a scene end closes at so many times the length from which on one is looked for."""
 
+MOST_COMMITMENTS = 12
+"""How many open commitments a chapter's recap keeps, the newest."""
+
 LONG_PAUSE = timedelta(hours=6)
 """People who come back after this long begin a new scene."""
 
@@ -116,5 +119,5 @@ def request(
         delta=delta,
         target_words=target_words,
         title=title,
-        commitments=commitments_after(open_before, delta),
+        commitments=commitments_after(open_before, delta)[-MOST_COMMITMENTS:],
     )

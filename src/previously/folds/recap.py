@@ -42,7 +42,9 @@ class FoldRules:
 
     recap: RecapRules
     tail_turns: int
-    """If it is not 0, the tail is so many turns instead of messages."""
+    """If it is not 0, the tail is so many turns instead of messages,"""
+    tail_tokens: int
+    """but no more than so many tokens."""
     chapter_messages: int
     """From this length on a chapter closes at a scene end; 0 = never by itself."""
     chapter_words: int
@@ -75,11 +77,6 @@ class NeedMore:
     """It cannot be said yet: read on from this position."""
 
     position: int
-
-
-def first_waiting(live: LiveVersion | None) -> int:
-    """The position of the first message that no recap has read."""
-    return live.span.last + 1 if live else 0
 
 
 def plan(

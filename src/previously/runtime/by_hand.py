@@ -24,6 +24,11 @@ from previously.runtime.remembering import ChapterText, MemoryText, Remembering,
 from previously.runtime.times import time_at
 from previously.storage.store import BranchInfo
 
+LONGEST_TITLE = 200
+
+FOLDED_ANEW = 3
+"""The backbone takes in a chapter's new words if so few folds are enough; otherwise a person may `rebuild`."""
+
 _MARK_KINDS = {Kind.RECAP: MarkKind.RECAP, Kind.CHAPTER: MarkKind.CHAPTER_RECAP, Kind.BACKBONE: MarkKind.BACKBONE}
 
 
@@ -68,32 +73,42 @@ class ByHand(StoryHandle):
         branch, reading = await self._reading()
         position = position_on(branch.messages, at)
         words = _words(title.strip()) if title.strip() else ""
+        if len(words) > LONGEST_TITLE:
+            raise BadInput(f"A title has at most {LONGEST_TITLE} characters; this one has {len(words)}.")
         marks = await self._store.marks(self._key, branch.name, {MarkKind.CHAPTER}, since=position)
         there = [mark for mark in marks if mark.position == position]
         if there and not words:
             raise BadInput(f"A chapter ends with message {position} already; give a title to name it.")
-        await self._add_mark(branch, MarkKind.CHAPTER, position, words, instead_of=there[-1:])
+        await self._add_mark(branch, MarkKind.CHAPTER, position, words, instead_of=there[:1])
         closed = [one for one in await reading.timeline() if one.last == position]
         return (await reading.chapters(closed[-1:]))[0]
 
     async def write(self, what: str, text: str) -> None:
         """Put a person's words in place of the recap, the backbone or `chapter:N`. No fold ever changes them."""
+        await self._write(what, text)
+
+    async def _write(self, what: str, text: str, *, flagged: bool = False) -> None:
         words = _words(text)
         branch, reading = await self._reading()
         wanted = which(what)
         place = await self._place(branch, reading, wanted)
         run = await self._store.path(self._key, branch.name, place.first, place.last)
-        seen = span_key(item.entry.digest for item in run)
+        seen = b"" if flagged else span_key(item.entry.digest for item in run)
         kind = _MARK_KINDS[wanted.kind]
         await self._add_mark(branch, kind, place.last, words, seen=seen, of=place.of, instead_of=place.marks)
         await self._store.commit(self._key, _version(wanted.kind, place, run, words))
+        if wanted.kind is Kind.CHAPTER:
+            covers = await self._store.cover(self._key, branch.name, Kind.BACKBONE)
+            later = [version for _, last, version in covers if last >= place.last]
+            if len(later) <= FOLDED_ANEW:
+                await self._store.loosen(self._key, later)
 
     async def lock(self, what: str) -> None:
         """Keep a text as it stands, as if a person had written it."""
         found = await self._text(which(what))
         if found is None or not found.text:
             raise BadInput(f"There is nothing to lock: {which(what)} has no text yet.")
-        await self.write(what, found.text)
+        await self._write(what, found.text, flagged=found.stale)
 
     async def unlock(self, what: str) -> None:
         """Give up what a person wrote or locked: the text is folded again."""
@@ -136,7 +151,7 @@ class ByHand(StoryHandle):
         """Show a pin no more."""
         branch = await self.branch_info()
         if pin not in [mark.id for mark in await self.pins()]:
-            raise BadInput(f"There is no pin {pin} on branch {branch.name!r}; `pins` lists them.")
+            raise BadInput(f"There is no pin {pin} on branch {branch.name!r}; `show` lists them.")
         await self._store.take_back_mark(self._key, branch.name, pin)
 
     async def _place(self, branch: BranchInfo, reading: Remembering, wanted: Which) -> _Place:
@@ -153,7 +168,9 @@ class ByHand(StoryHandle):
         if not closed or closed[-1].last is None:
             raise BadInput("There is no backbone before the first chapter is closed.")
         told_of = await reading.backbone(closed[-1].last)
-        return _Place(STORY_SCOPE, 0, told_of[-1].span.last if told_of else closed[-1].last, marks)
+        reached = told_of[-1].span.last if told_of else -1
+        last = reached if reached in [one.last for one in closed] else closed[-1].last
+        return _Place(STORY_SCOPE, 0, last, marks)
 
     async def _is_by_hand(self, what: str) -> bool:
         branch, reading = await self._reading()
@@ -168,8 +185,8 @@ class ByHand(StoryHandle):
     async def _recap_place(
         self, branch: BranchInfo, reading: Remembering, current: Chapter, marks: Sequence[Mark]
     ) -> _Place:
-        told_of = await reading.recap(current)
         tail = (await with_tail(self._store, self._key, branch, self._rules)).recap.tail_messages
+        told_of = await reading.recap(current, tail)
         last = told_of[-1].span.last if told_of else branch.messages - tail - 1
         if last < current.first:
             raise BadInput(
@@ -182,9 +199,11 @@ class ByHand(StoryHandle):
         branch, reading = await self._reading()
         *closed, current = await reading.timeline()
         if wanted.kind is Kind.RECAP:
-            return joined(await reading.recap(current))
+            tail = (await with_tail(self._store, self._key, branch, self._rules)).recap.tail_messages
+            return joined(await reading.recap(current, tail))
         if wanted.kind is Kind.BACKBONE:
-            return joined(await reading.backbone(branch.messages - 1))
+            last = closed[-1].last if closed else None
+            return joined(await reading.backbone(-1 if last is None else last))
         return (await reading.chapters([_numbered(closed, wanted.chapter)]))[0].recap
 
 

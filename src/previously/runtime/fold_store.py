@@ -43,9 +43,9 @@ class FoldStore(Protocol):
         self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None
     ) -> LiveVersion | None: ...
 
-    async def cover(
-        self, key: StoryKey, branch: str, kind: Kind | None = None, *, firm: bool = False
-    ) -> list[tuple[int, int, int]]: ...
+    async def spans(
+        self, key: StoryKey, branch: str, kind: Kind, *, firm: bool = False
+    ) -> set[tuple[str, int, int]]: ...
 
     async def newest_versions(
         self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, *, beyond: int = -1

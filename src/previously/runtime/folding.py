@@ -104,7 +104,7 @@ class _Loop:
             except HeadMoved:
                 continue
             if self._goes_round(found):
-                break
+                return NotDue("what was folded is not valid on the path: the story is being changed")
             return found
         return NotDue("the story is being changed faster than it can be folded")
 

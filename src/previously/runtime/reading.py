@@ -41,8 +41,9 @@ async def persistently(work: Callable[[], Awaitable[Done]]) -> Done:
 async def read_material(store: Store, key: StoryKey, rules: FoldRules, budget_tokens: int) -> Material:
     """What a view of that budget can be made of, all of one moment; `HeadMoved` if it was not."""
     branch = await store.branch(key)
-    tail = (await with_tail(store, key, branch, rules)).recap.tail_messages
-    memories = await memories_of(store, key, branch, budget_tokens)
+    rules = await with_tail(store, key, branch, rules)
+    tail = rules.recap.tail_messages
+    memories = await memories_of(store, key, branch, rules, budget_tokens)
     remembered = max((memory.span.last for memory in memories if memory.span), default=-1)
     front = await store.path(key, branch.name, 0, OPENING_MESSAGES - 1)
     first = max(0, min(remembered + 1, branch.messages - tail))
@@ -53,7 +54,7 @@ async def read_material(store: Store, key: StoryKey, rules: FoldRules, budget_to
 
 
 MOST_TAIL = 256
-"""A tail that is counted in turns is never longer than this many messages."""
+"""A tail that is counted in turns is never longer than this many messages, nor longer than its ceiling in tokens."""
 
 
 async def with_tail(store: FoldStore, key: StoryKey, branch: BranchInfo, rules: FoldRules) -> FoldRules:
@@ -64,6 +65,12 @@ async def with_tail(store: FoldStore, key: StoryKey, branch: BranchInfo, rules: 
     newest = await store.path(key, branch.name, first, branch.messages - 1)
     begun = turn_starts([item.entry.message.role for item in newest])
     messages = len(newest) - begun[-rules.tail_turns] if len(begun) >= rules.tail_turns else len(newest)
+    room = rules.tail_tokens
+    for count, item in enumerate(reversed(newest[len(newest) - messages :])):
+        room -= message_tokens(item.entry.message)
+        if room < 0:
+            messages = max(1, count)
+            break
     return replace(rules, recap=replace(rules.recap, tail_messages=messages))
 
 

@@ -97,15 +97,13 @@ class RehearsalStore:
         there = await self._store.live(key, branch, kind, scope, firm=firm, through=through)
         return max([*own, *([there] if there else [])], key=lambda one: one.span.last, default=None)
 
-    async def cover(
-        self, key: StoryKey, branch: str, kind: Kind | None = None, *, firm: bool = False
-    ) -> list[tuple[int, int, int]]:
-        own = [
-            (version.made.span.first, version.made.span.last, version.id)
+    async def spans(self, key: StoryKey, branch: str, kind: Kind, *, firm: bool = False) -> set[tuple[str, int, int]]:
+        own = {
+            (version.made.scope, version.made.span.first, version.made.span.last)
             for version in self._versions
-            if kind in (None, version.made.kind)
-        ]
-        return [*await self._store.cover(key, branch, kind, firm=firm), *own]
+            if version.made.kind is kind
+        }
+        return await self._store.spans(key, branch, kind, firm=firm) | own
 
     async def newest_versions(
         self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, *, beyond: int = -1

@@ -13,6 +13,7 @@ from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, chapters
 from previously.core.spans import Span
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, LiveVersion
+from previously.folds.recap import FoldRules
 from previously.runtime.stale import stale_version
 from previously.storage.store import BranchInfo, Store, StoryKey
 from previously.view.memory import MOST_CHAPTERS, Remembered, newest_that_fit
@@ -81,7 +82,7 @@ class Remembering:
 
     async def chapters(self, closed: Sequence[Chapter]) -> list[ChapterText]:
         """Closed chapters with their recaps."""
-        asked = [(one.scope, one.last) for one in closed if one.last is not None]
+        asked = [(one.open_stretch.scope, one.last) for one in closed if one.last is not None]
         live = await self._store.live_each(self._key, self._branch.name, Kind.CHAPTER, asked) if asked else []
         return [await self._chapter(one, found) for one, found in zip(closed, live, strict=True)]
 
@@ -90,11 +91,20 @@ class Remembering:
         span = Span(one.first, one.last)
         if one.hand_text:
             return ChapterText(one.number, one.title, span, MemoryText(one.hand_text, span, "person", None))
-        stale = live is None or live.span != span
-        if stale:
-            live = await self._stale(Kind.CHAPTER, one.scope, one.first, None, one.last)
-            live = live if live and live.span == span else None
-        return ChapterText(one.number, one.title, span, _text(live, one.first, stale=stale))
+        rest, found = one.rest, list[MemoryText]()
+        if one.block_text:
+            last = rest.first - 1 if rest else one.last
+            found.append(MemoryText(one.block_text, Span(one.first, max(one.first, last)), "person", None))
+        if rest:
+            stale = live is None or live.span != rest
+            if stale:
+                live = await self._stale(Kind.CHAPTER, one.open_stretch.scope, rest.first, None, rest.last)
+                live = live if live and live.span == rest else None
+            text = _text(live, rest.first, stale=stale)
+            if text is None:
+                return ChapterText(one.number, one.title, span, None)
+            found.append(text)
+        return ChapterText(one.number, one.title, span, joined(found))
 
     async def backbone(self, through: int, marks: Sequence[Mark] | None = None) -> list[MemoryText]:
         """The summary of all up to a message: what a person wrote of it, and what was folded behind that. `marks` are
@@ -107,13 +117,15 @@ class Remembering:
         folded = await self._furthest(Kind.BACKBONE, scope, start, through)
         return [*by_hand, *([folded] if folded else [])]
 
-    async def recap(self, current: Chapter) -> list[MemoryText]:
-        """The same for the open chapter."""
+    async def recap(self, current: Chapter, tail_messages: int) -> list[MemoryText]:
+        """The same for the open chapter. What is stale is not wanted where all but the tail is told exactly."""
         stretch = current.open_stretch
         by_hand = []
         if current.hand_text and stretch.first > current.first:
             by_hand = [MemoryText(current.hand_text, Span(current.first, stretch.first - 1), "person", None)]
-        folded = await self._furthest(Kind.RECAP, stretch.scope, stretch.first, self._branch.messages - 1)
+        newest = self._branch.messages - 1
+        settled = newest - tail_messages
+        folded = await self._furthest(Kind.RECAP, stretch.scope, stretch.first, newest, settled)
         return [*by_hand, *([folded] if folded else [])]
 
     async def standing(self) -> tuple[list[Mark], list[Mark]]:
@@ -122,8 +134,12 @@ class Remembering:
         pins = [mark for mark in marks if mark.kind is MarkKind.PIN]
         return pins, [mark for mark in marks if mark.kind is MarkKind.BACKBONE]
 
-    async def _furthest(self, kind: Kind, scope: str, start: int, through: int) -> MemoryText | None:
+    async def _furthest(
+        self, kind: Kind, scope: str, start: int, through: int, settled: int | None = None
+    ) -> MemoryText | None:
         exact = await self._live(kind, scope, through)
+        if exact and settled is not None and exact.span.last >= settled:
+            return _text(exact, start, stale=False)
         stale = await self._stale(kind, scope, start, exact, through)
         return _text(stale, start, stale=True) if stale else _text(exact, start, stale=False)
 
@@ -145,13 +161,16 @@ def _text(live: LiveVersion | None, start: int, *, stale: bool) -> MemoryText | 
     return MemoryText(made.text, Span(start, live.span.last), made.made_by, live.version.id, stale)
 
 
-async def memories_of(store: Store, key: StoryKey, branch: BranchInfo, budget_tokens: int) -> list[Remembered]:
+async def memories_of(
+    store: Store, key: StoryKey, branch: BranchInfo, rules: FoldRules, budget_tokens: int
+) -> list[Remembered]:
     """The texts that a view of that budget can show, in the order of the story."""
     reading = Remembering(store, key, branch)
-    *closed, current = await reading.timeline(MOST_CHAPTERS)
+    # Without a backbone nothing else stands for the older chapters.
+    *closed, current = await reading.timeline(MOST_CHAPTERS if rules.backbone_words else None)
     chapters = await reading.chapters(closed)
     pins, by_hand = await reading.standing()
-    recap = await reading.recap(current)
+    recap = await reading.recap(current, rules.recap.tail_messages)
     room = budget_tokens // 2 - sum(estimate_tokens(text.text) for text in recap)
     backbone, alone = await _divided(reading, chapters, by_hand, budget_tokens, room)
     found = [_remembered(Section.BACKBONE, "the backbone", text) for text in backbone]
@@ -182,7 +201,7 @@ async def _divided(
     backbone before them fit the room; otherwise the backbone tells all it has taken in."""
     if not chapters:
         return [], []
-    fitting = newest_that_fit([estimate_tokens(one.text) for one in chapters], budget_tokens)
+    fitting = newest_that_fit([estimate_tokens(f"{one.name}: {one.text}") for one in chapters], budget_tokens)
     first_alone = chapters[len(chapters) - fitting].span.first if fitting else chapters[-1].span.last + 1
     backbone = await reading.backbone(first_alone - 1, by_hand)
     reached = backbone[-1].span.last if backbone else -1

@@ -7,7 +7,7 @@ whatever is missing, for whatever reason (an import, an edit, a mark that moved)
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from previously.core.digests import span_key
 from previously.core.errors import HeadMoved
@@ -18,7 +18,7 @@ from previously.core.versions import Kind, LiveVersion, Status, Version
 from previously.core.words import count_words
 from previously.folds import amend, backbone, chapter, recap
 from previously.folds.chapter import Boundary
-from previously.folds.recap import Due, FoldRules, NeedMore, NotDue, RecapRules
+from previously.folds.recap import Due, FoldRules, NeedMore, NotDue
 from previously.folds.request import FoldRequest
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.reading import READ_AHEAD
@@ -93,89 +93,99 @@ class Steps:
     async def _chapters(self, closed: Sequence[Chapter]) -> Step | NotDue | None:
         """The oldest closed chapter without its recap."""
         waits: NotDue | None = None
-        there = {(first, last) for first, last, _ in await self._cover(Kind.CHAPTER)}
+        there = await self._store.spans(self._key, self._branch.name, Kind.CHAPTER, firm=self._look.anew)
         for one in closed:
-            if one.hand_text or (one.first, one.last) in there:
+            rest = one.rest
+            if one.hand_text or rest is None or (one.open_stretch.scope, rest.first, rest.last) in there:
                 continue
-            pending = await self._pending(Kind.CHAPTER, one.scope, None, one.first)
+            pending = await self._pending(Kind.CHAPTER, one.open_stretch.scope, None, rest.first)
             if pending is None:
-                return await self._chapter(one)
+                return await self._chapter(one, rest)
             waits = waits or pending
         return waits
 
-    async def _cover(self, kind: Kind) -> list[tuple[int, int, int]]:
-        return await self._store.cover(self._key, self._branch.name, kind, firm=self._look.anew)
-
-    async def _chapter(self, one: Chapter) -> Step:
-        assert one.last is not None, "only closed chapters have recaps"
-        run = await self._path(one.first, one.last)
-        there = await self._store.live(self._key, self._branch.name, Kind.CHAPTER, one.scope, through=one.last)
-        if there is None or there.span != Span(one.first, one.last):  # otherwise it is only to be made anew
-            stale = await self._stale(Kind.CHAPTER, one.scope, one.first, None, one.last)
-            amended = await self._amend(stale, None) if stale and stale.span.last == one.last else None
+    async def _chapter(self, one: Chapter, rest: Span) -> Step:
+        scope = one.open_stretch.scope
+        stood = await self._store.live(self._key, self._branch.name, Kind.CHAPTER, scope, through=rest.last)
+        if stood is None or stood.span != rest:  # otherwise it is only to be made anew
+            stood = None
+            stale = await self._stale(Kind.CHAPTER, scope, rest.first, None, rest.last)
+            amended = await self._amend(stale, None) if stale and stale.span.last == rest.last else None
             if amended:
                 return amended
-        stretch = one.stretches[-1]
-        live = await self._live(Kind.RECAP, stretch.scope, through=one.last)
-        first = recap.first_waiting(live) if live else max(stretch.first, 0)
-        due = await self._due(live, first, one.last + 1, 0)
+        live = await self._live(Kind.RECAP, scope, through=rest.last)
+        first = live.span.last + 1 if live else rest.first
+        due = await self._due(live, first, rest.last + 1, 0)
         if isinstance(due, Due):
-            return await self._recap_step(stretch, live, due)
-        known = [mark.text for mark in one.blocks] + ([live.version.made.text] if live else [])
-        ending = run[max(0, min(first, one.last + 1 - chapter.FINAL_SCENE) - one.first) :]
+            return await self._recap_step(one.open_stretch, live, due)
+        run = await self._path(rest.first, rest.last)
+        known = [live.version.made.text] if live else []
+        ending = run[max(0, min(first, rest.last + 1 - chapter.FINAL_SCENE) - rest.first) :]
         open_before = live.version.made.commitments if live else ()
         asked = chapter.request(one.title, known, open_before, ending, self._rules.chapter_words)
-        return Step(Kind.CHAPTER, one.scope, run, None, asked, CHAPTER_CLOSED)
+        return Step(Kind.CHAPTER, scope, run, None, replace(asked, again=_stood_in(stood)), CHAPTER_CLOSED)
 
     async def _backbone(self, marks: Sequence[Mark], closed: Sequence[Chapter]) -> Step | NotDue | None:
         """The next chapter that the backbone has not taken in."""
         by_hand = [mark for mark in marks if mark.kind is MarkKind.BACKBONE]
         scope = by_hand[-1].scope if by_hand else STORY_SCOPE
         start = by_hand[-1].position + 1 if by_hand else 0
-        waiting = [one for one in closed if one.first >= start]
-        if not waiting or not self._rules.backbone_words:
+        ends = [one.last for one in closed if one.last is not None and one.last >= start]
+        if not ends or not self._rules.backbone_words:
             return None
-        ends = [one.last for one in waiting if one.last is not None]
         live = await self._live(Kind.BACKBONE, scope, through=ends[-1])
         while live and live.span.last not in ends:  # a mark moved: go back to where a chapter ends
             live = await self._live(Kind.BACKBONE, scope, through=live.span.last - 1)
         reached = live.span.last if live else start - 1
-        waiting = [one for one in waiting if one.first > reached]
+        waiting = [one for one in closed if one.last is not None and one.last > reached]
         if not waiting:
             return None
         pending = await self._pending(Kind.BACKBONE, scope, live, reached + 1)
         if pending:
             return pending
+        exact = await self._store.live(self._key, self._branch.name, Kind.BACKBONE, scope, through=ends[-1])
         if len(waiting) > 1:
-            exact = await self._store.live(self._key, self._branch.name, Kind.BACKBONE, scope, through=ends[-1])
             stale = await self._stale(Kind.BACKBONE, scope, start, exact, ends[-1])
             amended = await self._amend(stale, exact) if stale and stale.span.last in ends else None
             if amended:
                 return amended
         one = waiting[0]
-        assert one.last is not None
-        text = one.hand_text
-        if not text:
-            recapped = await self._store.live(self._key, self._branch.name, Kind.CHAPTER, one.scope, through=one.last)
-            if recapped is None or recapped.span != Span(one.first, one.last):
-                return NotDue(f"the recap of chapter {one.number} is awaited")
-            text = recapped.version.made.text
+        assert one.last is not None, "it is closed"
+        text = await self._chapter_text(one)
+        if text is None:
+            return NotDue(f"the recap of chapter {one.number} is awaited")
         run = await self._path(reached + 1, one.last)
-        asked = backbone.request(live, one.title, text, self._rules.backbone_words)
-        return Step(Kind.BACKBONE, scope, run, live.version if live else None, asked, CHAPTER_CLOSED)
+        asked = backbone.request(live, one.title, text, run, self._rules.backbone_words)
+        stood = exact if exact and exact != live and exact.span.last >= one.last else None
+        before = live.version if live else None
+        return Step(Kind.BACKBONE, scope, run, before, replace(asked, again=_stood_in(stood)), CHAPTER_CLOSED)
+
+    async def _chapter_text(self, one: Chapter) -> str | None:
+        """All that is told of a closed chapter; None while its recap is missing."""
+        if one.hand_text or one.rest is None:
+            return one.hand_text or one.block_text
+        found = await self._store.live(
+            self._key, self._branch.name, Kind.CHAPTER, one.open_stretch.scope, through=one.rest.last
+        )
+        if found is None or found.span != one.rest:
+            return None
+        return "\n\n".join(text for text in (one.block_text, found.version.made.text) if text)
 
     async def _recap(self, current: Chapter, open_since: int) -> Step | Boundary | NotDue:
         """The recap of the open chapter, or its end, which is looked for behind `open_since`."""
         stretch = current.open_stretch
         live = await self._store.live(self._key, self._branch.name, Kind.RECAP, stretch.scope)
         base = await self._live(Kind.RECAP, stretch.scope) if live and not live.version.firm else live
-        first = recap.first_waiting(base) if base else stretch.first
+        first = base.span.last + 1 if base else stretch.first
         pending = await self._pending(Kind.RECAP, stretch.scope, base, first)
         if pending:
             return pending
         tail = self._rules.recap.tail_messages
         end = self._branch.messages - tail
-        stale = await self._stale(Kind.RECAP, stretch.scope, stretch.first, live, self._branch.messages - 1)
+        settled = live is not None and live.span.last >= end - 1  # all but the tail is told exactly
+        stale = None
+        if not settled:
+            stale = await self._stale(Kind.RECAP, stretch.scope, stretch.first, live, self._branch.messages - 1)
         amended = await self._amend(stale, live) if stale else None
         if amended:
             return amended
@@ -189,8 +199,7 @@ class Steps:
         found = chapter.boundary(open_since, name, outside, self._rules.chapter_messages)
         if found and (isinstance(due, NotDue) or found.position <= due.span.last) and again_through < 0:
             return found
-        stood_in = live is not None and live.version.made.status is Status.PROVISIONAL
-        return await self._recap_step(stretch, base, due, again=stood_in) if isinstance(due, Due) else due
+        return await self._recap_step(stretch, base, due, again=_stood_in(live)) if isinstance(due, Due) else due
 
     async def _name(self, first: int, open_since: int) -> str:
         """What the open chapter is called: as its first message says, or the first since it was kept open."""
@@ -208,13 +217,13 @@ class Steps:
         read: list[OnPath] | None = None,
     ) -> Due | NotDue:
         """Ask the recap whether it is due on a path that ends before `end`, reading on while it needs more."""
-        rules = RecapRules(tail, *_limits(self._rules.recap))
+        rules = replace(self._rules.recap, tail_messages=tail)
         words = count_words(live.version.made.text) if live else 0
         unread: list[OnPath] = [] if read is None else read
         while True:
             decision = recap.plan(words, first, end, unread, rules, again_through=again_through)
             if isinstance(decision, NotDue) and tail and self._look.pressed:
-                decision = recap.plan(words, first, end, unread, rules, pressure=True)
+                decision = recap.plan(words, first, end, unread, rules, pressure=True, again_through=again_through)
             if not isinstance(decision, NeedMore):
                 return decision
             ahead = max(READ_AHEAD, len(unread))  # twice as much each time, so that counting anew stays cheap
@@ -266,7 +275,7 @@ class Steps:
             if version.made.before != (after.version.id if after else None) or last >= self._branch.messages:
                 continue
             if span_key(item.entry.digest for item in await self._path(first, last)) == version.made.key:
-                return NotDue(f"version {version.id} waits for approval")
+                return NotDue(f"version {version.id} waits to be approved or rejected")
         return None
 
     async def _path(self, first: int, last: int) -> list[OnPath]:
@@ -276,5 +285,6 @@ class Steps:
         return found
 
 
-def _limits(rules: RecapRules) -> tuple[int, int, int, int]:
-    return rules.due_messages, rules.due_words, rules.due_tokens, rules.target_words
+def _stood_in(live: LiveVersion | None) -> bool:
+    """Whether what stands there is provisional, so that this is at least the second time of asking."""
+    return live is not None and live.version.made.status is Status.PROVISIONAL

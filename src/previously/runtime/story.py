@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from previously.core.errors import BadInput
+from previously.core.versions import Kind
+from previously.runtime.by_hand import Which
 from previously.runtime.folder import Folder
 from previously.runtime.folding import FoldReport, Progress, fold, plan_folds
 from previously.runtime.history import History
 from previously.runtime.reading import persistently, read_material
-from previously.runtime.remembering import ChapterText, MemoryText, joined
+from previously.runtime.remembering import ChapterText, MemoryText
 from previously.runtime.transcript import Transcript
 from previously.runtime.tuning import Tuning
 from previously.settings import Settings
@@ -74,9 +76,7 @@ class Story(Transcript, History):
 
     async def recap(self) -> MemoryText | None:
         """The recap of the open chapter, what a person wrote of it included."""
-        _, reading = await self._reading()
-        current = (await reading.timeline(0))[-1]
-        return joined(await reading.recap(current))
+        return await self._text(Which(Kind.RECAP))
 
     async def chapters(self) -> list[ChapterText]:
         """Every closed chapter with its recap, the oldest first."""
@@ -85,8 +85,7 @@ class Story(Transcript, History):
 
     async def backbone(self) -> MemoryText | None:
         """The summary of all closed chapters, as far as it has got."""
-        branch, reading = await self._reading()
-        return joined(await reading.backbone(branch.messages - 1))
+        return await self._text(Which(Kind.BACKBONE))
 
     async def info(self) -> StoryInfo:
         """The story as it is now."""

@@ -219,6 +219,11 @@ class InMemoryStore:
                 found.append((cover.span.first, cover.span.last, cover.version))
         return sorted(found, key=lambda row: (row[1], row[2]))
 
+    async def spans(self, key: StoryKey, branch: str, kind: Kind, *, firm: bool = False) -> set[tuple[str, int, int]]:
+        versions = self._stories[key].versions
+        covers = await self.cover(key, branch, kind, firm=firm)
+        return {(versions[version].made.scope, first, last) for first, last, version in covers}
+
     async def position_of(self, key: StoryKey, branch: str, node: int) -> int | None:
         story = self._stories[key]
         story.info(branch)

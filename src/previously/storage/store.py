@@ -213,6 +213,9 @@ class Store(Protocol):
         """`(first, last, version)` of every version valid on the path (of that kind; with `firm`, of the firm ones),
         by last, then version."""
 
+    async def spans(self, key: StoryKey, branch: str, kind: Kind, *, firm: bool = False) -> set[tuple[str, int, int]]:
+        """`(scope, first, last)` of every version of a kind valid on the path (with `firm`, of the firm ones)."""
+
     async def position_of(self, key: StoryKey, branch: str, node: int) -> int | None:
         """Where the entry of that node stands on the path now; the last place if there are several. None if
         none, or if the story has no such node."""

@@ -191,7 +191,14 @@ class StoryTree:
         """A new mark, in place of those it retires."""
         self.info(branch)
         ident = self.next_id("mark")
-        new = replace(mark, id=ident, origin=mark.origin or ident, after=max(self.versions, default=0))
+        behind = [one.behind for one in self.marks[branch] if one.id in retires and one.origin == mark.origin]
+        new = replace(
+            mark,
+            id=ident,
+            origin=mark.origin or ident,
+            after=max(self.versions, default=0),
+            behind=behind[-1] if behind else 0,
+        )
         self.retired[branch] += [(ident, one) for one in self.marks[branch] if one.id in retires]
         self._set_marks(branch, [*(one for one in self.marks[branch] if one.id not in retires), new])
         return new
@@ -207,8 +214,10 @@ class StoryTree:
 
     def move_marks(self, branch: str, script: Script) -> None:
         """Move all marks along with a script."""
-        self.marks[branch] = moved_marks(self.marks[branch], script)
-        self.retired[branch] = [(by, moved_marks([one], script)[0]) for by, one in self.retired[branch]]
+        retired_by = {one.id: by for by, one in self.retired[branch]}
+        every = moved_marks([*self.marks[branch], *(one for _, one in self.retired[branch])], script)
+        self.retired[branch] = [(retired_by[one.id], one) for one in every if one.id in retired_by]
+        self._set_marks(branch, [one for one in every if one.id not in retired_by])
 
     def copy_marks(self, source: str, target: str, length: int) -> None:
         """Give a new branch the marks of another that stand in its first `length` messages, or before all of them."""
@@ -221,7 +230,7 @@ class StoryTree:
         self._set_marks(target, [one for by, one in copies if not by])
 
     def _set_marks(self, branch: str, marks: Iterable[Mark]) -> None:
-        self.marks[branch] = sorted(marks, key=lambda one: (one.position, one.id))
+        self.marks[branch] = sorted(marks, key=lambda one: one.order)
 
     def _same_fold(self, version: NewVersion) -> Version | None:
         """The version that read the same, went on from the same and replaces the same; refused ones do not count."""

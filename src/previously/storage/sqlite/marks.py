@@ -61,9 +61,15 @@ class MarkTable:
     def add(self, key: StoryKey, branch: BranchRow, mark: Mark, retires: Collection[int]) -> Mark:
         """A new mark, in place of those it retires. They go out of the way first: two marks of one origin never stand
         at once."""
+        found = self._file.one("mark_behind", {"branch": branch.id, "origin": mark.origin, "owner": key.owner})
         self._file.many("retire_mark", ((one, branch.id, key.owner) for one in retires))
         newest = self._file.one("newest_version_id", {"story": key.story, "owner": key.owner})
-        new = self._insert(key, branch.id, replace(mark, after=newest[0] if newest else 0), retired_by=0)
+        new = self._insert(
+            key,
+            branch.id,
+            replace(mark, after=newest[0] if newest else 0, behind=found[0] if found else 0),
+            retired_by=0,
+        )
         self._file.many("set_retired_by", ((new.id, one, key.owner) for one in retires))
         return new
 
@@ -84,10 +90,10 @@ class MarkTable:
 
     def move(self, key: StoryKey, branch: int, script: Script) -> None:
         """Move the marks of a branch along with a script."""
-        marks = [mark for mark, _ in self.every(key, branch, script[0].at)] if script else []
-        old = {mark.id: mark.position for mark in marks}
-        moved = ((mark.position, mark.id, key.owner) for mark in moved_marks(marks, script))
-        self._file.many("move_mark", (row for row in moved if old[row[1]] != row[0]))
+        marks = [mark for mark, _ in self.every(key, branch, script[0].at - 1)] if script else []
+        old = {mark.id: mark for mark in marks}
+        changed = (mark for mark in moved_marks(marks, script) if mark != old[mark.id])
+        self._file.many("move_mark", ((mark.position, mark.behind, mark.id, key.owner) for mark in changed))
 
     def _insert(self, key: StoryKey, branch: int, mark: Mark, *, retired_by: int) -> Mark:
         row = (
@@ -103,6 +109,7 @@ class MarkTable:
             mark.seen,
             mark.of,
             mark.after,
+            mark.behind,
             retired_by,
         )
         ident = self._file.run("insert_mark", row)

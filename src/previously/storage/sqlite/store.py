@@ -177,6 +177,9 @@ class SqliteStore:
     ) -> list[tuple[int, int, int]]:
         return await self._worker.reading(lambda: self._versions.cover(key, self._branch(key, branch), kind, firm=firm))
 
+    async def spans(self, key: StoryKey, branch: str, kind: Kind, *, firm: bool = False) -> set[tuple[str, int, int]]:
+        return await self._worker.reading(lambda: self._versions.spans(key, self._branch(key, branch), kind, firm=firm))
+
     async def position_of(self, key: StoryKey, branch: str, node: int) -> int | None:
         return await self._worker.reading(lambda: self._reader.position_of(key, self._branch(key, branch), node))
 

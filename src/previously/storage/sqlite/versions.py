@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from previously.core.errors import BadInput
@@ -120,12 +120,19 @@ class VersionTable:
 
     def cover(self, key: StoryKey, branch: BranchRow, kind: Kind | None, *, firm: bool) -> list[tuple[int, int, int]]:
         """`(first, last, version)` of all that is valid on the branch (of that kind; of the firm ones)."""
+        valid = [(first, last, version) for first, last, version, _ in self._valid(key, branch, kind, firm)]
+        return sorted(valid, key=lambda row: (row[1], row[2]))
+
+    def spans(self, key: StoryKey, branch: BranchRow, kind: Kind, *, firm: bool) -> set[tuple[str, int, int]]:
+        """`(scope, first, last)` of all of a kind that is valid on the branch."""
+        return {(scope, first, last) for first, last, _, scope in self._valid(key, branch, kind, firm)}
+
+    def _valid(self, key: StoryKey, branch: BranchRow, kind: Kind | None, firm: bool) -> Iterator[Row]:
         scopes = starts(self._marks.of(key, branch.id))
         query = "cover_span" if kind is None else "cover_of_kind"
         asked = {"kind": kind.value if kind else None, "firm": int(firm)}
         rows = self._cover.rows(key, query, branch.line, branch.messages - 1, **asked)
-        valid = [(first, last, version) for first, last, version, scope in rows if scope in scopes]
-        return sorted(valid, key=lambda row: (row[1], row[2]))
+        return (row for row in rows if row[3] in scopes)
 
     def spent(self, owner: str, since: str) -> Cost:
         """What the owner's folds have cost since that time."""

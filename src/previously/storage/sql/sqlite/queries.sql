@@ -175,23 +175,23 @@ INSERT INTO receipt (owner, story, key) VALUES (:owner, :story, :key)
 -- Marks
 
 -- name: marks
-SELECT id, origin, kind, position, text, made_by, at, seen, of, after FROM mark
-WHERE branch = :branch AND position >= :since AND retired_by = 0 AND owner = :owner ORDER BY position, id
+SELECT id, origin, kind, position, text, made_by, at, seen, of, after, behind FROM mark
+WHERE branch = :branch AND position >= :since AND retired_by = 0 AND owner = :owner ORDER BY position, behind, id
 
 -- name: marks_of_kinds
-SELECT id, origin, kind, position, text, made_by, at, seen, of, after FROM mark INDEXED BY mark_by_kind
+SELECT id, origin, kind, position, text, made_by, at, seen, of, after, behind FROM mark INDEXED BY mark_by_kind
 WHERE branch = :branch AND kind IN (SELECT value FROM json_each(:kinds)) AND position >= :since AND retired_by = 0
   AND owner = :owner
-ORDER BY position, id
+ORDER BY position, behind, id
 
 -- name: every_mark
-SELECT id, origin, kind, position, text, made_by, at, seen, of, after, retired_by FROM mark
+SELECT id, origin, kind, position, text, made_by, at, seen, of, after, behind, retired_by FROM mark
 WHERE branch = :branch AND position >= :since AND owner = :owner ORDER BY id
 
 -- name: newest_mark
-SELECT id, origin, kind, position, text, made_by, at, seen, of, after FROM mark INDEXED BY mark_by_kind
+SELECT id, origin, kind, position, text, made_by, at, seen, of, after, behind FROM mark INDEXED BY mark_by_kind
 WHERE branch = :branch AND kind = :kind AND retired_by = 0 AND owner = :owner
-ORDER BY position DESC, id DESC LIMIT 1 OFFSET :number
+ORDER BY position DESC, behind DESC, id DESC LIMIT 1 OFFSET :number
 
 -- name: count_marks
 SELECT count(DISTINCT position) FROM mark INDEXED BY mark_by_kind
@@ -207,11 +207,15 @@ SELECT position FROM mark WHERE branch = :branch AND origin = :origin AND retire
 SELECT position FROM mark WHERE branch = :branch AND origin = :origin AND owner = :owner LIMIT 1
 
 -- name: insert_mark
-INSERT INTO mark (owner, story, branch, origin, kind, position, text, made_by, at, seen, of, after, retired_by)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO mark (owner, story, branch, origin, kind, position, text, made_by, at, seen, of, after, behind,
+                  retired_by)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: set_mark_origin
 UPDATE mark SET origin = id WHERE id = :mark AND owner = :owner
+
+-- name: mark_behind
+SELECT behind FROM mark WHERE branch = :branch AND origin = :origin AND retired_by = 0 AND owner = :owner
 
 -- name: retire_mark
 UPDATE mark SET retired_by = -1 WHERE id = ? AND branch = ? AND retired_by = 0 AND owner = ?
@@ -220,7 +224,7 @@ UPDATE mark SET retired_by = -1 WHERE id = ? AND branch = ? AND retired_by = 0 A
 UPDATE mark SET retired_by = ? WHERE id = ? AND retired_by = -1 AND owner = ?
 
 -- name: move_mark
-UPDATE mark SET position = ? WHERE id = ? AND owner = ?
+UPDATE mark SET position = ?, behind = ? WHERE id = ? AND owner = ?
 
 -- name: delete_mark
 DELETE FROM mark WHERE id = :mark AND branch = :branch AND owner = :owner

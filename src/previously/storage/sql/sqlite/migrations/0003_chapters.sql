@@ -13,14 +13,15 @@ CREATE TABLE mark_kept (
     seen BLOB NOT NULL DEFAULT x'',   -- span key of what the text stood for when it was written
     of INTEGER NOT NULL DEFAULT 0,    -- origin of the chapter mark that a recap is about
     after INTEGER NOT NULL DEFAULT 0, -- the newest version when it was made
+    behind INTEGER NOT NULL DEFAULT 0, -- places behind its message that are gone
     retired_by INTEGER NOT NULL DEFAULT 0  -- the mark in whose favour it is gone; 0 = it stands
 ) STRICT;
 INSERT INTO mark_kept (id, owner, story, branch, origin, kind, position, text, made_by, at)
 SELECT id, owner, story, branch, origin, iif(kind = 'block', 'recap', kind), position, text, made_by, at FROM mark;
 DROP TABLE mark;
 ALTER TABLE mark_kept RENAME TO mark;
-CREATE INDEX mark_by_branch ON mark (branch, position);
-CREATE INDEX mark_by_kind ON mark (branch, kind, owner, position) WHERE retired_by = 0;
+CREATE INDEX mark_by_branch ON mark (branch, position, behind, id);
+CREATE INDEX mark_by_kind ON mark (branch, kind, owner, position, behind, id) WHERE retired_by = 0;
 CREATE INDEX mark_by_origin ON mark (branch, origin);
 CREATE UNIQUE INDEX mark_standing ON mark (branch, origin) WHERE retired_by = 0;
 CREATE INDEX mark_retired ON mark (branch, retired_by) WHERE retired_by <> 0;
