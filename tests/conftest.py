@@ -10,8 +10,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from previously.storage.in_memory import InMemoryStore
+from previously.storage.postgres import PostgresStore
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
+from tests.storage.postgres_server import shared_server
 
 os.environ["PREVIOUSLY_CONFIG"] = ""  # nobody's own settings file counts
 
@@ -26,9 +28,19 @@ settings.register_profile("soak", settings.get_profile("previously"), derandomiz
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "previously"))
 
 
-@pytest.fixture(params=["in_memory", "sqlite"])
+@pytest.fixture(params=["in_memory", "sqlite", "postgres"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
     """Each store in turn, empty."""
-    opened: Store = InMemoryStore() if request.param == "in_memory" else SqliteStore(str(tmp_path / "stories.db"))
+    opened = _opened(request.param, tmp_path)
     yield opened
     await opened.close()
+
+
+def _opened(name: str, folder: Path) -> Store:
+    match name:
+        case "in_memory":
+            return InMemoryStore()
+        case "sqlite":
+            return SqliteStore(str(folder / "stories.db"))
+        case _:
+            return PostgresStore(shared_server().emptied())

@@ -54,7 +54,7 @@ class Memory:
         prompts: str | Path | None = None,
         folder: Folder | None = None,
     ) -> Memory:
-        """Open the stories at `where`: a file, made if it is not there, or `":memory:"`.
+        """Open the stories at `where`: a file, made if it is not there, `postgresql://…`, or `":memory:"`.
 
         Without it, `PREVIOUSLY_DB` decides, else the place where this system keeps a user's data. `model` writes
         memory; without one, `PREVIOUSLY_ENDPOINT` and `PREVIOUSLY_MODEL` name it, and if they do not, the built-in
@@ -152,8 +152,15 @@ def _open_store(where: str | Path | None, environment: Mapping[str, str]) -> Sto
     place = where if where is not None else environment.get("PREVIOUSLY_DB") or default_place()
     if str(place) == IN_MEMORY:
         return InMemoryStore()
+    if str(place).startswith(("postgresql://", "postgres://")):
+        try:
+            from previously.storage.postgres import PostgresStore  # an extra: loaded when a server is named
+        except ImportError as error:
+            raise BadInput("PostgreSQL needs an extra: pip install 'previously[postgres]'.") from error
+        return PostgresStore(str(place))
     if "://" in str(place):
-        raise BadInput(f"{place} is not a place for stories: give a file, or {IN_MEMORY}.")
+        kind = str(place).partition("://")[0]
+        raise BadInput(f"{kind}:// is no place for stories: give a file, postgresql://…, or {IN_MEMORY}.")
     from previously.storage.sqlite import SqliteStore  # loads SQLite's library: only when a file is opened
 
     return SqliteStore(str(place))

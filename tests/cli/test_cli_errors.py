@@ -159,13 +159,15 @@ def test_a_place_that_cannot_be(cli: Cli, tmp_path: Path) -> None:
     for place, code in (
         (tmp_path / "missing" / "x.db", 1),
         (tmp_path, 1),
-        ("postgres://here/there", 2),
+        ("postgres://127.0.0.1:1/there", 1),
+        ("mysql://me:secret@here/there", 2),
         ("", 2),
         ("a\udcff.db", 2),
     ):
         ran = cli.bare("--db", place, "stories")
         assert ran.code == code, place
         assert sentence(ran.err)
+        assert "secret" not in ran.err
         assert ran.out == ""
 
 

@@ -195,3 +195,16 @@ async def test_memory_made_while_a_long_change_is_written_is_found(
     assert await store.cover(key, "alt") == [(0, 5, version.id)]
     await store.close()
     await other.close()
+
+
+async def test_a_swipe_that_is_the_chosen_message_is_not_added_twice_in_a_long_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("previously.storage.sqlite.writing.ROWS_PER_TRANSACTION", 1)
+    store = SqliteStore(str(tmp_path / "s.db"))
+    key = (await store.create_story("me", "tale", at="")).key
+    swiped = Draft(message("user", "one"), alternatives=(Draft(message("user", "two")), Draft(message("user", "one"))))
+    script = [Splice(0, 0, (Put(swiped), Put(Draft(message("user", "next")))))]
+    await store.apply(key, "main", script, at="")
+    assert [item.entry.message.text for item in await store.siblings(key, "main", 0)] == ["one", "two"]
+    await store.close()

@@ -128,7 +128,8 @@ def _place(facts: dict[str, Any], db: str | None) -> str:
     from previously.settings_file import effective
 
     place = db or effective(os.environ)[0].get("PREVIOUSLY_DB") or str(default_place())
-    facts |= {"db": place, "size_bytes": None, "stories": None}
+    shown = re.sub(r"(?<=://)[^@/]*@", "", place)  # whoever reads this need not know a password
+    facts |= {"db": shown, "size_bytes": None, "stories": None}
     path = Path(place)
     if place != IN_MEMORY and "://" not in place and path.parent.is_dir() and not path.exists():
         with tempfile.TemporaryFile(dir=path.parent):
@@ -138,7 +139,7 @@ def _place(facts: dict[str, Any], db: str | None) -> str:
     if path.is_file():
         facts["size_bytes"] = path.stat().st_size
     size = f", {facts['size_bytes'] / 1_048_576:.1f} MB" if facts["size_bytes"] is not None else ""
-    return f"{place} can be read and written: {output.counted(facts['stories'], 'story')}{size}"
+    return f"{shown} can be read and written: {output.counted(facts['stories'], 'story')}{size}"
 
 
 def _extras(facts: dict[str, Any]) -> str:

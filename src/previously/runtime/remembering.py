@@ -138,7 +138,7 @@ class Remembering:
         self, kind: Kind, scope: str, start: int, through: int, settled: int | None = None
     ) -> MemoryText | None:
         exact = await self._live(kind, scope, through)
-        if exact and settled is not None and exact.span.last >= settled:
+        if exact and exact.span.last >= (through if settled is None else settled):
             return _text(exact, start, stale=False)
         stale = await self._stale(kind, scope, start, exact, through)
         return _text(stale, start, stale=True) if stale else _text(exact, start, stale=False)

@@ -129,10 +129,11 @@ class PathWriter:
         return added
 
     def add_alternatives(
-        self, key: StoryKey, parent: int, depth: int, parent_hash: bytes, drafts: Sequence[Draft]
+        self, key: StoryKey, parent: int, depth: int, parent_hash: bytes, drafts: Sequence[Draft], chosen: bytes = b""
     ) -> int:
-        """Siblings at a place, those that are not there yet by digest; how many were added."""
-        present = {digest for (digest,) in self._file.rows("sibling_digests", _at(key, parent))}
+        """Siblings at a place, those that are not there yet by digest; how many were added. `chosen` is the digest of
+        the one on the path, which a line that is not published yet does not show."""
+        present = {chosen} | {digest for (digest,) in self._file.rows("sibling_digests", _at(key, parent))}
         entry, node = self._last_ids()
         added = 0
         for draft in drafts:
@@ -165,7 +166,7 @@ class PathWriter:
         """Entries, nodes and path rows of these steps; `tip` moves along."""
         entry_id, node_id = self._last_ids()
         entries, nodes, path = [], [], []
-        alternatives: list[tuple[int, int, bytes, Sequence[Draft]]] = []
+        alternatives: list[tuple[int, int, bytes, Sequence[Draft], bytes]] = []
         for step in steps:
             if isinstance(step, Put):
                 entry_id += 1
@@ -173,7 +174,7 @@ class PathWriter:
                 entries.append(row)
                 entry, digest = entry_id, row[_DIGEST_COLUMN]
                 if step.draft.alternatives:
-                    alternatives.append((tip.node, tip.depth, tip.hash, step.draft.alternatives))
+                    alternatives.append((tip.node, tip.depth, tip.hash, step.draft.alternatives, digest))
                 existing = None
             else:
                 entry, digest = step.entry, self._digest(key, step)
@@ -191,8 +192,8 @@ class PathWriter:
         self._file.many("insert_entry", entries)
         self._file.many("insert_node", nodes)
         self._file.many("insert_path", path)
-        for parent, depth, parent_hash, drafts in alternatives:
-            self.add_alternatives(key, parent, depth, parent_hash, drafts)
+        for parent, depth, parent_hash, drafts, chosen in alternatives:
+            self.add_alternatives(key, parent, depth, parent_hash, drafts, chosen)
 
     def _publish(
         self,

@@ -1,0 +1,150 @@
+"""The pool of connections and the threads that work with them, so that the event loop never waits for the server.
+
+A piece of work is one transaction. It is done again, a few times at most, when the server went away or chose it as the
+victim of a deadlock, but only if it is certain that nothing of it was kept: if the connection broke while committing,
+the server is asked what became of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.errors import DeadlockDetected, SerializationFailure
+from psycopg_pool import ConnectionPool
+
+from previously.core.errors import StoreProblem
+from previously.storage.postgres.schema import bring_up_to_date
+from previously.storage.postgres.session import PostgresSession, Row, prepare
+from previously.storage.postgres.tables import Tables, tables_of
+from previously.storage.queries import load_queries
+from previously.storage.store import StoryKey
+
+T = TypeVar("T")
+
+ATTEMPTS = 4
+CONNECT_S = 10
+WAIT_S = 30.0
+"""How long to wait for a server that is being restarted."""
+
+
+class Connections:
+    """Connections to one database, each used by one thread at a time."""
+
+    def __init__(self, url: str, size: int) -> None:
+        self._queries = {name: query.encode() for name, query in load_queries("postgres").items()}
+        self._place, conninfo = _conninfo(url)
+        try:
+            with psycopg.Connection[Row].connect(conninfo, autocommit=True) as connection:
+                bring_up_to_date(connection)
+                prepare(connection, self._queries)  # what a session needs is refused here, not at the first verb
+        except psycopg.Error as error:
+            raise StoreProblem(f"{self._place} cannot be opened: {_words(error)}.") from error
+        except StoreProblem as problem:
+            raise StoreProblem(f"{self._place} cannot be used. {problem}") from None
+        self._pool = ConnectionPool[psycopg.Connection[Row]](
+            conninfo,
+            kwargs={"autocommit": True},
+            min_size=1,
+            max_size=size,
+            timeout=WAIT_S,
+            configure=partial(prepare, queries=self._queries),
+            open=True,
+        )
+        self._threads = ThreadPoolExecutor(size, thread_name_prefix="previously-postgres")
+        self._queues: WeakValueDictionary[StoryKey, asyncio.Lock] = WeakValueDictionary()
+        self._closed = False
+
+    async def reading(self, owner: str, work: Callable[[Tables], T]) -> T:
+        """Work that reads, all of one moment."""
+        return await self._in_thread("begin_reading", {"owner": owner}, work)
+
+    async def writing(self, key: StoryKey, work: Callable[[Tables], T]) -> T:
+        """Work that writes to a story. Those of one process wait for each other here, not with a connection each."""
+        queue = self._queues.setdefault(key, asyncio.Lock())
+        async with queue:
+            return await self._in_thread("begin_writing", {"owner": key.owner, "story": key.story}, work)
+
+    async def creating(self, owner: str, name: str, work: Callable[[Tables], T]) -> T:
+        """Work that makes a story of that name, unless there is one."""
+        return await self._in_thread("begin_creating", {"owner": owner, "name": name}, work)
+
+    async def close(self) -> None:
+        """Let what is under way end, then close the connections."""
+        if not self._closed:
+            self._closed = True
+            await asyncio.to_thread(self._threads.shutdown)
+            await asyncio.to_thread(self._pool.close)
+
+    async def _in_thread(self, how: str, values: Mapping[str, Any], work: Callable[[Tables], T]) -> T:
+        try:
+            future = self._threads.submit(self._done, how, values, work)
+        except RuntimeError:
+            raise StoreProblem("The store is closed.") from None
+        try:
+            return await asyncio.wrap_future(future)
+        except psycopg.Error as error:
+            raise StoreProblem(f"The store could not do it: {_words(error)}.") from error
+
+    def _done(self, how: str, values: Mapping[str, Any], work: Callable[[Tables], T]) -> T:
+        for attempt in range(1, ATTEMPTS + 1):
+            connection = self._pool.getconn()
+            session = PostgresSession(connection, self._queries)
+            result: list[T] = []
+            try:
+                with session.begun(how, values):
+                    result.append(work(tables_of(session)))
+                return result[0]
+            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+                if not connection.closed and not isinstance(error, DeadlockDetected | SerializationFailure):
+                    raise
+                problem = error
+            finally:
+                self._pool.putconn(connection)
+            if session.committing and session.xid and self._was_kept(session.xid):
+                return result[0]
+            if attempt == ATTEMPTS:
+                raise problem
+            self._pool.check()  # others of the pool have gone with the server: not one attempt for each
+        raise AssertionError("the last attempt returns or raises")
+
+    def _was_kept(self, xid: str) -> bool:
+        """Whether a transaction whose end nobody saw was committed."""
+        give_up = time.monotonic() + WAIT_S
+        while time.monotonic() < give_up:
+            try:
+                self._pool.check()
+                with self._pool.connection() as connection:
+                    outcome = PostgresSession(connection, self._queries).outcome(xid)
+            except psycopg.OperationalError:
+                continue  # the server is still away: waiting for a connection takes its time
+            if outcome in ("committed", "aborted"):
+                return outcome == "committed"
+            time.sleep(0.05)
+        raise StoreProblem("The server went away while it kept a change, and cannot say whether it did.")
+
+
+def _conninfo(url: str) -> tuple[str, str]:
+    """How the database is called in messages, without its password, and how to connect: to a server that can write,
+    since what a copy says may be old."""
+    try:
+        given = conninfo_to_dict(url)
+        wanted: dict[str, Any] = {"connect_timeout": CONNECT_S, "application_name": "previously", **given}
+        fixed = {"target_session_attrs": "read-write", "client_encoding": "UTF8"}
+        conninfo = make_conninfo("", **{**wanted, **fixed})
+    except psycopg.Error as error:
+        raise StoreProblem(f"This is not the address of a PostgreSQL database: {_words(error)}.") from None
+    return f"Database {given.get('dbname', '')!r} on {given.get('host', 'this machine')}", conninfo
+
+
+def _words(error: psycopg.Error) -> str:
+    """What the server says, on one line."""
+    said = error.diag.message_primary or str(error).strip() or type(error).__name__
+    return " ".join(said.split()).rstrip(".")

@@ -1,0 +1,111 @@
+"""Named queries on one PostgreSQL connection, and the transactions they are asked in.
+
+A session is of one owner at a time: every transaction says whose stories it is about, for row-level security, and works
+as a role that cannot step around it. Outside a transaction nothing is found. One that writes holds its story's row
+from its first statement on, so that all that is written to one story, by whichever process, comes one after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg.types.numeric import Int8Dumper
+
+Row = tuple[Any, ...]
+
+
+def prepare(connection: psycopg.Connection[Row], queries: Mapping[str, bytes]) -> None:
+    """Make a new connection one that a session can use."""
+    connection.adapters.register_dumper(int, Int8Dumper)  # one type whatever the value: one plan per query
+    connection.execute(queries["settings_of_a_session"], prepare=False)
+
+
+class PostgresSession:
+    """A connection in autocommit mode and the named queries asked of it. Used by one thread at a time."""
+
+    def __init__(self, connection: psycopg.Connection[Row], queries: Mapping[str, bytes]) -> None:
+        self._connection = connection
+        self._queries = queries
+        self._begun = False
+        self.xid: str | None = None
+        """The transaction that writes, by the server's own number."""
+        self.committing = False
+        """Whether the server was asked to commit, so that it may have done so even if it never answered."""
+
+    def rows(self, name: str, values: Mapping[str, Any]) -> list[Row]:
+        """All rows a query gives. No row holds a text with NUL in it: the server has none."""
+        if any(isinstance(value, str) and "\x00" in value for value in values.values()):
+            return []
+        return self._connection.execute(self._queries[name], values).fetchall()
+
+    def one(self, name: str, values: Mapping[str, Any]) -> Row | None:
+        """The first row a query gives."""
+        rows = self.rows(name, values)
+        return rows[0] if rows else None
+
+    def run(self, name: str, values: Mapping[str, Any] | Sequence[Any]) -> int:
+        """Carry out one statement; the id of the row it inserted, if it says one."""
+        cursor = self._connection.execute(self._queries[name], values)
+        if b"RETURNING" not in self._queries[name]:
+            return 0  # without waiting for its end: if it fails, so does the next question, and the transaction
+        row = cursor.fetchone()
+        return int(row[0]) if row else 0
+
+    def many(self, name: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Carry out one statement for many rows, in a pipeline: nothing waits for an answer in between."""
+        listed = list(rows)
+        if listed:
+            with self._connection.cursor() as cursor:
+                cursor.executemany(self._queries[name], listed)
+
+    def reserve(self, table: str, count: int) -> list[int]:
+        """Ids for new rows, ascending; nobody else gets them."""
+        return [ident for (ident,) in self.rows(f"reserve_{table}", {"count": count})] if count else []
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Part of the transaction that the verb has begun: here one change, however long, is one transaction."""
+        assert self._begun
+        yield
+
+    @contextmanager
+    def begun(self, how: str, values: Mapping[str, Any]) -> Iterator[None]:
+        """A transaction begun by a query of that name; committed when the work ends well, otherwise undone. Statements
+        of one that writes go in a pipeline: only what is asked for is waited for."""
+        self.xid, self.committing, self._begun = None, False, True
+        try:
+            with psycopg.ClientCursor(self._connection) as cursor:
+                cursor.execute(self._queries[how], values)
+                while cursor.nextset():
+                    pass
+                row = cursor.fetchone()
+            reading = how == "begin_reading"
+            self.xid = None if reading or not row else row[0]
+            with nullcontext() if reading else self._connection.pipeline():
+                yield
+            self.committing = True
+            ended = self._connection.execute(b"COMMIT", prepare=False).statusmessage
+            assert ended == "COMMIT", "what failed was raised before"
+            self.committing = False
+        except BaseException:
+            self._undo()
+            raise
+        finally:
+            self._begun = False
+
+    def outcome(self, xid: str) -> str | None:
+        """What became of a transaction: `committed`, `aborted`, `in progress`, or None if the server cannot say."""
+        row = self.one("outcome", {"xid": xid})
+        return row[0] if row else None
+
+    def _undo(self) -> None:
+        if self._connection.closed:
+            return
+        if self._connection.info.transaction_status is TransactionStatus.ACTIVE:
+            self._connection.close()  # in the middle of something: nothing can be asked of it any more
+        elif self._connection.info.transaction_status is not TransactionStatus.IDLE:
+            self._connection.execute(b"ROLLBACK", prepare=False)

@@ -1,0 +1,398 @@
+-- The same queries under the same names as on SQLite. What row-level security asks of every row, that it is of the
+-- owner in `previously.owner`, each query asks by itself as well.
+
+-- Sessions. Whoever opened the connection, the work is done by a role that owns nothing. Waiting longer for another
+-- writer of a story than the import of a million messages takes means that something hangs. Every query has its index;
+-- without statistics the planner would at times rather read a whole table. An acknowledged write is on disk whatever
+-- the server's default is.
+
+-- name: settings_of_a_session
+SET ROLE previously_app;
+SET search_path TO previously, pg_temp;
+SET lock_timeout TO '2min';
+SET idle_in_transaction_session_timeout TO '5min';
+SET jit TO off;
+SET enable_seqscan TO off;
+SET enable_hashjoin TO off;
+SET enable_mergejoin TO off;
+SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
+
+-- Transactions: each says first whose stories it is about, and one that writes waits for others on the same story
+
+-- name: begin_reading
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+SELECT set_config('previously.owner', %(owner)s, true)
+
+-- name: begin_writing
+BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+SELECT set_config('previously.owner', %(owner)s, true);
+SELECT id FROM story WHERE id = %(story)s AND owner = %(owner)s FOR NO KEY UPDATE;
+SELECT pg_current_xact_id()::text
+
+-- name: begin_creating
+BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+SELECT set_config('previously.owner', %(owner)s, true);
+SELECT pg_advisory_xact_lock(hashtextextended(%(name)s, hashtextextended(%(owner)s, 0)));
+SELECT pg_current_xact_id()::text
+
+-- name: outcome
+SELECT pg_xact_status(%(xid)s::xid8)
+
+-- Stories
+
+-- name: stories
+SELECT s.id, s.name, s.budget_tokens, b.name, b.head, b.messages,
+       (SELECT count(*) FROM branch WHERE story = s.id)
+FROM story s JOIN branch b ON b.id = s.active
+WHERE s.owner = %(owner)s ORDER BY s.name
+
+-- name: story_named
+SELECT s.id, s.name, s.budget_tokens, b.name, b.head, b.messages,
+       (SELECT count(*) FROM branch WHERE story = s.id)
+FROM story s JOIN branch b ON b.id = s.active
+WHERE s.owner = %(owner)s AND s.name_hash = md5(%(name)s::text) AND s.name = %(name)s
+
+-- name: insert_story
+INSERT INTO story (owner, name, active, created_at) VALUES (%(owner)s, %(name)s, 0, %(at)s) RETURNING id
+
+-- name: set_active
+UPDATE story SET active = %(branch)s WHERE id = %(story)s AND owner = %(owner)s
+
+-- name: header
+SELECT header FROM story WHERE id = %(story)s AND owner = %(owner)s
+
+-- name: set_header
+UPDATE story SET header = %(header)s WHERE id = %(story)s AND owner = %(owner)s
+
+-- name: settings
+SELECT settings FROM story WHERE id = %(story)s AND owner = %(owner)s
+
+-- name: set_settings
+UPDATE story SET settings = %(settings)s WHERE id = %(story)s AND owner = %(owner)s
+
+-- name: set_budget_tokens
+UPDATE story SET budget_tokens = %(budget_tokens)s WHERE id = %(story)s AND owner = %(owner)s
+
+-- Branches and lines
+
+-- name: branch_rows
+SELECT id, name, head, messages, line FROM branch WHERE story = %(story)s AND owner = %(owner)s ORDER BY id
+
+-- name: branches
+SELECT name, head, messages FROM branch WHERE story = %(story)s AND owner = %(owner)s ORDER BY id
+
+-- name: active_branch
+SELECT b.id, b.name, b.head, b.messages, b.line FROM story s JOIN branch b ON b.id = s.active
+WHERE s.id = %(story)s AND s.owner = %(owner)s
+
+-- name: branch_named
+SELECT id, name, head, messages, line FROM branch
+WHERE story = %(story)s AND owner = %(owner)s AND name_hash = md5(%(name)s::text) AND name = %(name)s
+
+-- name: insert_branch
+INSERT INTO branch (owner, story, name, head, messages, line, created_at)
+VALUES (%(owner)s, %(story)s, %(name)s, %(head)s, %(messages)s, %(line)s, %(at)s) RETURNING id
+
+-- name: publish_branch
+UPDATE branch SET head = %(head)s, messages = %(messages)s, line = %(line)s WHERE id = %(branch)s AND owner = %(owner)s
+
+-- name: insert_line
+INSERT INTO line (owner, story, parent, fork, published)
+VALUES (%(owner)s, %(story)s, %(parent)s, %(fork)s, %(published)s) RETURNING id
+
+-- name: publish_line
+UPDATE line SET published = 1 WHERE id = %(line)s AND owner = %(owner)s
+
+-- name: line
+SELECT parent, fork FROM line WHERE id = %(line)s AND owner = %(owner)s
+
+-- name: lines_of_story
+SELECT id, parent, fork FROM line WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: line_serves_another
+SELECT 1 FROM line WHERE parent = %(line)s AND fork > %(depth)s AND owner = %(owner)s LIMIT 1
+
+-- Paths
+
+-- name: path_span
+SELECT p.depth, p.node, n.hash, e.id, e.role, e.speaker, e.text, e.parts, e.witnesses, e.digest,
+       e.at, e.source_id, e.extra, e.hidden, e.replaces
+FROM path p JOIN node n ON n.id = p.node JOIN entry e ON e.id = p.entry
+WHERE p.line = %(line)s AND p.depth BETWEEN %(first)s AND %(last)s AND p.owner = %(owner)s ORDER BY p.depth
+
+-- name: path_known
+SELECT e.id, e.digest, e.match_key, e.role, e.at, e.source_id, e.extra, e.hidden
+FROM path p JOIN entry e ON e.id = p.entry
+WHERE p.line = %(line)s AND p.depth BETWEEN %(first)s AND %(last)s AND p.owner = %(owner)s ORDER BY p.depth
+
+-- name: path_digests
+SELECT e.id, e.digest
+FROM path p JOIN entry e ON e.id = p.entry
+WHERE p.line = %(line)s AND p.depth BETWEEN %(first)s AND %(last)s AND p.owner = %(owner)s ORDER BY p.depth
+
+-- name: path_node
+SELECT p.node, n.hash, n.parent FROM path p JOIN node n ON n.id = p.node
+WHERE p.line = %(line)s AND p.depth = %(depth)s AND p.owner = %(owner)s
+
+-- name: last_place
+SELECT max(depth) FROM path
+WHERE entry = %(entry)s AND line = %(line)s AND depth BETWEEN %(first)s AND %(last)s AND owner = %(owner)s
+
+-- name: insert_path
+INSERT INTO path (owner, line, depth, node, entry) VALUES (%s, %s, %s, %s, %s)
+
+-- name: delete_path_from
+DELETE FROM path WHERE line = %(line)s AND depth >= %(depth)s AND owner = %(owner)s
+
+-- Entries and nodes
+
+-- name: reserve_entry
+SELECT nextval('entry_ids') FROM generate_series(1, %(count)s)
+
+-- name: reserve_node
+SELECT nextval('node_ids') FROM generate_series(1, %(count)s)
+
+-- name: insert_entry
+INSERT INTO entry (id, owner, story, role, speaker, text, parts, witnesses, digest, match_key,
+                   at, source_id, extra, hidden, replaces)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+
+-- name: insert_node
+INSERT INTO node (id, owner, story, parent, depth, entry, hash) VALUES (%s, %s, %s, %s, %s, %s, %s)
+
+-- name: node_at
+SELECT id, hash FROM node WHERE story = %(story)s AND parent = %(parent)s AND entry = %(entry)s AND owner = %(owner)s
+
+-- name: node_entry
+SELECT entry FROM node WHERE id = %(node)s AND story = %(story)s AND owner = %(owner)s
+
+-- name: leading_to
+WITH RECURSIVE up (id, parent, depth, entry, hash, number) AS (
+    SELECT id, parent, depth, entry, hash, 1::bigint FROM node
+    WHERE id = %(node)s AND story = %(story)s AND owner = %(owner)s AND %(most)s > 0
+    UNION ALL
+    SELECT n.id, n.parent, n.depth, n.entry, n.hash, up.number + 1
+    FROM up JOIN node n ON n.id = up.parent AND n.owner = %(owner)s
+    WHERE up.number < %(most)s
+)
+SELECT up.depth, up.id, up.hash, e.id, e.role, e.speaker, e.text, e.parts, e.witnesses, e.digest,
+       e.at, e.source_id, e.extra, e.hidden, e.replaces
+FROM up JOIN entry e ON e.id = up.entry ORDER BY up.depth
+
+-- name: entry_digest
+SELECT digest FROM entry WHERE id = %(entry)s AND story = %(story)s AND owner = %(owner)s
+
+-- name: node_siblings
+SELECT n.depth, n.id, n.hash, e.id, e.role, e.speaker, e.text, e.parts, e.witnesses, e.digest,
+       e.at, e.source_id, e.extra, e.hidden, e.replaces
+FROM node n JOIN entry e ON e.id = n.entry
+WHERE n.story = %(story)s AND n.parent = %(parent)s AND n.owner = %(owner)s
+ORDER BY n.id
+
+-- name: sibling_digests
+SELECT e.digest FROM node n JOIN entry e ON e.id = n.entry
+WHERE n.story = %(story)s AND n.parent = %(parent)s AND n.owner = %(owner)s
+
+-- name: set_attributes
+UPDATE entry SET at = %s, source_id = %s, extra = %s, hidden = %s WHERE id = %s AND story = %s AND owner = %s
+
+-- Moves and receipts
+
+-- name: insert_move
+INSERT INTO move (owner, story, branch, old_head, new_head, at)
+VALUES (%(owner)s, %(story)s, %(branch)s, %(old_head)s, %(new_head)s, %(at)s)
+
+-- name: moves
+SELECT b.name, m.old_head, m.new_head, m.at FROM move m JOIN branch b ON b.id = m.branch
+WHERE m.story = %(story)s AND m.owner = %(owner)s ORDER BY m.id
+
+-- name: receipt
+SELECT 1 FROM receipt WHERE story = %(story)s AND key_hash = md5(%(key)s::text) AND key = %(key)s AND owner = %(owner)s
+
+-- name: insert_receipt
+INSERT INTO receipt (owner, story, key) VALUES (%(owner)s, %(story)s, %(key)s)
+
+-- Marks
+
+-- name: marks
+SELECT id, origin, kind, position, text, made_by, at, seen, of, after, behind FROM mark
+WHERE branch = %(branch)s AND position >= %(since)s AND retired_by = 0 AND owner = %(owner)s
+ORDER BY position, behind, id
+
+-- name: marks_of_kinds
+SELECT id, origin, kind, position, text, made_by, at, seen, of, after, behind FROM mark
+WHERE branch = %(branch)s AND kind IN (SELECT jsonb_array_elements_text(%(kinds)s::jsonb))
+  AND position >= %(since)s AND retired_by = 0 AND owner = %(owner)s
+ORDER BY position, behind, id
+
+-- name: every_mark
+SELECT id, origin, kind, position, text, made_by, at, seen, of, after, behind, retired_by FROM mark
+WHERE branch = %(branch)s AND position >= %(since)s AND owner = %(owner)s ORDER BY id
+
+-- name: newest_mark
+SELECT id, origin, kind, position, text, made_by, at, seen, of, after, behind FROM mark
+WHERE branch = %(branch)s AND kind = %(kind)s AND retired_by = 0 AND owner = %(owner)s
+ORDER BY position DESC, behind DESC, id DESC LIMIT 1 OFFSET %(number)s
+
+-- name: count_marks
+SELECT count(DISTINCT position) FROM mark
+WHERE branch = %(branch)s AND kind = %(kind)s AND position BETWEEN 0 AND %(through)s AND retired_by = 0
+  AND owner = %(owner)s
+
+-- name: mark_on_branch
+SELECT 1 FROM mark WHERE id = %(mark)s AND branch = %(branch)s AND retired_by = 0 AND owner = %(owner)s
+
+-- name: standing_mark_of_origin
+SELECT position FROM mark WHERE branch = %(branch)s AND origin = %(origin)s AND retired_by = 0 AND owner = %(owner)s
+
+-- name: mark_of_origin
+SELECT position FROM mark WHERE branch = %(branch)s AND origin = %(origin)s AND owner = %(owner)s LIMIT 1
+
+-- name: insert_mark
+INSERT INTO mark (owner, story, branch, origin, kind, position, text, made_by, at, seen, of, after, behind,
+                  retired_by)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING id
+
+-- name: set_mark_origin
+UPDATE mark SET origin = id WHERE id = %(mark)s AND owner = %(owner)s
+
+-- name: retire_mark
+UPDATE mark SET retired_by = -1 WHERE id = %s AND branch = %s AND retired_by = 0 AND owner = %s
+
+-- name: set_retired_by
+UPDATE mark SET retired_by = %s WHERE id = %s AND retired_by = -1 AND owner = %s
+
+-- name: mark_behind
+SELECT behind FROM mark WHERE branch = %(branch)s AND origin = %(origin)s AND retired_by = 0 AND owner = %(owner)s
+
+-- name: move_mark
+UPDATE mark SET position = %s, behind = %s WHERE id = %s AND owner = %s
+
+-- name: delete_mark
+DELETE FROM mark WHERE id = %(mark)s AND branch = %(branch)s AND owner = %(owner)s
+
+-- name: revive_marks
+UPDATE mark SET retired_by = 0 WHERE branch = %(branch)s AND retired_by = %(mark)s AND owner = %(owner)s
+
+-- name: newest_version_id
+SELECT coalesce(max(id), 0) FROM version WHERE story = %(story)s AND owner = %(owner)s
+
+-- Versions and cover
+
+-- name: insert_version
+INSERT INTO version (owner, story, kind, scope, first, last, length, key, before, replaces, text, carry, status,
+                     made_by, reason, at, model, prompt_hash, calls, input_tokens, output_tokens, shed, unverified,
+                     anchor, reach, commitments, firm)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+RETURNING id
+
+-- name: version_by_read
+SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
+FROM version
+WHERE story = %(story)s AND before = %(before)s AND kind = %(kind)s AND scope = %(scope)s AND key = %(key)s
+  AND replaces = %(replaces)s AND status NOT IN ('refused', 'by hand') AND owner = %(owner)s
+
+-- name: versions
+SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
+FROM version WHERE story = %(story)s AND owner = %(owner)s ORDER BY id
+
+-- name: version
+SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
+FROM version WHERE id = %(version)s AND story = %(story)s AND owner = %(owner)s
+
+-- name: newest_versions
+SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
+FROM version
+WHERE story = %(story)s AND kind = %(kind)s AND scope = %(scope)s AND status = %(status)s
+  AND reach > %(beyond)s AND owner = %(owner)s
+ORDER BY id DESC LIMIT %(most)s
+
+-- name: built_on
+WITH RECURSIVE built (id) AS (
+    SELECT id FROM version WHERE id = %(version)s AND story = %(story)s AND owner = %(owner)s
+    UNION
+    SELECT v.id FROM built JOIN version v ON v.story = %(story)s AND v.before = built.id AND v.owner = %(owner)s
+)
+SELECT id FROM built ORDER BY id
+
+-- name: set_status
+UPDATE version SET status = %(status)s, reason = %(reason)s
+WHERE id = %(version)s AND story = %(story)s AND owner = %(owner)s
+
+-- name: loosen_version
+UPDATE version SET firm = 0 WHERE id = %s AND owner = %s
+
+-- name: loosen_cover
+UPDATE cover SET firm = 0 WHERE version = %s AND owner = %s
+
+-- name: longest_version
+SELECT coalesce(max(length), 0) FROM version WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: links_after
+SELECT id, length, key, kind, scope, firm FROM version
+WHERE story = %(story)s AND before = %(before)s AND status IN ('committed', 'provisional') AND owner = %(owner)s
+ORDER BY id
+
+-- name: links_beginning
+SELECT id, length, key, kind, scope, firm FROM version
+WHERE story = %(story)s AND before = 0 AND scope = %(scope)s AND status IN ('committed', 'provisional')
+  AND owner = %(owner)s
+ORDER BY id
+
+-- name: cover_span
+SELECT first, last, version, scope FROM cover
+WHERE line = %(line)s AND last BETWEEN %(first)s AND %(last)s AND firm >= %(firm)s AND owner = %(owner)s
+
+-- name: cover_of_kind
+SELECT first, last, version, scope FROM cover
+WHERE line = %(line)s AND kind = %(kind)s AND last BETWEEN %(first)s AND %(last)s AND firm >= %(firm)s
+  AND owner = %(owner)s
+
+-- name: cover_going_on
+SELECT c.version, c.last, c.scope FROM cover c
+WHERE c.line = %(line)s AND c.last BETWEEN %(first)s AND %(last)s AND c.owner = %(owner)s
+  AND EXISTS (SELECT 1 FROM version v WHERE v.story = %(story)s AND v.before = c.version
+              AND c.last + v.length >= %(depth)s AND v.status IN ('committed', 'provisional') AND v.owner = %(owner)s)
+
+-- name: cover_of_version
+SELECT line, last FROM cover WHERE version = %(version)s AND owner = %(owner)s
+
+-- name: inherit_cover
+INSERT INTO cover (owner, line, kind, scope, first, last, version, firm)
+SELECT owner, %(to_line)s, kind, scope, first, last, version, firm FROM cover
+WHERE line = %(from_line)s AND last <= %(last)s AND owner = %(owner)s
+ON CONFLICT DO NOTHING
+
+-- name: furthest_cover
+SELECT first, last, version FROM cover
+WHERE line = %(line)s AND kind = %(kind)s AND scope = %(scope)s AND last BETWEEN %(first)s AND %(last)s
+  AND firm >= %(firm)s AND owner = %(owner)s
+ORDER BY last DESC, version DESC LIMIT 1
+
+-- name: insert_cover
+INSERT INTO cover (owner, line, kind, scope, first, last, version, firm) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+
+-- name: delete_cover_from
+DELETE FROM cover WHERE line = %(line)s AND last >= %(depth)s AND owner = %(owner)s
+
+-- name: delete_cover_of
+DELETE FROM cover WHERE version = %s AND owner = %s
+
+-- name: spent
+SELECT coalesce(sum(calls), 0)::bigint, coalesce(sum(input_tokens), 0)::bigint, coalesce(sum(output_tokens), 0)::bigint
+FROM version WHERE owner = %(owner)s AND at >= %(since)s AND calls > 0
+
+-- name: lease
+SELECT holder, until FROM lease WHERE story = %(story)s AND work = %(work)s AND owner = %(owner)s
+
+-- name: take_lease
+INSERT INTO lease (owner, story, work, holder, until) VALUES (%(owner)s, %(story)s, %(work)s, %(holder)s, %(until)s)
+ON CONFLICT (owner, story, work) DO UPDATE SET holder = excluded.holder, until = excluded.until
+WHERE lease.holder = excluded.holder OR lease.until <= %(now)s
+
+-- name: give_lease
+DELETE FROM lease WHERE story = %(story)s AND work = %(work)s AND holder = %(holder)s AND owner = %(owner)s
