@@ -44,7 +44,8 @@ def build(material: Material, budget_tokens: int) -> View:
     wanted = sum(message_tokens(item.entry.message) for item in shown[:-1])
     pins_tokens = system_tokens(material.opening, pins) - system_tokens(material.opening, ())
     memories, cut = fit(material.opening, material.memories, max(spare // 2, spare - wanted) + pins_tokens)
-    verbatim = _fit_tail(shown, budget_tokens - system_tokens(material.opening, memories))
+    remembered = system_tokens(material.opening, memories)
+    verbatim = _fit_tail(shown, budget_tokens - remembered)
     kept = _whole_pairs(verbatim)
 
     system = system_message(material.opening, memories)
@@ -52,9 +53,9 @@ def build(material: Material, budget_tokens: int) -> View:
     left_out = _left_out(material, kept, verbatim)
     return View(
         budget_tokens=budget_tokens,
-        tokens=system_tokens(material.opening, memories) + sum(message_tokens(item.entry.message) for item in kept),
+        tokens=remembered + sum(message_tokens(item.entry.message) for item in kept),
         messages=tuple(([system] if system else []) + [item.entry.message for item in kept]),
-        items=tuple(_items(material, memories, kept, outside_tail)),
+        items=tuple(_items(material, memories, remembered, kept, outside_tail)),
         left_out=(*cut, *left_out),
         fold_due=any(
             item.reason in (Reason.BUDGET, Reason.WAITING) and item.span is not None and item.span.first < outside_tail
@@ -86,27 +87,27 @@ def _ids(items: Iterable[OnPath], kind: type[ToolCall] | type[ToolResult]) -> se
 
 
 def _items(
-    material: Material, memories: Sequence[Remembered], kept: Sequence[OnPath], outside_tail: int
+    material: Material, memories: Sequence[Remembered], tokens: int, kept: Sequence[OnPath], outside_tail: int
 ) -> Iterable[Item]:
     opening_tokens = system_tokens(material.opening, ())
     if material.opening:
         spans = tuple(spans_of(item.position for item in material.opening))
         yield Item(Section.SYSTEM, opening_tokens, "the system message is always shown", spans)
-    left = system_tokens(material.opening, memories) - opening_tokens
+    left = tokens - opening_tokens
     opening = len(material.opening)
     shown = [memory for memory in memories if memory.stands_for(opening) or memory.span is None]
     for memory in shown:
         # The last also bears what headings cost; all together they make up the whole.
-        tokens = left if memory is shown[-1] else min(left, estimate_tokens(memory.shown))
+        cost = left if memory is shown[-1] else min(left, estimate_tokens(memory.shown))
         reason = memory.reason if memory.text else "nothing was told there"
         covers = memory.stands_for(opening)
-        yield Item(memory.section, tokens, reason, (covers,) if covers else ())
-        left -= tokens
+        yield Item(memory.section, cost, reason, (covers,) if covers else ())
+        left -= cost
     for item in kept:
         in_tail = item.position >= outside_tail
         reason = f"one of the newest {material.tail_messages}" if in_tail else "not folded yet"
-        tokens = message_tokens(item.entry.message)
-        yield Item(Section.TAIL, tokens, reason, (Span(item.position, item.position),))
+        cost = message_tokens(item.entry.message)
+        yield Item(Section.TAIL, cost, reason, (Span(item.position, item.position),))
 
 
 def _left_out(material: Material, kept: Sequence[OnPath], verbatim: Sequence[OnPath]) -> list[LeftOut]:

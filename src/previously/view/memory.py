@@ -27,7 +27,7 @@ STALE = "(Written before an earlier message was changed.)"
 CHAPTERS_SHARE = 0.15
 """How much of a budget the recaps of single chapters may take; the backbone stands for the others."""
 
-MOST_CHAPTERS = 12
+MOST_CHAPTERS = 8
 
 _QUOTES = frozenset('"“”„«»「」『』')
 """Marks that come in pairs, whatever the language opens and closes with."""
