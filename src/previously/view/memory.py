@@ -7,6 +7,7 @@ first. Pins never do. What must stay true: whatever gives way is listed.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -105,12 +106,16 @@ def fit(
         while over() and (index := _first(kept, section)) is not None:
             whole = kept[index]
             starts = _sentence_starts(whole.text)
-            for number, start in enumerate(starts[1:], 1):
-                kept[index] = replace(whole, text=whole.text[start:])
-                if not over():
-                    cut = f"the first {number} of {len(starts)} sentences of {whole.what}"
-                    left_out.append(LeftOut(cut, Reason.BUDGET))
-                    break
+
+            def fits(number: int, index: int = index, whole: Remembered = whole, starts: list[int] = starts) -> bool:
+                kept[index] = replace(whole, text=whole.text[starts[number] :])
+                return not over()
+
+            # The more sentences go, the less is left: the fewest that must go are found by halving.
+            number = bisect_left(range(1, len(starts)), True, key=fits) + 1
+            if number < len(starts) and fits(number):
+                cut = f"the first {number} of {len(starts)} sentences of {whole.what}"
+                left_out.append(LeftOut(cut, Reason.BUDGET))
             else:
                 kept.pop(index)
                 covers = whole.stands_for(len(opening))
