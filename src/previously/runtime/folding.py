@@ -214,15 +214,13 @@ async def plan_folds(
     store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules, *, pressed: Pressed
 ) -> FoldReport:
     """The folds that `fold` would make now, with what each would read."""
-    asked = 0
+    rehearsal = RehearsalStore(store)
 
-    async def pressed_at_first() -> bool:
-        nonlocal asked
-        asked += 1
-        return asked == 1 and await pressed()
+    async def pressed_from_the_start() -> bool:
+        return not rehearsal.written and await pressed()  # a view of what is only rehearsed cannot be had
 
-    rehearsal = replace(rules, review=False)
-    report = await fold(RehearsalStore(store), key, RehearsalFolder(folder), rehearsal, pressed=pressed_at_first)
+    without_review = replace(rules, review=False)
+    report = await fold(rehearsal, key, RehearsalFolder(folder), without_review, pressed=pressed_from_the_start)
     return replace(report, folds=tuple(replace(done, status=PLANNED) for done in report.folds))
 
 

@@ -50,6 +50,11 @@ class RehearsalStore:
         self._versions: list[Version] = []
         self._ids = 0
 
+    @property
+    def written(self) -> bool:
+        """Whether anything has been folded."""
+        return bool(self._versions)
+
     async def branch(self, key: StoryKey, name: str | None = None) -> BranchInfo:
         return await self._store.branch(key, name)
 
