@@ -21,10 +21,10 @@ from previously.settings import (
     Layer,
     Origin,
     changed,
+    environment_layer,
     explained,
     layer_of,
     resolve,
-    settings_from,
 )
 from previously.settings_file import effective, user_folder
 
@@ -60,9 +60,9 @@ def config(tmp_path: Path) -> Path:
 
 def test_the_environment_says_otherwise() -> None:
     given = {"PREVIOUSLY_RECAP_WORDS": "200", "PREVIOUSLY_INPUT_PRICE": "0.15", "PREVIOUSLY_DB": "x", "HOME": "y"}
-    settings = settings_from(given)
+    settings = resolve([environment_layer(given)])
     assert (settings.recap_words, settings.input_price, settings.tail_messages) == (200, 0.15, 12)
-    assert settings_from({}) == resolve([]) == Settings()
+    assert resolve([environment_layer({})]) == resolve([]) == Settings()
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_environment_says_otherwise() -> None:
 )
 def test_a_bad_variable_names_itself(given: dict[str, str], words: str) -> None:
     with pytest.raises(BadInput) as raised:
-        settings_from(given)
+        resolve([environment_layer(given)])
     assert words in str(raised.value)
     assert len(str(raised.value)) < 200
 

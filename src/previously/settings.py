@@ -160,11 +160,6 @@ def explained(layers: Sequence[Layer]) -> dict[str, dict[str, Any]]:
     return {key: {"value": value, "from": source} for key, (value, source) in _weighed(layers).items()}
 
 
-def settings_from(environment: Mapping[str, str]) -> Settings:
-    """The defaults with whatever `PREVIOUSLY_…` variables say otherwise."""
-    return resolve([environment_layer(environment)])
-
-
 def environment_layer(environment: Mapping[str, str]) -> Layer:
     """What variables say. One of ours that is no setting is refused."""
     values = {}

@@ -64,7 +64,7 @@ def stretches(chapter: Chapter) -> list[tuple[str, int, int | None]]:
 def test_without_marks_there_is_one_open_chapter() -> None:
     (only,) = chapters_of([])
     assert told([only]) == [(1, "", 0, None, "")]
-    assert (only.open_stretch, only.by_hand, only.blocks, only.hand_text) == (Stretch("", 0, None), (), (), "")
+    assert (only.last_stretch, only.by_hand, only.blocks, only.hand_text) == (Stretch("", 0, None), (), (), "")
 
 
 def test_chapters_and_blocks() -> None:
@@ -82,7 +82,7 @@ def test_chapters_and_blocks() -> None:
     assert stretches(second) == [("1", 10, 14), ("2", 15, 19)]
     assert [block.text for block in second.blocks] == ["What I wrote."]
     assert (second.by_hand, second.hand_text) == ((), ""), "a block stands for its stretch, not for the chapter"
-    assert current.open_stretch == Stretch("3", 20, None)
+    assert current.last_stretch == Stretch("3", 20, None)
     assert starts(marks) == {"": 0, "1": 10, "2": 15, "3": 20}
 
 
@@ -90,7 +90,7 @@ def test_a_recap_by_hand_stands_for_what_lies_before_it_in_the_open_chapter() ->
     marks = [mark(1, 9), mark(2, 14, MarkKind.RECAP, "First."), mark(3, 16, MarkKind.RECAP, "Second.")]
     _, current = chapters_of(marks)
     assert stretches(current) == [("1", 10, 14), ("2", 15, 16), ("3", 17, None)]
-    assert current.open_stretch == Stretch("3", 17, None)
+    assert current.last_stretch == Stretch("3", 17, None)
     assert current.by_hand == current.blocks == tuple(marks[1:])
     assert current.hand_text == "First.\n\nSecond."
 

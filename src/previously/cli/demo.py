@@ -220,7 +220,11 @@ def _long(console: Console, memory: BlockingMemory, folder: CountingFolder, mess
     )
     rows = [[point[key] for key in ("messages", "story_tokens", "view_tokens", "folds")] for point in points]
     console.print(table(("after messages", "story, tokens", "view, tokens", "folds"), rows))
-    console.print("\nThe story grows, the view does not: what left it is in memory.")
+    grown = [points[-1][key] / points[0][key] for key in ("story_tokens", "view_tokens")]
+    console.print(
+        f"\nThe story grew {grown[0]:.0f} times over, the view {grown[1]:.1f} times: what left it is in memory, which "
+        "takes up its share of the budget and then no more."
+    )
     return {"story": story.name, "messages": messages, "calls": calls, "points": points, "seconds": round(seconds, 3)}
 
 

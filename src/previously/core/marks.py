@@ -53,11 +53,10 @@ class Mark:
     position: int
     """The last message it concerns."""
     text: str
-    """A chapter's title, a block's text."""
+    """A chapter's title, or what a person wrote."""
     made_by: str
     """`person`, or what closed the chapter by itself."""
     at: str
-
     seen: bytes = b""
     """The span key of the messages that a person's text stood for when it was written."""
     of: int = 0
@@ -111,14 +110,14 @@ class Chapter:
         return self.stretches[0].scope
 
     @property
-    def open_stretch(self) -> Stretch:
-        """Where memory goes on."""
+    def last_stretch(self) -> Stretch:
+        """What lies behind all text by hand: where memory goes on, or went on until the chapter closed."""
         return self.stretches[-1]
 
     @property
     def rest(self) -> Span | None:
         """Of a closed chapter, the messages behind all text by hand; None if there are none."""
-        first = self.open_stretch.first
+        first = self.last_stretch.first
         return None if self.last is None or first > self.last else Span(first, self.last)
 
     @property

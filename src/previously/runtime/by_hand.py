@@ -25,6 +25,7 @@ from previously.runtime.times import time_at
 from previously.storage.store import BranchInfo
 
 LONGEST_TITLE = 200
+"""Characters: a title stands in views and prompts."""
 
 FOLDED_ANEW = 3
 """The backbone takes in a chapter's new words if so few folds are enough; otherwise a person may `rebuild`."""
@@ -185,7 +186,7 @@ class ByHand(StoryHandle):
     async def _recap_place(
         self, branch: BranchInfo, reading: Remembering, current: Chapter, marks: Sequence[Mark]
     ) -> _Place:
-        tail = (await with_tail(self._store, self._key, branch, self._rules)).recap.tail_messages
+        tail = await self._tail(branch)
         told_of = await reading.recap(current, tail)
         last = told_of[-1].span.last if told_of else branch.messages - tail - 1
         if last < current.first:
@@ -195,12 +196,14 @@ class ByHand(StoryHandle):
             )
         return _Place(current.scope, current.first, last, marks)
 
+    async def _tail(self, branch: BranchInfo) -> int:
+        return (await with_tail(self._store, self._key, branch, self._rules)).recap.tail_messages
+
     async def _text(self, wanted: Which) -> MemoryText | None:
         branch, reading = await self._reading()
         *closed, current = await reading.timeline()
         if wanted.kind is Kind.RECAP:
-            tail = (await with_tail(self._store, self._key, branch, self._rules)).recap.tail_messages
-            return joined(await reading.recap(current, tail))
+            return joined(await reading.recap(current, await self._tail(branch)))
         if wanted.kind is Kind.BACKBONE:
             last = closed[-1].last if closed else None
             return joined(await reading.backbone(-1 if last is None else last))

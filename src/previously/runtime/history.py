@@ -115,7 +115,7 @@ class History(ByHand):
         _, reading = await self._reading()
         *closed, current = await reading.timeline()
         if version.made.kind is Kind.CHAPTER:
-            found = [one.number for one in closed if version.made.scope in (one.scope, one.open_stretch.scope)]
+            found = [one.number for one in closed if version.made.scope in (one.scope, one.last_stretch.scope)]
             return f"{Kind.CHAPTER.value}:{found[-1]}" if found else ""
         scopes = [stretch.scope for stretch in current.stretches]
         return Kind.RECAP.value if version.made.scope in scopes else ""

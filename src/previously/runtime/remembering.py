@@ -6,8 +6,8 @@ so that looking costs the same however many there are; no message is told of twi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, chapters_of
 from previously.core.spans import Span
@@ -16,7 +16,7 @@ from previously.core.versions import Kind, LiveVersion
 from previously.folds.recap import FoldRules
 from previously.runtime.stale import stale_version
 from previously.storage.store import BranchInfo, Store, StoryKey
-from previously.view.memory import MOST_CHAPTERS, Remembered, newest_that_fit
+from previously.view.memory import MOST_CHAPTERS, Remembered, in_turn, newest_that_fit
 from previously.view.view import Section
 
 TIMELINE = frozenset({MarkKind.CHAPTER, MarkKind.RECAP, MarkKind.CHAPTER_RECAP})
@@ -82,7 +82,7 @@ class Remembering:
 
     async def chapters(self, closed: Sequence[Chapter]) -> list[ChapterText]:
         """Closed chapters with their recaps."""
-        asked = [(one.open_stretch.scope, one.last) for one in closed if one.last is not None]
+        asked = [(one.last_stretch.scope, one.last) for one in closed if one.last is not None]
         live = await self._store.live_each(self._key, self._branch.name, Kind.CHAPTER, asked) if asked else []
         return [await self._chapter(one, found) for one, found in zip(closed, live, strict=True)]
 
@@ -98,7 +98,7 @@ class Remembering:
         if rest:
             stale = live is None or live.span != rest
             if stale:
-                live = await self._stale(Kind.CHAPTER, one.open_stretch.scope, rest.first, None, rest.last)
+                live = await self._stale(Kind.CHAPTER, one.last_stretch.scope, rest.first, None, rest.last)
                 live = live if live and live.span == rest else None
             text = _text(live, rest.first, stale=stale)
             if text is None:
@@ -119,7 +119,7 @@ class Remembering:
 
     async def recap(self, current: Chapter, tail_messages: int) -> list[MemoryText]:
         """The same for the open chapter. What is stale is not wanted where all but the tail is told exactly."""
-        stretch = current.open_stretch
+        stretch = current.last_stretch
         by_hand = []
         if current.hand_text and stretch.first > current.first:
             by_hand = [MemoryText(current.hand_text, Span(current.first, stretch.first - 1), "person", None)]
@@ -178,20 +178,7 @@ async def memories_of(
         if one.recap:
             found.append(_remembered(Section.CHAPTERS, f"the recap of {one.name}", one.recap, f"{one.name}: "))
     found += [_remembered(Section.RECAP, "the recap", text) for text in recap]
-    return [*(Remembered(Section.PINS, mark.text, None, "pinned", "a pin") for mark in pins), *_in_turn(found)]
-
-
-def _in_turn(memories: Sequence[Remembered]) -> Iterator[Remembered]:
-    """The texts in order, each standing for what none before it stands for. A person's backbone may reach into a
-    chapter that was opened again; their words are shown in any case, folded ones only if they tell of more."""
-    at = 0
-    for memory in memories:
-        assert memory.span is not None, "only pins stand for nothing"
-        if memory.span.last >= at:
-            yield replace(memory, span=Span(max(at, memory.span.first), memory.span.last))
-            at = memory.span.last + 1
-        elif memory.by_hand:
-            yield replace(memory, span=None)
+    return [*(Remembered(Section.PINS, mark.text, None, "pinned", "a pin") for mark in pins), *in_turn(found)]
 
 
 async def _divided(

@@ -28,6 +28,7 @@ from previously.storage.store import BranchInfo, StoryKey
 CHAPTER_CLOSED = "the chapter is closed"
 
 PENDING_LOOKED_AT = 8
+"""How many of the newest versions of a text that wait for approval are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +82,15 @@ class Steps:
         """The next fold, the place where a chapter closes, or why there is nothing to do."""
         marks = await self._store.marks(self._key, self._branch.name)
         *closed, current = chapters_of(marks)
-        waits: list[NotDue] = []
-        for found in (await self._chapters(closed), await self._backbone(marks, closed)):
-            if isinstance(found, Step):
-                return found
-            waits += [found] if found else []
+        waits = await self._chapters(closed)
+        if isinstance(waits, Step):
+            return waits
+        found = await self._backbone(marks, closed)
+        if isinstance(found, Step):
+            return found
         kept_open = [mark.position + 1 for mark in marks if mark.kind is MarkKind.KEPT_OPEN]
         rest = await self._recap(current, max([current.first, *kept_open]))
-        return waits[0] if waits and isinstance(rest, NotDue) else rest
+        return (waits or found or rest) if isinstance(rest, NotDue) else rest
 
     async def _chapters(self, closed: Sequence[Chapter]) -> Step | NotDue | None:
         """The oldest closed chapter without its recap."""
@@ -96,16 +98,16 @@ class Steps:
         there = await self._store.spans(self._key, self._branch.name, Kind.CHAPTER, firm=self._look.anew)
         for one in closed:
             rest = one.rest
-            if one.hand_text or rest is None or (one.open_stretch.scope, rest.first, rest.last) in there:
+            if one.hand_text or rest is None or (one.last_stretch.scope, rest.first, rest.last) in there:
                 continue
-            pending = await self._pending(Kind.CHAPTER, one.open_stretch.scope, None, rest.first)
+            pending = await self._pending(Kind.CHAPTER, one.last_stretch.scope, None, rest.first)
             if pending is None:
                 return await self._chapter(one, rest)
             waits = waits or pending
         return waits
 
     async def _chapter(self, one: Chapter, rest: Span) -> Step:
-        scope = one.open_stretch.scope
+        scope = one.last_stretch.scope
         stood = await self._store.live(self._key, self._branch.name, Kind.CHAPTER, scope, through=rest.last)
         if stood is None or stood.span != rest:  # otherwise it is only to be made anew
             stood = None
@@ -117,7 +119,7 @@ class Steps:
         first = live.span.last + 1 if live else rest.first
         due = await self._due(live, first, rest.last + 1, 0)
         if isinstance(due, Due):
-            return await self._recap_step(one.open_stretch, live, due)
+            return await self._recap_step(one.last_stretch, live, due)
         run = await self._path(rest.first, rest.last)
         known = [live.version.made.text] if live else []
         ending = run[max(0, min(first, rest.last + 1 - chapter.FINAL_SCENE) - rest.first) :]
@@ -165,7 +167,7 @@ class Steps:
         if one.hand_text or one.rest is None:
             return one.hand_text or one.block_text
         found = await self._store.live(
-            self._key, self._branch.name, Kind.CHAPTER, one.open_stretch.scope, through=one.rest.last
+            self._key, self._branch.name, Kind.CHAPTER, one.last_stretch.scope, through=one.rest.last
         )
         if found is None or found.span != one.rest:
             return None
@@ -173,7 +175,7 @@ class Steps:
 
     async def _recap(self, current: Chapter, open_since: int) -> Step | Boundary | NotDue:
         """The recap of the open chapter, or its end, which is looked for behind `open_since`."""
-        stretch = current.open_stretch
+        stretch = current.last_stretch
         live = await self._store.live(self._key, self._branch.name, Kind.RECAP, stretch.scope)
         base = await self._live(Kind.RECAP, stretch.scope) if live and not live.version.firm else live
         first = base.span.last + 1 if base else stretch.first

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.messages import Message, Role, Text
@@ -89,6 +89,19 @@ def newest_that_fit(tokens: Sequence[int], budget_tokens: int) -> int:
     return fitting
 
 
+def in_turn(memories: Sequence[Remembered]) -> Iterator[Remembered]:
+    """The texts in order, each standing for what none before it stands for. A person's backbone may reach into a
+    chapter that was opened again; their words are shown in any case, folded ones only if they tell of more."""
+    at = 0
+    for memory in memories:
+        assert memory.span is not None, "only pins stand for nothing"
+        if memory.span.last >= at:
+            yield replace(memory, span=Span(max(at, memory.span.first), memory.span.last))
+            at = memory.span.last + 1
+        elif memory.by_hand:
+            yield replace(memory, span=None)
+
+
 def fit(
     opening: Sequence[OnPath], memories: Sequence[Remembered], budget: int
 ) -> tuple[list[Remembered], list[LeftOut]]:
@@ -96,31 +109,43 @@ def fit(
     kept, left_out = list(memories), list[LeftOut]()
     without = system_tokens(opening, ())
 
-    def over() -> bool:
-        return system_tokens(opening, kept) - without > budget
+    def fits(texts: Sequence[Remembered]) -> bool:
+        return system_tokens(opening, texts) - without <= budget
 
-    while over() and (oldest := _first(kept, Section.CHAPTERS)) is not None:
+    while not fits(kept) and (oldest := _first(kept, Section.CHAPTERS)) is not None:
         gone = kept.pop(oldest)
         left_out.append(LeftOut(gone.what, Reason.BUDGET, gone.stands_for(len(opening))))
     for section in (Section.BACKBONE, Section.RECAP):
-        while over() and (index := _first(kept, section)) is not None:
-            whole = kept[index]
-            starts = _sentence_starts(whole.text)
-
-            def fits(number: int, index: int = index, whole: Remembered = whole, starts: list[int] = starts) -> bool:
-                kept[index] = replace(whole, text=whole.text[starts[number] :])
-                return not over()
-
-            # The more sentences go, the less is left: the fewest that must go are found by halving.
-            number = bisect_left(range(1, len(starts)), True, key=fits) + 1
-            if number < len(starts) and fits(number):
-                cut = f"the first {number} of {len(starts)} sentences of {whole.what}"
-                left_out.append(LeftOut(cut, Reason.BUDGET))
+        while not fits(kept) and (index := _first(kept, section)) is not None:
+            whole = kept.pop(index)
+            shorter, cut = _shortened(kept[:index], whole, kept[index:], fits)
+            if shorter:
+                kept.insert(index, shorter)
+                left_out.append(LeftOut(f"{cut} of {whole.what}", Reason.BUDGET))
             else:
-                kept.pop(index)
                 covers = whole.stands_for(len(opening))
                 left_out.append(LeftOut(f"{whole.what} of {covers}" if covers else whole.what, Reason.BUDGET, covers))
     return kept, left_out
+
+
+def _shortened(
+    before: Sequence[Remembered],
+    whole: Remembered,
+    after: Sequence[Remembered],
+    fits: Callable[[Sequence[Remembered]], bool],
+) -> tuple[Remembered | None, str]:
+    """The text without as few of its first sentences as must go, and what goes; None if no sentence may stay. The more
+    go, the less is left, so that number is found by halving."""
+    starts = _sentence_starts(whole.text)
+
+    def without(number: int) -> Remembered:
+        return replace(whole, text=whole.text[starts[number] :])
+
+    numbers = range(1, len(starts))
+    fewest = bisect_left(numbers, True, key=lambda number: fits([*before, without(number), *after]))
+    if fewest == len(numbers):
+        return None, ""
+    return without(numbers[fewest]), f"the first {numbers[fewest]} of {len(starts)} sentences"
 
 
 def _first(memories: Sequence[Remembered], section: Section) -> int | None:
