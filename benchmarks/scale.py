@@ -1,11 +1,12 @@
 """Does cost stay flat as stories grow?
 
-`python -m benchmarks.scale [--json] [--sizes 100,10000,100000]`
+`python -m benchmarks.scale [--json] [--sizes 100,10000,100000] [--stores sqlite,postgres]`
 
-One run builds a story of each size (generated, see `previously.demo.generated`) in its own SQLite file, folds it with
-the built-in folder, and then takes turns adding a message and building a view on each, so that noise of the machine
-meets all sizes alike. Times are CPU time of the whole process, the store's thread included; the ratio to the smallest
-story is what counts. Process memory is the peak of a fresh process that opens the file, adds and views.
+One run builds a story of each size (generated, see `previously.demo.generated`) in its own SQLite file and PostgreSQL
+database (a real server, from a wheel), folds it with the built-in folder, and then takes turns adding a message and
+building a view on each, so that noise of the machine meets all sizes alike. Times are CPU time of the whole process,
+the store's threads included; on PostgreSQL, whose work is done by another process, time on the clock. The ratio to the
+smallest story is what counts. Process memory is the peak of a fresh process that opens the file, adds and views.
 Import, `--help` and the words read by the folder are measured beside it.
 """
 
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -49,16 +51,16 @@ def start_of_cycle(story: BlockingStory) -> None:
         story.add("user", LINE, name="Tess")
 
 
-def measure_turns(stories: dict[int, BlockingStory]) -> dict[int, dict[str, float]]:
-    """Median CPU milliseconds of an add and of a view, per size."""
+def measure_turns(stories: dict[int, BlockingStory], clock: Callable[[], int]) -> dict[int, dict[str, float]]:
+    """Median milliseconds of an add and of a view, per size."""
     taken: dict[int, dict[str, list[float]]] = {size: {"add": [], "view": []} for size in stories}
     for _ in range(ROUNDS):
         for size, story in stories.items():
-            began = time.process_time_ns()
+            began = clock()
             story.add("user", LINE, name="Tess")
-            added = time.process_time_ns()
+            added = clock()
             story.view(BUDGET_TOKENS)
-            viewed = time.process_time_ns()
+            viewed = clock()
             taken[size]["add"].append((added - began) / 1e6)
             taken[size]["view"].append((viewed - added) / 1e6)
     return {size: {what: median(values) for what, values in times.items()} for size, times in taken.items()}
@@ -128,34 +130,51 @@ def probe(path: str) -> None:
     print(int(status.split("VmHWM:")[1].split()[0]) / 1024)
 
 
-def run(sizes: list[int]) -> dict[str, Any]:
+def measure_store(places: dict[int, str | Path], clock: Callable[[], int]) -> list[dict[str, Any]]:
+    """Each size in its own place of one store."""
+    memories = {size: BlockingMemory(place) for size, place in places.items()}
+    stories = {}
+    for size, memory in memories.items():
+        stories[size] = memory.story("story")
+        stories[size].follow(drafts(size))
+        start_of_cycle(stories[size])
+    turns = measure_turns(stories, clock)
+    views = {size: story.view(BUDGET_TOKENS).tokens for size, story in stories.items()}
+    for memory in memories.values():
+        memory.close()
+    smallest = turns[min(places)]
+    return [
+        {
+            "messages": size,
+            "add_ms": taken["add"],
+            "view_ms": taken["view"],
+            "add_ratio": taken["add"] / smallest["add"],
+            "view_ratio": taken["view"] / smallest["view"],
+            "view_tokens": views[size],
+        }
+        for size, taken in turns.items()
+    ]
+
+
+def run(sizes: list[int], stores: list[str]) -> dict[str, Any]:
     """All figures."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        memories = {size: BlockingMemory(folder / f"{size}.db") for size in sizes}
-        stories = {}
-        for size, memory in memories.items():
-            stories[size] = memory.story("story")
-            stories[size].follow(drafts(size))
-            start_of_cycle(stories[size])
-        turns = measure_turns(stories)
-        views = {size: story.view(BUDGET_TOKENS).tokens for size, story in stories.items()}
-        for memory in memories.values():
-            memory.close()
-        smallest = min(sizes)
+        found: dict[str, Any] = {}
+        if "sqlite" in stores:
+            files: dict[int, str | Path] = {size: folder / f"{size}.db" for size in sizes}
+            found["sizes"] = measure_store(files, time.process_time_ns)
+            for row in found["sizes"]:
+                row["peak_memory_mb"] = peak_memory_mb(folder / f"{row['messages']}.db")
+        if "postgres" in stores:
+            from tests.storage.postgres_server import running_server
+
+            with running_server() as server:
+                server.stop()
+                server.start(safe=True)  # with its waits for the disk
+                found["postgres"] = measure_store({size: server.fresh() for size in sizes}, time.perf_counter_ns)
         return {
-            "sizes": [
-                {
-                    "messages": size,
-                    "add_ms": turns[size]["add"],
-                    "view_ms": turns[size]["view"],
-                    "add_ratio": turns[size]["add"] / turns[smallest]["add"],
-                    "view_ratio": turns[size]["view"] / turns[smallest]["view"],
-                    "view_tokens": views[size],
-                    "peak_memory_mb": peak_memory_mb(folder / f"{size}.db"),
-                }
-                for size in sizes
-            ],
+            **found,
             "import": measure_import(max(sizes), folder),
             "words": measure_words(min(max(sizes), 10_000), folder),
             "help_cpu_s": measure_help(),
@@ -167,22 +186,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Does cost stay flat as stories grow?")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     parser.add_argument("--sizes", default="100,10000,100000", help="story lengths, smallest first")
+    parser.add_argument("--stores", default="sqlite,postgres", help="which stores")
     parser.add_argument("--data", help="not needed here; taken so that every benchmark can be called alike")
     parser.add_argument("--probe", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.probe:
         probe(arguments.probe)
         return
-    figures = run([int(size) for size in arguments.sizes.split(",")])
+    figures = run([int(size) for size in arguments.sizes.split(",")], arguments.stores.split(","))
     if arguments.json:
         print(json.dumps(figures))
         return
-    print(f"{'messages':>9} {'add ms':>8} {'ratio':>6} {'view ms':>8} {'ratio':>6} {'view tokens':>12} {'peak MB':>8}")
-    for row in figures["sizes"]:
-        print(
-            f"{row['messages']:>9,} {row['add_ms']:>8.3f} {row['add_ratio']:>6.2f} {row['view_ms']:>8.3f} "
-            f"{row['view_ratio']:>6.2f} {row['view_tokens']:>12,} {row['peak_memory_mb']:>8.1f}"
-        )
+    for store, rows in (("SQLite, CPU", figures.get("sizes", [])), ("PostgreSQL, clock", figures.get("postgres", []))):
+        print(f"{store:18} {'add ms':>8} {'ratio':>6} {'view ms':>8} {'ratio':>6} {'view tokens':>12} {'peak MB':>8}")
+        for row in rows:
+            peak = f"{row['peak_memory_mb']:8.1f}" if "peak_memory_mb" in row else ""
+            print(
+                f"{row['messages']:>18,} {row['add_ms']:>8.3f} {row['add_ratio']:>6.2f} {row['view_ms']:>8.3f} "
+                f"{row['view_ratio']:>6.2f} {row['view_tokens']:>12,} {peak}"
+            )
     print(f"import: {figures['import']['messages_per_cpu_s']:,.0f} messages per CPU-second, ", end="")
     print(f"again {figures['import']['again_messages_per_cpu_s']:,.0f}")
     words = figures["words"]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from previously.runtime.story import Story
     from previously.settings import Settings
     from previously.storage.in_memory import InMemoryStore
+    from previously.storage.tables.findings import Collected, Fault, Verified
     from previously.view.view import View
 
 __version__ = "0.1.0"
@@ -48,6 +49,9 @@ _HOMES = {
     "InMemoryStore": "storage.in_memory",
     "OpenAICompatibleModel": "models.openai_compatible",
     "ScriptedModel": "models.scripted",
+    "Collected": "storage.tables.findings",
+    "Fault": "storage.tables.findings",
+    "Verified": "storage.tables.findings",
     "View": "view.view",
 }
 
@@ -57,7 +61,9 @@ __all__ = [
     "BlockingMemory",
     "BudgetTooSmall",
     "BuiltinFolder",
+    "Collected",
     "Draft",
+    "Fault",
     "Folder",
     "HeadMoved",
     "InMemoryStore",
@@ -70,6 +76,7 @@ __all__ = [
     "Settings",
     "StoreProblem",
     "Story",
+    "Verified",
     "View",
     "message",
     "read_story",

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from previously.core.errors import BadInput, StoreProblem, UnknownStory
-from previously.core.text import clean
 from previously.core.versions import Cost
 from previously.folds.rendering import Template
 from previously.models.client import Model
+from previously.runtime.backups import check_name
 from previously.runtime.folder import BuiltinFolder, Folder
+from previously.runtime.forgetting import Forgetting
 from previously.runtime.prompts import check_prompts, load_prompts
 from previously.runtime.story import Story
 from previously.runtime.times import time_at
@@ -23,6 +25,9 @@ from previously.settings import Layer, Settings, layer_of, resolve
 from previously.settings_file import effective
 from previously.storage.in_memory import InMemoryStore
 from previously.storage.store import Store, StoryInfo
+from previously.storage.table_store import TableStore
+from previously.storage.tables.findings import Collected, Told, Verified
+from previously.storage.whole_stories import WholeStories
 
 IN_MEMORY = ":memory:"
 """Where to open a memory that is gone with the process."""
@@ -30,14 +35,25 @@ IN_MEMORY = ":memory:"
 LOCAL_OWNER = "local"
 """Who owns the stories of a person's own machine."""
 
+GIVEN_UP_S = 3_600.0
+"""An import that was begun so long ago and is not done never will be."""
 
-class Memory:
+
+class Memory(Forgetting):
     """All stories of one owner, and the way to them."""
 
     def __init__(
-        self, store: Store, *, owner: str, layers: Sequence[Layer], folder: Folder, model: Model | None = None
+        self,
+        store: Store,
+        *,
+        owner: str,
+        layers: Sequence[Layer],
+        folder: Folder,
+        model: Model | None = None,
+        place: str = IN_MEMORY,
     ) -> None:
         self._store = store
+        self._place = place
         self._owner = owner
         self._layers = layers
         self._folder = folder
@@ -70,15 +86,15 @@ class Memory:
         if asked:
             chosen.check_memory_window()
             templates = load_prompts(_prompts(prompts, environment))
-        store = _open_store(where, environment)
+        place = str(where if where is not None else environment.get("PREVIOUSLY_DB") or default_place())
+        store = _open_store(place)
         if folder is None:
             folder = _model_folder(store, owner, chosen, asked, templates) if asked else BuiltinFolder()
-        return cls(store, owner=owner, layers=layers, folder=folder, model=asked)
+        return cls(store, owner=owner, layers=layers, folder=folder, model=asked, place=place)
 
     async def story(self, name: str, *, create: bool = True) -> Story:
         """The story of that name. With `create=False` one that does not exist is `UnknownStory`."""
-        if not name.strip() or clean(name)[1]:
-            raise BadInput("A story needs a name, of characters that can be stored.")
+        check_name(name)
         info = await self._store.story(self._owner, name)
         if info is None:
             if not create:
@@ -89,6 +105,69 @@ class Memory:
     async def stories(self) -> list[StoryInfo]:
         """Every story, by name."""
         return await self._store.stories(self._owner)
+
+    async def verify(self, progress: Told | None = None) -> Verified:
+        """Derive every hash and cache of the stories anew, and say what differs. Nothing is changed."""
+        return await self._in_tables("verify").verify(self._owner, before=time_at(-GIVEN_UP_S), told=progress)
+
+    async def gc(self, *, older_than_s: float = GIVEN_UP_S, shrink: bool = False) -> Collected:
+        """Take away what no story needs: what interrupted imports left behind that were begun at least so long ago,
+        and caches that no branch shows. `shrink` gives the disk free space back; whoever writes waits for that."""
+        if older_than_s < 0:
+            raise BadInput("What is to be cleaned away cannot have been begun in the future.")
+        return await self._in_tables("clean").gc(self._owner, before=time_at(-older_than_s), shrink=shrink)
+
+    def _in_tables(self, deed: str) -> TableStore:
+        if not isinstance(self._store, TableStore):
+            raise BadInput(f"Stories in memory keep no caches: nothing to {deed}.")
+        return self._store
+
+    def _keeps_backups(self) -> bool:
+        return isinstance(self._store, TableStore)
+
+    @asynccontextmanager
+    async def _backup_at(self, path: Path) -> AsyncIterator[tuple[Store, WholeStories]]:
+        from previously.storage.sqlite import SqliteStore
+
+        store = SqliteStore(str(path))
+        try:
+            yield store, self._stories_of(store, str(path))
+        finally:
+            await store.close()
+
+    def _whole(self) -> WholeStories:
+        return self._stories_of(self._store, self._place)
+
+    def _stories_of(self, store: Store, place: str) -> WholeStories:
+        if not isinstance(store, TableStore):
+            raise BadInput(f"Stories in {IN_MEMORY} are gone with the process: there is no way to keep or move them.")
+        return WholeStories(store.database, self._owner, _shown(place))
+
+    @asynccontextmanager
+    async def _new_file(self, path: Path) -> AsyncIterator[WholeStories]:
+        from previously.storage.sqlite.new_file import new_store
+
+        async with new_store(path) as store:
+            yield self._stories_of(store, str(path))
+
+    @asynccontextmanager
+    async def _file_at(self, path: Path) -> AsyncIterator[WholeStories]:
+        from previously.storage.sqlite.new_file import copied_store
+
+        if _same_place(str(path), self._place):
+            raise BadInput(f"{path} is the very store that its stories would be put into.")
+        async with copied_store(path) as store:
+            yield self._stories_of(store, str(path))
+
+    @asynccontextmanager
+    async def _elsewhere(self, place: str) -> AsyncIterator[WholeStories]:
+        if _same_place(place, self._place):
+            raise BadInput("Stories cannot be moved to where they are.")
+        store = _open_store(place)
+        try:
+            yield self._stories_of(store, place)
+        finally:
+            await store.close()
 
     async def close(self) -> None:
         """Give back what is held open."""
@@ -148,22 +227,33 @@ def _prompts(folder: str | Path | None, environment: Mapping[str, str]) -> Path 
     return Path(place)
 
 
-def _open_store(where: str | Path | None, environment: Mapping[str, str]) -> Store:
-    place = where if where is not None else environment.get("PREVIOUSLY_DB") or default_place()
-    if str(place) == IN_MEMORY:
+def _shown(place: str) -> str:
+    """A place as it may be printed: without user, password and options."""
+    kind, separator, rest = place.partition("://")
+    return f"{kind}://{rest.partition('?')[0].rpartition('@')[2]}" if separator else str(Path(place).absolute())
+
+
+def _same_place(one: str, other: str) -> bool:
+    if "://" in one or "://" in other:
+        return one == other
+    return Path(one).resolve() == Path(other).resolve()
+
+
+def _open_store(place: str) -> Store:
+    if place == IN_MEMORY:
         return InMemoryStore()
-    if str(place).startswith(("postgresql://", "postgres://")):
+    if place.startswith(("postgresql://", "postgres://")):
         try:
             from previously.storage.postgres import PostgresStore  # an extra: loaded when a server is named
         except ImportError as error:
             raise BadInput("PostgreSQL needs an extra: pip install 'previously[postgres]'.") from error
-        return PostgresStore(str(place))
-    if "://" in str(place):
-        kind = str(place).partition("://")[0]
+        return PostgresStore(place)
+    if "://" in place:
+        kind = place.partition("://")[0]
         raise BadInput(f"{kind}:// is no place for stories: give a file, postgresql://…, or {IN_MEMORY}.")
     from previously.storage.sqlite import SqliteStore  # loads SQLite's library: only when a file is opened
 
-    return SqliteStore(str(place))
+    return SqliteStore(place)
 
 
 def default_place(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:

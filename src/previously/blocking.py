@@ -35,6 +35,17 @@ def _blocking(
     return run
 
 
+def _blocking_memory(
+    method: Callable[Concatenate[Memory, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[BlockingMemory, P], T]:
+    def run(front: BlockingMemory, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        result: T = front._run(method(front._memory, *args, **kwargs))
+        return result
+
+    run.__name__, run.__doc__ = method.__name__, method.__doc__
+    return run
+
+
 class BlockingStory:
     """A `Story` whose methods block."""
 
@@ -127,6 +138,15 @@ class BlockingMemory:
     def stories(self) -> list[StoryInfo]:
         """Every story, by name."""
         return self._run(self._memory.stories())
+
+    backup = _blocking_memory(Memory.backup)
+    backups = _blocking_memory(Memory.backups)
+    restore = _blocking_memory(Memory.restore)
+    move = _blocking_memory(Memory.move)
+    to_forget = _blocking_memory(Memory.to_forget)
+    forget = _blocking_memory(Memory.forget)
+    verify = _blocking_memory(Memory.verify)
+    gc = _blocking_memory(Memory.gc)
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run it to its end. The runner is given nothing back: it would write out what it is given at every call."""

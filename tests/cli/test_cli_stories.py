@@ -11,7 +11,7 @@ from tests.cli.running import Cli
 
 COMMANDS = (
     "demo stories add import fold view show log diff blame edit delete hide unhide branch switch chapter rewrite lock "
-    "unlock pin unpin undo restore pending approve reject rebuild set doctor"
+    "unlock pin unpin undo restore pending approve reject rebuild set backup move doctor"
 ).split()  # fmt: skip
 
 

@@ -81,9 +81,12 @@ class Histories(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "memories"):
-            for memory in self.memories:
-                memory.close()
-            self.folder.cleanup()
+            try:
+                assert self.memories[1].verify().faults == (), "all that was derived on the way is as if derived anew"
+            finally:
+                for memory in self.memories:
+                    memory.close()
+                self.folder.cleanup()
 
     def both(self, act: Callable[[BlockingStory], Any]) -> Any:
         """Do the same on every store; the answers must agree."""

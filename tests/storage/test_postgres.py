@@ -18,12 +18,14 @@ from previously.core.scripts import Put, Splice
 from previously.core.spans import Span
 from previously.core.versions import Kind, NewVersion, Status
 from previously.storage.postgres import PostgresStore
-from previously.storage.postgres.session import PostgresSession, Row
-from previously.storage.postgres.tables import Tables
+from previously.storage.postgres.session import PostgresSession
 from previously.storage.store import StoryKey
+from previously.storage.tables import Tables
+from previously.storage.tables.session import Row
+from previously.storage.whole_stories import Backup, WholeStories
 from tests.storage.postgres_server import Server, database, shared_server
 
-TABLES = "story branch entry node line path version cover mark move receipt lease".split()
+TABLES = "story branch entry node line path version cover mark move receipt lease backup".split()
 Opening = Callable[..., PostgresStore]
 
 
@@ -73,6 +75,7 @@ async def with_all_kinds_of_rows(store: PostgresStore, owner: str) -> StoryKey:
     await store.add_mark(key, "main", MarkKind.PIN, 1, "secret", made_by="person", at="")
     await commit(store, key)
     await store.take_lease(key, "recap", "one", now="1", until="2")
+    await WholeStories(store.database, owner, "here").note(Backup("b.db", "1", ()))
     return key
 
 
@@ -88,13 +91,13 @@ async def asked(store: PostgresStore, owner: str, statement: str, how: str = "be
     """A statement through the store's own connection, as the store asks it, on behalf of an owner."""
 
     def ask(tables: Tables) -> Any:
-        session = cast(PostgresSession, tables.stories._file)
+        session = cast(PostgresSession, tables.session)
         with session._connection.pipeline() as pipeline:
             cursor = session._connection.execute(statement.encode())
             pipeline.sync()
         return cursor.fetchall() if cursor.description else cursor.rowcount
 
-    return await store._connections._in_thread(how, {"owner": owner, "story": 0}, ask)
+    return await store.database._in_thread(how, {"owner": owner, "story": 0}, ask)
 
 
 async def test_a_query_that_forgets_the_owner_finds_nothing_of_another(opening: Opening) -> None:
@@ -127,14 +130,15 @@ async def test_nothing_can_be_slipped_to_another_owner(opening: Opening) -> None
     with pytest.raises(StoreProblem, match="row-level security"):
         await asked(store, "me", "UPDATE story SET owner = 'they'")
     other = StoryKey("they", key.story)
-    assert await store.take_lease(other, "recap", "two", now="1", until="2"), "their own, of a story they do not have"
+    with pytest.raises(KeyError):
+        await store.take_lease(other, "recap", "two", now="1", until="2")
     assert not await store.take_lease(key, "recap", "two", now="1", until="2")
 
 
 async def test_outside_a_transaction_of_an_owner_nothing_is_found(opening: Opening) -> None:
     store = opening()
     await with_all_kinds_of_rows(store, "me")
-    with store._connections._pool.connection() as connection:
+    with store.database._pool.connection() as connection:
         for table in TABLES:
             assert connection.execute(f"SELECT * FROM {table}".encode()).fetchall() == []
         role = connection.execute(
@@ -225,7 +229,7 @@ async def test_a_reader_sees_one_moment(opening: Opening) -> None:
         asyncio.run_coroutine_threadsafe(change, loop).result()
         return [item.entry.message.text for item in tables.reader.span(key, found, 0, 9)]
 
-    assert await store._connections.reading("me", read) == ["a", "b", "c"]
+    assert await store.database.reading("me", read) == ["a", "b", "c"]
     assert await texts(store, key) == ["x"]
 
 

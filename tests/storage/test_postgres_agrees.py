@@ -15,8 +15,9 @@ from previously.core.messages import Attributes, Draft, message
 from previously.core.scripts import Put, Splice
 from previously.storage.in_memory import InMemoryStore
 from previously.storage.postgres import PostgresStore
-from previously.storage.sqlite import SqliteStore, writing
+from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
+from previously.storage.tables import writing
 from tests.storage.postgres_server import shared_server
 from tests.storage.test_stores_agree import MOST_MESSAGES, NUMBERS, SOAKING, WORDS, Agreeing
 
@@ -26,14 +27,14 @@ COMPARED_EVERY = 5
 class AgreeingOnPostgres(Agreeing):
     """One story on three stores."""
 
-    @initialize(rows=st.sampled_from([3, writing.ROWS_PER_TRANSACTION]), words=WORDS)
+    @initialize(rows=st.sampled_from([3, writing.ROWS_PER_STAGE]), words=WORDS)
     def open(self, rows: int, words: list[str]) -> None:
         self.patched = pytest.MonkeyPatch()
-        self.patched.setattr(writing, "ROWS_PER_TRANSACTION", rows)
+        self.patched.setattr(writing, "ROWS_PER_STAGE", rows)
         self.runner = asyncio.Runner()
         self.stores: list[Store] = [
             InMemoryStore(),
-            SqliteStore(":memory:"),
+            SqliteStore(self.file()),
             PostgresStore(shared_server().emptied(), connections=2),
         ]
         self.key = self.both(lambda store: store.create_story("me", "tale", at="now")).key
@@ -53,10 +54,9 @@ class AgreeingOnPostgres(Agreeing):
     def every_branch_agrees(self) -> None:
         """All branches are compared every few steps only: each answer is asked of a server."""
         if hasattr(self, "names"):
-            self.versions = self.both(lambda store: store.versions(self.key))
             self.steps = getattr(self, "steps", 0) + 1
             if self.steps % COMPARED_EVERY == 0:
-                self.both(self.branches)
+                self.versions = self.both(lambda store: store.at_one_moment("me", self.branches))[0]
 
     @rule(branch=NUMBERS, words=WORDS, receipt=st.sampled_from(["one", "two", None]))
     def swipe(self, branch: int, words: list[str], receipt: str | None) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,12 @@ from previously.core.digests import span_key
 from previously.core.marks import MarkKind
 from previously.core.scripts import Put, Splice
 from previously.core.spans import Span
-from previously.core.versions import Kind, NewVersion, Status
+from previously.core.versions import Kind, NewVersion, Status, Version
 from previously.storage.queries import load_migrations, load_queries, parse_queries
-from previously.storage.sqlite import SqliteStore, writing
+from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.file import APPLICATION_ID
-from previously.storage.sqlite.writing import PathWriter
+from previously.storage.tables import writing
+from previously.storage.tables.writing import PathWriter
 
 
 def test_what_was_written_is_there_after_opening_again(tmp_path: Path) -> None:
@@ -43,7 +46,7 @@ def test_every_acknowledged_write_is_on_disk(tmp_path: Path) -> None:
     place = tmp_path / "stories.db"
     with BlockingMemory(place) as memory:
         story = memory.story("tale")
-        connection = story._story._store._worker.file._connection  # type: ignore[attr-defined]
+        connection = story._story._store.database._writer._file._connection  # type: ignore[attr-defined]
         assert connection.pragma("journal_mode") == "wal"
         assert connection.pragma("synchronous") == 2
 
@@ -173,8 +176,8 @@ async def test_a_file_of_the_second_version_is_brought_up_to_date(tmp_path: Path
 async def test_memory_made_while_a_long_change_is_written_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two processes on one file: one edits far back, in several transactions, and the other makes memory meanwhile."""
-    store, other = (SqliteStore(str(tmp_path / "stories.db")) for _ in range(2))
+    """An edit far back comes in several transactions; a fold is kept between two of them."""
+    store = SqliteStore(str(tmp_path / "stories.db"))
     key = (await store.create_story("me", "tale", at="")).key
     pieces = tuple(Put(Draft(message("user", text))) for text in "abcdefghij")
     await store.apply(key, "main", [Splice(0, 0, pieces)], at="")
@@ -184,23 +187,28 @@ async def test_memory_made_while_a_long_change_is_written_is_found(
     read = span_key([item.entry.digest for item in await store.path(key, "alt", span.first, span.last)])
     new = NewVersion(Kind.RECAP, "", span, read, None, "x", "", Status.COMMITTED, "builtin", "", "")
 
+    loop, folds = asyncio.get_running_loop(), list[Future[Version]]()
+
     def meanwhile(steps: Iterator[Any], count: int) -> Iterator[Any]:
-        asyncio.run(other.commit(key, new))
+        """Queue the fold behind the first stage of the edit."""
+        if not folds:
+            folds.append(asyncio.run_coroutine_threadsafe(store.commit(key, new), loop))
+            while store.database._writer._queue.empty():
+                time.sleep(0.001)
         return islice(steps, count)
 
-    monkeypatch.setattr(writing, "ROWS_PER_TRANSACTION", 1)
+    monkeypatch.setattr(writing, "ROWS_PER_STAGE", 1)
     monkeypatch.setattr(writing, "islice", meanwhile)
     await store.apply(key, "alt", [Splice(7, 1, ())], at="")
     (version,) = await store.versions(key)
-    assert await store.cover(key, "alt") == [(0, 5, version.id)]
+    assert folds[0].done() and await store.cover(key, "alt") == [(0, 5, version.id)]
     await store.close()
-    await other.close()
 
 
 async def test_a_swipe_that_is_the_chosen_message_is_not_added_twice_in_a_long_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("previously.storage.sqlite.writing.ROWS_PER_TRANSACTION", 1)
+    monkeypatch.setattr("previously.storage.tables.writing.ROWS_PER_STAGE", 1)
     store = SqliteStore(str(tmp_path / "s.db"))
     key = (await store.create_story("me", "tale", at="")).key
     swiped = Draft(message("user", "one"), alternatives=(Draft(message("user", "two")), Draft(message("user", "one"))))

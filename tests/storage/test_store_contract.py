@@ -226,6 +226,44 @@ async def test_a_receipt_is_honoured_once(store: Store) -> None:
     assert await texts(store, key) == ["a"]
 
 
+async def test_messages_are_appended_wherever_the_end_is(store: Store) -> None:
+    key = await a_story(store, ["a", "b"])
+    await store.fork(key, "main", "other", 1, at=AT)
+    seen = await store.branch(key, "other")
+    first = await store.append(key, "other", [draft("x"), draft("y")], at=AT, receipt="one")
+    assert (first.name, first.messages) == ("other", 3)
+    assert await store.append(key, "other", [draft("x"), draft("y")], at=AT, receipt="one") == first
+    with pytest.raises(HeadMoved):
+        await store.append(key, "other", [draft("z")], at=AT, expected_head=seen.head)
+    assert (await store.append(key, None, [draft("c")], at=AT)).name == "main"
+    assert (await store.append(key, None, [], at=AT)).messages == 3
+    assert await texts(store, key) == ["a", "b", "c"]
+    assert await texts(store, key, "other") == ["a", "x", "y"]
+    with pytest.raises(UnknownBranch):
+        await store.append(key, "nowhere", [draft("z")], at=AT)
+
+
+async def test_reads_that_belong_together_are_of_one_moment(store: Store) -> None:
+    key = await a_story(store, ["a", "b"])
+    await fold(store, key, 0, 1)
+
+    async def look(moment: Store) -> tuple[list[str], int, int]:
+        info = await moment.story(ME, "tale")
+        live = await moment.live(key, "main", Kind.RECAP, "")
+        assert info is not None and live is not None
+        return await texts(moment, key), info.active.messages, live.span.last
+
+    assert await store.at_one_moment(ME, look) == (["a", "b"], 2, 1)
+    await append(store, key, "c")
+    assert await store.at_one_moment(ME, look) == (["a", "b", "c"], 3, 1)
+
+    async def fail(moment: Store) -> None:
+        await moment.branch(key, "nowhere")
+
+    with pytest.raises(UnknownBranch):
+        await store.at_one_moment(ME, fail)
+
+
 async def test_attributes_change_without_moving_a_node(store: Store) -> None:
     key = await a_story(store, ["a", "b"])
     before = await store.path(key, "main", 0, 1)

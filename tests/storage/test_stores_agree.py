@@ -8,7 +8,9 @@ are moved, copied and taken off, chains of memory under marks, and versions that
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,13 +26,15 @@ from previously.core.scripts import Piece, Put, Reuse, Splice
 from previously.core.spans import Span
 from previously.core.versions import Kind, NewVersion, Status, Version
 from previously.storage.in_memory import InMemoryStore
-from previously.storage.sqlite import SqliteStore, writing
+from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
+from previously.storage.tables import writing
 
 NUMBERS = st.integers(min_value=0, max_value=10_000)
 WORDS = st.lists(st.sampled_from("abc"), max_size=4)
 """Few words, so that what was taken away comes back in the same words."""
 
+IN_MEMORY = Path("/dev/shm")
 MOST_BRANCHES = 5
 MOST_MESSAGES = 24
 
@@ -38,23 +42,29 @@ MOST_MESSAGES = 24
 class Agreeing(RuleBasedStateMachine):
     """One story on two stores."""
 
-    @initialize(rows=st.sampled_from([3, writing.ROWS_PER_TRANSACTION]), words=WORDS)
+    @initialize(rows=st.sampled_from([3, writing.ROWS_PER_STAGE]), words=WORDS)
     def open(self, rows: int, words: list[str]) -> None:
         self.patched = pytest.MonkeyPatch()
-        self.patched.setattr(writing, "ROWS_PER_TRANSACTION", rows)
+        self.patched.setattr(writing, "ROWS_PER_STAGE", rows)
         self.runner = asyncio.Runner()
-        self.stores: list[Store] = [InMemoryStore(), SqliteStore(":memory:")]
+        self.stores: list[Store] = [InMemoryStore(), SqliteStore(self.file())]
         self.key = self.both(lambda store: store.create_story("me", "tale", at="now")).key
         self.names = ["main"]
         self.nodes = [0]
         self.versions: list[Version] = []
         self.add(0, [*words, *"abcabc"])
 
+    def file(self) -> str:
+        """A new file, in memory where the system has a place for that."""
+        self.folder = tempfile.TemporaryDirectory(dir=IN_MEMORY if IN_MEMORY.is_dir() else None)
+        return str(Path(self.folder.name) / "stories.db")
+
     def teardown(self) -> None:
         if hasattr(self, "runner"):
             for store in self.stores:
                 self.runner.run(store.close())
             self.runner.close()
+            self.folder.cleanup()
             self.patched.undo()
 
     def both(self, act: Callable[[Store], Awaitable[Any]]) -> Any:
@@ -269,18 +279,18 @@ class Agreeing(RuleBasedStateMachine):
                 [await store.newest_versions(key, kind, "", status, most) for kind in Kind for status in Status],
             ]
 
-        self.both(answers)
+        self.both(lambda store: store.at_one_moment("me", answers))
 
     @invariant()
     def every_branch_agrees(self) -> None:
         if hasattr(self, "names"):
-            self.versions = self.both(lambda store: store.versions(self.key))
-            self.both(self.branches)
+            self.versions = self.both(lambda store: store.at_one_moment("me", self.branches))[0]
 
     async def branches(self, store: Store) -> list[Any]:
-        """Paths, marks and what is covered."""
-        chains = {(one.made.kind, one.made.scope) for one in self.versions}
-        found: list[Any] = [await store.branches(self.key)]
+        """Versions, paths, marks and what is covered."""
+        versions = await store.versions(self.key)
+        chains = {(one.made.kind, one.made.scope) for one in versions}
+        found: list[Any] = [versions, await store.branches(self.key)]
         for name in self.names:
             found += await store.path(self.key, name, 0, 99)
             found += await store.marks(self.key, name)

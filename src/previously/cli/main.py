@@ -14,7 +14,19 @@ from typing import Annotated, Any
 import typer
 
 from previously import __version__
-from previously.cli import demo, memory, output, people, settings, stories, transcript, versions
+from previously.cli import (
+    checking,
+    demo,
+    forgetting,
+    keeping,
+    memory,
+    output,
+    people,
+    settings,
+    stories,
+    transcript,
+    versions,
+)
 from previously.core.errors import BadInput, PreviouslyError
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -54,12 +66,17 @@ app.command("unlock")(people.unlock)
 app.command("pin", context_settings=_TAKES_POSITIONS)(people.pin)
 app.command("unpin")(people.unpin)
 app.command("undo")(people.undo)
-app.command("restore")(people.restore)
 app.command("pending")(people.pending)
 app.command("approve")(people.approve)
 app.command("reject")(people.reject)
 app.command("rebuild")(people.rebuild)
 app.command("set")(settings.set_values)
+app.command("backup")(keeping.backup)
+app.command("restore")(keeping.restore)
+app.command("move")(keeping.move)
+app.command("forget", context_settings=_TAKES_POSITIONS)(forgetting.forget)
+app.command("verify")(checking.verify)
+app.command("gc")(checking.gc)
 app.command("doctor")(stories.doctor)
 
 

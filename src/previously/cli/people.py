@@ -113,7 +113,7 @@ def undo(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     _done(story, "undone", undone, f"Taken back: {undone}.", as_json)
 
 
-def restore(ctx: typer.Context, story: Story, which: VersionId, as_json: AsJson = False) -> None:
+def restore_version(ctx: typer.Context, story: str, which: int, as_json: bool) -> None:
     """Put an earlier version in force again, in place of what came after it."""
     with opened(ctx) as memory:
         restored = memory.story(story, create=False).restore(which)

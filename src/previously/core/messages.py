@@ -221,4 +221,4 @@ def _size(part: Part) -> int:
 
 
 def _utf8_size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -7,6 +7,7 @@ The estimate leans high: a view that is a little smaller than it could be is bet
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from previously.core.messages import Image, Message, Text, Thinking, ToolCall, ToolResult
 
@@ -18,9 +19,13 @@ MESSAGE_OVERHEAD_TOKENS = 4
 IMAGE_TOKENS = 1_000
 """Between what the usual providers charge for a small and a large picture."""
 
+LONGEST_KNOWN = 20_000
+"""Characters of a text whose count is kept for a while."""
+
 _WIDE = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
+_NOT_ASCII = re.compile("[^\x00-\x7f]+")
 _EMOJI = re.compile("[\U0001f000-\U0001faff]")
 
 
@@ -28,10 +33,18 @@ def estimate_tokens(text: str) -> int:
     """Four ASCII characters a token, two of other alphabets, one of scripts without spaces; an emoji is three."""
     if text.isascii():
         return -(-len(text) // 4)
-    ascii_count = len(text.encode("ascii", "ignore"))
-    wide = len(_WIDE.findall(text))
-    emoji = len(_EMOJI.findall(text))
-    return -(-ascii_count // 4) + wide + 3 * emoji + -(-(len(text) - ascii_count - wide - emoji) // 2)
+    return _known(text) if len(text) <= LONGEST_KNOWN else _counted(text)
+
+
+def _counted(text: str) -> int:
+    other = "".join(_NOT_ASCII.findall(text))
+    wide = len(_WIDE.findall(other))
+    emoji = len(_EMOJI.findall(other))
+    return -(-(len(text) - len(other)) // 4) + wide + 3 * emoji + -(-(len(other) - wide - emoji) // 2)
+
+
+_known = lru_cache(maxsize=256)(_counted)
+"""A view counts the same texts of memory again and again, turn after turn."""
 
 
 def message_tokens(message: Message) -> int:

@@ -5,7 +5,7 @@ Versions are append-only. "How far has this fold got" is the end of the newest v
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from previously.core.cover import Link
@@ -32,12 +32,14 @@ class Status(StrEnum):
     """Was in force, and taken back by a person."""
     BY_HAND = "by hand"
     """Words of a person; a mark holds them, so that they follow the branch."""
+    FORGOTTEN = "forgotten"
+    """Read a message that a person had forgotten, and was forgotten with it: nothing of its text is left."""
 
 
 IN_FORCE = frozenset({Status.COMMITTED, Status.PROVISIONAL})
 """Only versions of these can be valid on a path; the others are kept as history."""
 
-NEVER_IN_FORCE = frozenset({Status.REFUSED, Status.BY_HAND})
+NEVER_IN_FORCE = frozenset({Status.REFUSED, Status.BY_HAND, Status.FORGOTTEN})
 """What these read may be read again: they are no folds of it."""
 
 
@@ -129,3 +131,9 @@ def supersedes(existing: Version, *, firm: bool) -> bool:
     """Whether a new version, firm or not, takes the place of one that read the same: better memory replaces what only
     stood in for it or waits to be made anew, and anything what a person took back."""
     return existing.made.status is Status.UNDONE or (firm and not existing.firm)
+
+
+def restated(version: Version, status: Status, reason: str) -> Version:
+    """The version with another status, and why it has it; what was said of it before stays."""
+    reasons = "; ".join(filter(None, (version.made.reason, reason)))
+    return replace(version, made=replace(version.made, status=status, reason=reasons))

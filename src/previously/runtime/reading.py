@@ -1,6 +1,7 @@
 """Reading a story that others may be changing at the same time.
 
-What belongs together is read between two looks at the head: if it moved meanwhile, everything is read again.
+What belongs together is read at one moment of the store. What is decided on it and then written names the head it was
+read at: if that has moved meanwhile, everything is read again.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ async def persistently(work: Callable[[], Awaitable[Done]]) -> Done:
 
 
 async def read_material(store: Store, key: StoryKey, rules: FoldRules, budget_tokens: int) -> Material:
-    """What a view of that budget can be made of, all of one moment; `HeadMoved` if it was not."""
+    """What a view of that budget can be made of. To be read at one moment."""
     branch = await store.branch(key)
     rules = await with_tail(store, key, branch, rules)
     tail = rules.recap.tail_messages
@@ -48,8 +49,6 @@ async def read_material(store: Store, key: StoryKey, rules: FoldRules, budget_to
     front = await store.path(key, branch.name, 0, OPENING_MESSAGES - 1)
     first = max(0, min(remembered + 1, branch.messages - tail))
     newest = await _newest(store, key, branch, first, budget_tokens)
-    if await store.branch(key) != branch:
-        raise HeadMoved("The story changed while it was read; try again.")
     return Material(branch.messages, opening_of(front), memories, newest, tail)
 
 
@@ -80,8 +79,6 @@ async def _newest(store: Store, key: StoryKey, branch: BranchInfo, first: int, b
     tokens, end = 0, branch.messages
     while end > first and tokens <= budget_tokens:
         batch = await store.path(key, branch.name, max(first, end - READ_AHEAD), end - 1)
-        if not batch:
-            raise HeadMoved("The story became shorter while it was read; try again.")
         shown = (item.entry.message for item in batch if not item.entry.attributes.hidden)
         tokens += sum(message_tokens(message) for message in shown)
         newest[:0] = batch

@@ -65,12 +65,17 @@ class Story(Transcript, History):
 
     async def view(self, budget_tokens: int | None = None) -> View:
         """What the model should see, in at most that many tokens (the window if None)."""
-        info = await self.info()
         budget = self._tuning.in_force.window_tokens if budget_tokens is None else budget_tokens
         if budget <= 0:
             raise BadInput(f"A budget of {budget} tokens is no budget; give a positive number.")
-        view = await self._view(budget)
-        if info.budget_tokens != budget:
+
+        async def read(store: Store) -> tuple[int | None, Material]:
+            info = await store.story(self._key.owner, self.name)
+            return info.budget_tokens if info else None, await read_material(store, self._key, self._rules, budget)
+
+        noted, material = await self._store.at_one_moment(self._key.owner, read)
+        view = build(material, budget)
+        if noted != budget:
             await self._store.note_budget(self._key, budget)
         return view
 
@@ -95,15 +100,15 @@ class Story(Transcript, History):
 
     async def _pressed(self) -> bool:
         """Whether the view that was last asked for has no room for a message outside the tail."""
-        budget = (await self.info()).budget_tokens or self._tuning.in_force.window_tokens
+
+        async def read(store: Store) -> tuple[int, Material]:
+            info = await store.story(self._key.owner, self.name)
+            budget = (info and info.budget_tokens) or self._tuning.in_force.window_tokens
+            return budget, await read_material(store, self._key, self._rules, budget)
+
+        budget, material = await self._store.at_one_moment(self._key.owner, read)
         try:
-            view = await self._view(budget)
+            view = build(material, budget)
         except BadInput:
             return False  # no fold makes room for a message that is too long by itself
         return view.fold_due and any(item.reason is Reason.BUDGET and item.span for item in view.left_out)
-
-    async def _view(self, budget_tokens: int) -> View:
-        async def read() -> Material:
-            return await read_material(self._store, self._key, self._rules, budget_tokens)
-
-        return build(await persistently(read), budget_tokens)

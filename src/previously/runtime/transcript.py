@@ -67,15 +67,14 @@ class Transcript(StoryHandle):
         self, drafts: Sequence[Draft], *, expected_head: int | None = None, idempotency_key: str | None = None
     ) -> BranchInfo:
         """Add several messages at the end, all or none."""
-        pieces = tuple(Put(cleaned(draft)[0]) for draft in drafts)
-
-        async def change() -> BranchInfo:
-            branch = await self.branch_info()
-            if expected_head is not None and expected_head != branch.head:
-                raise HeadMoved(f"Branch {branch.name!r} has moved on since it was read.")
-            return await self._apply(branch, [Splice(branch.messages, 0, pieces)], receipt=idempotency_key)
-
-        return await (change() if expected_head is not None else persistently(change))
+        return await self._store.append(
+            self._key,
+            None,
+            [cleaned(draft)[0] for draft in drafts],
+            at=time_at(),
+            expected_head=expected_head,
+            receipt=idempotency_key,
+        )
 
     async def insert(self, position: int, role: str, text: str, *, name: str | None = None) -> BranchInfo:
         """Put a message before the one at `position`."""

@@ -8,8 +8,9 @@ process.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from previously.core.align import Known
 from previously.core.digests import match_key
@@ -17,10 +18,13 @@ from previously.core.errors import BadInput, HeadMoved
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
-from previously.core.scripts import Script, checked
+from previously.core.scripts import Put, Script, Splice, checked
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
-from previously.storage.store import ALL_MARKS, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
+from previously.storage.store import ALL_MARKS, NO_NODE, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey
+from previously.storage.story_forgetting import forget_entries, standing_at
 from previously.storage.story_tree import StoryTree
+
+T = TypeVar("T")
 
 
 class InMemoryStore:
@@ -29,6 +33,9 @@ class InMemoryStore:
     def __init__(self) -> None:
         self._stories: dict[StoryKey, StoryTree] = {}
         self._ids: Counter[str] = Counter()
+
+    async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
+        return await work(self)  # no verb here ever waits, so nothing comes in between
 
     async def stories(self, owner: str) -> list[StoryInfo]:
         mine = (story for key, story in self._stories.items() if key.owner == owner)
@@ -68,8 +75,7 @@ class InMemoryStore:
 
     async def siblings(self, key: StoryKey, branch: str, position: int) -> list[OnPath]:
         story = self._stories[key]
-        parent = story.path(branch)[position].parent
-        return [story.on_path(node) for node in story.nodes.values() if node.parent == parent]
+        return [story.on_path(node) for node in story.children(story.path(branch)[position].parent)]
 
     async def apply(
         self,
@@ -88,25 +94,26 @@ class InMemoryStore:
         if expected_head is not None and expected_head != before.head:
             raise HeadMoved(f"Branch {branch!r} has moved on since it was read.")
         checked(script, before.messages)
-        path = story.path(branch)
-        first = script[0].at if script else len(path)
-        node = path[first - 1].id if first else NO_NODE
-        taken = first
-        for splice in script:
-            for kept in path[taken : splice.at]:
-                node = story.add_node(node, kept.entry)
-            for piece in splice.pieces:
-                node = story.put(node, piece)
-            taken = splice.at + splice.remove
-        for kept in path[taken:]:
-            node = story.add_node(node, kept.entry)
-        story.heads[branch] = node
-        story.move_marks(branch, script)
+        node = story.change_path(branch, script)
         if node != before.head:
             story.moves.append(Move(branch, before.head, node, at))
         if receipt is not None:
             story.receipts.add(receipt)
         return story.info(branch)
+
+    async def append(
+        self,
+        key: StoryKey,
+        branch: str | None,
+        drafts: Sequence[Draft],
+        *,
+        at: str,
+        expected_head: int | None = None,
+        receipt: str | None = None,
+    ) -> BranchInfo:
+        end = await self.branch(key, branch)
+        script = [Splice(end.messages, 0, tuple(map(Put, drafts)))]
+        return await self.apply(key, end.name, script, at=at, expected_head=expected_head, receipt=receipt)
 
     async def set_attributes(self, key: StoryKey, changes: Sequence[tuple[int, Attributes]]) -> None:
         entries = self._stories[key].entries
@@ -249,17 +256,10 @@ class InMemoryStore:
         return sum((made.cost for made in recent if made.cost.calls), Cost())
 
     async def take_lease(self, key: StoryKey, work: str, holder: str, *, now: str, until: str) -> bool:
-        leases = self._stories[key].leases
-        current, expires = leases.get(work, (holder, ""))
-        if current != holder and expires > now:
-            return False
-        leases[work] = (holder, until)
-        return True
+        return self._stories[key].take_lease(work, holder, now, until)
 
     async def give_lease(self, key: StoryKey, work: str, holder: str) -> None:
-        leases = self._stories[key].leases
-        if leases.get(work, ("", ""))[0] == holder:
-            del leases[work]
+        self._stories[key].give_lease(work, holder)
 
     async def header(self, key: StoryKey) -> str:
         return self._stories[key].header
@@ -269,6 +269,18 @@ class InMemoryStore:
 
     async def note_budget(self, key: StoryKey, budget_tokens: int) -> None:
         self._stories[key].budget_tokens = budget_tokens
+
+    async def standing_at(self, key: StoryKey, branch: str, first: int, last: int) -> set[int]:
+        return standing_at(self._stories[key], branch, first, last)
+
+    async def entries_with(self, key: StoryKey, hashes: Collection[bytes]) -> set[int]:
+        return {node.entry for node in self._stories[key].nodes.values() if node.hash in hashes}
+
+    async def forget_entries(self, key: StoryKey, entries: Collection[int]) -> Forgotten:
+        return forget_entries(self._stories[key], entries)
+
+    async def forget_story(self, key: StoryKey) -> None:
+        self._stories.pop(key, None)
 
     async def close(self) -> None:
         self._stories.clear()

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
+from previously.storage.layout import copying_queries
+
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 
 
@@ -26,6 +28,11 @@ def parse_queries(text: str) -> dict[str, str]:
 def load_queries(backend: str) -> dict[str, str]:
     """The named queries of a backend."""
     return parse_queries((files("previously.storage") / "sql" / backend / "queries.sql").read_text("utf-8"))
+
+
+def all_queries(backend: str) -> dict[str, str]:
+    """The named queries of a backend, and those for copying whole stories, which are made of `storage.layout`."""
+    return {**load_queries(backend), **copying_queries(backend)}
 
 
 def load_migrations(backend: str) -> list[tuple[str, str]]:

@@ -147,11 +147,11 @@ def version_of(row: Row) -> Version:
             prompt_hash=prompt_hash,
             cost=Cost(calls, input_tokens, output_tokens),
             replaces=replaces or None,
-            shed=tuple(json.loads(shed)),
-            unverified=tuple(json.loads(unverified)),
+            shed=_texts(shed),
+            unverified=_texts(unverified),
             anchor=anchor,
             reach=reach,
-            commitments=tuple(json.loads(commitments)),
+            commitments=_texts(commitments),
         ),
         bool(firm),
     )
@@ -170,3 +170,7 @@ def _part(item: dict[str, str]) -> Part:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _texts(listed: str) -> tuple[str, ...]:
+    return () if listed == "[]" else tuple(json.loads(listed))

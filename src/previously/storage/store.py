@@ -15,9 +15,9 @@ Times come from the caller. Verbs are async so that a store may wait for a disk,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Callable, Collection, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 from previously.core.align import Known
 from previously.core.marks import Mark, MarkKind
@@ -25,6 +25,8 @@ from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Script
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
+
+T = TypeVar("T")
 
 MAIN = "main"
 """The branch every story begins with."""
@@ -76,8 +78,22 @@ class Move:
     at: str
 
 
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What was destroyed."""
+
+    entries: int
+    versions: int
+    hashes: frozenset[bytes]
+    """By which the nodes of the entries were known until then: the same messages in a copy of the story."""
+
+
 class Store(Protocol):
     """All that the engine asks of a place where stories live."""
+
+    async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
+        """Reads that belong together. `work` gets a store that answers as of one moment; it reads the stories of this
+        owner, writes nothing, and waits for nothing but that store."""
 
     async def stories(self, owner: str) -> list[StoryInfo]:
         """The owner's stories by name."""
@@ -119,6 +135,19 @@ class Store(Protocol):
         `HeadMoved` when `expected_head` is given and is not the head. A `receipt` seen before changes nothing and
         gives back the branch as it is.
         """
+
+    async def append(
+        self,
+        key: StoryKey,
+        branch: str | None,
+        drafts: Sequence[Draft],
+        *,
+        at: str,
+        expected_head: int | None = None,
+        receipt: str | None = None,
+    ) -> BranchInfo:
+        """Put messages at the end of a branch (None = the active one), wherever that is by now; otherwise as
+        `apply`."""
 
     async def set_attributes(self, key: StoryKey, changes: Sequence[tuple[int, Attributes]]) -> None:
         """Give entries new attributes; no node moves. Entries of other stories are left alone."""
@@ -176,9 +205,10 @@ class Store(Protocol):
         `core.versions.supersedes` it."""
 
     async def set_status(self, key: StoryKey, version: int, status: Status, *, reason: str) -> Version:
-        """Give a version another status, its reason added to the one it has (`restated`). Only versions `IN_FORCE` are
-        ever covered, and only while all they were built on are. `BadInput` if the story has no such version, or if it
-        was refused and another has been made in its place: the two would be the same fold."""
+        """Give a version another status, its reason added to the one it has (`core.versions.restated`). Only versions
+        `IN_FORCE` are ever covered, and only while all they were built on are. `BadInput` if the story has no such
+        version, if it was forgotten or shall be, or if it was never in force and another was made in its place: the two
+        would be the same fold."""
 
     async def loosen(self, key: StoryKey, versions: Sequence[int]) -> None:
         """Make versions, and all that were built on them, firm no more: they stay in force until made anew. Versions
@@ -249,11 +279,20 @@ class Store(Protocol):
     async def note_budget(self, key: StoryKey, budget_tokens: int) -> None:
         """Remember the budget a view was asked for."""
 
+    async def standing_at(self, key: StoryKey, branch: str, first: int, last: int) -> set[int]:
+        """The entries at positions first to last, what they were worded like before and after, and all else that ever
+        stood in those places and stands on no branch now."""
+
+    async def entries_with(self, key: StoryKey, hashes: Collection[bytes]) -> set[int]:
+        """The entries of nodes with these hashes."""
+
+    async def forget_entries(self, key: StoryKey, entries: Collection[int]) -> Forgotten:
+        """Destroy what entries say, wherever they stand, and every version that was made where they could be read.
+        Both stay as rows without content, the entries hidden; nodes are hashed anew. What people wrote stays, without
+        the key of what it was about."""
+
+    async def forget_story(self, key: StoryKey) -> None:
+        """Destroy a story with all that belongs to it."""
+
     async def close(self) -> None:
         """Give back what the store holds. Everything acknowledged stays."""
-
-
-def restated(version: Version, status: Status, reason: str) -> Version:
-    """The version with another status, and why it has it; what was said of it before stays."""
-    reasons = "; ".join(filter(None, (version.made.reason, reason)))
-    return replace(version, made=replace(version.made, status=status, reason=reasons))

@@ -26,9 +26,10 @@ from previously.core.versions import (
     Status,
     Version,
     is_firm,
+    restated,
     supersedes,
 )
-from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryKey, restated
+from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class StoryTree:
     """Marks that others retired, each with the id of the one that did."""
     moves: list[Move] = field(default_factory=list)
     receipts: set[str] = field(default_factory=set)
+    forgotten: set[int] = field(default_factory=set)
     leases: dict[str, tuple[str, str]] = field(default_factory=dict)
     budget_tokens: int | None = None
     header: str = "{}"
@@ -88,6 +90,23 @@ class StoryTree:
         """An entry where its node stands."""
         return OnPath(node.depth, node.id, node.hash, self.entries[node.entry])
 
+    def change_path(self, branch: str, script: Script) -> int:
+        """Bring the branch to what the script says, its marks too; the node it ends in now."""
+        path = self.path(branch)
+        taken = script[0].at if script else len(path)
+        node = path[taken - 1].id if taken else NO_NODE
+        for splice in script:
+            for kept in path[taken : splice.at]:
+                node = self.add_node(node, kept.entry)
+            for piece in splice.pieces:
+                node = self.put(node, piece)
+            taken = splice.at + splice.remove
+        for kept in path[taken:]:
+            node = self.add_node(node, kept.entry)
+        self.heads[branch] = node
+        self.move_marks(branch, script)
+        return node
+
     def put(self, parent: int, piece: Piece) -> int:
         """A node for a piece of a script, below `parent`; alternatives become its siblings."""
         if isinstance(piece, Put):
@@ -112,9 +131,13 @@ class StoryTree:
         self.node_of[parent, entry] = node.id
         return node.id
 
+    def children(self, parent: int) -> list[Node]:
+        """The nodes below another, but for those of entries that were forgotten."""
+        return [one for one in self.nodes.values() if one.parent == parent and one.entry not in self.forgotten]
+
     def add_alternatives(self, parent: int, drafts: Iterable[Draft]) -> int:
         """Siblings below `parent`, those not there yet by digest; how many were added."""
-        present = {self.entries[node.entry].digest for node in self.nodes.values() if node.parent == parent}
+        present = {self.entries[node.entry].digest for node in self.children(parent)}
         added = 0
         for draft in drafts:
             if digest(draft.message) not in present:
@@ -172,10 +195,12 @@ class StoryTree:
         if ident not in self.versions:
             raise BadInput(f"This story has no version {ident}.")
         version = self.versions[ident]
-        if version.made.status is Status.REFUSED and status is not Status.REFUSED:
+        if Status.FORGOTTEN in (status, version.made.status):
+            raise BadInput(f"Version {ident} was forgotten, or is to be: that is no status to give.")
+        if version.made.status in NEVER_IN_FORCE and status not in NEVER_IN_FORCE:
             other = self._same_fold(version.made)
             if other is not None:
-                raise BadInput(f"Version {ident} was refused, and version {other.id} made in its place.")
+                raise BadInput(f"Version {ident} was not in force, and version {other.id} made in its place.")
         self.versions[ident] = restated(version, status, reason)
         return self.versions[ident]
 
@@ -240,6 +265,19 @@ class StoryTree:
             if same and one.made.status not in NEVER_IN_FORCE:
                 return one
         return None
+
+    def take_lease(self, work: str, holder: str, now: str, until: str) -> bool:
+        """Whether the holder has the lease now."""
+        current, expires = self.leases.get(work, (holder, ""))
+        if current != holder and expires > now:
+            return False
+        self.leases[work] = (holder, until)
+        return True
+
+    def give_lease(self, work: str, holder: str) -> None:
+        """Give a lease back, if it is held."""
+        if self.leases.get(work, ("", ""))[0] == holder:
+            del self.leases[work]
 
     def next_id(self, kind: str) -> int:
         """The next id of a kind of thing."""

@@ -1,5 +1,19 @@
-"""The PostgreSQL store: one database for many processes, every acknowledged write on disk. `store` is its front."""
+"""The PostgreSQL store: one database for many processes, every acknowledged write on disk."""
 
-from previously.storage.postgres.store import PostgresStore
+from previously.storage.postgres.connections import Connections
+from previously.storage.table_store import TableStore
 
-__all__ = ["PostgresStore"]
+CONNECTIONS = 8
+"""How many verbs of one process are under way at once; others wait."""
+
+
+class PostgresStore(TableStore):
+    """Stories in one PostgreSQL database. Any number of processes may have it open."""
+
+    database: Connections
+
+    def __init__(self, url: str, *, connections: int = CONNECTIONS) -> None:
+        super().__init__(Connections(url, connections))
+
+
+__all__ = ["CONNECTIONS", "PostgresStore"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
@@ -22,10 +22,11 @@ from psycopg_pool import ConnectionPool
 
 from previously.core.errors import StoreProblem
 from previously.storage.postgres.schema import bring_up_to_date
-from previously.storage.postgres.session import PostgresSession, Row, prepare
-from previously.storage.postgres.tables import Tables, tables_of
-from previously.storage.queries import load_queries
+from previously.storage.postgres.session import PostgresSession, prepare
+from previously.storage.queries import all_queries
 from previously.storage.store import StoryKey
+from previously.storage.tables import Tables, tables_of
+from previously.storage.tables.session import Row
 
 T = TypeVar("T")
 
@@ -39,7 +40,7 @@ class Connections:
     """Connections to one database, each used by one thread at a time."""
 
     def __init__(self, url: str, size: int) -> None:
-        self._queries = {name: query.encode() for name, query in load_queries("postgres").items()}
+        self._queries = {name: query.encode() for name, query in all_queries("postgres").items()}
         self._place, conninfo = _conninfo(url)
         try:
             with psycopg.Connection[Row].connect(conninfo, autocommit=True) as connection:
@@ -72,9 +73,35 @@ class Connections:
         async with queue:
             return await self._in_thread("begin_writing", {"owner": key.owner, "story": key.story}, work)
 
+    async def staging(self, key: StoryKey, work: Callable[[Tables], Generator[None, None, T]]) -> T:
+        """Work that may be long: here one change, however long, is one transaction."""
+        return await self.writing(key, lambda tables: _to_its_end(work(tables)))
+
+    async def destroying(self, key: StoryKey, work: Callable[[Tables], Generator[None, None, T]]) -> T:
+        """Work that takes rows away for good, as the login itself: the role that serves people cannot. Each stage is a
+        transaction."""
+        values = {"owner": key.owner, "story": key.story}
+        async with self._queues.setdefault(key, asyncio.Lock()):
+            return await self._thread(partial(self._in_stages, "begin_destroying", values, work))
+
     async def creating(self, owner: str, name: str, work: Callable[[Tables], T]) -> T:
         """Work that makes a story of that name, unless there is one."""
         return await self._in_thread("begin_creating", {"owner": owner, "name": name}, work)
+
+    async def clear_log(self) -> bool:
+        """The server's log is not ours."""
+        return False
+
+    async def damage(self) -> list[str]:
+        """The server's pages are not ours."""
+        return []
+
+    async def space(self) -> tuple[int, int] | None:
+        """The server sees to it."""
+        return None
+
+    async def shrink(self) -> None:
+        """The server sees to it."""
 
     async def close(self) -> None:
         """Let what is under way end, then close the connections."""
@@ -84,8 +111,11 @@ class Connections:
             await asyncio.to_thread(self._pool.close)
 
     async def _in_thread(self, how: str, values: Mapping[str, Any], work: Callable[[Tables], T]) -> T:
+        return await self._thread(partial(self._done, how, values, work))
+
+    async def _thread(self, work: Callable[[], T]) -> T:
         try:
-            future = self._threads.submit(self._done, how, values, work)
+            future = self._threads.submit(work)
         except RuntimeError:
             raise StoreProblem("The store is closed.") from None
         try:
@@ -115,6 +145,22 @@ class Connections:
             self._pool.check()  # others of the pool have gone with the server: not one attempt for each
         raise AssertionError("the last attempt returns or raises")
 
+    def _in_stages(self, how: str, values: Mapping[str, Any], work: Callable[[Tables], Generator[None, None, T]]) -> T:
+        """Each stage a transaction. None is done again: whoever asked begins anew, with what is left to do."""
+        with self._pool.connection() as connection:
+            session = PostgresSession(connection, self._queries)
+            stages = work(tables_of(session))
+            while True:
+                with session.begun(how, values):
+                    if session.one("may_destroy", {}) != (True,):
+                        raise StoreProblem("This login may not destroy anything; the one that owns the tables may.")
+                    try:
+                        next(stages)
+                    except StopIteration as end:
+                        result: T = end.value
+                        break
+            return result
+
     def _was_kept(self, xid: str) -> bool:
         """Whether a transaction whose end nobody saw was committed."""
         give_up = time.monotonic() + WAIT_S
@@ -129,6 +175,15 @@ class Connections:
                 return outcome == "committed"
             time.sleep(0.05)
         raise StoreProblem("The server went away while it kept a change, and cannot say whether it did.")
+
+
+def _to_its_end(work: Generator[None, None, T]) -> T:
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
 
 def _conninfo(url: str) -> tuple[str, str]:

@@ -11,8 +11,8 @@ from typing import LiteralString
 import psycopg
 
 from previously.core.errors import StoreProblem
-from previously.storage.postgres.session import Row
 from previously.storage.queries import load_migrations
+from previously.storage.tables.session import Row
 
 OLDEST_SERVER = 140_000
 """PostgreSQL 14; all that is older is out of support."""

@@ -7,6 +7,7 @@ from its first statement on, so that all that is written to one story, by whiche
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -15,7 +16,10 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8Dumper
 
-Row = tuple[Any, ...]
+from previously.storage.tables.session import Row
+
+MOST_AT_ONCE = 10_000
+"""Ids that are asked for in one question."""
 
 
 def prepare(connection: psycopg.Connection[Row], queries: Mapping[str, bytes]) -> None:
@@ -30,7 +34,6 @@ class PostgresSession:
     def __init__(self, connection: psycopg.Connection[Row], queries: Mapping[str, bytes]) -> None:
         self._connection = connection
         self._queries = queries
-        self._begun = False
         self.xid: str | None = None
         """The transaction that writes, by the server's own number."""
         self.committing = False
@@ -62,21 +65,19 @@ class PostgresSession:
             with self._connection.cursor() as cursor:
                 cursor.executemany(self._queries[name], listed)
 
-    def reserve(self, table: str, count: int) -> list[int]:
+    def reserve(self, table: str, count: int) -> Sequence[int]:
         """Ids for new rows, ascending; nobody else gets them."""
-        return [ident for (ident,) in self.rows(f"reserve_{table}", {"count": count})] if count else []
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Part of the transaction that the verb has begun: here one change, however long, is one transaction."""
-        assert self._begun
-        yield
+        ids = array("q")
+        while len(ids) < count:
+            some = min(count - len(ids), MOST_AT_ONCE)
+            ids.extend(ident for (ident,) in self.rows(f"reserve_{table}", {"count": some}))
+        return ids
 
     @contextmanager
     def begun(self, how: str, values: Mapping[str, Any]) -> Iterator[None]:
         """A transaction begun by a query of that name; committed when the work ends well, otherwise undone. Statements
         of one that writes go in a pipeline: only what is asked for is waited for."""
-        self.xid, self.committing, self._begun = None, False, True
+        self.xid, self.committing = None, False
         try:
             with psycopg.ClientCursor(self._connection) as cursor:
                 cursor.execute(self._queries[how], values)
@@ -94,8 +95,6 @@ class PostgresSession:
         except BaseException:
             self._undo()
             raise
-        finally:
-            self._begun = False
 
     def outcome(self, xid: str) -> str | None:
         """What became of a transaction: `committed`, `aborted`, `in progress`, or None if the server cannot say."""

@@ -15,7 +15,8 @@ from typing import Any
 import apsw
 
 from previously.core.errors import StoreProblem
-from previously.storage.queries import load_migrations, load_queries
+from previously.storage.queries import all_queries, load_migrations
+from previously.storage.tables.session import Row
 
 APPLICATION_ID = 0x50524556
 """Stands in the header of every file of ours ("PREV")."""
@@ -27,24 +28,35 @@ BUSY_WAIT_S = 0.0015
 BUSY_GIVE_UP_S = 30.0
 """Other processes hold the write lock for milliseconds; half a minute of waiting means that something hangs."""
 
-Row = tuple[Any, ...]
+
+WRITER_CACHE_KIB, READER_CACHE_KIB = 16_000, 4_000
+"""Flat, whatever the file's size."""
+
+SYNCHRONOUS = "full"
+"""With less, what was acknowledged can be lost with the power (`docs/durability.md`)."""
 
 
 class SqliteFile:
     """A connection to one file and the named queries asked of it. Used by one thread at a time."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, reads_only: bool = False) -> None:
         if apsw.SQLITE_VERSION_NUMBER < SOUND_SQLITE:
             raise StoreProblem(f"SQLite {apsw.sqlite_lib_version()} can lose data; install apsw 3.51.3 or newer.")
-        self._queries = load_queries("sqlite")
+        self._queries = all_queries("sqlite")
         self._connection = _connect(path)
         try:
             self._connection.set_busy_handler(_wait_for_others)
+            # One plan per query: otherwise many are planned anew for each value asked with, at ten times the cost.
+            self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             _check_ours(self._connection, path)
-            self._connection.pragma("journal_mode", "wal")
-            self._connection.pragma("synchronous", "full")
-            self._connection.pragma("cache_size", -16_000)  # KiB: flat, whatever the file's size
-            self._migrate()
+            self._connection.pragma("cache_size", -READER_CACHE_KIB if reads_only else -WRITER_CACHE_KIB)
+            if reads_only:
+                self._connection.pragma("query_only", True)
+            else:
+                self._connection.pragma("journal_mode", "wal")
+                self._connection.pragma("synchronous", SYNCHRONOUS)
+                self._connection.pragma("secure_delete", True)  # what is deleted is overwritten
+                self._migrate()
         except apsw.NotADBError:
             self._connection.close()
             raise StoreProblem(f"{path} is not a database of Previously.") from None
@@ -72,16 +84,54 @@ class SqliteFile:
         """Carry out one statement for many rows."""
         self._connection.executemany(self._queries[name], rows)
 
+    def reserve(self, table: str, count: int) -> Sequence[int]:
+        """Ids for new rows: there is one writer at a time, so they are those after the last."""
+        if not count:
+            return ()
+        last = self.one(f"last_{table}_id", {})
+        assert last is not None, "a maximum is always there"
+        return range(last[0] + 1, last[0] + 1 + count)
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether one was begun and neither kept nor undone."""
+        return self._connection.in_transaction
+
+    def begin(self) -> None:
+        """Begin a transaction that writes; waits for other processes."""
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        """Keep it: on disk when this returns."""
+        self._connection.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Undo it, unless SQLite has."""
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    def begin_piece(self) -> None:
+        """Begin a part of the transaction that can be undone by itself."""
+        self._connection.execute("SAVEPOINT piece")
+
+    def keep_piece(self) -> None:
+        """Make it one with the transaction."""
+        self._connection.execute("RELEASE piece")
+
+    def undo_piece(self) -> None:
+        """Undo it, and nothing else."""
+        self._connection.execute("ROLLBACK TO piece")
+        self._connection.execute("RELEASE piece")
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All that is written inside is on disk when it ends well, and undone when it does not."""
-        self._connection.execute("BEGIN IMMEDIATE")
+        self.begin()
         try:
             yield
-            self._connection.execute("COMMIT")
+            self.commit()
         except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+            self.rollback()
             raise
 
     @contextmanager
@@ -92,6 +142,26 @@ class SqliteFile:
             yield
         finally:
             self._connection.execute("COMMIT")
+
+    def empty_wal(self) -> bool:
+        """Bring the WAL into the file and truncate it; False if readers of an older moment did not let it."""
+        busy, _, _ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
+        return not busy
+
+    def damage(self) -> list[str]:
+        """What SQLite finds wrong, a line each."""
+        found = [str(line) for (line,) in self._connection.execute("PRAGMA integrity_check")]
+        return [] if found == ["ok"] else found
+
+    def space(self) -> tuple[int, int]:
+        """Bytes of all pages, and of the free ones."""
+        size = self._connection.pragma("page_size")
+        return self._connection.pragma("page_count") * size, self._connection.pragma("freelist_count") * size
+
+    def shrink(self) -> None:
+        """Write the file anew without its free pages, and give the disk back what the WAL took for that."""
+        self._connection.execute("VACUUM")
+        self.empty_wal()
 
     def close(self) -> None:
         """Close the file."""

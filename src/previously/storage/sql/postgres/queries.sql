@@ -35,6 +35,20 @@ SELECT set_config('previously.owner', %(owner)s, true);
 SELECT pg_advisory_xact_lock(hashtextextended(%(name)s, hashtextextended(%(owner)s, 0)));
 SELECT pg_current_xact_id()::text
 
+-- As the login, not as the role that serves people, until the transaction ends. A login that is a superuser is not held
+-- to row-level security: there the owner that each query asks for is the only wall.
+-- name: begin_destroying
+BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+SELECT set_config('previously.owner', %(owner)s, true);
+SELECT id FROM story WHERE id = %(story)s AND owner = %(owner)s FOR NO KEY UPDATE;
+SET LOCAL ROLE NONE;
+SELECT pg_current_xact_id()::text
+
+-- name: may_destroy
+SELECT bool_and(has_table_privilege(c.oid, 'DELETE')) AND bool_and(has_schema_privilege(c.relnamespace, 'USAGE'))
+FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
+WHERE s.nspname = 'previously' AND c.relname IN ('story', 'entry', 'node', 'line', 'version')
+
 -- name: outcome
 SELECT pg_xact_status(%(xid)s::xid8)
 
@@ -73,6 +87,18 @@ UPDATE story SET settings = %(settings)s WHERE id = %(story)s AND owner = %(owne
 -- name: set_budget_tokens
 UPDATE story SET budget_tokens = %(budget_tokens)s WHERE id = %(story)s AND owner = %(owner)s
 
+-- name: rename_story
+UPDATE story SET name = %(name)s WHERE id = %(story)s AND owner = %(owner)s
+
+-- name: backups
+SELECT path, at, stories FROM backup WHERE owner = %(owner)s ORDER BY at
+
+-- name: update_backup
+UPDATE backup SET stories = %(stories)s WHERE owner = %(owner)s AND path = %(path)s AND at = %(at)s
+
+-- name: insert_backup
+INSERT INTO backup (owner, path, at, stories) VALUES (%(owner)s, %(path)s, %(at)s, %(stories)s)
+
 -- Branches and lines
 
 -- name: branch_rows
@@ -97,8 +123,8 @@ VALUES (%(owner)s, %(story)s, %(name)s, %(head)s, %(messages)s, %(line)s, %(at)s
 UPDATE branch SET head = %(head)s, messages = %(messages)s, line = %(line)s WHERE id = %(branch)s AND owner = %(owner)s
 
 -- name: insert_line
-INSERT INTO line (owner, story, parent, fork, published)
-VALUES (%(owner)s, %(story)s, %(parent)s, %(fork)s, %(published)s) RETURNING id
+INSERT INTO line (owner, story, parent, fork, published, begun_at)
+VALUES (%(owner)s, %(story)s, %(parent)s, %(fork)s, %(published)s, %(begun_at)s) RETURNING id
 
 -- name: publish_line
 UPDATE line SET published = 1 WHERE id = %(line)s AND owner = %(owner)s
@@ -163,6 +189,9 @@ INSERT INTO node (id, owner, story, parent, depth, entry, hash) VALUES (%s, %s, 
 -- name: node_at
 SELECT id, hash FROM node WHERE story = %(story)s AND parent = %(parent)s AND entry = %(entry)s AND owner = %(owner)s
 
+-- name: node_hash
+SELECT hash FROM node WHERE id = %(node)s AND owner = %(owner)s
+
 -- name: node_entry
 SELECT entry FROM node WHERE id = %(node)s AND story = %(story)s AND owner = %(owner)s
 
@@ -186,12 +215,20 @@ SELECT digest FROM entry WHERE id = %(entry)s AND story = %(story)s AND owner = 
 SELECT n.depth, n.id, n.hash, e.id, e.role, e.speaker, e.text, e.parts, e.witnesses, e.digest,
        e.at, e.source_id, e.extra, e.hidden, e.replaces
 FROM node n JOIN entry e ON e.id = n.entry
-WHERE n.story = %(story)s AND n.parent = %(parent)s AND n.owner = %(owner)s
+WHERE n.story = %(story)s AND n.parent = %(parent)s AND n.owner = %(owner)s AND e.forgotten = 0
+  AND (NOT EXISTS (SELECT 1 FROM line l JOIN path p ON p.line = abs(l.id) AND p.depth = n.depth
+                   WHERE l.story = n.story AND l.published = 0 AND p.node = n.id)
+       OR EXISTS (SELECT 1 FROM path p JOIN line l ON l.id = p.line
+                  WHERE p.entry = n.entry AND p.node = n.id AND l.published = 1))
 ORDER BY n.id
 
 -- name: sibling_digests
 SELECT e.digest FROM node n JOIN entry e ON e.id = n.entry
-WHERE n.story = %(story)s AND n.parent = %(parent)s AND n.owner = %(owner)s
+WHERE n.story = %(story)s AND n.parent = %(parent)s AND n.owner = %(owner)s AND e.forgotten = 0
+  AND (NOT EXISTS (SELECT 1 FROM line l JOIN path p ON p.line = abs(l.id) AND p.depth = n.depth
+                   WHERE l.story = n.story AND l.published = 0 AND p.node = n.id)
+       OR EXISTS (SELECT 1 FROM path p JOIN line l ON l.id = p.line
+                  WHERE p.entry = n.entry AND p.node = n.id AND l.published = 1))
 
 -- name: set_attributes
 UPDATE entry SET at = %s, source_id = %s, extra = %s, hidden = %s WHERE id = %s AND story = %s AND owner = %s
@@ -242,9 +279,6 @@ WHERE branch = %(branch)s AND kind = %(kind)s AND position BETWEEN 0 AND %(throu
 -- name: mark_on_branch
 SELECT 1 FROM mark WHERE id = %(mark)s AND branch = %(branch)s AND retired_by = 0 AND owner = %(owner)s
 
--- name: standing_mark_of_origin
-SELECT position FROM mark WHERE branch = %(branch)s AND origin = %(origin)s AND retired_by = 0 AND owner = %(owner)s
-
 -- name: mark_of_origin
 SELECT position FROM mark WHERE branch = %(branch)s AND origin = %(origin)s AND owner = %(owner)s LIMIT 1
 
@@ -291,7 +325,7 @@ SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status,
        prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
 FROM version
 WHERE story = %(story)s AND before = %(before)s AND kind = %(kind)s AND scope = %(scope)s AND key = %(key)s
-  AND replaces = %(replaces)s AND status NOT IN ('refused', 'by hand') AND owner = %(owner)s
+  AND replaces = %(replaces)s AND status NOT IN ('refused', 'by hand', 'forgotten') AND owner = %(owner)s
 
 -- name: versions
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
@@ -367,11 +401,19 @@ SELECT owner, %(to_line)s, kind, scope, first, last, version, firm FROM cover
 WHERE line = %(from_line)s AND last <= %(last)s AND owner = %(owner)s
 ON CONFLICT DO NOTHING
 
--- name: furthest_cover
-SELECT first, last, version FROM cover
-WHERE line = %(line)s AND kind = %(kind)s AND scope = %(scope)s AND last BETWEEN %(first)s AND %(last)s
-  AND firm >= %(firm)s AND owner = %(owner)s
-ORDER BY last DESC, version DESC LIMIT 1
+-- name: furthest_live
+SELECT (a.value ->> 2)::bigint, c.first, c.last, v.id, v.kind, v.scope, v.first, v.last, v.key, v.before, v.replaces, v.text, v.carry, v.status,
+       v.made_by, v.reason, v.at, v.model, v.prompt_hash, v.calls, v.input_tokens, v.output_tokens, v.shed, v.unverified,
+       v.anchor, v.reach, v.commitments, v.firm
+FROM jsonb_array_elements(%(asked)s::jsonb) a (value)
+CROSS JOIN LATERAL (
+    SELECT first, last, version FROM cover
+    WHERE line = %(line)s AND kind = %(kind)s AND scope = a.value ->> 0
+      AND last <= least((a.value ->> 1)::bigint, %(last)s) AND firm >= %(firm)s AND owner = %(owner)s
+    ORDER BY last DESC, version DESC LIMIT 1
+) c JOIN version v ON v.id = c.version
+WHERE a.value ->> 0 = '' OR EXISTS (SELECT 1 FROM mark WHERE branch = %(branch)s
+                                    AND origin = (a.value ->> 0)::bigint AND retired_by = 0 AND owner = %(owner)s)
 
 -- name: insert_cover
 INSERT INTO cover (owner, line, kind, scope, first, last, version, firm) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
@@ -396,3 +438,222 @@ WHERE lease.holder = excluded.holder OR lease.until <= %(now)s
 
 -- name: give_lease
 DELETE FROM lease WHERE story = %(story)s AND work = %(work)s AND holder = %(holder)s AND owner = %(owner)s
+
+-- Checking: what is stored beside what it is derived from
+
+-- name: check_stories
+SELECT id, name, active, header, settings FROM story WHERE owner = %(owner)s ORDER BY id
+
+-- name: check_lines
+SELECT id, parent, fork, published, begun_at FROM line WHERE story = %(story)s AND owner = %(owner)s ORDER BY id
+
+-- name: check_nodes
+SELECT n.id, n.parent, n.depth, n.entry, n.hash, p.depth, p.hash, p.story, e.digest, e.story
+FROM node n LEFT JOIN node p ON p.id = n.parent AND p.owner = %(owner)s
+            LEFT JOIN entry e ON e.id = n.entry AND e.owner = %(owner)s
+WHERE n.story = %(story)s AND (n.parent, n.entry) > (%(parent)s, %(entry)s) AND n.owner = %(owner)s
+ORDER BY n.parent, n.entry LIMIT %(most)s
+
+-- name: check_entries
+SELECT e.id, e.role, e.speaker, e.text, e.parts, e.witnesses, e.digest, e.at, e.source_id, e.extra, e.hidden,
+       e.replaces, e.match_key, r.story
+FROM entry e LEFT JOIN entry r ON r.id = e.replaces AND r.owner = %(owner)s
+WHERE e.id IN (SELECT jsonb_array_elements_text(%(ids)s::jsonb)::bigint) AND e.story = %(story)s AND e.owner = %(owner)s
+
+-- name: check_path
+SELECT p.depth, p.node, p.entry, n.parent, n.depth, n.entry, n.story
+FROM path p LEFT JOIN node n ON n.id = p.node AND n.owner = %(owner)s
+WHERE p.line = %(line)s AND p.depth >= %(first)s AND p.owner = %(owner)s ORDER BY p.depth LIMIT %(most)s
+
+-- name: check_digests
+SELECT p.node, e.digest FROM path p JOIN entry e ON e.id = p.entry
+WHERE p.line = %(line)s AND p.depth BETWEEN %(first)s AND %(last)s AND p.owner = %(owner)s ORDER BY p.depth
+
+-- name: check_versions
+SELECT v.id, v.kind, v.scope, v.first, v.last, v.length, v.key, v.before, v.replaces, v.status, v.anchor, v.reach,
+       v.firm, v.shed, v.unverified, v.commitments, b.story, b.kind, b.scope, b.firm, b.reach, r.story, r.kind, r.scope,
+       n.story, n.depth
+FROM version v LEFT JOIN version b ON b.id = v.before AND b.owner = %(owner)s
+               LEFT JOIN version r ON r.id = v.replaces AND r.owner = %(owner)s
+               LEFT JOIN node n ON n.id = v.anchor AND n.owner = %(owner)s
+WHERE v.story = %(story)s AND v.id > %(after)s AND v.owner = %(owner)s ORDER BY v.id LIMIT %(most)s
+
+-- name: check_run
+WITH RECURSIVE up (parent, entry, number) AS (
+    SELECT parent, entry, 1::bigint FROM node WHERE id = %(node)s AND story = %(story)s AND owner = %(owner)s
+    UNION ALL
+    SELECT n.parent, n.entry, up.number + 1 FROM up JOIN node n ON n.id = up.parent AND n.owner = %(owner)s
+    WHERE up.number < %(most)s
+)
+SELECT e.digest FROM up JOIN entry e ON e.id = up.entry ORDER BY up.number DESC
+
+-- name: check_cover
+SELECT kind, scope, first, last, version, firm FROM cover WHERE line = %(line)s AND owner = %(owner)s ORDER BY last, version
+
+-- name: check_marks
+SELECT m.id, m.story, m.origin, m.kind, m.position, m.behind, m.after, m.retired_by, r.branch, o.story, v.story
+FROM mark m LEFT JOIN mark r ON r.id = m.retired_by AND r.owner = %(owner)s
+            LEFT JOIN mark o ON o.id = m.origin AND o.owner = %(owner)s
+            LEFT JOIN version v ON v.id = m.after AND v.owner = %(owner)s
+WHERE m.branch = %(branch)s AND m.owner = %(owner)s ORDER BY m.id
+
+-- name: check_moves
+SELECT m.id, m.branch, b.story, m.old_head, m.new_head, o.story, n.story
+FROM move m LEFT JOIN branch b ON b.id = m.branch AND b.owner = %(owner)s
+            LEFT JOIN node o ON o.id = m.old_head AND o.owner = %(owner)s
+            LEFT JOIN node n ON n.id = m.new_head AND n.owner = %(owner)s
+WHERE m.story = %(story)s AND m.id > %(after)s AND m.owner = %(owner)s ORDER BY m.id LIMIT %(most)s
+
+-- name: count_receipts
+SELECT count(*) FROM receipt WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: count_leases
+SELECT count(*) FROM lease WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: check_strays
+SELECT t.what, t.row, t.story, CASE WHEN s.id IS NULL THEN 0 ELSE t.branch END
+FROM (
+    SELECT 'branch' AS what, name::text AS row, story, 0 AS branch FROM branch WHERE owner = %(owner)s
+    UNION ALL SELECT 'line', id::text, story, 0 FROM line WHERE owner = %(owner)s
+    UNION ALL SELECT 'version', id::text, story, 0 FROM version WHERE owner = %(owner)s
+    UNION ALL SELECT 'mark', id::text, story, branch FROM mark WHERE owner = %(owner)s
+    UNION ALL SELECT 'move', id::text, story, 0 FROM move WHERE owner = %(owner)s
+    UNION ALL SELECT 'receipt', key, story, 0 FROM receipt WHERE owner = %(owner)s
+    UNION ALL SELECT 'lease', work, story, 0 FROM lease WHERE owner = %(owner)s
+) t LEFT JOIN story s ON s.id = t.story AND s.owner = %(owner)s
+    LEFT JOIN branch b ON b.id = t.branch AND b.owner = %(owner)s
+WHERE s.id IS NULL OR (t.branch <> 0 AND b.id IS NULL) LIMIT %(most)s
+
+-- Taking away what no story needs
+
+-- name: branch_without_line
+SELECT 1 FROM branch b LEFT JOIN line l ON l.id = b.line AND l.story = b.story
+WHERE b.story = %(story)s AND b.owner = %(owner)s AND l.id IS NULL LIMIT 1
+
+-- name: set_line_aside
+UPDATE line SET id = -id, parent = NULL WHERE id = %(line)s AND story = %(story)s AND owner = %(owner)s
+
+-- name: delete_line
+DELETE FROM line WHERE id = %(line)s AND story = %(story)s AND owner = %(owner)s
+
+-- name: count_path
+SELECT count(*) FROM path WHERE line = %(line)s AND depth >= %(depth)s AND owner = %(owner)s
+
+-- name: last_depth
+SELECT coalesce(max(depth), -1) FROM path WHERE line = %(line)s AND owner = %(owner)s
+
+-- name: count_cover
+SELECT count(*) FROM cover WHERE line = %(line)s AND last >= %(depth)s AND owner = %(owner)s
+
+-- name: end_of_line
+SELECT p.depth, p.node, p.entry, n.parent,
+       (SELECT count(*) FROM node c WHERE c.story = %(story)s AND c.parent = p.node AND c.owner = %(owner)s),
+       EXISTS (SELECT 1 FROM path o WHERE o.entry = p.entry AND o.node = p.node AND o.line <> p.line
+               AND o.owner = %(owner)s)
+FROM path p LEFT JOIN node n ON n.id = p.node AND n.owner = %(owner)s
+WHERE p.line = %(line)s AND p.depth < %(below)s AND p.owner = %(owner)s ORDER BY p.depth DESC LIMIT %(most)s
+
+-- name: nodes_after
+SELECT n.id, n.entry,
+       EXISTS (SELECT 1 FROM node c WHERE c.story = %(story)s AND c.parent = n.id AND c.owner = %(owner)s),
+       EXISTS (SELECT 1 FROM path o WHERE o.entry = n.entry AND o.node = n.id AND o.owner = %(owner)s)
+FROM node n WHERE n.story = %(story)s AND n.parent = %(parent)s AND n.owner = %(owner)s
+
+-- name: entries_of_nodes
+SELECT parent, entry FROM node
+WHERE story = %(story)s AND (parent, entry) > (%(parent)s, %(entry)s) AND owner = %(owner)s ORDER BY parent, entry LIMIT %(most)s
+
+-- name: moves_after
+SELECT id, old_head, new_head FROM move WHERE story = %(story)s AND id > %(after)s AND owner = %(owner)s
+ORDER BY id LIMIT %(most)s
+
+-- name: anchors_after
+SELECT id, anchor, status FROM version WHERE story = %(story)s AND id > %(after)s AND owner = %(owner)s ORDER BY id LIMIT %(most)s
+
+-- name: delete_node
+DELETE FROM node WHERE id = %s AND story = %s AND owner = %s
+
+-- name: delete_entry
+DELETE FROM entry WHERE id = %s AND story = %s AND owner = %s
+
+-- name: count_old_leases
+SELECT count(*) FROM lease WHERE until <= %(before)s AND owner = %(owner)s
+
+-- name: delete_old_leases
+DELETE FROM lease WHERE until <= %(before)s AND owner = %(owner)s
+
+-- Forgetting
+
+-- name: rewordings
+SELECT id, replaces FROM entry WHERE story = %(story)s AND replaces IS NOT NULL AND owner = %(owner)s
+
+-- name: nodes_with_hash
+SELECT entry FROM node WHERE story = %(story)s AND owner = %(owner)s AND hash IN (SELECT decode(jsonb_array_elements_text(%(hashes)s::jsonb), 'hex'))
+
+-- name: nodes_from
+WITH RECURSIVE below (id) AS (
+    SELECT id FROM node WHERE story = %(story)s AND owner = %(owner)s AND entry IN (SELECT jsonb_array_elements_text(%(entries)s::jsonb)::bigint)
+    UNION
+    SELECT n.id FROM below JOIN node n ON n.story = %(story)s AND n.parent = below.id AND n.owner = %(owner)s
+)
+SELECT n.id, n.parent, p.hash, e.digest, n.entry, n.hash
+FROM below JOIN node n ON n.id = below.id JOIN entry e ON e.id = n.entry LEFT JOIN node p ON p.id = n.parent
+ORDER BY n.depth
+
+-- name: forget_entry
+UPDATE entry SET speaker = NULL, text = '', parts = NULL, witnesses = NULL, digest = %s, match_key = %s, at = NULL,
+                 source_id = NULL, extra = NULL, hidden = 1, forgotten = 1
+WHERE id = %s AND owner = %s
+
+-- name: entry_role
+SELECT role FROM entry WHERE id = %(entry)s AND story = %(story)s AND owner = %(owner)s
+
+-- name: set_node_hash
+UPDATE node SET hash = %s WHERE id = %s AND owner = %s
+
+-- name: version_anchors
+SELECT id, anchor, status FROM version WHERE story = %(story)s AND owner = %(owner)s AND status <> 'forgotten'
+
+-- name: forget_version
+UPDATE version SET status = 'forgotten', text = '', carry = '', reason = '', key = ''::bytea, shed = '[]', unverified = '[]',
+                   commitments = '[]'
+WHERE id = %s AND owner = %s
+
+-- name: forget_key
+UPDATE version SET key = ''::bytea WHERE id = %s AND owner = %s
+
+-- name: delete_story_cover
+DELETE FROM cover WHERE line IN (SELECT abs(id) FROM line WHERE story = %(story)s AND owner = %(owner)s) AND owner = %(owner)s
+
+-- name: delete_story_path
+DELETE FROM path WHERE line IN (SELECT abs(id) FROM line WHERE story = %(story)s AND owner = %(owner)s) AND owner = %(owner)s
+
+-- name: delete_story_line
+DELETE FROM line WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story_node
+DELETE FROM node WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story_entry
+DELETE FROM entry WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story_version
+DELETE FROM version WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story_mark
+DELETE FROM mark WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story_move
+DELETE FROM move WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story_receipt
+DELETE FROM receipt WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story_lease
+DELETE FROM lease WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story_branch
+DELETE FROM branch WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story
+DELETE FROM story WHERE id = %(story)s AND owner = %(owner)s

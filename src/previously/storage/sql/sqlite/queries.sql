@@ -33,6 +33,18 @@ UPDATE story SET settings = :settings WHERE id = :story AND owner = :owner
 -- name: set_budget_tokens
 UPDATE story SET budget_tokens = :budget_tokens WHERE id = :story AND owner = :owner
 
+-- name: rename_story
+UPDATE story SET name = :name WHERE id = :story AND owner = :owner
+
+-- name: backups
+SELECT path, at, stories FROM backup WHERE owner = :owner ORDER BY at
+
+-- name: update_backup
+UPDATE backup SET stories = :stories WHERE owner = :owner AND path = :path AND at = :at
+
+-- name: insert_backup
+INSERT INTO backup (owner, path, at, stories) VALUES (:owner, :path, :at, :stories)
+
 -- Branches and lines
 
 -- name: branch_rows
@@ -56,7 +68,7 @@ VALUES (:owner, :story, :name, :head, :messages, :line, :at)
 UPDATE branch SET head = :head, messages = :messages, line = :line WHERE id = :branch AND owner = :owner
 
 -- name: insert_line
-INSERT INTO line (owner, story, parent, fork, published) VALUES (:owner, :story, :parent, :fork, :published)
+INSERT INTO line (owner, story, parent, fork, published, begun_at) VALUES (:owner, :story, :parent, :fork, :published, :begun_at)
 
 -- name: publish_line
 UPDATE line SET published = 1 WHERE id = :line AND owner = :owner
@@ -121,6 +133,9 @@ INSERT INTO node (id, owner, story, parent, depth, entry, hash) VALUES (?, ?, ?,
 -- name: node_at
 SELECT id, hash FROM node WHERE story = :story AND parent = :parent AND entry = :entry AND owner = :owner
 
+-- name: node_hash
+SELECT hash FROM node WHERE id = :node AND owner = :owner
+
 -- name: node_entry
 SELECT entry FROM node WHERE id = :node AND story = :story AND owner = :owner
 
@@ -143,15 +158,21 @@ SELECT n.depth, n.id, n.hash, e.id, e.role, e.speaker, e.text, e.parts, e.witnes
        e.at, e.source_id, e.extra, e.hidden, e.replaces
 FROM node n JOIN entry e ON e.id = n.entry
 WHERE n.story = :story AND n.parent = :parent AND n.owner = :owner
-  AND NOT EXISTS (SELECT 1 FROM line l JOIN path p ON p.line = l.id AND p.depth = n.depth
-                  WHERE l.story = n.story AND l.published = 0 AND p.node = n.id)
+  AND e.forgotten = 0
+  AND (NOT EXISTS (SELECT 1 FROM line l JOIN path p ON p.line = abs(l.id) AND p.depth = n.depth
+                   WHERE l.story = n.story AND l.published = 0 AND p.node = n.id)
+       OR EXISTS (SELECT 1 FROM path p JOIN line l ON l.id = p.line
+                  WHERE p.entry = n.entry AND p.node = n.id AND l.published = 1))
 ORDER BY n.id
 
 -- name: sibling_digests
 SELECT e.digest FROM node n JOIN entry e ON e.id = n.entry
 WHERE n.story = :story AND n.parent = :parent AND n.owner = :owner
-  AND NOT EXISTS (SELECT 1 FROM line l JOIN path p ON p.line = l.id AND p.depth = n.depth
-                  WHERE l.story = n.story AND l.published = 0 AND p.node = n.id)
+  AND e.forgotten = 0
+  AND (NOT EXISTS (SELECT 1 FROM line l JOIN path p ON p.line = abs(l.id) AND p.depth = n.depth
+                   WHERE l.story = n.story AND l.published = 0 AND p.node = n.id)
+       OR EXISTS (SELECT 1 FROM path p JOIN line l ON l.id = p.line
+                  WHERE p.entry = n.entry AND p.node = n.id AND l.published = 1))
 
 -- name: set_attributes
 UPDATE entry SET at = ?, source_id = ?, extra = ?, hidden = ? WHERE id = ? AND story = ? AND owner = ?
@@ -200,9 +221,6 @@ WHERE branch = :branch AND kind = :kind AND position BETWEEN 0 AND :through AND 
 -- name: mark_on_branch
 SELECT 1 FROM mark WHERE id = :mark AND branch = :branch AND retired_by = 0 AND owner = :owner
 
--- name: standing_mark_of_origin
-SELECT position FROM mark WHERE branch = :branch AND origin = :origin AND retired_by = 0 AND owner = :owner
-
 -- name: mark_of_origin
 SELECT position FROM mark WHERE branch = :branch AND origin = :origin AND owner = :owner LIMIT 1
 
@@ -248,7 +266,7 @@ SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status,
        prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
 FROM version
 WHERE story = :story AND before = :before AND kind = :kind AND scope = :scope AND key = :key
-  AND replaces = :replaces AND status NOT IN ('refused', 'by hand') AND owner = :owner
+  AND replaces = :replaces AND status NOT IN ('refused', 'by hand', 'forgotten') AND owner = :owner
 
 -- name: versions
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
@@ -319,11 +337,19 @@ INSERT OR IGNORE INTO cover (owner, line, kind, scope, first, last, version, fir
 SELECT owner, :to_line, kind, scope, first, last, version, firm FROM cover
 WHERE line = :from_line AND last <= :last AND owner = :owner
 
--- name: furthest_cover
-SELECT first, last, version FROM cover INDEXED BY cover_by_kind
-WHERE line = :line AND kind = :kind AND scope = :scope AND last BETWEEN :first AND :last AND firm >= :firm
-  AND owner = :owner
-ORDER BY last DESC, version DESC LIMIT 1
+-- name: furthest_live
+SELECT a.value ->> 2, c.first, c.last, v.id, v.kind, v.scope, v.first, v.last, v.key, v.before, v.replaces, v.text, v.carry, v.status,
+       v.made_by, v.reason, v.at, v.model, v.prompt_hash, v.calls, v.input_tokens, v.output_tokens, v.shed, v.unverified,
+       v.anchor, v.reach, v.commitments, v.firm
+FROM json_each(:asked) a
+CROSS JOIN cover c ON c.line = :line AND (c.last, c.version) = (
+    SELECT last, version FROM cover INDEXED BY cover_by_kind
+    WHERE line = :line AND kind = :kind AND scope = a.value ->> 0 AND last <= min(a.value ->> 1, :last)
+      AND firm >= :firm AND owner = :owner
+    ORDER BY last DESC, version DESC LIMIT 1)
+CROSS JOIN version v ON v.id = c.version
+WHERE a.value ->> 0 = '' OR EXISTS (SELECT 1 FROM mark WHERE branch = :branch AND origin = CAST(a.value ->> 0 AS INTEGER)
+                                    AND retired_by = 0 AND owner = :owner)
 
 -- name: insert_cover
 INSERT INTO cover (owner, line, kind, scope, first, last, version, firm) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -348,3 +374,222 @@ WHERE lease.holder = excluded.holder OR lease.until <= :now
 
 -- name: give_lease
 DELETE FROM lease WHERE story = :story AND work = :work AND holder = :holder AND owner = :owner
+
+-- Checking: what is stored beside what it is derived from
+
+-- name: check_stories
+SELECT id, name, active, header, settings FROM story WHERE owner = :owner ORDER BY id
+
+-- name: check_lines
+SELECT id, parent, fork, published, begun_at FROM line WHERE story = :story AND owner = :owner ORDER BY id
+
+-- name: check_nodes
+SELECT n.id, n.parent, n.depth, n.entry, n.hash, p.depth, p.hash, p.story, e.digest, e.story
+FROM node n LEFT JOIN node p ON p.id = n.parent AND p.owner = :owner
+            LEFT JOIN entry e ON e.id = n.entry AND e.owner = :owner
+WHERE n.story = :story AND (n.parent, n.entry) > (:parent, :entry) AND n.owner = :owner
+ORDER BY n.parent, n.entry LIMIT :most
+
+-- name: check_entries
+SELECT e.id, e.role, e.speaker, e.text, e.parts, e.witnesses, e.digest, e.at, e.source_id, e.extra, e.hidden,
+       e.replaces, e.match_key, r.story
+FROM entry e LEFT JOIN entry r ON r.id = e.replaces AND r.owner = :owner
+WHERE e.id IN (SELECT value FROM json_each(:ids)) AND e.story = :story AND e.owner = :owner
+
+-- name: check_path
+SELECT p.depth, p.node, p.entry, n.parent, n.depth, n.entry, n.story
+FROM path p LEFT JOIN node n ON n.id = p.node AND n.owner = :owner
+WHERE p.line = :line AND p.depth >= :first AND p.owner = :owner ORDER BY p.depth LIMIT :most
+
+-- name: check_digests
+SELECT p.node, e.digest FROM path p JOIN entry e ON e.id = p.entry
+WHERE p.line = :line AND p.depth BETWEEN :first AND :last AND p.owner = :owner ORDER BY p.depth
+
+-- name: check_versions
+SELECT v.id, v.kind, v.scope, v.first, v.last, v.length, v.key, v.before, v.replaces, v.status, v.anchor, v.reach,
+       v.firm, v.shed, v.unverified, v.commitments, b.story, b.kind, b.scope, b.firm, b.reach, r.story, r.kind, r.scope,
+       n.story, n.depth
+FROM version v LEFT JOIN version b ON b.id = v.before AND b.owner = :owner
+               LEFT JOIN version r ON r.id = v.replaces AND r.owner = :owner
+               LEFT JOIN node n ON n.id = v.anchor AND n.owner = :owner
+WHERE v.story = :story AND v.id > :after AND v.owner = :owner ORDER BY v.id LIMIT :most
+
+-- name: check_run
+WITH RECURSIVE up (parent, entry, number) AS (
+    SELECT parent, entry, 1 FROM node WHERE id = :node AND story = :story AND owner = :owner
+    UNION ALL
+    SELECT n.parent, n.entry, up.number + 1 FROM up JOIN node n ON n.id = up.parent AND n.owner = :owner
+    WHERE up.number < :most
+)
+SELECT e.digest FROM up JOIN entry e ON e.id = up.entry ORDER BY up.number DESC
+
+-- name: check_cover
+SELECT kind, scope, first, last, version, firm FROM cover WHERE line = :line AND owner = :owner ORDER BY last, version
+
+-- name: check_marks
+SELECT m.id, m.story, m.origin, m.kind, m.position, m.behind, m.after, m.retired_by, r.branch, o.story, v.story
+FROM mark m LEFT JOIN mark r ON r.id = m.retired_by AND r.owner = :owner
+            LEFT JOIN mark o ON o.id = m.origin AND o.owner = :owner
+            LEFT JOIN version v ON v.id = m.after AND v.owner = :owner
+WHERE m.branch = :branch AND m.owner = :owner ORDER BY m.id
+
+-- name: check_moves
+SELECT m.id, m.branch, b.story, m.old_head, m.new_head, o.story, n.story
+FROM move m LEFT JOIN branch b ON b.id = m.branch AND b.owner = :owner
+            LEFT JOIN node o ON o.id = m.old_head AND o.owner = :owner
+            LEFT JOIN node n ON n.id = m.new_head AND n.owner = :owner
+WHERE m.story = :story AND m.id > :after AND m.owner = :owner ORDER BY m.id LIMIT :most
+
+-- name: count_receipts
+SELECT count(*) FROM receipt WHERE story = :story AND owner = :owner
+
+-- name: count_leases
+SELECT count(*) FROM lease WHERE story = :story AND owner = :owner
+
+-- name: check_strays
+SELECT t.what, t.row, t.story, CASE WHEN s.id IS NULL THEN 0 ELSE t.branch END
+FROM (
+    SELECT 'branch' AS what, name AS row, story, 0 AS branch FROM branch WHERE owner = :owner
+    UNION ALL SELECT 'line', id, story, 0 FROM line WHERE owner = :owner
+    UNION ALL SELECT 'version', id, story, 0 FROM version WHERE owner = :owner
+    UNION ALL SELECT 'mark', id, story, branch FROM mark WHERE owner = :owner
+    UNION ALL SELECT 'move', id, story, 0 FROM move WHERE owner = :owner
+    UNION ALL SELECT 'receipt', key, story, 0 FROM receipt WHERE owner = :owner
+    UNION ALL SELECT 'lease', work, story, 0 FROM lease WHERE owner = :owner
+) t LEFT JOIN story s ON s.id = t.story AND s.owner = :owner
+    LEFT JOIN branch b ON b.id = t.branch AND b.owner = :owner
+WHERE s.id IS NULL OR (t.branch <> 0 AND b.id IS NULL) LIMIT :most
+
+-- Taking away what no story needs
+
+-- name: branch_without_line
+SELECT 1 FROM branch b LEFT JOIN line l ON l.id = b.line AND l.story = b.story
+WHERE b.story = :story AND b.owner = :owner AND l.id IS NULL LIMIT 1
+
+-- name: set_line_aside
+UPDATE line SET id = -id, parent = NULL WHERE id = :line AND story = :story AND owner = :owner
+
+-- name: delete_line
+DELETE FROM line WHERE id = :line AND story = :story AND owner = :owner
+
+-- name: count_path
+SELECT count(*) FROM path WHERE line = :line AND depth >= :depth AND owner = :owner
+
+-- name: last_depth
+SELECT coalesce(max(depth), -1) FROM path WHERE line = :line AND owner = :owner
+
+-- name: count_cover
+SELECT count(*) FROM cover WHERE line = :line AND last >= :depth AND owner = :owner
+
+-- name: end_of_line
+SELECT p.depth, p.node, p.entry, n.parent,
+       (SELECT count(*) FROM node c WHERE c.story = :story AND c.parent = p.node AND c.owner = :owner),
+       EXISTS (SELECT 1 FROM path o WHERE o.entry = p.entry AND o.node = p.node AND o.line <> p.line
+               AND o.owner = :owner)
+FROM path p LEFT JOIN node n ON n.id = p.node AND n.owner = :owner
+WHERE p.line = :line AND p.depth < :below AND p.owner = :owner ORDER BY p.depth DESC LIMIT :most
+
+-- name: nodes_after
+SELECT n.id, n.entry,
+       EXISTS (SELECT 1 FROM node c WHERE c.story = :story AND c.parent = n.id AND c.owner = :owner),
+       EXISTS (SELECT 1 FROM path o WHERE o.entry = n.entry AND o.node = n.id AND o.owner = :owner)
+FROM node n WHERE n.story = :story AND n.parent = :parent AND n.owner = :owner
+
+-- name: entries_of_nodes
+SELECT parent, entry FROM node
+WHERE story = :story AND (parent, entry) > (:parent, :entry) AND owner = :owner ORDER BY parent, entry LIMIT :most
+
+-- name: moves_after
+SELECT id, old_head, new_head FROM move WHERE story = :story AND id > :after AND owner = :owner
+ORDER BY id LIMIT :most
+
+-- name: anchors_after
+SELECT id, anchor, status FROM version WHERE story = :story AND id > :after AND owner = :owner ORDER BY id LIMIT :most
+
+-- name: delete_node
+DELETE FROM node WHERE id = ? AND story = ? AND owner = ?
+
+-- name: delete_entry
+DELETE FROM entry WHERE id = ? AND story = ? AND owner = ?
+
+-- name: count_old_leases
+SELECT count(*) FROM lease WHERE until <= :before AND owner = :owner
+
+-- name: delete_old_leases
+DELETE FROM lease WHERE until <= :before AND owner = :owner
+
+-- Forgetting
+
+-- name: rewordings
+SELECT id, replaces FROM entry WHERE story = :story AND replaces IS NOT NULL AND owner = :owner
+
+-- name: nodes_with_hash
+SELECT entry FROM node WHERE story = :story AND owner = :owner AND hash IN (SELECT unhex(value) FROM json_each(:hashes))
+
+-- name: nodes_from
+WITH RECURSIVE below (id) AS (
+    SELECT id FROM node WHERE story = :story AND owner = :owner AND entry IN (SELECT value FROM json_each(:entries))
+    UNION
+    SELECT n.id FROM below CROSS JOIN node n ON n.story = :story AND n.parent = below.id AND n.owner = :owner
+)
+SELECT n.id, n.parent, p.hash, e.digest, n.entry, n.hash
+FROM below JOIN node n ON n.id = below.id JOIN entry e ON e.id = n.entry LEFT JOIN node p ON p.id = n.parent
+ORDER BY n.depth
+
+-- name: forget_entry
+UPDATE entry SET speaker = NULL, text = '', parts = NULL, witnesses = NULL, digest = ?, match_key = ?, at = NULL,
+                 source_id = NULL, extra = NULL, hidden = 1, forgotten = 1
+WHERE id = ? AND owner = ?
+
+-- name: entry_role
+SELECT role FROM entry WHERE id = :entry AND story = :story AND owner = :owner
+
+-- name: set_node_hash
+UPDATE node SET hash = ? WHERE id = ? AND owner = ?
+
+-- name: version_anchors
+SELECT id, anchor, status FROM version WHERE story = :story AND owner = :owner AND status <> 'forgotten'
+
+-- name: forget_version
+UPDATE version SET status = 'forgotten', text = '', carry = '', reason = '', key = x'', shed = '[]', unverified = '[]',
+                   commitments = '[]'
+WHERE id = ? AND owner = ?
+
+-- name: forget_key
+UPDATE version SET key = x'' WHERE id = ? AND owner = ?
+
+-- name: delete_story_cover
+DELETE FROM cover WHERE line IN (SELECT abs(id) FROM line WHERE story = :story AND owner = :owner) AND owner = :owner
+
+-- name: delete_story_path
+DELETE FROM path WHERE line IN (SELECT abs(id) FROM line WHERE story = :story AND owner = :owner) AND owner = :owner
+
+-- name: delete_story_line
+DELETE FROM line WHERE story = :story AND owner = :owner
+
+-- name: delete_story_node
+DELETE FROM node WHERE story = :story AND owner = :owner
+
+-- name: delete_story_entry
+DELETE FROM entry WHERE story = :story AND owner = :owner
+
+-- name: delete_story_version
+DELETE FROM version WHERE story = :story AND owner = :owner
+
+-- name: delete_story_mark
+DELETE FROM mark WHERE story = :story AND owner = :owner
+
+-- name: delete_story_move
+DELETE FROM move WHERE story = :story AND owner = :owner
+
+-- name: delete_story_receipt
+DELETE FROM receipt WHERE story = :story AND owner = :owner
+
+-- name: delete_story_lease
+DELETE FROM lease WHERE story = :story AND owner = :owner
+
+-- name: delete_story_branch
+DELETE FROM branch WHERE story = :story AND owner = :owner
+
+-- name: delete_story
+DELETE FROM story WHERE id = :story AND owner = :owner

@@ -5,17 +5,17 @@ from __future__ import annotations
 from previously.core.align import Known
 from previously.core.paths import OnPath
 from previously.storage.rows import entry_of, known_of
-from previously.storage.sqlite.file import Row, SqliteFile
-from previously.storage.sqlite.lines import Lines
-from previously.storage.sqlite.stories import BranchRow
 from previously.storage.store import StoryKey
+from previously.storage.tables.lines import Lines
+from previously.storage.tables.session import Row, Session
+from previously.storage.tables.stories import BranchRow
 
 
 class PathReader:
     """Reads entries and nodes, by their place on a branch or by node."""
 
-    def __init__(self, file: SqliteFile, lines: Lines) -> None:
-        self._file = file
+    def __init__(self, session: Session, lines: Lines) -> None:
+        self._session = session
         self._lines = lines
 
     def span(self, key: StoryKey, branch: BranchRow, first: int, last: int) -> list[OnPath]:
@@ -31,17 +31,17 @@ class PathReader:
         """All that ever stood at a position after the same messages, the oldest first."""
         _, _, parent = self._lines.node_at(key, branch.line, position)
         values = {"story": key.story, "owner": key.owner, "parent": parent}
-        return [_on_path(row) for row in self._file.rows("node_siblings", values)]
+        return [_on_path(row) for row in self._session.rows("node_siblings", values)]
 
     def position_of(self, key: StoryKey, branch: BranchRow, node: int) -> int | None:
         """The last place on the branch where the entry of a node stands."""
-        found = self._file.one("node_entry", {"node": node, "story": key.story, "owner": key.owner})
+        found = self._session.one("node_entry", {"node": node, "story": key.story, "owner": key.owner})
         return None if found is None else self._lines.last_place(key, branch.line, branch.messages - 1, found[0])
 
     def leading_to(self, key: StoryKey, node: int, most: int) -> list[OnPath]:
         """The last messages of the path that ends in a node, in order."""
         values = {"node": node, "most": most, "story": key.story, "owner": key.owner}
-        return [_on_path(row) for row in self._file.rows("leading_to", values)]
+        return [_on_path(row) for row in self._session.rows("leading_to", values)]
 
 
 def _on_path(row: Row) -> OnPath:

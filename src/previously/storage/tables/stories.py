@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from previously.core.errors import UnknownBranch
-from previously.storage.sqlite.file import Row, SqliteFile
 from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
+from previously.storage.tables.session import Row, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,41 +30,43 @@ class BranchRow:
 class StoryTable:
     """Finds stories and branches by name."""
 
-    def __init__(self, file: SqliteFile) -> None:
-        self._file = file
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     def all(self, owner: str) -> list[StoryInfo]:
         """The owner's stories by name."""
-        return [_story(owner, row) for row in self._file.rows("stories", {"owner": owner})]
+        return [_story(owner, row) for row in self._session.rows("stories", {"owner": owner})]
 
     def named(self, owner: str, name: str) -> StoryInfo | None:
         """The owner's story of that name."""
-        row = self._file.one("story_named", {"owner": owner, "name": name})
+        row = self._session.one("story_named", {"owner": owner, "name": name})
         return _story(owner, row) if row else None
 
     def create(self, owner: str, name: str, at: str) -> StoryInfo:
         """A new story with an empty branch, or the one that exists."""
         if self.named(owner, name) is None:
             values: dict[str, Any] = {"owner": owner, "name": name, "at": at}
-            story = self._file.run("insert_story", values)
+            story = self._session.run("insert_story", values)
             values |= {"story": story, "name": MAIN, "head": NO_NODE, "messages": 0}
-            line = self._file.run("insert_line", {**values, "parent": None, "fork": 0, "published": 1})
-            branch = self._file.run("insert_branch", {**values, "line": line})
-            self._file.run("set_active", {**values, "branch": branch})
+            line = self._session.run(
+                "insert_line", {**values, "parent": None, "fork": 0, "published": 1, "begun_at": None}
+            )
+            branch = self._session.run("insert_branch", {**values, "line": line})
+            self._session.run("set_active", {**values, "branch": branch})
         found = self.named(owner, name)
         assert found is not None
         return found
 
     def branches(self, key: StoryKey) -> list[BranchInfo]:
         """Every branch, the oldest first."""
-        return [BranchInfo(*row) for row in self._file.rows("branches", _values(key))]
+        return [BranchInfo(*row) for row in self._session.rows("branches", _values(key))]
 
     def branch(self, key: StoryKey, name: str | None) -> BranchRow:
         """The branch of that name, or the active one; `UnknownBranch` if there is none."""
         if name is None:
-            row = self._file.one("active_branch", _values(key))
+            row = self._session.one("active_branch", _values(key))
         else:
-            row = self._file.one("branch_named", {**_values(key), "name": name})
+            row = self._session.one("branch_named", {**_values(key), "name": name})
         if row is None:
             raise UnknownBranch(name or "", tuple(branch.name for branch in self.branches(key)))
         return BranchRow(*row)
@@ -72,35 +74,42 @@ class StoryTable:
     def switch(self, key: StoryKey, name: str) -> BranchInfo:
         """Make a branch the active one."""
         found = self.branch(key, name)
-        self._file.run("set_active", {**_values(key), "branch": found.id})
+        self._session.run("set_active", {**_values(key), "branch": found.id})
         return found.info
 
     def moves(self, key: StoryKey) -> list[Move]:
         """Every move of a head, the oldest first."""
-        return [Move(*row) for row in self._file.rows("moves", _values(key))]
+        return [Move(*row) for row in self._session.rows("moves", _values(key))]
 
     def has_receipt(self, key: StoryKey, receipt: str) -> bool:
         """Whether a change with this receipt was made."""
-        return self._file.one("receipt", {**_values(key), "key": receipt}) is not None
+        return self._session.one("receipt", {**_values(key), "key": receipt}) is not None
 
     def take_lease(self, key: StoryKey, work: str, holder: str, now: str, until: str) -> bool:
         """Whether the holder has the lease now."""
+        expect_story(self._session, key)
         values = {**_values(key), "work": work, "holder": holder, "now": now, "until": until}
-        self._file.run("take_lease", values)
-        return self._file.one("lease", values) == (holder, until)
+        self._session.run("take_lease", values)
+        return self._session.one("lease", values) == (holder, until)
 
     def give_lease(self, key: StoryKey, work: str, holder: str) -> None:
         """Give a lease back, if it is held."""
-        self._file.run("give_lease", {**_values(key), "work": work, "holder": holder})
+        self._session.run("give_lease", {**_values(key), "work": work, "holder": holder})
 
     def kept(self, key: StoryKey, what: str) -> str:
         """The `header` or the `settings`, as JSON."""
-        row = self._file.one(what, _values(key))
+        row = self._session.one(what, _values(key))
         return str(row[0]) if row else "{}"
 
     def keep(self, key: StoryKey, what: str, value: str | int) -> None:
         """Keep the `header`, the `settings` or the `budget_tokens`."""
-        self._file.run(f"set_{what}", {**_values(key), what: value})
+        self._session.run(f"set_{what}", {**_values(key), what: value})
+
+
+def expect_story(session: Session, key: StoryKey) -> None:
+    """`KeyError` unless the owner has such a story: nothing may be kept under the number of another's."""
+    if session.one("settings", _values(key)) is None:
+        raise KeyError(key)
 
 
 def _values(key: StoryKey) -> dict[str, Any]:

@@ -12,73 +12,72 @@ from dataclasses import replace
 from previously.core.errors import BadInput
 from previously.core.marks import STORY_SCOPE, Mark, MarkKind, moved_marks
 from previously.core.scripts import Script
-from previously.storage.sqlite.file import Row, SqliteFile
-from previously.storage.sqlite.stories import BranchRow
 from previously.storage.store import ALL_MARKS, StoryKey
+from previously.storage.tables.session import Row, Session
+from previously.storage.tables.stories import BranchRow
 
 
 class MarkTable:
     """Reads, changes and moves marks. Branches are named by their row."""
 
-    def __init__(self, file: SqliteFile) -> None:
-        self._file = file
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     def of(self, key: StoryKey, branch: int, since: int = -1, kinds: Collection[MarkKind] = ALL_MARKS) -> list[Mark]:
         """The marks of a branch from a position on, in path order."""
         values = {"branch": branch, "since": since, "owner": key.owner}
         if set(kinds) == ALL_MARKS:
-            return [_mark(row) for row in self._file.rows("marks", values)]
+            return [_mark(row) for row in self._session.rows("marks", values)]
         asked = json.dumps([kind.value for kind in kinds])
-        return [_mark(row) for row in self._file.rows("marks_of_kinds", {**values, "kinds": asked})]
+        return [_mark(row) for row in self._session.rows("marks_of_kinds", {**values, "kinds": asked})]
 
     def newest(self, key: StoryKey, branch: int, kind: MarkKind, number: int) -> tuple[Mark | None, int]:
         """The last but `number` of a kind, and at how many messages there are any up to it."""
         values = {"branch": branch, "kind": kind.value, "number": number, "owner": key.owner}
-        row = self._file.one("newest_mark", values)
+        row = self._session.one("newest_mark", values)
         if row is None:
             return None, 0
         mark = _mark(row)
-        counted = self._file.one("count_marks", {**values, "through": mark.position})
+        counted = self._session.one("count_marks", {**values, "through": mark.position})
         assert counted is not None, "a count is always there"
         return mark, counted[0]
 
-    def start_of(self, key: StoryKey, branch: int, scope: str, *, retired: bool = False) -> int | None:
-        """Where the chains of a scope begin on the branch; None where it has no such scope. The cover of scopes whose
-        mark is retired is kept up too, for when it is back."""
+    def start_of(self, key: StoryKey, branch: int, scope: str) -> int | None:
+        """Where the chains of a scope begin on the branch; None where it has no such scope. A scope whose mark is
+        retired counts: its cover is kept up for when it is back."""
         if scope == STORY_SCOPE:
             return 0
         if not scope.isdecimal():
             return None
-        query = "mark_of_origin" if retired else "standing_mark_of_origin"
-        row = self._file.one(query, {"branch": branch, "origin": int(scope), "owner": key.owner})
+        row = self._session.one("mark_of_origin", {"branch": branch, "origin": int(scope), "owner": key.owner})
         return None if row is None else row[0] + 1
 
     def every(self, key: StoryKey, branch: int, since: int = -1) -> list[tuple[Mark, int]]:
         """All marks of a branch from a position on in the order they were made, each with the one that retired it."""
-        rows = self._file.rows("every_mark", {"branch": branch, "since": since, "owner": key.owner})
+        rows = self._session.rows("every_mark", {"branch": branch, "since": since, "owner": key.owner})
         return [(_mark(row[:-1]), row[-1]) for row in rows]
 
     def add(self, key: StoryKey, branch: BranchRow, mark: Mark, retires: Collection[int]) -> Mark:
         """A new mark, in place of those it retires. They go out of the way first: two marks of one origin never stand
         at once."""
-        found = self._file.one("mark_behind", {"branch": branch.id, "origin": mark.origin, "owner": key.owner})
-        self._file.many("retire_mark", ((one, branch.id, key.owner) for one in retires))
-        newest = self._file.one("newest_version_id", {"story": key.story, "owner": key.owner})
+        found = self._session.one("mark_behind", {"branch": branch.id, "origin": mark.origin, "owner": key.owner})
+        self._session.many("retire_mark", ((one, branch.id, key.owner) for one in retires))
+        newest = self._session.one("newest_version_id", {"story": key.story, "owner": key.owner})
         new = self._insert(
             key,
             branch.id,
             replace(mark, after=newest[0] if newest else 0, behind=found[0] if found else 0),
             retired_by=0,
         )
-        self._file.many("set_retired_by", ((new.id, one, key.owner) for one in retires))
+        self._session.many("set_retired_by", ((new.id, one, key.owner) for one in retires))
         return new
 
     def take_back(self, key: StoryKey, branch: BranchRow, mark: int) -> None:
         """Take a mark off the branch; what it retired is back. Cover rows of its scope stay: a line may serve branches
         that still have it, and what is read for this one is only of scopes that it has."""
         values = self._on_branch(key, branch, mark)
-        self._file.run("delete_mark", values)
-        self._file.run("revive_marks", values)
+        self._session.run("delete_mark", values)
+        self._session.run("revive_marks", values)
 
     def copy(self, key: StoryKey, source: int, target: int, length: int) -> None:
         """Give a new branch the marks that stand in its first `length` messages, or before all of them."""
@@ -86,14 +85,14 @@ class MarkTable:
         kept = {mark.id for mark, _ in every}
         copies = {mark.id: self._insert(key, target, mark, retired_by=-1 if by in kept else 0).id for mark, by in every}
         retired = ((copies[by], copies[mark.id], key.owner) for mark, by in every if by in kept)
-        self._file.many("set_retired_by", retired)
+        self._session.many("set_retired_by", retired)
 
     def move(self, key: StoryKey, branch: int, script: Script) -> None:
         """Move the marks of a branch along with a script."""
         marks = [mark for mark, _ in self.every(key, branch, script[0].at - 1)] if script else []
         old = {mark.id: mark for mark in marks}
         changed = (mark for mark in moved_marks(marks, script) if mark != old[mark.id])
-        self._file.many("move_mark", ((mark.position, mark.behind, mark.id, key.owner) for mark in changed))
+        self._session.many("move_mark", ((mark.position, mark.behind, mark.id, key.owner) for mark in changed))
 
     def _insert(self, key: StoryKey, branch: int, mark: Mark, *, retired_by: int) -> Mark:
         row = (
@@ -112,14 +111,14 @@ class MarkTable:
             mark.behind,
             retired_by,
         )
-        ident = self._file.run("insert_mark", row)
+        ident = self._session.run("insert_mark", row)
         if not mark.origin:
-            self._file.run("set_mark_origin", {"mark": ident, "owner": key.owner})
+            self._session.run("set_mark_origin", {"mark": ident, "owner": key.owner})
         return replace(mark, id=ident, origin=mark.origin or ident)
 
     def _on_branch(self, key: StoryKey, branch: BranchRow, mark: int) -> dict[str, object]:
         values = {"mark": mark, "branch": branch.id, "owner": key.owner}
-        if self._file.one("mark_on_branch", values) is None:
+        if self._session.one("mark_on_branch", values) is None:
             raise BadInput(f"Branch {branch.name!r} has no mark {mark}.")
         return values
 

@@ -1,44 +1,95 @@
-"""The store's verbs on PostgreSQL.
+"""The store's verbs on the tables of a database.
 
-Each verb says only whether it reads or writes and which table answers. A verb that writes is one transaction that holds
-its story from the first statement on, and answers when it is on disk.
+Each verb says only whether it reads or writes and which table answers. A verb that writes answers when it is on disk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Coroutine, Generator, Sequence
+from typing import Any, TypeVar
 
 from previously.core.align import Known
 from previously.core.errors import HeadMoved
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
-from previously.core.scripts import Script
+from previously.core.scripts import Put, Script, Splice
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
-from previously.storage.postgres.connections import Connections
-from previously.storage.postgres.tables import Tables
-from previously.storage.store import ALL_MARKS, BranchInfo, Move, StoryInfo, StoryKey
+from previously.storage import keeping
+from previously.storage.database import Database, Moment, to_its_end
+from previously.storage.store import ALL_MARKS, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey
+from previously.storage.tables import Tables
+from previously.storage.tables.findings import Collected, Told, Verified
+from previously.storage.tables.stories import BranchRow
 
-CONNECTIONS = 8
-"""How many verbs of one process are under way at once; others wait."""
+T = TypeVar("T")
 
 
-class PostgresStore:
-    """Stories in one PostgreSQL database. Any number of processes may have it open."""
+class TableStore:
+    """Stories in the tables of one database."""
 
-    def __init__(self, url: str, *, connections: int = CONNECTIONS) -> None:
-        self._connections = Connections(url, connections)
-        self._reading = self._connections.reading
-        self._writing = self._connections.writing
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._reading = database.reading
+        self._writing = database.writing
+
+    async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
+        return await self._reading(owner, lambda tables: to_its_end(work(TableStore(Moment(tables)))))
+
+    async def create_story(self, owner: str, name: str, *, at: str) -> StoryInfo:
+        return await self.database.creating(owner, name, lambda tables: tables.stories.create(owner, name, at))
+
+    async def apply(
+        self,
+        key: StoryKey,
+        branch: str,
+        script: Script,
+        *,
+        at: str,
+        expected_head: int | None = None,
+        receipt: str | None = None,
+    ) -> BranchInfo:
+        return await self._changed(key, branch, lambda _: script, at, expected_head, receipt)
+
+    async def append(
+        self,
+        key: StoryKey,
+        branch: str | None,
+        drafts: Sequence[Draft],
+        *,
+        at: str,
+        expected_head: int | None = None,
+        receipt: str | None = None,
+    ) -> BranchInfo:
+        pieces = tuple(map(Put, drafts))
+        return await self._changed(
+            key, branch, lambda found: [Splice(found.messages, 0, pieces)], at, expected_head, receipt
+        )
+
+    async def _changed(
+        self,
+        key: StoryKey,
+        branch: str | None,
+        script: Callable[[BranchRow], Script],
+        at: str,
+        expected_head: int | None,
+        receipt: str | None,
+    ) -> BranchInfo:
+        def write(tables: Tables) -> Generator[None, None, BranchInfo]:
+            found = tables.branch(key, branch)
+            if receipt is not None and tables.stories.has_receipt(key, receipt):
+                return found.info
+            if expected_head is not None and expected_head != found.head:
+                raise HeadMoved(f"Branch {found.name!r} has moved on since it was read.")
+            return (yield from tables.writer.apply(key, found, script(found), at, receipt))
+
+        return await self.database.staging(key, write)
 
     async def stories(self, owner: str) -> list[StoryInfo]:
         return await self._reading(owner, lambda tables: tables.stories.all(owner))
 
     async def story(self, owner: str, name: str) -> StoryInfo | None:
         return await self._reading(owner, lambda tables: tables.stories.named(owner, name))
-
-    async def create_story(self, owner: str, name: str, *, at: str) -> StoryInfo:
-        return await self._connections.creating(owner, name, lambda tables: tables.stories.create(owner, name, at))
 
     async def branches(self, key: StoryKey) -> list[BranchInfo]:
         return await self._reading(key.owner, lambda tables: tables.stories.branches(key))
@@ -58,27 +109,6 @@ class PostgresStore:
         return await self._reading(
             key.owner, lambda tables: tables.reader.siblings(key, tables.branch(key, branch), position)
         )
-
-    async def apply(
-        self,
-        key: StoryKey,
-        branch: str,
-        script: Script,
-        *,
-        at: str,
-        expected_head: int | None = None,
-        receipt: str | None = None,
-    ) -> BranchInfo:
-        def write(tables: Tables) -> BranchInfo:
-            found = tables.branch(key, branch)
-            if receipt is not None and tables.stories.has_receipt(key, receipt):
-                return found.info
-            if expected_head is not None and expected_head != found.head:
-                raise HeadMoved(f"Branch {branch!r} has moved on since it was read.")
-            tables.writer.apply(key, found, script, at, receipt)
-            return tables.branch(key, branch).info
-
-        return await self._writing(key, write)
 
     async def set_attributes(self, key: StoryKey, changes: Sequence[tuple[int, Attributes]]) -> None:
         await self._writing(key, lambda tables: tables.writer.set_attributes(key, changes))
@@ -157,23 +187,20 @@ class PostgresStore:
     async def live(
         self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None
     ) -> LiveVersion | None:
-        return await self._reading(
-            key.owner,
-            lambda tables: tables.versions.live(
-                key, tables.branch(key, branch), kind, scope, firm=firm, through=through
-            ),
-        )
+        (found,) = await self._live(key, branch, kind, [(scope, through)], firm=firm)
+        return found
 
     async def live_each(
         self, key: StoryKey, branch: str, kind: Kind, asked: Sequence[tuple[str, int]]
     ) -> list[LiveVersion | None]:
-        def read(tables: Tables) -> list[LiveVersion | None]:
-            found = tables.branch(key, branch)
-            return [
-                tables.versions.live(key, found, kind, scope, firm=False, through=through) for scope, through in asked
-            ]
+        return await self._live(key, branch, kind, asked, firm=False)
 
-        return await self._reading(key.owner, read)
+    async def _live(
+        self, key: StoryKey, branch: str, kind: Kind, asked: Sequence[tuple[str, int | None]], *, firm: bool
+    ) -> list[LiveVersion | None]:
+        return await self._reading(
+            key.owner, lambda tables: tables.versions.live(key, tables.branch(key, branch), kind, asked, firm=firm)
+        )
 
     async def cover(
         self, key: StoryKey, branch: str, kind: Kind | None = None, *, firm: bool = False
@@ -219,5 +246,38 @@ class PostgresStore:
     async def note_budget(self, key: StoryKey, budget_tokens: int) -> None:
         await self._writing(key, lambda tables: tables.stories.keep(key, "budget_tokens", budget_tokens))
 
+    async def verify(self, owner: str, *, before: str, told: Told | None = None) -> Verified:
+        """Check every hash and cache of the owner's stories. What was begun before that time and never finished counts
+        as garbage."""
+        return await keeping.verify(self.database, owner, before=before, told=told)
+
+    async def gc(self, owner: str, *, before: str, shrink: bool = False) -> Collected:
+        """Take away what no story of the owner needs, as far as it was begun before that time; with `shrink`, give
+        the disk its free bytes back, while others wait."""
+        return await keeping.collect(self.database, owner, before=before, shrink=shrink)
+
+    async def standing_at(self, key: StoryKey, branch: str, first: int, last: int) -> set[int]:
+        return await self._reading(
+            key.owner, lambda tables: tables.forgetting.standing_at(key, tables.branch(key, branch), first, last)
+        )
+
+    async def entries_with(self, key: StoryKey, hashes: Collection[bytes]) -> set[int]:
+        return await self._reading(key.owner, lambda tables: tables.forgetting.entries_with(key, hashes))
+
+    async def forget_entries(self, key: StoryKey, entries: Collection[int]) -> Forgotten:
+        return await self._destroying(key, lambda tables: tables.forgetting.entries(key, entries))
+
+    async def forget_story(self, key: StoryKey) -> None:
+        await self._destroying(key, lambda tables: tables.forgetting.story(key))
+
+    async def _destroying(self, key: StoryKey, work: Callable[[Tables], T]) -> T:
+        def at_once(tables: Tables) -> Generator[None, None, T]:
+            return work(tables)
+            yield
+
+        result = await self.database.destroying(key, at_once)
+        await self.database.clear_log()
+        return result
+
     async def close(self) -> None:
-        await self._connections.close()
+        await self.database.close()

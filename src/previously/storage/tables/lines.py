@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from previously.storage.sqlite.file import Row, SqliteFile
 from previously.storage.store import StoryKey
+from previously.storage.tables.session import Row, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +28,15 @@ class Segment:
 class Lines:
     """Reads through lines; knows nothing of branches."""
 
-    def __init__(self, file: SqliteFile) -> None:
-        self._file = file
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     def segments(self, key: StoryKey, line: int, first: int, last: int) -> list[Segment]:
         """The lines that hold depths first to last of the path that ends in `line`, the deepest first."""
         found: list[Segment] = []
         at: int | None = line
         while at is not None and last >= first:
-            row = self._file.one("line", {"line": at, "owner": key.owner})
+            row = self._session.one("line", {"line": at, "owner": key.owner})
             if row is None:
                 break
             parent, fork = row
@@ -51,7 +51,7 @@ class Lines:
         segment says nothing here."""
         at: int | None = line
         while at is not None and last >= 0:
-            row = self._file.one("line", {"line": at, "owner": key.owner})
+            row = self._session.one("line", {"line": at, "owner": key.owner})
             assert row is not None, "a line's parent exists"
             parent, fork = row
             yield Segment(at, 0, last)
@@ -60,7 +60,7 @@ class Lines:
     def rows(self, key: StoryKey, query: str, line: int, first: int, last: int) -> Iterator[Row]:
         """The rows of a path query over depths first to last, in order."""
         for segment in reversed(self.segments(key, line, first, last)):
-            yield from self._file.rows(query, _values(key, segment))
+            yield from self._session.rows(query, _values(key, segment))
 
     def digests(self, key: StoryKey, line: int, first: int, last: int) -> list[bytes]:
         """Digests at depths first to last."""
@@ -73,24 +73,24 @@ class Lines:
     def node_at(self, key: StoryKey, line: int, depth: int) -> tuple[int, bytes, int]:
         """Node, its hash and its parent at a depth that exists."""
         holder = self.owner_of(key, line, depth)
-        row = self._file.one("path_node", {"line": holder, "depth": depth, "owner": key.owner})
+        row = self._session.one("path_node", {"line": holder, "depth": depth, "owner": key.owner})
         assert row is not None, "a depth below a branch's length is on its path"
         return row[0], row[1], row[2]
 
     def last_place(self, key: StoryKey, line: int, last: int, entry: int) -> int | None:
         """The last depth, `last` or before, where an entry stands; None if it stands nowhere."""
         for segment in self.segments(key, line, 0, last):
-            row = self._file.one("last_place", {**_values(key, segment), "entry": entry})
+            row = self._session.one("last_place", {**_values(key, segment), "entry": entry})
             if row is not None and row[0] is not None:
                 return int(row[0])
         return None
 
     def may_change(self, key: StoryKey, line: int, depth: int) -> bool:
         """Whether rows of this line from `depth` on may be replaced in place."""
-        row = self._file.one("line", {"line": line, "owner": key.owner})
+        row = self._session.one("line", {"line": line, "owner": key.owner})
         assert row is not None
         values = {"line": line, "depth": depth, "owner": key.owner}
-        return bool(depth >= row[1]) and self._file.one("line_serves_another", values) is None
+        return bool(depth >= row[1]) and self._session.one("line_serves_another", values) is None
 
 
 def _values(key: StoryKey, segment: Segment) -> dict[str, Any]:

@@ -12,17 +12,17 @@ from functools import partial
 from previously.core.cover import Covered, Link, place
 from previously.core.marks import starts
 from previously.core.versions import IN_FORCE, Version
-from previously.storage.sqlite.file import Row, SqliteFile
-from previously.storage.sqlite.lines import Lines
-from previously.storage.sqlite.marks import MarkTable
 from previously.storage.store import StoryKey
+from previously.storage.tables.lines import Lines
+from previously.storage.tables.marks import MarkTable
+from previously.storage.tables.session import Row, Session
 
 
 class CoverTable:
     """Writes cover rows. Always called inside the transaction that changes a path, or what is in force."""
 
-    def __init__(self, file: SqliteFile, lines: Lines, marks: MarkTable) -> None:
-        self._file = file
+    def __init__(self, session: Session, lines: Lines, marks: MarkTable) -> None:
+        self._session = session
         self._lines = lines
         self._marks = marks
 
@@ -30,13 +30,13 @@ class CoverTable:
         """The rows of a cover query that end at `last` or before, from the newest line to the oldest."""
         for segment in self._lines.reaching(key, line, last):
             found = {"line": segment.line, "first": 0, "last": segment.last, "owner": key.owner, **values}
-            yield from self._file.rows(query, found)
+            yield from self._session.rows(query, found)
 
     def path_changed(self, key: StoryKey, branch: int, line: int, depth: int, length: int) -> None:
         """The path of `line` is new from `depth` on and now has this length: find what is valid there."""
         owner = {"owner": key.owner}
-        self._file.run("delete_cover_from", {"line": line, "depth": depth, **owner})
-        longest = self._file.one("longest_version", {"story": key.story, **owner})
+        self._session.run("delete_cover_from", {"line": line, "depth": depth, **owner})
+        longest = self._session.one("longest_version", {"story": key.story, **owner})
         if longest is None or longest[0] == 0:
             return
         # A link that reaches `depth` begins, or goes on from one that ends, less than the longest run before it.
@@ -46,14 +46,14 @@ class CoverTable:
         )
         asked = {"first": nearest, "depth": depth, "story": key.story}
         for version, last, scope in self.rows(key, "cover_going_on", line, depth - 1, **asked):
-            if self._marks.start_of(key, branch, scope, retired=True) is not None:
+            if self._marks.start_of(key, branch, scope) is not None:
                 after.append((version, last + 1))
         kinds: dict[int, tuple[str, str, bool]] = {}
 
         def links_after(before: int | str) -> list[Link]:
             query, name = ("links_beginning", "scope") if isinstance(before, str) else ("links_after", "before")
             found: list[Link] = []
-            for version, run, span_key, kind, scope, firm in self._file.rows(
+            for version, run, span_key, kind, scope, firm in self._session.rows(
                 query, {"story": key.story, name: before, **owner}
             ):
                 kinds[version] = (kind, scope, bool(firm))
@@ -67,18 +67,18 @@ class CoverTable:
     def in_force(self, key: StoryKey, versions: Sequence[Version]) -> None:
         """These have come into force, each after those it is built on: find every branch on which they are valid."""
         forks = self._forks(key)
-        branches = self._file.rows("branch_rows", {"story": key.story, "owner": key.owner})
+        branches = self._session.rows("branch_rows", {"story": key.story, "owner": key.owner})
         for version in versions:
             if version.made.status in IN_FORCE:
                 self._find(key, version, branches, forks)
 
     def out_of_force(self, key: StoryKey, versions: Iterable[int]) -> None:
         """These, and all that is built on them among these, are valid nowhere any more."""
-        self._file.many("delete_cover_of", ((version, key.owner) for version in versions))
+        self._session.many("delete_cover_of", ((version, key.owner) for version in versions))
 
     def loosen(self, key: StoryKey, versions: Iterable[int]) -> None:
         """These are firm no more."""
-        self._file.many("loosen_cover", ((version, key.owner) for version in versions))
+        self._session.many("loosen_cover", ((version, key.owner) for version in versions))
 
     def _find(
         self, key: StoryKey, version: Version, branches: Iterable[Row], forks: dict[int, tuple[int | None, int]]
@@ -88,7 +88,7 @@ class CoverTable:
         ends_before = None if isinstance(link.before, str) else self._ends_of(key, link.before)
         ends: dict[int, int] = {}  # of the version, by line, as far as written
         for branch, _, _, messages, line in branches:
-            start = self._marks.start_of(key, branch, version.made.scope, retired=True)
+            start = self._marks.start_of(key, branch, version.made.scope)
             if start is None or _inherited(ends, forks, line, messages - 1) is not None:
                 continue
             if ends_before is None:
@@ -110,11 +110,11 @@ class CoverTable:
 
     def _ends_of(self, key: StoryKey, version: int) -> dict[int, int]:
         """Where a version ends, by the line that says so."""
-        return dict(self._file.rows("cover_of_version", {"version": version, "owner": key.owner}))
+        return dict(self._session.rows("cover_of_version", {"version": version, "owner": key.owner}))
 
     def _forks(self, key: StoryKey) -> dict[int, tuple[int | None, int]]:
         """Parent and fork of every line of a story."""
-        rows = self._file.rows("lines_of_story", {"story": key.story, "owner": key.owner})
+        rows = self._session.rows("lines_of_story", {"story": key.story, "owner": key.owner})
         return {line: (parent, fork) for line, parent, fork in rows}
 
     def inherit(self, key: StoryKey, from_line: int, to_line: int, parent: int | None, fork: int) -> None:
@@ -123,10 +123,10 @@ class CoverTable:
             if segment.line == parent:
                 return  # from here on it is inherited anyhow
             values = {"from_line": segment.line, "to_line": to_line, "last": segment.last, "owner": key.owner}
-            self._file.run("inherit_cover", values)
+            self._session.run("inherit_cover", values)
 
     def _write(self, key: StoryKey, line: int, kind: str, scope: str, firm: bool, cover: Covered) -> None:
-        self._file.run(
+        self._session.run(
             "insert_cover", (key.owner, line, kind, scope, cover.span.first, cover.span.last, cover.version, int(firm))
         )
 

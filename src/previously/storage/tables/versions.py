@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from previously.core.errors import BadInput
-from previously.core.marks import starts
+from previously.core.marks import STORY_SCOPE, starts
 from previously.core.spans import Span
 from previously.core.versions import (
     IN_FORCE,
@@ -18,28 +19,30 @@ from previously.core.versions import (
     Status,
     Version,
     is_firm,
+    restated,
     supersedes,
 )
 from previously.storage.rows import version_of, version_row
-from previously.storage.sqlite.cover import CoverTable
-from previously.storage.sqlite.file import Row, SqliteFile
-from previously.storage.sqlite.lines import Lines
-from previously.storage.sqlite.marks import MarkTable
-from previously.storage.sqlite.stories import BranchRow
-from previously.storage.store import StoryKey, restated
+from previously.storage.store import StoryKey
+from previously.storage.tables.cover import CoverTable
+from previously.storage.tables.lines import Lines
+from previously.storage.tables.marks import MarkTable
+from previously.storage.tables.session import Row, Session
+from previously.storage.tables.stories import BranchRow, expect_story
 
 
 class VersionTable:
     """Keeps versions and reads them through the cover."""
 
-    def __init__(self, file: SqliteFile, lines: Lines, cover: CoverTable, marks: MarkTable) -> None:
-        self._file = file
+    def __init__(self, session: Session, lines: Lines, cover: CoverTable, marks: MarkTable) -> None:
+        self._session = session
         self._lines = lines
         self._cover = cover
         self._marks = marks
 
     def commit(self, key: StoryKey, version: NewVersion) -> Version:
         """Keep a version, or give back the one that is the same fold."""
+        expect_story(self._session, key)
         firm = is_firm(version, self.get(key, version.before) if version.before else None)
         while version.status not in NEVER_IN_FORCE:
             existing = self._same_fold(key, version)
@@ -49,7 +52,7 @@ class VersionTable:
                 return existing
             version = replace(version, replaces=existing.id)
         row = version_row(key.owner, key.story, version, firm)
-        new = Version(self._file.run("insert_version", row), version, firm)
+        new = Version(self._session.run("insert_version", row), version, firm)
         self._cover.in_force(key, [new])
         return new
 
@@ -58,13 +61,15 @@ class VersionTable:
         old = self.find(key, ident)
         if old is None:
             raise BadInput(f"This story has no version {ident}.")
-        if old.made.status is Status.REFUSED and status is not Status.REFUSED:
+        if Status.FORGOTTEN in (status, old.made.status):
+            raise BadInput(f"Version {ident} was forgotten, or is to be: that is no status to give.")
+        if old.made.status in NEVER_IN_FORCE and status not in NEVER_IN_FORCE:
             other = self._same_fold(key, old.made)
             if other is not None:
-                raise BadInput(f"Version {ident} was refused, and version {other.id} made in its place.")
+                raise BadInput(f"Version {ident} was not in force, and version {other.id} made in its place.")
         new = restated(old, status, reason)
         values = {"version": ident, "story": key.story, "owner": key.owner}
-        self._file.run("set_status", {**values, "status": status.value, "reason": new.made.reason})
+        self._session.run("set_status", {**values, "status": status.value, "reason": new.made.reason})
         if old.made.status in IN_FORCE and status not in IN_FORCE:
             self._cover.out_of_force(key, self._built_on(key, ident))
         if old.made.status not in IN_FORCE and status in IN_FORCE:
@@ -74,12 +79,12 @@ class VersionTable:
     def loosen(self, key: StoryKey, versions: Sequence[int]) -> None:
         """Make versions, and all that were built on them, firm no more."""
         loose = sorted({built for version in versions for built in self._built_on(key, version)})
-        self._file.many("loosen_version", ((version, key.owner) for version in loose))
+        self._session.many("loosen_version", ((version, key.owner) for version in loose))
         self._cover.loosen(key, loose)
 
     def find(self, key: StoryKey, version: int) -> Version | None:
         """The story's version of that id."""
-        row = self._file.one("version", {"version": version, "story": key.story, "owner": key.owner})
+        row = self._session.one("version", {"version": version, "story": key.story, "owner": key.owner})
         return version_of(row) if row else None
 
     def get(self, key: StoryKey, version: int) -> Version:
@@ -90,33 +95,35 @@ class VersionTable:
 
     def all(self, key: StoryKey) -> list[Version]:
         """Every version of a story, the oldest first."""
-        return [version_of(row) for row in self._file.rows("versions", {"story": key.story, "owner": key.owner})]
+        return [version_of(row) for row in self._session.rows("versions", {"story": key.story, "owner": key.owner})]
 
     def newest(self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, beyond: int) -> list[Version]:
         """The newest versions of a kind, scope and status that stand for more than `beyond` messages, newest first."""
         asked = {"kind": kind.value, "scope": scope, "status": status.value, "most": most, "beyond": beyond}
-        rows = self._file.rows("newest_versions", {**asked, "story": key.story, "owner": key.owner})
+        rows = self._session.rows("newest_versions", {**asked, "story": key.story, "owner": key.owner})
         return [version_of(row) for row in rows]
 
     def live(
-        self, key: StoryKey, branch: BranchRow, kind: Kind, scope: str, *, firm: bool, through: int | None
-    ) -> LiveVersion | None:
-        """The version that reaches furthest on the branch; of equals the newest."""
-        if self._marks.start_of(key, branch.id, scope) is None:
-            return None
-        end = branch.messages - 1 if through is None else min(through, branch.messages - 1)
-        best: Row | None = None
-        asked = {"kind": kind.value, "scope": scope, "firm": int(firm)}
+        self, key: StoryKey, branch: BranchRow, kind: Kind, asked: Sequence[tuple[str, int | None]], *, firm: bool
+    ) -> list[LiveVersion | None]:
+        """For each scope and the place through which it is asked (None = to the end): the version that reaches
+        furthest, of equals the newest; None where there is none, or where no such scope stands on the branch."""
+        end = branch.messages - 1
+        reaching = [
+            (scope, end if through is None else through, number)
+            for number, (scope, through) in enumerate(asked)
+            if scope == STORY_SCOPE or scope.isdecimal()  # others are named after no mark
+        ]
+        best: dict[int, Row] = {}
+        values = {"asked": json.dumps(reaching), "kind": kind.value, "firm": int(firm), "branch": branch.id}
         for segment in self._lines.reaching(key, branch.line, end):
-            if best is not None and best[1] > segment.last:
-                break  # lines further up end before it
-            values = {**asked, "line": segment.line, "first": 0, "last": segment.last, "owner": key.owner}
-            row = self._file.one("furthest_cover", values)
-            best = max(best or row, row, key=lambda one: (one[1], one[2])) if row else best
-        if best is None:
-            return None
-        first, last, version = best
-        return LiveVersion(self.get(key, version), Span(first, last))
+            if len(best) == len(asked) and min(row[2] for row in best.values()) > segment.last:
+                break  # lines further up end before
+            found = {**values, "line": segment.line, "last": segment.last, "owner": key.owner}
+            for row in self._session.rows("furthest_live", found):
+                other = best.get(row[0], row)
+                best[row[0]] = max(other, row, key=lambda one: (one[2], one[3]))
+        return [_live(best.get(number)) for number in range(len(asked))]
 
     def cover(self, key: StoryKey, branch: BranchRow, kind: Kind | None, *, firm: bool) -> list[tuple[int, int, int]]:
         """`(first, last, version)` of all that is valid on the branch (of that kind; of the firm ones)."""
@@ -136,13 +143,13 @@ class VersionTable:
 
     def spent(self, owner: str, since: str) -> Cost:
         """What the owner's folds have cost since that time."""
-        row = self._file.one("spent", {"owner": owner, "since": since})
+        row = self._session.one("spent", {"owner": owner, "since": since})
         assert row is not None, "a sum is always there"
         return Cost(*row)
 
     def _built_on(self, key: StoryKey, version: int) -> list[int]:
         """A version of the story and all that is built on it, earlier ones first."""
-        rows = self._file.rows("built_on", {"version": version, "story": key.story, "owner": key.owner})
+        rows = self._session.rows("built_on", {"version": version, "story": key.story, "owner": key.owner})
         return [ident for (ident,) in rows]
 
     def _same_fold(self, key: StoryKey, version: NewVersion) -> Version | None:
@@ -155,5 +162,9 @@ class VersionTable:
             "key": version.key,
             "replaces": version.replaces or 0,
         }
-        row = self._file.one("version_by_read", values)
+        row = self._session.one("version_by_read", values)
         return version_of(row) if row else None
+
+
+def _live(row: Row | None) -> LiveVersion | None:
+    return LiveVersion(version_of(row[3:]), Span(row[1], row[2])) if row else None

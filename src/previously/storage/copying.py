@@ -1,0 +1,213 @@
+"""Copying a story whole, from one database to another, and knowing that the copy is the same.
+
+Ids mean nothing outside their database, but their order means order in time. So a row is told apart from its place by
+its *canonical form*: every id in it is replaced by its rank among all ids of that table that occur in the story,
+counted from 1; 0 and NULL stay. Ids count that are only referred to: what a mark was copied from may be gone, and the
+memory made under its scope is still there. The **digest** of a story is the hash of all its rows in that form. It is
+the same on every store and after every copy, whatever ids and name the story was given there.
+
+A copy goes through a spool file of canonical rows. It is read from one snapshot into the spool and written from there
+in one transaction, so that neither side waits for the other and the writing can be done again. Before the transaction
+is kept, the digest is worked out anew from what is stored: a copy is there whole and equal, or not at all. Memory is
+flat: some bytes per message for the ids, and a chunk of rows.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import merge
+from itertools import groupby, islice, repeat
+from operator import itemgetter, lt
+from typing import Any
+
+from previously.core.errors import StoreProblem
+from previously.storage.layout import LISTED, TABLES, WITH_IDS, Column, Table
+from previously.storage.spool import Spool
+from previously.storage.store import StoryKey
+from previously.storage.tables.session import Row, Session
+
+CHUNK_ROWS = 500
+CHUNK_BYTES = 2_000_000
+"""A chunk is one row at least, and no more of them than have so many bytes of text."""
+
+LOWEST = -(2**62)
+"""Below every number in the order of which rows are read."""
+
+LONGEST_ID = 18
+"""Digits."""
+
+Step = Callable[[int], None]
+"""Told now and then how many more messages are done. What it raises ends the copying."""
+
+Ids = dict[str, Sequence[int]]
+"""By table, the ids that occur in a story: each once, in order."""
+
+
+def read_story(session: Session, key: StoryKey, spool: Spool, step: Step) -> Ids:
+    """All of a story into the spool; the ids that occur in it. Called inside a snapshot or transaction."""
+    session.one("plan_for_copying", {})
+    try:
+        ids = _own_ids(session, key)
+        while unknown := _spooled(session, key, ids, spool, step):
+            for table, values in unknown.items():
+                ids[table] = array("q", merge(ids[table], sorted(values)))
+    except UnicodeDecodeError as error:
+        raise StoreProblem("The story is damaged: a text in it is none.") from error
+    spool.counts = {table: len(known) for table, known in ids.items()}
+    return ids
+
+
+def write_story(session: Session, key: StoryKey, name: str, spool: Spool, step: Step) -> None:
+    """A new story of that key and name from the spool. Called inside a transaction that is undone if this raises."""
+    ids: Ids = {table: session.reserve(table, count) for table, count in spool.counts.items()}
+    _use_up(session, key, ids["mark"])
+    given = {"owner": key.owner, "story": key.story, "id": key.story, "name": name}
+    for table, rows in spool.read():
+        columns = [_stored(column, values, ids) for column, values in zip(table.columns, _turned(rows), strict=True)]
+        place = [repeat(given[of], len(rows)) for of in table.given]
+        session.many(f"copy_into_{table.name}", _turned([*place, *columns]))
+        step(len(rows) if table.name == "entry" else 0)
+    with Spool(keeping=False) as stored:
+        read_story(session, key, stored, step)
+    if stored.digest != spool.digest:
+        raise StoreProblem(f"The copy of {name!r} does not have the digest of what was read; it was undone.")
+
+
+def _own_ids(session: Session, key: StoryKey) -> Ids:
+    """The ids of the story's rows."""
+    found = {name: array("q") for name in WITH_IDS}
+    for name in LISTED:
+        for rows in _onward(session, f"ids_of_{name}", _values(key), (0,)):  # one below is of a line that is taken away
+            found[name].extend(ident for (ident,) in rows)
+    for rows in _onward(session, "ids_of_node", _values(key), (LOWEST, LOWEST)):
+        found["node"].extend(node for node, _, _ in rows)
+        found["entry"].extend(entry for _, _, entry in rows)
+    return {name: _sorted(ids) for name, ids in found.items()}
+
+
+def _sorted(ids: array[int]) -> array[int]:
+    if all(map(lt, ids, islice(ids, 1, None))):
+        return ids  # as they nearly always are: sorting a million takes memory
+    return array("q", map(itemgetter(0), groupby(sorted(ids))))
+
+
+def _spooled(session: Session, key: StoryKey, ids: Ids, spool: Spool, step: Step) -> Mapping[str, set[int]]:
+    """Write all rows to the spool, unless there are ids that are not known so far: then these, by table."""
+    unknown: defaultdict[str, set[int]] = defaultdict(set)
+    spool.begin()
+    for table in TABLES:
+        for rows in _chunks(session, key, table, ids):
+            columns = zip(table.columns, _turned(rows), strict=False)  # a row may end with the key it was found by
+            spool.write(table, list(_turned([_canonical(*column, ids, unknown) for column in columns])))
+            step(len(rows) if table.name == "entry" else 0)
+        if any(unknown.values()):
+            break
+    return {name: values for name, values in unknown.items() if values}
+
+
+def _chunks(session: Session, key: StoryKey, table: Table, ids: Ids) -> Iterator[list[Row]]:
+    """All rows of a table, in an order that is the same everywhere if the table has one."""
+    query, whose = f"copy_{table.name}", _values(key)
+    if table.name == "story":
+        yield session.rows(query, whose)
+    elif table.found_by == "id":
+        for group in _groups(session, key, table, ids[table.name]):
+            yield session.rows(query, {**whose, "ids": json.dumps(group)})
+    elif table.found_by == "story":
+        yield from _onward(session, query, whose, ("",))
+    else:
+        for line in ids["line"]:
+            yield from _onward(session, query, {"line": line, "owner": key.owner}, (LOWEST,) * len(table.key))
+
+
+def _onward(session: Session, query: str, values: Mapping[str, Any], start: Row) -> Iterator[list[Row]]:
+    """All rows of a query that goes on from a place. A row ends with its place, and the last one is found again."""
+    place, again = start, 0
+    while True:
+        asked = {f"from_{number}": value for number, value in enumerate(place)}
+        rows = session.rows(query, {**values, **asked, "most": CHUNK_ROWS + again})
+        if rows[again:]:
+            yield rows[again:]
+        if len(rows) < CHUNK_ROWS + again:
+            return
+        place, again = rows[-1][-len(start) :], 1
+
+
+def _groups(session: Session, key: StoryKey, table: Table, ids: Sequence[int]) -> Iterator[list[int]]:
+    """The ids in groups whose rows are a chunk."""
+    for start in range(0, len(ids), CHUNK_ROWS):
+        group, size = list(ids[start : start + CHUNK_ROWS]), 0
+        if any(column.is_long for column in table.columns):
+            asked, group = group, []
+            sizes: dict[int, int] = dict(
+                session.rows(f"sizes_of_{table.name}", {**_values(key), "ids": json.dumps(asked)})
+            )
+            for ident in asked:
+                size += sizes.get(ident, 0)
+                if group and size > CHUNK_BYTES:
+                    yield group
+                    group, size = [], sizes.get(ident, 0)
+                group.append(ident)
+        yield group
+
+
+def _canonical(column: Column, values: Iterable[Any], ids: Ids, unknown: Mapping[str, set[int]]) -> Iterable[Any]:
+    if column.is_bytes:
+        return [value.hex() for value in values]
+    if not column.ids_of:
+        return values
+    known, new = ids[column.ids_of], unknown[column.ids_of]
+    if not column.is_scope:
+        return [_rank(value, known, new) for value in values]
+    return [_rank(int(value), known, new) if _is_id(value) else value for value in values]
+
+
+def _rank(value: int | None, known: Sequence[int], unknown: set[int]) -> int | None:
+    if value is None or value <= 0:
+        return value  # refers to nothing
+    place = bisect_left(known, value)
+    if place == len(known) or known[place] != value:
+        unknown.add(value)
+    return place + 1
+
+
+def _stored(column: Column, values: Iterable[Any], ids: Ids) -> Iterable[Any]:
+    """What `_canonical` was made of, with the ids of this place."""
+    if column.is_bytes:
+        return map(bytes.fromhex, values)
+    if not column.ids_of:
+        return values
+    given = ids[column.ids_of]
+    if column.is_scope:
+        return [value if isinstance(value, str) else str(given[value - 1] if value else 0) for value in values]
+    return [given[value - 1] if value and value > 0 else value for value in values]
+
+
+def _is_id(scope: str) -> bool:
+    """Whether a scope is named after a mark."""
+    return scope.isascii() and scope.isdecimal() and len(scope) <= LONGEST_ID and str(int(scope)) == scope
+
+
+def _use_up(session: Session, key: StoryKey, ids: Sequence[int]) -> None:
+    """See to it that no mark made later is given one of these ids, though some are only referred to: scopes are named
+    after them. Where ids are counted from the newest row there ever was, there has to be a row."""
+    if not ids:
+        return
+    texts = dict.fromkeys(("kind", "text", "made_by", "at"), "")
+    row = {**_values(key), "id": ids[-1], "branch": -ids[-1], "seen": b"", **texts}
+    table = next(table for table in TABLES if table.name == "mark")
+    session.many("copy_into_mark", [[row.get(name, 0) for name in table.names]])
+    session.run("delete_mark", {"mark": row["id"], "branch": row["branch"], "owner": key.owner})
+
+
+def _turned(rows: Iterable[Iterable[Any]]) -> Iterator[tuple[Any, ...]]:
+    """Columns of rows, or rows of columns."""
+    return zip(*rows, strict=True)
+
+
+def _values(key: StoryKey) -> dict[str, Any]:
+    return {"story": key.story, "owner": key.owner}

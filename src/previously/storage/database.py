@@ -1,0 +1,95 @@
+"""What a store of tables asks of a database: to run work on the tables inside transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from typing import Any, NoReturn, Protocol, TypeVar
+
+from previously.storage.store import StoryKey
+from previously.storage.tables import Tables, tables_of
+from previously.storage.tables.session import Row, Session
+
+T = TypeVar("T")
+
+
+class Database(Protocol):
+    """Runs work on the tables inside transactions. Work may be run again if it is certain that nothing of it was kept,
+    so it has no effect but on the tables."""
+
+    async def reading(self, owner: str, work: Callable[[Tables], T], /) -> T:
+        """Work that reads, all of one moment."""
+
+    async def writing(self, key: StoryKey, work: Callable[[Tables], T], /) -> T:
+        """Work that writes to a story: all of it is on disk when this returns, or nothing ever was."""
+
+    async def staging(self, key: StoryKey, work: Callable[[Tables], Generator[None, None, T]], /) -> T:
+        """Work that may be long; what it has done at each `yield` may be kept."""
+
+    async def destroying(self, key: StoryKey, work: Callable[[Tables], Generator[None, None, T]], /) -> T:
+        """Work that takes rows of a story away for good, as whoever may do that; `StoreProblem` if nobody here may.
+        Each `yield` ends a transaction: what was done by then stays done even if the rest fails, so the work is such
+        that it can be left off there and begun anew."""
+
+    async def creating(self, owner: str, name: str, work: Callable[[Tables], T], /) -> T:
+        """Work that makes a story of that name, unless there is one."""
+
+    async def clear_log(self) -> bool:
+        """Leave nothing of what was destroyed in a log beside the tables; whether that is certain. False where the log
+        is not ours, or where others read it."""
+
+    async def damage(self) -> list[str]:
+        """What the database finds wrong with the way it keeps its tables. Nothing where that is the server's own."""
+
+    async def space(self) -> tuple[int, int] | None:
+        """How many bytes the tables of everybody take, and how many of these are free; None where a server sees to
+        it."""
+
+    async def shrink(self) -> None:
+        """Give free bytes back to the disk, where that is ours to do. Others who write wait meanwhile."""
+
+    async def close(self) -> None:
+        """Let what is under way end, then give everything back."""
+
+
+class Moment:
+    """A database inside a transaction that reads: it answers at once, in the thread it is asked in."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables_of(_Asked(tables.session))
+
+    async def reading(self, _owner: str, work: Callable[[Tables], T]) -> T:
+        return work(self._tables)
+
+    async def writing(self, *_: object) -> NoReturn:
+        raise RuntimeError("a moment is for reading")
+
+    staging = destroying = creating = clear_log = damage = space = shrink = writing
+
+    async def close(self) -> None:
+        """It ends with its transaction."""
+
+
+class _Asked:
+    """A session that asks nothing twice: at one moment a question has one answer."""
+
+    def __init__(self, session: Session) -> None:
+        self._answers: dict[tuple[Any, ...], Row | None] = {}
+        self._session = session
+        self.rows, self.run, self.many, self.reserve = session.rows, session.run, session.many, session.reserve
+
+    def one(self, name: str, values: Mapping[str, Any]) -> Row | None:
+        asked = (name, *values.values())
+        if asked not in self._answers:
+            self._answers[asked] = self._session.one(name, values)
+        return self._answers[asked]
+
+
+def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that waits for nothing."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    work.close()
+    raise RuntimeError("only the store of the moment may be waited for")

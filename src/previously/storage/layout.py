@@ -1,0 +1,195 @@
+"""The tables of a story as data: which columns there are, and what each of them holds.
+
+All that copies a story whole (`storage.copying`) is told here and nowhere else what a story is made of: one list in
+place of dozens of queries that are nearly alike. What must stay true: every column of every table of both schemas is
+named, except those that the place gives (`owner`, `story`) and those that a database works out by itself. Leases are no
+part of a story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+_STORY = ("owner", "story")
+"""What most tables are given: whose rows they are, and of which story."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column."""
+
+    name: str
+    ids_of: str = ""
+    """The table whose ids it holds."""
+    is_scope: bool = False
+    """A text that is the id of a mark, or empty."""
+    is_bytes: bool = False
+    is_long: bool = False
+    """A text that may be of any length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table. Rows are read in the order of `key`, in which `found_by` finds them."""
+
+    name: str
+    columns: tuple[Column, ...]
+    given: tuple[str, ...]
+    found_by: str
+    """`id`: one by one. `line` or `story`: all of one."""
+    key: tuple[str, ...]
+    """What a row ends with when it is read by line or story."""
+    is_ordered: bool
+    """Whether the order of its rows is the same everywhere."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, those that are given first."""
+        return [*self.given, *(column.name for column in self.columns)]
+
+
+def _column(table: str, word: str) -> Column:
+    """`line>parent`: an id of that table; `~`: a scope; `#`: bytes; `*`: a long text."""
+    name = word.rpartition(">")[2].rstrip("~#*")
+    holds = word.rpartition(">")[0] or (table if name == "id" else "mark" if word.endswith("~") else "")
+    return Column(name, holds, word.endswith("~"), word.endswith("#"), word.endswith("*"))
+
+
+def _table(
+    name: str,
+    described: str,
+    given: tuple[str, ...] = _STORY,
+    found_by: str = "id",
+    key: tuple[str, ...] = ("id",),
+    is_ordered: bool = True,
+) -> Table:
+    columns = tuple(_column(name, word) for word in described.split())
+    return Table(name, columns, given, found_by, key, is_ordered)
+
+
+TABLES = (
+    _table("story", "branch>active budget_tokens created_at header* settings*", ("id", "owner", "name")),
+    _table("branch", "id name node>head messages line>line created_at"),
+    _table("line", "id line>parent fork published begun_at"),
+    _table(
+        "mark",
+        "id branch>branch mark>origin kind position text* made_by at seen# mark>of version>after behind "
+        "mark>retired_by",
+    ),
+    _table(
+        "version",
+        "id kind scope~ first last length key# version>before version>replaces text* carry* status made_by reason* at "
+        "model prompt_hash calls input_tokens output_tokens shed* unverified* node>anchor reach commitments* firm",
+    ),
+    _table(
+        "cover",
+        "line>line kind scope~ first last version>version firm",
+        ("owner",),
+        "line",
+        ("last", "version"),
+    ),
+    _table("move", "id branch>branch node>old_head node>new_head at"),
+    _table("receipt", "key", found_by="story", key=("key",), is_ordered=False),
+    _table(
+        "entry",
+        "id role speaker text* parts* witnesses* digest# match_key# at source_id extra* hidden forgotten "
+        "entry>replaces",
+    ),
+    _table("node", "id node>parent depth entry>entry hash#"),
+    _table("path", "line>line depth node>node entry>entry", ("owner",), "line", ("depth",)),
+)
+"""Those that may be told apart early come first, the long ones last. Which messages a story has, its nodes say: there
+is no entry without one."""
+
+WITH_IDS = tuple(table.name for table in TABLES if any(column.name == "id" for column in table.columns))
+"""The tables whose ids are told apart within a story."""
+
+LISTED = tuple(name for name in WITH_IDS if name not in ("entry", "node"))
+"""Those of them that can be listed by story and id. The others have no such index: `ids_of_node` lists both."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Dialect:
+    """How one backend says it."""
+
+    value: str
+    """A value by its name."""
+    mark: str
+    """A value by its place."""
+    among: str
+    """Is one of the `ids`, which are given as JSON."""
+
+    def equal(self, *names: str) -> str:
+        return " AND ".join(f"{name} = {self.value.format(name)}" for name in names)
+
+    def onward(self, key: Sequence[str]) -> str:
+        """The next so many rows from a place on."""
+        place = ", ".join(self.value.format(f"from_{number}") for number in range(len(key)))
+        keys = ", ".join(key)
+        return f"AND ({keys}) >= ({place}) ORDER BY {keys} LIMIT {self.value.format('most')}"
+
+
+_SQLITE = _Dialect(":{}", "?", "IN (SELECT value FROM json_each(:ids))")
+_POSTGRES = _Dialect("%({})s", "%s", "= ANY (ARRAY(SELECT jsonb_array_elements_text(%(ids)s::jsonb)::bigint))")
+
+
+@cache
+def copying_queries(backend: str) -> Mapping[str, str]:
+    """The queries that copying asks of a backend, by name. Each reads rows of one owner only."""
+    dialect = _POSTGRES if backend == "postgres" else _SQLITE
+    found: dict[str, str] = {}
+    for table in TABLES:
+        # Keys may be too long for an index of PostgreSQL: that of their hashes has them, in an order of its own.
+        key = ("key_hash",) if dialect is _POSTGRES and table.name == "receipt" else table.key
+        found |= {f"copy_{table.name}": _rows(table, dialect, key), f"copy_into_{table.name}": _insert(table, dialect)}
+        long = [column.name for column in table.columns if column.is_long]
+        if long and table.name != "story":
+            found[f"sizes_of_{table.name}"] = _by_ids(table, dialect, f"id, {' + '.join(map(_size, long))}")
+    whose = dialect.equal("story", "owner")
+    for name in LISTED:
+        found[f"ids_of_{name}"] = f"SELECT id FROM {name} WHERE {whose} {dialect.onward(['id'])}"
+    found["ids_of_node"] = f"SELECT id, parent, entry FROM node WHERE {whose} {dialect.onward(['parent', 'entry'])}"
+    for name in ("story", *LISTED):  # those of entries and nodes are asked for all the time, and not made here
+        if dialect is _POSTGRES:
+            found[f"reserve_{name}"] = f"SELECT nextval('{name}_id_seq') FROM generate_series(1, %(count)s)"
+        else:
+            found[f"last_{name}_id"] = f"SELECT coalesce(max(id), 0) FROM {name}"
+    # Without statistics PostgreSQL would rather read all that is left of a table, and sort it, than the next rows only.
+    setting = "set_config('enable_bitmapscan', 'off', true)" if dialect is _POSTGRES else "0"
+    found["plan_for_copying"] = f"SELECT {setting}"
+    if dialect is _SQLITE:  # of these no id is ever given twice, not even of a row that is gone
+        for name in ("line", "mark"):
+            found[f"last_{name}_id"] = f"SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{name}'"
+    return found
+
+
+def _rows(table: Table, dialect: _Dialect, key: tuple[str, ...]) -> str:
+    columns = ", ".join(column.name for column in table.columns)
+    match table.found_by:
+        case "id" if table.name == "story":
+            return (
+                f"SELECT {columns} FROM story WHERE id = {dialect.value.format('story')} AND {dialect.equal('owner')}"
+            )
+        case "id":
+            return f"{_by_ids(table, dialect, columns)} ORDER BY id"
+        case whole:
+            where = f"WHERE {dialect.equal(whole, 'owner')} {dialect.onward(key)}"
+            return f"SELECT {columns}, {', '.join(key)} FROM {table.name} {where}"
+
+
+def _by_ids(table: Table, dialect: _Dialect, columns: str) -> str:
+    # The sum keeps a planner without statistics from looking through all nodes of a story for a few of them.
+    story = "story + 0" if table.name in ("entry", "node") else "story"
+    whose = f"{story} = {dialect.value.format('story')} AND {dialect.equal('owner')}"
+    return f"SELECT {columns} FROM {table.name} WHERE id {dialect.among} AND {whose}"
+
+
+def _insert(table: Table, dialect: _Dialect) -> str:
+    marks = ", ".join(dialect.mark for _ in table.names)
+    return f"INSERT INTO {table.name} ({', '.join(table.names)}) VALUES ({marks})"
+
+
+def _size(column: str) -> str:
+    return f"coalesce(octet_length({column}), 0)"

@@ -1,0 +1,52 @@
+"""The tables of a story as one session sees them.
+
+Only the named queries differ between databases: which rows stand for a path, a mark, or what is valid where is decided
+by this code on each. All of it runs inside a transaction that a `Database` begins and ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from previously.storage.store import StoryKey
+from previously.storage.tables.cover import CoverTable
+from previously.storage.tables.forgetting import Forgetting
+from previously.storage.tables.lines import Lines
+from previously.storage.tables.marks import MarkTable
+from previously.storage.tables.reading import PathReader
+from previously.storage.tables.session import Session
+from previously.storage.tables.stories import BranchRow, StoryTable
+from previously.storage.tables.versions import VersionTable
+from previously.storage.tables.writing import PathWriter
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """All that a verb works with, inside the transaction of its session."""
+
+    session: Session
+    stories: StoryTable
+    marks: MarkTable
+    versions: VersionTable
+    reader: PathReader
+    writer: PathWriter
+    forgetting: Forgetting
+
+    def branch(self, key: StoryKey, name: str | None) -> BranchRow:
+        """The branch of that name, or the active one."""
+        return self.stories.branch(key, name)
+
+
+def tables_of(session: Session) -> Tables:
+    """The tables, asked through this session."""
+    lines, marks = Lines(session), MarkTable(session)
+    cover = CoverTable(session, lines, marks)
+    return Tables(
+        session,
+        StoryTable(session),
+        marks,
+        VersionTable(session, lines, cover, marks),
+        PathReader(session, lines),
+        PathWriter(session, lines, cover, marks),
+        Forgetting(session, lines, cover),
+    )

@@ -1,0 +1,79 @@
+"""Disks that are full or broken, and files that are damaged: `StoreProblem`, nothing changed, and all is well again
+afterwards. A few here, every point in `python -m tests.crash`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from previously.core.errors import StoreProblem
+from previously.core.messages import Draft, message
+from previously.core.scripts import Put, Splice
+from previously.storage.sqlite import SqliteStore
+from previously.storage.tables.writing import PathWriter
+from tests.crash.oracle import answers
+from tests.crash.scenario import play, scenario
+from tests.crash.small_run import reported, small_run
+
+
+def test_a_verb_that_the_disk_refused_has_changed_nothing() -> None:
+    report = small_run(errors=10)
+    found = report["crashes"]["failing disks"]
+    assert found["crashes"] >= 6
+    assert found["verbs_that_raised"] > 0
+
+
+def test_a_damaged_file_is_never_changed_by_looking_at_it() -> None:
+    found = reported(flips=40)["damaged_files"]
+    assert found["damages"] >= 40
+    assert not [outcome for outcome in found["by_outcome"] if "changed" in outcome]
+
+
+DAMAGES = {
+    "a role that there is not": "UPDATE entry SET role = 'robot'",
+    "words that are no text": "UPDATE entry SET text = CAST(x'ff' AS TEXT)",
+    "attributes that are no JSON": "UPDATE entry SET extra = '{'",
+    "a status that there is not": "UPDATE version SET status = 'odd'",
+    "a kind of mark that there is not": "UPDATE mark SET kind = 'odd'",
+    "a line without its parent": "UPDATE line SET parent = 9999 WHERE fork > 0",
+}
+
+
+@pytest.mark.xfail(strict=True, reason="then test_a_damaged_file_is_never_changed can ask for no raw error at all")
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+async def test_a_damaged_file_is_refused_with_a_clear_error(tmp_path: Path, damage: str) -> None:
+    path, (story,) = tmp_path / "stories.db", scenario(1, 0)
+    store = SqliteStore(str(path))
+    await play(store, [story], lambda *_: None, start=[0])
+    await store.close()
+    connection = apsw.Connection(str(path))
+    connection.execute(damage)
+    connection.close()
+    store = SqliteStore(str(path))
+    try:
+        with pytest.raises(StoreProblem):
+            await answers(store, story)
+    finally:
+        await store.close()
+
+
+@pytest.mark.xfail(strict=True, reason="then let scenario.STAGED_SWIPES be 2, and take this mark away")
+async def test_swipes_of_a_change_that_was_cut_off_are_not_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut_off(*_: object) -> None:
+        raise apsw.IOError("cut off")
+
+    store = SqliteStore(str(tmp_path / "stories.db"))
+    key = (await store.create_story("me", "tale", at="")).key
+    await store.apply(key, "main", [Splice(0, 0, (Put(Draft(message("user", "old"))),))], at="")
+    swiped = Draft(message("user", "new"), alternatives=(Draft(message("user", "swipe")),))
+    monkeypatch.setattr("previously.storage.tables.writing.ROWS_PER_STAGE", 1)
+    monkeypatch.setattr(PathWriter, "_publish", cut_off)
+    with pytest.raises(StoreProblem):
+        await store.apply(key, "main", [Splice(0, 1, (Put(swiped), Put(Draft(message("user", "more")))))], at="")
+    seen = [item.entry.message.text for item in await store.siblings(key, "main", 0)]
+    await store.close()
+    assert seen == ["old"]

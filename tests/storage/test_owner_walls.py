@@ -1,0 +1,133 @@
+"""Owners are walls: every verb of the contract, asked with another owner's name, finds nothing and changes nothing."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from previously.core.digests import span_key
+from previously.core.errors import BadInput
+from previously.core.marks import MarkKind
+from previously.core.messages import Attributes, Draft, message
+from previously.core.scripts import Put, Splice
+from previously.core.spans import Span
+from previously.core.versions import Cost, Kind, NewVersion, Status
+from previously.storage.store import Forgotten, Store, StoryKey
+
+AT = "2026-03-02T19:04:00+00:00"
+DRAFT = Draft(message("user", "theirs"))
+NOTHING: tuple[object, ...] = (None, [], set(), "{}", (None, 0), [None], 0, False, Cost(), Forgotten(0, 0, frozenset()))
+
+Verb = Callable[[Store, StoryKey, dict[str, Any]], Awaitable[Any]]
+
+OF_A_STORY: dict[str, Verb] = {
+    "branches": lambda store, key, _: store.branches(key),
+    "branch": lambda store, key, _: store.branch(key),
+    "path": lambda store, key, _: store.path(key, "main", 0, 99),
+    "known": lambda store, key, _: store.known(key, "main"),
+    "siblings": lambda store, key, _: store.siblings(key, "main", 0),
+    "apply": lambda store, key, _: store.apply(key, "main", [Splice(0, 1, (Put(DRAFT),))], at=AT),
+    "append": lambda store, key, _: store.append(key, None, [DRAFT], at=AT),
+    "set_attributes": lambda store, key, known: store.set_attributes(key, [(known["entry"], Attributes(hidden=True))]),
+    "add_siblings": lambda store, key, _: store.add_siblings(key, "main", [(0, [DRAFT])]),
+    "fork": lambda store, key, _: store.fork(key, "main", "theirs", 1, at=AT),
+    "switch": lambda store, key, _: store.switch(key, "other"),
+    "marks": lambda store, key, _: store.marks(key, "main"),
+    "newest_mark": lambda store, key, _: store.newest_mark(key, "main", MarkKind.PIN, 0),
+    "add_mark": lambda store, key, _: store.add_mark(key, "main", MarkKind.PIN, 0, "x", made_by="person", at=AT),
+    "take_back_mark": lambda store, key, known: store.take_back_mark(key, "main", known["mark"]),
+    "moves": lambda store, key, _: store.moves(key),
+    "commit": lambda store, key, known: store.commit(key, known["new"]),
+    "set_status": lambda store, key, known: store.set_status(key, known["version"], Status.UNDONE, reason="theirs"),
+    "loosen": lambda store, key, known: store.loosen(key, [known["version"]]),
+    "versions": lambda store, key, _: store.versions(key),
+    "version": lambda store, key, known: store.version(key, known["version"]),
+    "newest_versions": lambda store, key, _: store.newest_versions(key, Kind.RECAP, "", Status.COMMITTED, 9),
+    "live": lambda store, key, _: store.live(key, "main", Kind.RECAP, ""),
+    "live_each": lambda store, key, _: store.live_each(key, "main", Kind.RECAP, [("", 9)]),
+    "cover": lambda store, key, _: store.cover(key, "main"),
+    "spans": lambda store, key, _: store.spans(key, "main", Kind.RECAP),
+    "position_of": lambda store, key, known: store.position_of(key, "main", known["node"]),
+    "leading_to": lambda store, key, known: store.leading_to(key, known["node"], 9),
+    "settings": lambda store, key, _: store.settings(key),
+    "keep_settings": lambda store, key, _: store.keep_settings(key, '{"theirs":1}'),
+    "take_lease": lambda store, key, _: store.take_lease(key, "recap", "they", now=AT, until="9"),
+    "give_lease": lambda store, key, _: store.give_lease(key, "recap", "me"),
+    "header": lambda store, key, _: store.header(key),
+    "keep_header": lambda store, key, _: store.keep_header(key, '{"theirs":1}'),
+    "note_budget": lambda store, key, _: store.note_budget(key, 7),
+    "standing_at": lambda store, key, _: store.standing_at(key, "main", 0, 9),
+    "entries_with": lambda store, key, known: store.entries_with(key, [known["hash"]]),
+    "forget_entries": lambda store, key, known: store.forget_entries(key, [known["entry"]]),
+    "forget_story": lambda store, key, _: store.forget_story(key),
+}
+OF_AN_OWNER: dict[str, Callable[[Store, str], Awaitable[Any]]] = {
+    "stories": lambda store, owner: store.stories(owner),
+    "story": lambda store, owner: store.story(owner, "tale"),
+    "spent": lambda store, owner: store.spent(owner, ""),
+}
+APART = {"at_one_moment", "create_story", "close"}
+"""Reading through the other verbs; making something of one's own; and the end."""
+
+
+def test_every_verb_is_tried() -> None:
+    verbs = {name for name, _ in inspect.getmembers(Store, inspect.isfunction) if not name.startswith("_")}
+    assert verbs == set(OF_A_STORY) | set(OF_AN_OWNER) | APART
+
+
+async def with_a_story(store: Store) -> tuple[StoryKey, dict[str, Any]]:
+    key = (await store.create_story("me", "tale", at=AT)).key
+    await store.append(key, None, [Draft(message("user", text)) for text in "abcd"], at=AT, receipt="one")
+    await store.fork(key, "main", "other", 2, at=AT)
+    path = await store.path(key, "main", 0, 9)
+    read = span_key(item.entry.digest for item in path[:2])
+    new = NewVersion(Kind.RECAP, "", Span(0, 1), read, None, "So.", "", Status.COMMITTED, "model", "", AT, cost=Cost(1))
+    version = await store.commit(key, new)
+    mark = await store.add_mark(key, "main", MarkKind.PIN, 0, "pinned", made_by="person", at=AT)
+    await store.take_lease(key, "recap", "me", now=AT, until="9")
+    first = path[0]
+    return key, {
+        "entry": first.entry.id,
+        "node": first.node,
+        "hash": first.hash,
+        "version": version.id,
+        "mark": mark.id,
+        "new": new,
+    }
+
+
+async def all_of_it(store: Store, key: StoryKey) -> list[Any]:
+    return [
+        await store.stories("me"),
+        await store.branches(key),
+        await store.path(key, "main", 0, 99),
+        await store.siblings(key, "main", 0),
+        await store.marks(key, "main"),
+        await store.versions(key),
+        await store.cover(key, "main"),
+        await store.moves(key),
+        await store.settings(key),
+        await store.header(key),
+        await store.spent("me", ""),
+        await store.take_lease(key, "recap", "another", now=AT, until="9"),
+    ]
+
+
+@pytest.mark.parametrize("verb", sorted(OF_A_STORY))
+async def test_a_verb_about_a_story_of_another_owner(store: Store, verb: str) -> None:
+    mine, known = await with_a_story(store)
+    before = await all_of_it(store, mine)
+    with suppress(BadInput, KeyError):
+        answer = await OF_A_STORY[verb](store, StoryKey("they", mine.story), known)
+        assert answer in NOTHING, answer
+    assert await all_of_it(store, mine) == before
+
+
+@pytest.mark.parametrize("verb", sorted(OF_AN_OWNER))
+async def test_a_verb_about_all_of_another_owner(store: Store, verb: str) -> None:
+    await with_a_story(store)
+    assert await OF_AN_OWNER[verb](store, "they") in NOTHING
