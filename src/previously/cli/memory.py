@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, budget, opened, opened_for_folding
+from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, budget, opened, opened_for_folding, position
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -59,6 +59,16 @@ def view(
         typer.Option("--budget", metavar="N", parser=budget, help="Tokens the view may take; else the window."),
     ] = None,
     reader: Annotated[str, typer.Option("--reader", metavar="R", help="Who will read it.")] = READERS[0],
+    before: Annotated[
+        int | None,
+        typer.Option(
+            "--before", metavar="POSITION", parser=position, help="As it would have been before this message."
+        ),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option("--exclude", metavar="SECTION", help="A section of memory to leave out; repeatable."),
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="List every item with its cost and reason.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -66,7 +76,7 @@ def view(
     if reader not in READERS:
         raise BadInput(f"There is no reader {reader!r}; only `{'`, `'.join(READERS)}` so far.")
     with opened(ctx) as memory:
-        seen = memory.story(story, create=False).view(tokens)
+        seen = memory.story(story, create=False).view(tokens, before=before, exclude=exclude or ())
     if as_json:
         output.emit(view_json(seen))
     else:

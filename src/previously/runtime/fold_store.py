@@ -1,8 +1,9 @@
-"""What folding asks of a store: the part of `storage.store.Store` that a rehearsal can stand in for."""
+"""What folding and reading ask of a store: the parts of `storage.store.Store` that something else can stand in for, a
+rehearsal or an earlier moment. Each verb is that of `Store`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from previously.core.marks import Mark, MarkKind
@@ -11,16 +12,44 @@ from previously.core.versions import Kind, LiveVersion, NewVersion, Status, Vers
 from previously.storage.store import ALL_MARKS, BranchInfo, StoryKey
 
 
-class FoldStore(Protocol):
-    """Reads a path with its marks and versions; keeps new ones. Each verb is that of `Store`."""
-
-    async def branch(self, key: StoryKey, name: str | None = None) -> BranchInfo: ...
+class PathStore(Protocol):
+    """Reads messages, and where texts of theirs belong."""
 
     async def path(self, key: StoryKey, branch: str, first: int, last: int) -> list[OnPath]: ...
 
-    async def leading_to(self, key: StoryKey, node: int, most: int) -> list[OnPath]: ...
-
     async def position_of(self, key: StoryKey, branch: str, node: int) -> int | None: ...
+
+    async def newest_versions(
+        self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, *, beyond: int = -1
+    ) -> list[Version]: ...
+
+
+class MemoryStore(PathStore, Protocol):
+    """Reads a path with what is remembered of it."""
+
+    async def branch(self, key: StoryKey, name: str | None = None) -> BranchInfo: ...
+
+    async def marks(
+        self, key: StoryKey, branch: str, kinds: Collection[MarkKind] = ALL_MARKS, *, since: int = -1
+    ) -> list[Mark]: ...
+
+    async def newest_mark(self, key: StoryKey, branch: str, kind: MarkKind, number: int) -> tuple[Mark | None, int]: ...
+
+    async def live(
+        self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None
+    ) -> LiveVersion | None: ...
+
+    async def live_each(
+        self, key: StoryKey, branch: str, kind: Kind, asked: Sequence[tuple[str, int]]
+    ) -> list[LiveVersion | None]: ...
+
+
+class FoldStore(PathStore, Protocol):
+    """Reads a path with its marks and versions; keeps new ones."""
+
+    async def branch(self, key: StoryKey, name: str | None = None) -> BranchInfo: ...
+
+    async def leading_to(self, key: StoryKey, node: int, most: int) -> list[OnPath]: ...
 
     async def marks(
         self, key: StoryKey, branch: str, kinds: Collection[MarkKind] = ALL_MARKS, *, since: int = -1
@@ -46,10 +75,6 @@ class FoldStore(Protocol):
     async def spans(
         self, key: StoryKey, branch: str, kind: Kind, *, firm: bool = False
     ) -> set[tuple[str, int, int]]: ...
-
-    async def newest_versions(
-        self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, *, beyond: int = -1
-    ) -> list[Version]: ...
 
     async def commit(self, key: StoryKey, version: NewVersion) -> Version: ...
 

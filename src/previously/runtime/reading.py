@@ -12,10 +12,11 @@ from typing import TypeVar
 
 from previously.core.errors import HeadMoved
 from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
-from previously.core.spans import turn_starts
+from previously.core.spans import position_on, turn_starts
 from previously.core.tokens import message_tokens
 from previously.folds.recap import FoldRules
-from previously.runtime.fold_store import FoldStore
+from previously.runtime.earlier import Earlier
+from previously.runtime.fold_store import MemoryStore, PathStore
 from previously.runtime.remembering import memories_of
 from previously.storage.store import BranchInfo, Store, StoryKey
 from previously.view.build import Material
@@ -39,8 +40,19 @@ async def persistently(work: Callable[[], Awaitable[Done]]) -> Done:
     return await work()
 
 
-async def read_material(store: Store, key: StoryKey, rules: FoldRules, budget_tokens: int) -> Material:
-    """What a view of that budget can be made of. To be read at one moment."""
+async def read_material(
+    store: Store, key: StoryKey, rules: FoldRules, budget_tokens: int, before: int | None = None
+) -> Material:
+    """What a view of that budget can be made of, or could before the message at that position. To be read at one
+    moment."""
+    if before is not None:
+        now = (await store.branch(key)).messages
+        length = now if before == now else position_on(now, before)
+        return await _material(Earlier(store, length), key, rules, budget_tokens)
+    return await _material(store, key, rules, budget_tokens)
+
+
+async def _material(store: MemoryStore, key: StoryKey, rules: FoldRules, budget_tokens: int) -> Material:
     branch = await store.branch(key)
     rules = await with_tail(store, key, branch, rules)
     tail = rules.recap.tail_messages
@@ -56,7 +68,7 @@ MOST_TAIL = 256
 """A tail that is counted in turns is never longer than this many messages, nor longer than its ceiling in tokens."""
 
 
-async def with_tail(store: FoldStore, key: StoryKey, branch: BranchInfo, rules: FoldRules) -> FoldRules:
+async def with_tail(store: PathStore, key: StoryKey, branch: BranchInfo, rules: FoldRules) -> FoldRules:
     """The rules, with a tail of turns counted in messages of this branch."""
     if not rules.tail_turns:
         return rules
@@ -73,7 +85,7 @@ async def with_tail(store: FoldStore, key: StoryKey, branch: BranchInfo, rules: 
     return replace(rules, recap=replace(rules.recap, tail_messages=messages))
 
 
-async def _newest(store: Store, key: StoryKey, branch: BranchInfo, first: int, budget_tokens: int) -> list[OnPath]:
+async def _newest(store: PathStore, key: StoryKey, branch: BranchInfo, first: int, budget_tokens: int) -> list[OnPath]:
     """The newest messages from `first` on, as far back as the budget can reach."""
     newest: list[OnPath] = []
     tokens, end = 0, branch.messages

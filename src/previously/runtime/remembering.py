@@ -14,8 +14,9 @@ from previously.core.spans import Span
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, LiveVersion
 from previously.folds.recap import FoldRules
+from previously.runtime.fold_store import MemoryStore
 from previously.runtime.stale import stale_version
-from previously.storage.store import BranchInfo, Store, StoryKey
+from previously.storage.store import BranchInfo, StoryKey
 from previously.view.memory import MOST_CHAPTERS, Remembered, in_turn, newest_that_fit
 from previously.view.view import Section
 
@@ -64,7 +65,7 @@ class ChapterText:
 class Remembering:
     """Reads the memory of one branch."""
 
-    def __init__(self, store: Store, key: StoryKey, branch: BranchInfo) -> None:
+    def __init__(self, store: MemoryStore, key: StoryKey, branch: BranchInfo) -> None:
         self._store = store
         self._key = key
         self._branch = branch
@@ -162,7 +163,7 @@ def _text(live: LiveVersion | None, start: int, *, stale: bool) -> MemoryText | 
 
 
 async def memories_of(
-    store: Store, key: StoryKey, branch: BranchInfo, rules: FoldRules, budget_tokens: int
+    store: MemoryStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, budget_tokens: int
 ) -> list[Remembered]:
     """The texts that a view of that budget can show, in the order of the story."""
     reading = Remembering(store, key, branch)

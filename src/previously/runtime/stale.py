@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, Status
-from previously.runtime.fold_store import FoldStore
+from previously.runtime.fold_store import PathStore
 from previously.storage.store import BranchInfo, StoryKey
 
 LOOKED_AT = 8
@@ -16,7 +16,7 @@ LOOKED_AT = 8
 
 
 async def stale_version(
-    store: FoldStore,
+    store: PathStore,
     key: StoryKey,
     branch: BranchInfo,
     kind: Kind,

@@ -5,7 +5,7 @@ Nothing here decides: folding is `runtime.folding`, the view `view.build`, what 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from previously.core.errors import BadInput
@@ -21,7 +21,7 @@ from previously.runtime.tuning import Tuning
 from previously.settings import Settings
 from previously.storage.store import Store, StoryInfo
 from previously.view.build import Material, build
-from previously.view.view import Reason, View
+from previously.view.view import Reason, View, memory_sections
 
 
 class Story(Transcript, History):
@@ -63,19 +63,26 @@ class Story(Transcript, History):
         await self._store.loosen(self._key, [version for _, _, version in covered])
         return await self.fold(progress=progress)
 
-    async def view(self, budget_tokens: int | None = None) -> View:
-        """What the model should see, in at most that many tokens (the window if None)."""
+    async def view(
+        self, budget_tokens: int | None = None, *, before: int | None = None, exclude: Iterable[str] = ()
+    ) -> View:
+        """What the model should see, in at most that many tokens (the window if None).
+
+        `before`: as it would have been before the message at that position. `exclude`: sections of memory to leave
+        out (`pins`, `backbone`, `chapters`, `recap`); what only they tell of is listed as left out."""
+        without = memory_sections(exclude)
         budget = self._tuning.in_force.window_tokens if budget_tokens is None else budget_tokens
         if budget <= 0:
             raise BadInput(f"A budget of {budget} tokens is no budget; give a positive number.")
 
         async def read(store: Store) -> tuple[int | None, Material]:
             info = await store.story(self._key.owner, self.name)
-            return info.budget_tokens if info else None, await read_material(store, self._key, self._rules, budget)
+            material = await read_material(store, self._key, self._rules, budget, before)
+            return info.budget_tokens if info else None, material
 
         noted, material = await self._store.at_one_moment(self._key.owner, read)
-        view = build(material, budget)
-        if noted != budget:
+        view = build(material, budget, without)
+        if noted != budget and before is None:
             await self._store.note_budget(self._key, budget)
         return view
 

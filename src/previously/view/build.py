@@ -7,8 +7,8 @@ backwards, whole messages only and without a gap.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from previously.core.errors import BudgetTooSmall
 from previously.core.messages import ToolCall, ToolResult
@@ -32,8 +32,10 @@ class Material:
     tail_messages: int
 
 
-def build(material: Material, budget_tokens: int) -> View:
-    """The view of this material under this budget; `BudgetTooSmall` says how much would do."""
+def build(material: Material, budget_tokens: int, without: Collection[Section] = ()) -> View:
+    """The view of this material under this budget, without these sections; `BudgetTooSmall` says how much would do."""
+    excluded = [memory.span for memory in material.memories if memory.section in without and memory.span]
+    material = replace(material, memories=[one for one in material.memories if one.section not in without])
     opening = {item.position for item in material.opening}
     shown = [item for item in material.newest if item.position not in opening and not item.entry.attributes.hidden]
     pins = [memory for memory in material.memories if memory.section is Section.PINS]
@@ -50,7 +52,7 @@ def build(material: Material, budget_tokens: int) -> View:
 
     system = system_message(material.opening, memories)
     outside_tail = material.path_length - material.tail_messages
-    left_out = _left_out(material, kept, verbatim)
+    left_out = _left_out(material, kept, verbatim, excluded)
     return View(
         budget_tokens=budget_tokens,
         tokens=remembered + sum(message_tokens(item.entry.message) for item in kept),
@@ -110,7 +112,9 @@ def _items(
         yield Item(Section.TAIL, cost, reason, (Span(item.position, item.position),))
 
 
-def _left_out(material: Material, kept: Sequence[OnPath], verbatim: Sequence[OnPath]) -> list[LeftOut]:
+def _left_out(
+    material: Material, kept: Sequence[OnPath], verbatim: Sequence[OnPath], excluded: Sequence[Span]
+) -> list[LeftOut]:
     """Every position that is neither shown nor covered, by reason, in path order. Memory that gave way has been listed
     with its span."""
     remembered = [memory.span for memory in material.memories if memory.span]
@@ -125,7 +129,14 @@ def _left_out(material: Material, kept: Sequence[OnPath], verbatim: Sequence[OnP
     no_room = [item.position for item in missing if item.position not in {*hidden, *halved}]
     found = [(span, Reason.HIDDEN) for span in spans_of(hidden)]
     found += [(span, Reason.HALF_A_PAIR) for span in spans_of(halved)]
-    unread, waiting = _holes(material, remembered)
+    opening, first_read = (
+        len(material.opening),
+        material.newest[0].position if material.newest else material.path_length,
+    )
+    for span in excluded:
+        if max(span.first, opening) <= min(span.last, first_read - 1):
+            found.append((Span(max(span.first, opening), min(span.last, first_read - 1)), Reason.EXCLUDED))
+    unread, waiting = _holes(material, [*remembered, *excluded])
     found += [(span, Reason.WAITING) for span in waiting]
     found += [(span, Reason.BUDGET) for span in _joined(unread, list(spans_of(no_room)))]
     return [LeftOut(str(span), reason, span) for span, reason in sorted(found)]

@@ -5,9 +5,11 @@ Every position of the path is accounted for: it is shown, or covered by memory t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from previously.core.errors import BadInput
 from previously.core.messages import Message
 from previously.core.spans import Span
 
@@ -23,12 +25,28 @@ class Section(StrEnum):
     TAIL = "tail"
 
 
+MEMORY_SECTIONS = frozenset({Section.PINS, Section.BACKBONE, Section.CHAPTERS, Section.RECAP})
+"""Those that can be left out of a view."""
+
+
+def memory_sections(names: Iterable[str]) -> frozenset[Section]:
+    """The sections of these names; `BadInput` for one that is none."""
+    found = set()
+    for name in names:
+        if name not in MEMORY_SECTIONS:
+            known = ", ".join(section.value for section in Section if section in MEMORY_SECTIONS)
+            raise BadInput(f"There is no section {name!r} of memory; there are {known}.")
+        found.add(Section(name))
+    return frozenset(found)
+
+
 class Reason(StrEnum):
     """Why something is not in a view."""
 
     BUDGET = "budget"
     WAITING = "waits to be folded"
     HIDDEN = "hidden"
+    EXCLUDED = "excluded"
     HALF_A_PAIR = "its tool call or result is not in the view"
 
 

@@ -123,7 +123,7 @@ class Writer:
             began = time.monotonic()
             self._file.commit()
             self._last_group, self._last_commit_s = len(group), time.monotonic() - began
-        except apsw.Error as error:
+        except Exception as error:  # whatever it is, nobody may wait for ever
             self._file.rollback()
             self._keep_apart(group or [first], error)
             return
@@ -165,7 +165,7 @@ class Writer:
             self._queue.put(None)
         return piece
 
-    def _keep_apart(self, group: list[Piece], error: apsw.Error) -> None:
+    def _keep_apart(self, group: list[Piece], error: Exception) -> None:
         """A transaction failed as a whole: what is to blame fails alone, the others are kept."""
         for piece in group:
             if piece.from_its_beginning() and len(group) > 1:
