@@ -126,9 +126,14 @@ class Memory(Forgetting):
         return isinstance(self._store, TableStore)
 
     @asynccontextmanager
-    async def _backup_at(self, path: Path) -> AsyncIterator[tuple[Store, WholeStories]]:
+    async def _backup_at(self, path: Path, *, to_change: bool) -> AsyncIterator[tuple[Store, WholeStories]]:
         from previously.storage.sqlite import SqliteStore
+        from previously.storage.sqlite.new_file import copied_store
 
+        if not to_change:
+            async with copied_store(path) as copy:
+                yield copy, self._stories_of(copy, str(path))
+            return
         store = SqliteStore(str(path))
         try:
             yield store, self._stories_of(store, str(path))

@@ -37,6 +37,9 @@ ON_POSTGRES = 0.3
 MUTATED = 0.02
 """The part of all states that is spent on stores that are not safe: those are found out soon."""
 
+MOST_FAULTS = 20
+"""Told of each part; the JSON has all."""
+
 REPLAYS = 30
 """Which verbs meet in a group differs from run to run: a fault may need some tries to show again."""
 
@@ -55,9 +58,6 @@ def main() -> int:
     wrong += report["damaged_files"]["wrong"] if "damaged_files" in report else 0
     report |= {"total": total, "ok": not wrong and not green, "seconds": round(time.monotonic() - began)}
     print(json.dumps(report, indent=2) if asked.json else _table(report))  # noqa: T201
-    for tally in tallies.values():
-        for fault in tally.faults[:20]:
-            print(fault, file=sys.stderr)  # noqa: T201
     for name in green:
         print(f"not found out: {name}", file=sys.stderr)  # noqa: T201
     return 0 if report["ok"] else 1
@@ -88,18 +88,26 @@ def _crashes(asked: argparse.Namespace, report: dict[str, Any]) -> dict[str, Tal
     play = _play(asked, asked.stories)
     if kills:
         line = again + "sqlite:{at}:{when}"
-        tallies["kills, SQLite"] = killing.kill_many(play, kills, seed, line, _progress("kills, SQLite", kills))
+        progress = _progress("kills, SQLite", kills)
+        tallies["kills, SQLite"] = _noted(killing.kill_many(play, kills, seed, line, progress))
     if asked.kills > kills or asked.crashes:
         tallies |= _on_postgres(asked, asked.kills - kills, again)
     if asked.states:
-        tallies["power cuts"] = _power_cuts(play, asked, again, report)
+        tallies["power cuts"] = _noted(_power_cuts(play, asked, again, report))
     if asked.errors:
-        tallies["failing disks"] = _broken_disks(asked, again)
+        tallies["failing disks"] = _noted(_broken_disks(asked, again))
     if asked.flips:
         line, progress = again + "{damage}", _progress("damaged files", asked.flips)
         report["damaged_files"] = damage_many(_play(asked, 1), asked.flips, seed, line, progress).as_json()
     report["crashes"] = {name: tally.as_json() for name, tally in tallies.items()}
     return tallies
+
+
+def _noted(tally: Tally) -> Tally:
+    """What was found so far: the rest may take long."""
+    said = [f"{tally.crashes} crashes, problems: {dict(tally.problems) or 'none'}", *tally.faults[:MOST_FAULTS]]
+    print("\n".join(said), file=sys.stderr, flush=True)  # noqa: T201
+    return tally
 
 
 def _on_postgres(asked: argparse.Namespace, kills: int, again: str) -> dict[str, Tally]:
@@ -108,14 +116,12 @@ def _on_postgres(asked: argparse.Namespace, kills: int, again: str) -> dict[str,
     with killing_postgres.safe_server() as safe:
         if kills:
             line, progress = again + "postgres:{at}:{when}", _progress("kills, PostgreSQL", kills)
-            tallies["kills, PostgreSQL"] = killing_postgres.kill_many(
-                play, safe.server, kills, asked.seed, line, progress
-            )
+            tally = killing_postgres.kill_many(play, safe.server, kills, asked.seed, line, progress)
+            tallies["kills, PostgreSQL"] = _noted(tally)
         if asked.crashes:
             line, progress = again + "server:{at}:{how}", _progress("server crashes", asked.crashes)
-            tallies["crashes of PostgreSQL"] = killing_postgres.crash_server_often(
-                play, safe, asked.crashes, asked.seed, line, progress
-            )
+            tally = killing_postgres.crash_server_often(play, safe, asked.crashes, asked.seed, line, progress)
+            tallies["crashes of PostgreSQL"] = _noted(tally)
     return tallies
 
 

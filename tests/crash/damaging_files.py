@@ -107,7 +107,7 @@ class Damages:
 
 
 def whole_files(play: Play) -> tuple[Files, Files]:
-    """The files of a finished scenario: closed, and as a kill would leave them, with much of it in the WAL only."""
+    """The files of a finished scenario, and of one as a kill would leave it, with much of it in the WAL only."""
 
     async def work(folder: Path) -> tuple[Files, Files]:
         opening = partial(SqliteStore, str(folder / DATABASE))
@@ -116,7 +116,7 @@ def whole_files(play: Play) -> tuple[Files, Files]:
         closed = _files(folder)
         (folder / DATABASE).unlink()
         store = opening()
-        await played(store, play.stories, lambda *_: None, start=[0] * len(play.stories))
+        await played(store, play.stories, lambda *_: None, start=[0] * len(play.stories), end=_ends(play, WAL))
         left = _files(folder)
         await store.close()
         return closed, left
@@ -157,7 +157,8 @@ async def outcome(play: Play, damage: Damage, files: Files, folder: Path) -> tup
 
     async def looking(store: Store) -> str:
         said = [await answers(store, story, only_reading=True) for story in play.stories]
-        if all(not _different(one, right[-1]) for one, right in zip(said, play.expected, strict=True)):
+        ends = zip(said, play.expected, _ends(play, damage.name), strict=True)
+        if all(not _different(one, right[end]) for one, right, end in ends):
             return RIGHT
         earlier = all(
             any(not _different(one, then) for then in right) for one, right in zip(said, play.expected, strict=True)
@@ -180,6 +181,13 @@ async def outcome(play: Play, damage: Damage, files: Files, folder: Path) -> tup
         added, error = await _tried(path, adding)
         found = RAW if added == RAW else found
     return found, error
+
+
+def _ends(play: Play, name: str) -> list[int]:
+    """How many verbs of each story were done to the files: to have something in the WAL, none that empties it."""
+    if name == DATABASE:
+        return [len(story.verbs) for story in play.stories]
+    return [[verb.name.startswith("forget") for verb in story.verbs].index(True) for story in play.stories]
 
 
 def _different(said: Answers, right: Answers) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
+import apsw
 import pytest
 
 from previously import Memory, Settings
-from previously.core.errors import BadInput, UnknownStory
+from previously.core.errors import BadInput, HeadMoved, UnknownStory
 from previously.core.versions import Status
 from previously.runtime.story import Story
 from tests.storage.postgres_server import shared_server
@@ -223,9 +225,9 @@ async def test_backups_forget_too(tmp_path: Path, whole: bool) -> None:
         lost = await memory.backup(tmp_path / "backups" / "three.db")
         remove(lost.path)
         plan = await memory.to_forget("tale", None if whole else 5)
-        assert set(plan.backups) == {first.path, second.path} and plan.out_of_reach == (lost.path,)
+        assert set(plan.backups) == {first.path, second.path} and plan.missing == (lost.path,)
         done = await memory.forget("tale", None if whole else 5)
-        assert set(done.backups) == {first.path, second.path} and done.out_of_reach == (lost.path,)
+        assert set(done.backups) == {first.path, second.path} and done.still_in == (lost.path,)
     assert WORD.encode() not in bytes_in(tmp_path / "backups")
     async with await Memory.open(tmp_path / "new.db", settings=SMALL) as fresh:
         await fresh.restore(first.path)
@@ -243,7 +245,7 @@ async def test_backups_can_be_left_alone(tmp_path: Path) -> None:
         made = await memory.backup(tmp_path / "one.db")
         before = bytes_of(made.path)
         done = await memory.forget("tale", 5, backups=False)
-        assert done.backups == () and done.out_of_reach == (made.path,)
+        assert done.backups == () and done.still_in == (made.path,)
         assert bytes_of(made.path) == before
 
 
@@ -258,3 +260,84 @@ async def test_of_two_equal_messages_only_the_one_that_is_meant_goes_from_a_back
     async with await Memory.open(made.path) as backup:
         copy = await backup.story("tale")
         assert [item.entry.message.text for item in await copy.messages()] == ["No.", "Yes.", "Well."]
+
+
+async def test_a_backup_that_missed_one_forgetting_still_takes_part_in_the_next(tmp_path: Path) -> None:
+    (tmp_path / "backups").mkdir()
+    async with await Memory.open(tmp_path / "stories.db", settings=SMALL) as memory:
+        await told(memory, at=9)
+        made = await memory.backup(tmp_path / "backups" / "one.db")
+        await memory.forget("tale", 5, backups=False)
+        done = await memory.forget("tale", 8)
+        assert done.backups == (made.path,)
+    assert WORD.encode() not in bytes_in(tmp_path / "backups")
+
+
+async def test_backups_are_known_by_the_story_not_by_its_name(tmp_path: Path) -> None:
+    async with await Memory.open(tmp_path / "stories.db", settings=SMALL) as memory:
+        await told(memory)
+        made = await memory.backup(tmp_path / "one.db")
+        await memory.forget("tale", backups=False)
+        other = await memory.story("tale")
+        await other.add("user", "A quite different story.")
+        done = await memory.forget("tale")
+        assert done.backups == (), "another story of the same name"
+        await memory.restore(made.path, name="under another name")
+        plan = await memory.to_forget("under another name", 5)
+        assert plan.backups == (made.path,)
+        done = await memory.forget("under another name", 5)
+        assert done.backups == (made.path,)
+    assert WORD.encode() not in bytes_of(made.path)
+
+
+async def test_a_moved_store_knows_the_backups(tmp_path: Path) -> None:
+    async with await Memory.open(tmp_path / "stories.db", settings=SMALL) as memory:
+        await told(memory)
+        made = await memory.backup(tmp_path / "one.db")
+        await memory.move(tmp_path / "moved.db")
+    async with await Memory.open(tmp_path / "moved.db", settings=SMALL) as moved:
+        assert [one.path for one in await moved.backups()] == [made.path]
+        assert (await moved.forget("tale", 5)).backups == (made.path,)
+
+
+async def test_a_fold_of_what_was_forgotten_meanwhile_is_not_kept(memory: Memory) -> None:
+    story = await told(memory)
+    (version, *_) = await story.log()
+    made = replace(version.made, text=SECRET, replaces=version.id)
+    await memory.forget("tale", 5)
+    with pytest.raises(HeadMoved):
+        await story._store.commit(story._key, made)
+    assert WORD not in await everything(story)
+
+
+async def test_a_pin_that_only_repeats_the_message_goes_with_it(memory: Memory) -> None:
+    story = await told(memory)
+    await story.pin(at=5)
+    await story.pin("Something of my own.")
+    await memory.forget("tale", 5)
+    assert [pin.text for pin in await story.pins()] == ["Something of my own."]
+
+
+async def test_somebody_who_reads_is_no_reason_to_claim_that_all_is_gone(tmp_path: Path) -> None:
+    place = tmp_path / "stories.db"
+    async with await Memory.open(place, settings=SMALL) as memory:
+        await told(memory)
+        reader = apsw.Connection(str(place))
+        reader.execute("BEGIN; SELECT count(*) FROM entry").fetchall()
+        assert not (await memory.forget("tale", 5)).cleared
+        reader.execute("COMMIT")
+        reader.close()
+        assert (await memory.forget("tale", 6)).cleared
+        assert WORD.encode() not in bytes_in(tmp_path)
+
+
+async def test_looking_into_a_backup_changes_nothing_of_what_it_holds(tmp_path: Path) -> None:
+    async with await Memory.open(tmp_path / "stories.db", settings=SMALL) as memory:
+        await told(memory)
+        made = await memory.backup(tmp_path / "one.db")
+    async with await Memory.open(made.path) as looking:
+        await (await looking.story("tale")).view(2_222)
+    async with await Memory.open(tmp_path / "new.db") as fresh:
+        assert [one.status for one in (await fresh.restore(made.path)).stories] == ["restored"]
+        await (await fresh.story("tale")).view(3_333)
+        assert [one.status for one in (await fresh.restore(made.path)).stories] == ["already there"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from previously.core.align import Known
@@ -112,6 +112,10 @@ class Mirror:
             return self._answer(verb, answer, Telling(await self._now(), self._after))
 
         return ask
+
+    async def at_one_moment(self, _owner: str, work: Callable[[Any], Coroutine[Any, Any, Any]]) -> Any:
+        """Nobody writes meanwhile: it need not be at one moment."""
+        return await work(self)
 
     async def _now(self) -> Ids:
         if self._here is None:

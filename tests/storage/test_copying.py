@@ -210,7 +210,7 @@ async def test_there_and_back_again(stores: dict[str, TableStore]) -> None:
         assert [move.at for move in await store.moves(story)] == ["1", "2", "3", "5"]
         again = await store.apply(story, "main", [Splice(0, 0, put("again"))], at="6", receipt="")
         assert again.messages == 11, "its receipts are known"
-    assert found.budget_tokens == 800
+    assert found.budget_tokens is None, "the budget of the last view is no part of a story"
 
 
 async def test_owners_are_walls(stores: dict[str, TableStore]) -> None:
@@ -277,6 +277,19 @@ async def test_no_chunk_holds_more_text_than_it_may(
     await digest(store, "tale")
     assert len(written) > 10
     assert max(written) < 12_000
+
+
+def test_a_spool_that_is_begun_anew_has_forgotten_all() -> None:
+    receipts, entries = (table for table in layout.TABLES if table.name in ("entry", "receipt"))
+    with Spool() as spool, Spool() as other:
+        spool.write(receipts, [["x" * 1_000]])
+        spool.write(entries, [["x" * 1_000]])
+        spool.begin()
+        assert list(spool.read()) == []
+        for one in (spool, other):
+            one.write(receipts, [["a"], ["b"]])
+        assert list(spool.read()) == [(receipts, [["a"], ["b"]])]
+        assert spool.digest == other.digest
 
 
 class Planted:

@@ -250,6 +250,19 @@ async def test_lines_that_no_branch_shows_go_and_those_leaned_on_stay(store: Tab
     assert (taken.nodes, taken.entries) == (0, 0)
 
 
+async def test_rows_behind_all_that_others_lean_on_go(store: TableStore) -> None:
+    key = await told(store, *"abcdefghij")
+    await store.apply(key, "main", [Splice(4, 1, put("x"))], at="")
+    taken = await cleaned(store)
+    assert (taken.lines, taken.path_rows, taken.nodes) == (0, 6, 0)
+    await store.fork(key, "main", "aside", 3, at="")
+    await store.apply(key, "main", [Splice(1, 1, put("y"))], at="")
+    taken = await cleaned(store)
+    assert (taken.lines, taken.path_rows, taken.nodes) == (1, 7, 0), "aside needs three rows of the first line"
+    await store.apply(key, "aside", [Splice(3, 0, put("z"))], at="")
+    assert [item.entry.message.text for item in await store.path(key, "aside", 0, 9)] == [*"abcz"]
+
+
 async def test_leases_that_ran_out_go(store: TableStore) -> None:
     key = await told(store, *"abc")
     await store.take_lease(key, "one", "me", now="", until=EARLY)

@@ -20,7 +20,20 @@ from previously.storage.store import Forgotten, Store, StoryKey
 
 AT = "2026-03-02T19:04:00+00:00"
 DRAFT = Draft(message("user", "theirs"))
-NOTHING: tuple[object, ...] = (None, [], set(), "{}", (None, 0), [None], 0, False, Cost(), Forgotten(0, 0, frozenset()))
+NOTHING: tuple[object, ...] = (
+    None,
+    [],
+    set(),
+    "{}",
+    (None, 0),
+    [None],
+    0,
+    False,
+    Cost(),
+    Forgotten(0, 0),
+    (set(), True),
+    {},
+)
 
 Verb = Callable[[Store, StoryKey, dict[str, Any]], Awaitable[Any]]
 
@@ -61,10 +74,18 @@ OF_A_STORY: dict[str, Verb] = {
     "keep_header": lambda store, key, _: store.keep_header(key, '{"theirs":1}'),
     "note_budget": lambda store, key, _: store.note_budget(key, 7),
     "standing_at": lambda store, key, _: store.standing_at(key, "main", 0, 9),
-    "entries_with": lambda store, key, known: store.entries_with(key, [known["hash"]]),
+    "traces": lambda store, key, known: store.traces(key, [known["entry"]]),
+    "entries_like": lambda store, key, known: store.entries_like(key, {known["digest"]: [known["hash"]]}),
     "forget_entries": lambda store, key, known: store.forget_entries(key, [known["entry"]]),
-    "forget_story": lambda store, key, _: store.forget_story(key),
+    "forget_story": lambda store, key, _: _nothing(store.forget_story(key)),
 }
+
+
+async def _nothing(verb: Awaitable[Any]) -> None:
+    """What it answers says nothing of the story."""
+    await verb
+
+
 OF_AN_OWNER: dict[str, Callable[[Store, str], Awaitable[Any]]] = {
     "stories": lambda store, owner: store.stories(owner),
     "story": lambda store, owner: store.story(owner, "tale"),
@@ -94,6 +115,7 @@ async def with_a_story(store: Store) -> tuple[StoryKey, dict[str, Any]]:
         "entry": first.entry.id,
         "node": first.node,
         "hash": first.hash,
+        "digest": first.entry.digest,
         "version": version.id,
         "mark": mark.id,
         "new": new,

@@ -351,7 +351,7 @@ async def test_a_version_comes_back_with_everything(store: Store) -> None:
         prompt_hash="h",
         shed=("40", "Vasey"),
         unverified=("It rained.",),
-        anchor=(await store.branch(key)).head,
+        anchor=(await store.path(key, "main", 1, 1))[0].node,
         reach=4,
         commitments=("Ines owes Odalys 40 crowns.", "Zoë's trunk: unpaid"),
     )
@@ -360,6 +360,9 @@ async def test_a_version_comes_back_with_everything(store: Store) -> None:
     assert await store.versions(key) == [plain, version]
     assert await store.version(key, version.id) == version
     assert await store.version(key, 77) is None
+    for wrong in (replace(whole, anchor=(await store.branch(key)).head), replace(whole, anchor=10_000)):
+        with pytest.raises(HeadMoved):
+            await store.commit(key, wrong)
     live = await store.live(key, "main", Kind.RECAP, "")
     assert live is not None
     assert (live.version, live.span) == (plain, Span(0, 1)), "the other one's run does not follow on this path"

@@ -121,6 +121,19 @@ DAMAGES: dict[str, tuple[str, str]] = {
         f"UPDATE branch SET messages = 51 WHERE id = {MAIN}",
         r"its rows end before depth 50, its path at 51",
     ),
+    "a branch without end": (
+        f"UPDATE branch SET messages = 1000000000000 WHERE id = {MAIN}",
+        r"its rows end before depth 50, its path at 1000000000000",
+    ),
+    "a branch below nothing": (f"UPDATE branch SET messages = -3 WHERE id = {MAIN}", r"'main': it has -3 messages"),
+    "a version without end": (
+        f"UPDATE version SET length = 1000000000000, last = first + 999999999999 WHERE id = {COVERED}",
+        r"its anchor, node \d+, has depth \d+, its span ends at \d+",
+    ),
+    "a line's fork without end": (
+        f"UPDATE line SET fork = 1000000000000 WHERE id = {ASIDE_LINE}",
+        r"branch 'aside': it has \d+ messages, and its line forks at 1000000000000",
+    ),
     "a branch too short": (f"UPDATE branch SET messages = 49 WHERE id = {MAIN}", r"branch 'main': its head is node"),
     "a branch on another's line": (
         f"UPDATE branch SET line = {MAIN_LINE} WHERE name = 'aside'",

@@ -43,7 +43,8 @@ def forget(
                 "others": done.others,
                 "texts": done.texts,
                 "backups": list(done.backups),
-                "out_of_reach": list(done.out_of_reach),
+                "still_in": list(done.still_in),
+                "cleared": done.cleared,
             }
         )
         return
@@ -78,7 +79,8 @@ def _said(plan: ToForget, keep_backups: bool) -> list[str]:
             )
     for path in plan.backups:
         lines.append(f"{'It stays' if keep_backups else 'It would go'} in the backup {output.one_line(path)}.")
-    lines += [f"A backup is out of reach and keeps it: {output.one_line(path)}." for path in plan.out_of_reach]
+    lines += [f"A backup cannot be opened and may keep it: {output.one_line(path)}." for path in plan.missing]
+    lines += [f"The same story is here as {output.one_line(name)} too; that stays." for name in plan.copies]
     return lines
 
 
@@ -92,5 +94,7 @@ def _report(done: Destroyed, plan: ToForget) -> None:
         output.note(f"{output.counted(plan.by_hand, 'text')} written by hand stayed: see whether they tell of it.")
     for path in done.backups:
         console.print(f"Forgotten in the backup too: {output.one_line(path)}", soft_wrap=True)
-    for path in done.out_of_reach:
-        output.note(f"A backup still holds it: {path}")
+    for path in done.still_in:
+        output.note(f"A backup may still hold it: {path}")
+    if not done.cleared:
+        output.note("Somebody is reading: the log beside the file still holds it. `previously gc` empties that later.")

@@ -105,6 +105,10 @@ class Backups(ABC):
         found = await chosen(source, stories)
         async with self._elsewhere(str(to)) as target:
             done = await copying.move(source, target, found, replace=replace, progress=progress)
+            known = {made.path for made in await target.backups()}
+            for made in await self.backups():  # what is forgotten there is to be forgotten in these too
+                if made.path not in known:
+                    await target.note(made)
         return Copies(source.place, target.place, tuple(done))
 
 

@@ -15,7 +15,6 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import replace as changed
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
@@ -93,7 +92,7 @@ class Watch:
 
 def backup_path(given: str | Path | None) -> Path:
     """Where a backup goes: the file; in a folder, or where none is given, one named after the time."""
-    now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    now = time_at()[:19].translate({ord("-"): None, ord(":"): None, ord("T"): "-"})
     place = Path(given) if given is not None else Path()
     path = (place / f"previously-{now}.db" if place.is_dir() else place).absolute()
     if clean(str(path))[1]:

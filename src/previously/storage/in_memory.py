@@ -20,8 +20,8 @@ from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Put, Script, Splice, checked
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
-from previously.storage.store import ALL_MARKS, NO_NODE, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey
-from previously.storage.story_forgetting import forget_entries, standing_at
+from previously.storage.store import ALL_MARKS, NO_NODE, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
+from previously.storage.story_forgetting import entries_like, forget_entries, standing_at, traces
 from previously.storage.story_tree import StoryTree
 
 T = TypeVar("T")
@@ -273,14 +273,17 @@ class InMemoryStore:
     async def standing_at(self, key: StoryKey, branch: str, first: int, last: int) -> set[int]:
         return standing_at(self._stories[key], branch, first, last)
 
-    async def entries_with(self, key: StoryKey, hashes: Collection[bytes]) -> set[int]:
-        return {node.entry for node in self._stories[key].nodes.values() if node.hash in hashes}
+    async def traces(self, key: StoryKey, entries: Collection[int]) -> Traces:
+        return traces(self._stories[key], entries)
+
+    async def entries_like(self, key: StoryKey, traces: Traces) -> tuple[set[int], bool]:
+        return entries_like(self._stories[key], traces)
 
     async def forget_entries(self, key: StoryKey, entries: Collection[int]) -> Forgotten:
         return forget_entries(self._stories[key], entries)
 
-    async def forget_story(self, key: StoryKey) -> None:
-        self._stories.pop(key, None)
+    async def forget_story(self, key: StoryKey) -> bool:
+        return self._stories.pop(key, None) is not None
 
     async def close(self) -> None:
         self._stories.clear()

@@ -77,5 +77,6 @@ async def collect(database: Database, owner: str, *, before: str, shrink: bool =
 
 def _to_clean(tables: Tables, owner: str, before: str) -> list[StoryKey]:
     """The stories with something to take: the others are not written to."""
+    tables.session.one("plan_for_copying", {})  # rows are read piece by piece here too
     keys = [StoryKey(owner, row.id) for row in story_rows(tables.session, owner)]
     return [key for key in keys if has_garbage(tables.session, key, before)]

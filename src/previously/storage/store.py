@@ -15,7 +15,7 @@ Times come from the caller. Verbs are async so that a store may wait for a disk,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -84,8 +84,12 @@ class Forgotten:
 
     entries: int
     versions: int
-    hashes: frozenset[bytes]
-    """By which the nodes of the entries were known until then: the same messages in a copy of the story."""
+    cleared: bool = True
+    """Whether no log beside the tables holds it any more, as far as that is ours."""
+
+
+Traces = Mapping[bytes, Collection[bytes]]
+"""Digests of entries, each with the hashes of its nodes."""
 
 
 class Store(Protocol):
@@ -202,7 +206,8 @@ class Store(Protocol):
     async def commit(self, key: StoryKey, version: NewVersion) -> Version:
         """Keep a version. If one of the same kind and scope that read the same, went on from the same and replaces
         the same is there already, that one is given back and the new one discarded, unless the new one
-        `core.versions.supersedes` it."""
+        `core.versions.supersedes` it. `HeadMoved` if it has an anchor and its key is not that of the run that ends
+        there: it read what has been forgotten since."""
 
     async def set_status(self, key: StoryKey, version: int, status: Status, *, reason: str) -> Version:
         """Give a version another status, its reason added to the one it has (`core.versions.restated`). Only versions
@@ -283,16 +288,20 @@ class Store(Protocol):
         """The entries at positions first to last, what they were worded like before and after, and all else that ever
         stood in those places and stands on no branch now."""
 
-    async def entries_with(self, key: StoryKey, hashes: Collection[bytes]) -> set[int]:
-        """The entries of nodes with these hashes."""
+    async def traces(self, key: StoryKey, entries: Collection[int]) -> Traces:
+        """By what these entries are known in a copy of the story."""
+
+    async def entries_like(self, key: StoryKey, traces: Traces) -> tuple[set[int], bool]:
+        """The entries that leave these traces: those in the same place, else the one that says the same; and whether
+        that is certain. It is not where several say the same in other places."""
 
     async def forget_entries(self, key: StoryKey, entries: Collection[int]) -> Forgotten:
         """Destroy what entries say, wherever they stand, and every version that was made where they could be read.
         Both stay as rows without content, the entries hidden; nodes are hashed anew. What people wrote stays, without
         the key of what it was about."""
 
-    async def forget_story(self, key: StoryKey) -> None:
-        """Destroy a story with all that belongs to it."""
+    async def forget_story(self, key: StoryKey) -> bool:
+        """Destroy a story with all that belongs to it; whether no log holds it any more."""
 
     async def close(self) -> None:
         """Give back what the store holds. Everything acknowledged stays."""

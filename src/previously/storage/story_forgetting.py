@@ -8,7 +8,7 @@ from dataclasses import replace
 from previously.core.digests import ROOT_HASH, digest, node_hash
 from previously.core.messages import Attributes
 from previously.core.versions import Status, Version
-from previously.storage.store import Forgotten
+from previously.storage.store import Forgotten, Traces
 from previously.storage.story_tree import StoryTree
 from previously.storage.tables.forgetting import emptied
 
@@ -29,10 +29,29 @@ def standing_at(story: StoryTree, branch: str, first: int, last: int) -> set[int
     return found
 
 
+def traces(story: StoryTree, entries: Collection[int]) -> Traces:
+    """By what these entries are known in a copy of the story."""
+    found: dict[bytes, set[bytes]] = {}
+    for node in story.nodes.values():
+        if node.entry in entries:
+            found.setdefault(story.entries[node.entry].digest, set()).add(node.hash)
+    return found
+
+
+def entries_like(story: StoryTree, traces: Traces) -> tuple[set[int], bool]:
+    """The entries that leave these traces, and whether that is certain."""
+    found, certain = set[int](), True
+    for said, hashes in traces.items():
+        saying = {one.id for one in story.entries.values() if one.digest == said and one.id not in story.forgotten}
+        there = {node.entry for node in story.nodes.values() if node.hash in hashes} & saying
+        certain = certain and bool(there or len(saying) <= 1)
+        found |= there or (saying if len(saying) == 1 else set())
+    return found, certain
+
+
 def forget_entries(story: StoryTree, entries: Collection[int]) -> Forgotten:
     """Destroy what these say, and the memory made where they could be read."""
     own = {node.entry for node in story.nodes.values() if node.entry in entries}
-    hashes = frozenset(node.hash for node in story.nodes.values() if node.entry in own)
     for entry in own:
         old = story.entries[entry]
         message = emptied(old.message.role)
@@ -50,7 +69,7 @@ def forget_entries(story: StoryTree, entries: Collection[int]) -> Forgotten:
     gone = [one for one in made if one.made.status not in (Status.BY_HAND, Status.FORGOTTEN)]
     for one in made:
         story.versions[one.id] = _emptied(one) if one in gone else replace(one, made=replace(one.made, key=b""))
-    return Forgotten(len(own), len(gone), hashes)
+    return Forgotten(len(own), len(gone))
 
 
 def _emptied(version: Version) -> Version:

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from previously.core.cover import Covered, Link, place
-from previously.core.digests import ROOT_HASH, digest, node_hash
-from previously.core.errors import BadInput, UnknownBranch
+from previously.core.digests import ROOT_HASH, digest, node_hash, span_key
+from previously.core.errors import BadInput, HeadMoved, UnknownBranch
 from previously.core.marks import Mark, moved_marks, starts
 from previously.core.messages import Draft, Entry
 from previously.core.paths import OnPath
@@ -178,6 +178,10 @@ class StoryTree:
 
     def commit(self, version: NewVersion) -> Version:
         """Keep a version, or give back the one that is the same fold."""
+        if version.anchor:
+            run = self.chain(version.anchor)[-len(version.span) :] if version.anchor in self.nodes else []
+            if version.key != span_key(self.entries[node.entry].digest for node in run):
+                raise HeadMoved("What was read has been forgotten meanwhile, or was never there.")
         firm = is_firm(version, self.versions[version.before] if version.before else None)
         while version.status not in NEVER_IN_FORCE:
             existing = self._same_fold(version)

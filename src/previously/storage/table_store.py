@@ -6,6 +6,7 @@ Each verb says only whether it reads or writes and which table answers. A verb t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Coroutine, Generator, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from previously.core.align import Known
@@ -17,7 +18,7 @@ from previously.core.scripts import Put, Script, Splice
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
 from previously.storage import keeping
 from previously.storage.database import Database, Moment, to_its_end
-from previously.storage.store import ALL_MARKS, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey
+from previously.storage.store import ALL_MARKS, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
 from previously.storage.tables import Tables
 from previously.storage.tables.findings import Collected, Told, Verified
 from previously.storage.tables.stories import BranchRow
@@ -261,23 +262,26 @@ class TableStore:
             key.owner, lambda tables: tables.forgetting.standing_at(key, tables.branch(key, branch), first, last)
         )
 
-    async def entries_with(self, key: StoryKey, hashes: Collection[bytes]) -> set[int]:
-        return await self._reading(key.owner, lambda tables: tables.forgetting.entries_with(key, hashes))
+    async def traces(self, key: StoryKey, entries: Collection[int]) -> Traces:
+        return await self._reading(key.owner, lambda tables: tables.forgetting.traces(key, entries))
+
+    async def entries_like(self, key: StoryKey, traces: Traces) -> tuple[set[int], bool]:
+        return await self._reading(key.owner, lambda tables: tables.forgetting.entries_like(key, traces))
 
     async def forget_entries(self, key: StoryKey, entries: Collection[int]) -> Forgotten:
-        return await self._destroying(key, lambda tables: tables.forgetting.entries(key, entries))
+        done, cleared = await self._destroying(key, lambda tables: tables.forgetting.entries(key, entries))
+        return replace(done, cleared=cleared)
 
-    async def forget_story(self, key: StoryKey) -> None:
-        await self._destroying(key, lambda tables: tables.forgetting.story(key))
+    async def forget_story(self, key: StoryKey) -> bool:
+        return (await self._destroying(key, lambda tables: tables.forgetting.story(key)))[1]
 
-    async def _destroying(self, key: StoryKey, work: Callable[[Tables], T]) -> T:
+    async def _destroying(self, key: StoryKey, work: Callable[[Tables], T]) -> tuple[T, bool]:
         def at_once(tables: Tables) -> Generator[None, None, T]:
             return work(tables)
             yield
 
         result = await self.database.destroying(key, at_once)
-        await self.database.clear_log()
-        return result
+        return result, await self.database.clear_log() or await self.database.space() is None
 
     async def close(self) -> None:
         await self.database.close()

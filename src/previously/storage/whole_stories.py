@@ -121,6 +121,18 @@ class WholeStories:
             StoryKey(self._owner, 0), lambda tables: tables.session.run("insert_backup", values)
         )
 
+    async def begun(self, name: str) -> str:
+        """When a story was begun: its copies have that in common, whatever they are called."""
+        row = await self._asked(lambda tables: tables.session.one("story_begun", {"owner": self._owner, "name": name}))
+        if row is None:
+            raise UnknownStory(name)
+        return str(row[0])
+
+    async def begun_at(self, at: str) -> list[tuple[StoryKey, str]]:
+        """The stories that were begun at that time, by name."""
+        rows = await self._asked(lambda tables: tables.session.rows("stories_begun", {"owner": self._owner, "at": at}))
+        return [(StoryKey(self._owner, story), name) for story, name in rows]
+
     async def note_again(self, backup: Backup) -> None:
         """Note what a backup that was noted before holds now."""
         stories = json.dumps([asdict(one) for one in backup.stories], ensure_ascii=False)

@@ -29,6 +29,9 @@ BUSY_GIVE_UP_S = 30.0
 """Other processes hold the write lock for milliseconds; half a minute of waiting means that something hangs."""
 
 
+READER_WAIT_MS = 2_000
+"""How long to wait for readers of an older moment before saying that the log cannot be emptied now."""
+
 WRITER_CACHE_KIB, READER_CACHE_KIB = 16_000, 4_000
 """Flat, whatever the file's size."""
 
@@ -43,6 +46,12 @@ class SqliteFile:
         if apsw.SQLITE_VERSION_NUMBER < SOUND_SQLITE:
             raise StoreProblem(f"SQLite {apsw.sqlite_lib_version()} can lose data; install apsw 3.51.3 or newer.")
         self._queries = all_queries("sqlite")
+        self._path, self._reads_only = path, reads_only
+        self.reopen()
+
+    def reopen(self) -> None:
+        """A connection without a past. What the one before had not kept is undone."""
+        path, reads_only = self._path, self._reads_only
         self._connection = _connect(path)
         try:
             self._connection.set_busy_handler(_wait_for_others)
@@ -145,6 +154,7 @@ class SqliteFile:
 
     def empty_wal(self) -> bool:
         """Bring the WAL into the file and truncate it; False if readers of an older moment did not let it."""
+        self._connection.set_busy_timeout(READER_WAIT_MS)
         busy, _, _ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
         return not busy
 

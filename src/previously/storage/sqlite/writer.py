@@ -124,7 +124,7 @@ class Writer:
             self._file.commit()
             self._last_group, self._last_commit_s = len(group), time.monotonic() - began
         except Exception as error:  # whatever it is, nobody may wait for ever
-            self._file.rollback()
+            self._give_up()
             self._keep_apart(group or [first], error)
             return
         for done in group:
@@ -132,6 +132,13 @@ class Writer:
                 done.kept_stages += 1
                 self._queue.put(done)  # its next stage, behind what others want
         _settle(done for done in group if done.ended)
+
+    def _give_up(self) -> None:
+        """Undo the transaction. Where even that fails, a new connection has none."""
+        try:
+            self._file.rollback()
+        except apsw.Error:
+            self._file.reopen()
 
     def _attempt(self, piece: Piece) -> None:
         if piece.future.cancelled():

@@ -40,6 +40,7 @@ def story_rows(session: Session, owner: str) -> list[StoryRow]:
 
 def check_story(session: Session, owner: str, story: int, before: str, findings: Findings) -> None:
     """Check all of one story. What was begun before that time and never published counts as garbage."""
+    session.one("plan_for_copying", {})  # rows are read piece by piece here too
     found = [row for row in story_rows(session, owner) if row.id == story]
     if not found:
         return  # it was forgotten meanwhile

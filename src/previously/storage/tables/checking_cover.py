@@ -167,18 +167,23 @@ class PathDigests:
         kept = min(kept, len(self.nodes))
         del self._digests[kept * SIZE :]
         del self.nodes[kept:]
-        self._segments = segments
-        for segment in segments:
-            for first in range(max(segment.first, kept), segment.last + 1, ROWS_AT_ONCE):
-                last = min(segment.last, first + ROWS_AT_ONCE - 1)
-                asked = {"line": segment.line, "first": first, "last": last, "owner": self._key.owner}
-                for node, digest in self._session.rows("check_digests", asked):
-                    self.nodes.append(node)
-                    self._digests += digest
-        whole = len(self.nodes) == length and len(self._digests) == length * SIZE
-        if not whole:
-            self._segments = []
+        whole = all(self._read(segment, max(segment.first, kept)) for segment in segments)
+        whole = whole and len(self.nodes) == length and len(self._digests) == length * SIZE
+        self._segments = segments if whole else []
         return whole
+
+    def _read(self, segment: Segment, first: int) -> bool:
+        """Read on from a depth to the end of a segment; False as soon as a row is missing."""
+        for low in range(first, segment.last + 1, ROWS_AT_ONCE):
+            high = min(segment.last, low + ROWS_AT_ONCE - 1)
+            asked = {"line": segment.line, "first": low, "last": high, "owner": self._key.owner}
+            rows = self._session.rows("check_digests", asked)
+            for node, digest in rows:
+                self.nodes.append(node)
+                self._digests += digest
+            if len(rows) <= high - low:
+                return False
+        return True
 
     def run(self, first: int, last: int) -> list[bytes]:
         """The digests of positions first to last, in one piece: a span key is of their bytes in a row."""

@@ -14,10 +14,10 @@ from typing import Any
 from previously.core.digests import ROOT_HASH, digest, match_key, node_hash
 from previously.core.messages import Message, Role, Text
 from previously.core.versions import Status
-from previously.storage.store import Forgotten, StoryKey
+from previously.storage.store import Forgotten, StoryKey, Traces
 from previously.storage.tables.cover import CoverTable
 from previously.storage.tables.lines import Lines
-from previously.storage.tables.session import Session
+from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
 
 TABLES_OF_A_STORY = (
@@ -69,17 +69,34 @@ class Forgetting:
             to_follow += fresh
         return found
 
-    def entries_with(self, key: StoryKey, hashes: Collection[bytes]) -> set[int]:
-        """The entries of nodes with these hashes."""
+    def traces(self, key: StoryKey, entries: Collection[int]) -> Traces:
+        """By what these entries are known in a copy of the story."""
+        found: dict[bytes, set[bytes]] = {}
+        for _, _, _, entry_digest, entry, hashed in self._from(key, entries):
+            if entry in entries:
+                found.setdefault(entry_digest, set()).add(hashed)
+        return found
+
+    def entries_like(self, key: StoryKey, traces: Traces) -> tuple[set[int], bool]:
+        """The entries that leave these traces, and whether that is certain."""
+        found, certain = set[int](), True
+        for said, hashes in traces.items():
+            saying = {row[0] for row in self._session.rows("entries_saying", {"digest": said, **_values(key)})}
+            there = self._entries_with(key, hashes) & saying
+            certain = certain and bool(there or len(saying) <= 1)
+            found |= there or (saying if len(saying) == 1 else set())
+        return found, certain
+
+    def _entries_with(self, key: StoryKey, hashes: Collection[bytes]) -> set[int]:
         asked = {"hashes": json.dumps([one.hex() for one in hashes]), **_values(key)}
         return {entry for (entry,) in self._session.rows("nodes_with_hash", asked)}
 
     def entries(self, key: StoryKey, entries: Collection[int]) -> Forgotten:
-        """Destroy what these say, and the memory made where they could be read."""
-        asked = {"entries": json.dumps(sorted(entries)), **_values(key)}
-        reached = self._session.rows("nodes_from", asked)
-        own = {row[4] for row in reached if row[4] in entries}
-        hashes = frozenset(row[5] for row in reached if row[4] in own)
+        """Destroy what these say, and the memory made where they could be read. The same messages in the same place
+        that an interrupted import left are destroyed with them."""
+        hashes = frozenset(row[5] for row in self._from(key, entries) if row[4] in entries)
+        own = self._entries_with(key, hashes)
+        reached = self._from(key, own)
         empty = {entry: digest(self._empty(key, entry)) for entry in own}
         keys = {entry: match_key(self._empty(key, entry)) for entry in own}
         self._session.many("forget_entry", ((empty[entry], keys[entry], entry, key.owner) for entry in sorted(own)))
@@ -98,7 +115,11 @@ class Forgetting:
         self._cover.out_of_force(key, versions)
         self._session.many("forget_version", ((version, key.owner) for version in versions))
         self._session.many("forget_key", ((version, key.owner) for version in by_hand))
-        return Forgotten(len(own), len(versions), hashes)
+        return Forgotten(len(own), len(versions))
+
+    def _from(self, key: StoryKey, entries: Collection[int]) -> list[Row]:
+        """The nodes of entries and all nodes behind them: node, parent, the parent's hash, digest, entry, hash."""
+        return self._session.rows("nodes_from", {"entries": json.dumps(sorted(entries)), **_values(key)})
 
     def story(self, key: StoryKey) -> None:
         """Destroy all rows of a story."""

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from previously.core.errors import BadInput
+from previously.core.digests import span_key
+from previously.core.errors import BadInput, HeadMoved
 from previously.core.marks import STORY_SCOPE, starts
 from previously.core.spans import Span
 from previously.core.versions import (
@@ -43,6 +44,8 @@ class VersionTable:
     def commit(self, key: StoryKey, version: NewVersion) -> Version:
         """Keep a version, or give back the one that is the same fold."""
         expect_story(self._session, key)
+        if version.anchor and version.key != self._key_at(key, version):
+            raise HeadMoved("What was read has been forgotten meanwhile, or was never there.")
         firm = is_firm(version, self.get(key, version.before) if version.before else None)
         while version.status not in NEVER_IN_FORCE:
             existing = self._same_fold(key, version)
@@ -151,6 +154,11 @@ class VersionTable:
         """A version of the story and all that is built on it, earlier ones first."""
         rows = self._session.rows("built_on", {"version": version, "story": key.story, "owner": key.owner})
         return [ident for (ident,) in rows]
+
+    def _key_at(self, key: StoryKey, version: NewVersion) -> bytes:
+        """The key of the run that ends in the version's anchor, as it is now."""
+        values = {"node": version.anchor, "most": len(version.span), "story": key.story, "owner": key.owner}
+        return span_key(digest for (digest,) in self._session.rows("check_run", values))
 
     def _same_fold(self, key: StoryKey, version: NewVersion) -> Version | None:
         values = {

@@ -76,7 +76,7 @@ class PathWriter:
                     line = self.new_line(key, line, start)
             self._write(key, line, tip, steps)
         else:
-            tip = self._tip(key, branch, start)
+            tip, end = self._tip(key, branch, start), self._tip(key, branch, branch.messages).hash
             line = self.new_line(key, line, start, begun_at=at)
             steps_to_go = self._steps(key, branch, script, start)
             while batch := list(islice(steps_to_go, ROWS_PER_STAGE)):
@@ -85,6 +85,8 @@ class PathWriter:
                 yield
             self._expect(key, branch)
             self._expect_line(key, line)
+            if self._tip(key, branch, branch.messages).hash != end:
+                raise HeadMoved("Something on this path has been forgotten meanwhile.")
             # Memory may have been made meanwhile, by another process, and not have found a line that no branch shows.
             self._cover.inherit(key, branch.line, line, self._lines.owner_of(key, branch.line, start - 1), start)
             self._session.run("publish_line", {"line": line, "owner": key.owner})

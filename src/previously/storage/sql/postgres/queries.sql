@@ -36,12 +36,14 @@ SELECT pg_advisory_xact_lock(hashtextextended(%(name)s, hashtextextended(%(owner
 SELECT pg_current_xact_id()::text
 
 -- As the login, not as the role that serves people, until the transaction ends. A login that is a superuser is not held
--- to row-level security: there the owner that each query asks for is the only wall.
+-- to row-level security: there the owner that each query asks for is the only wall. Rows are read piece by piece, which
+-- the planner without statistics would rather not do.
 -- name: begin_destroying
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SELECT set_config('previously.owner', %(owner)s, true);
 SELECT id FROM story WHERE id = %(story)s AND owner = %(owner)s FOR NO KEY UPDATE;
 SET LOCAL ROLE NONE;
+SET LOCAL enable_bitmapscan TO off;
 SELECT pg_current_xact_id()::text
 
 -- name: may_destroy
@@ -586,6 +588,15 @@ DELETE FROM lease WHERE until <= %(before)s AND owner = %(owner)s
 
 -- name: rewordings
 SELECT id, replaces FROM entry WHERE story = %(story)s AND replaces IS NOT NULL AND owner = %(owner)s
+
+-- name: entries_saying
+SELECT id FROM entry WHERE story = %(story)s AND digest = %(digest)s AND forgotten = 0 AND owner = %(owner)s
+
+-- name: story_begun
+SELECT created_at FROM story WHERE owner = %(owner)s AND name = %(name)s
+
+-- name: stories_begun
+SELECT id, name FROM story WHERE owner = %(owner)s AND created_at = %(at)s ORDER BY name
 
 -- name: nodes_with_hash
 SELECT entry FROM node WHERE story = %(story)s AND owner = %(owner)s AND hash IN (SELECT decode(jsonb_array_elements_text(%(hashes)s::jsonb), 'hex'))

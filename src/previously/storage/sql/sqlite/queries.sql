@@ -306,7 +306,7 @@ UPDATE cover SET firm = 0 WHERE version = ? AND owner = ?
 SELECT coalesce(max(length), 0) FROM version WHERE story = :story AND owner = :owner
 
 -- name: links_after
-SELECT id, length, key, kind, scope, firm FROM version
+SELECT id, length, key, kind, scope, firm FROM version INDEXED BY version_by_before
 WHERE story = :story AND before = :before AND status IN ('committed', 'provisional') AND owner = :owner
 ORDER BY id
 
@@ -522,6 +522,15 @@ DELETE FROM lease WHERE until <= :before AND owner = :owner
 
 -- name: rewordings
 SELECT id, replaces FROM entry WHERE story = :story AND replaces IS NOT NULL AND owner = :owner
+
+-- name: entries_saying
+SELECT id FROM entry WHERE story = :story AND digest = :digest AND forgotten = 0 AND owner = :owner
+
+-- name: story_begun
+SELECT created_at FROM story WHERE owner = :owner AND name = :name
+
+-- name: stories_begun
+SELECT id, name FROM story WHERE owner = :owner AND created_at = :at ORDER BY name
 
 -- name: nodes_with_hash
 SELECT entry FROM node WHERE story = :story AND owner = :owner AND hash IN (SELECT unhex(value) FROM json_each(:hashes))
