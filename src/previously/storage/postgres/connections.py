@@ -146,20 +146,25 @@ class Connections:
         raise AssertionError("the last attempt returns or raises")
 
     def _in_stages(self, how: str, values: Mapping[str, Any], work: Callable[[Tables], Generator[None, None, T]]) -> T:
-        """Each stage a transaction. None is done again: whoever asked begins anew, with what is left to do."""
+        """Each stage a transaction. None is done again: whoever asked begins anew, with what is left to do. If the
+        connection broke while the last one was committed, the server is asked what became of it."""
+        result: list[T] = []
         with self._pool.connection() as connection:
             session = PostgresSession(connection, self._queries)
             stages = work(tables_of(session))
-            while True:
-                with session.begun(how, values):
-                    if session.one("may_destroy", {}) != (True,):
-                        raise StoreProblem("This login may not destroy anything; the one that owns the tables may.")
-                    try:
-                        next(stages)
-                    except StopIteration as end:
-                        result: T = end.value
-                        break
-            return result
+            try:
+                while not result:
+                    with session.begun(how, values):
+                        if session.one("may_destroy", {}) != (True,):
+                            raise StoreProblem("This login may not destroy anything; the one that owns the tables may.")
+                        try:
+                            next(stages)
+                        except StopIteration as end:
+                            result.append(end.value)
+            except (psycopg.OperationalError, psycopg.InterfaceError):
+                if not (result and session.committing and session.xid and self._was_kept(session.xid)):
+                    raise
+        return result[0]
 
     def _was_kept(self, xid: str) -> bool:
         """Whether a transaction whose end nobody saw was committed."""
