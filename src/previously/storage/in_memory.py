@@ -234,9 +234,7 @@ class InMemoryStore:
     async def position_of(self, key: StoryKey, branch: str, node: int) -> int | None:
         story = self._stories[key]
         story.info(branch)
-        if node not in story.nodes:
-            return None
-        entry = story.nodes[node].entry
+        entry = story.nodes[node].entry if node in story.nodes else None
         return max((one.depth for one in story.path(branch) if one.entry == entry), default=None)
 
     async def leading_to(self, key: StoryKey, node: int, most: int) -> list[OnPath]:
@@ -251,7 +249,7 @@ class InMemoryStore:
         self._stories[key].settings = settings
 
     async def spent(self, owner: str, since: str) -> Cost:
-        mine = (story for key, story in self._stories.items() if key.owner == owner)
+        mine = [story for key, story in self._stories.items() if key.owner == owner]
         recent = [one.made for story in mine for one in story.versions.values() if one.made.at >= since]
         return sum((made.cost for made in recent if made.cost.calls), Cost())
 
@@ -293,10 +291,8 @@ class InMemoryStore:
         return self._ids[kind]
 
     def _named(self, owner: str, name: str) -> StoryTree | None:
-        for key, story in self._stories.items():
-            if key.owner == owner and story.name == name:
-                return story
-        return None
+        mine = (story for key, story in self._stories.items() if (key.owner, story.name) == (owner, name))
+        return next(mine, None)
 
     def _info(self, story: StoryTree) -> StoryInfo:
         active = story.info(story.active)

@@ -53,7 +53,6 @@ class BranchInfo:
     head: int
     """The node it ends in; `NO_NODE` when it is empty."""
     messages: int
-    """How long its path is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +83,7 @@ class Forgotten:
 
     entries: int
     versions: int
-    cleared: bool = True
-    """Whether no log beside the tables holds it any more, as far as that is ours."""
+    cleared: bool = True  # whether no log beside the tables holds it any more, as far as that is ours
 
 
 Traces = Mapping[bytes, Collection[bytes]]
@@ -96,8 +94,7 @@ class Store(Protocol):
     """All that the engine asks of a place where stories live."""
 
     async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
-        """Reads that belong together. `work` gets a store that answers as of one moment; it reads the stories of this
-        owner, writes nothing, and waits for nothing but that store."""
+        """Reads that belong together. `work` gets a store that answers as of one moment, and waits for nothing else."""
 
     async def stories(self, owner: str) -> list[StoryInfo]:
         """The owner's stories by name."""
@@ -150,8 +147,7 @@ class Store(Protocol):
         expected_head: int | None = None,
         receipt: str | None = None,
     ) -> BranchInfo:
-        """Put messages at the end of a branch (None = the active one), wherever that is by now; otherwise as
-        `apply`."""
+        """Put messages at the end of a branch (None = the active one), wherever that is by now; else as `apply`."""
 
     async def set_attributes(self, key: StoryKey, changes: Sequence[tuple[int, Attributes]]) -> None:
         """Give entries new attributes; no node moves. Entries of other stories are left alone."""
@@ -252,12 +248,10 @@ class Store(Protocol):
         """`(scope, first, last)` of every version of a kind valid on the path (with `firm`, of the firm ones)."""
 
     async def position_of(self, key: StoryKey, branch: str, node: int) -> int | None:
-        """Where the entry of that node stands on the path now; the last place if there are several. None if
-        none, or if the story has no such node."""
+        """Where the entry of that node stands on the path now, the last place of several; None if nowhere."""
 
     async def leading_to(self, key: StoryKey, node: int, most: int) -> list[OnPath]:
-        """The last messages, `most` at most, of the path that ends in a node, in order; on a branch or on none.
-        Nothing if the story has no such node."""
+        """The last messages, `most` at most, of the path that ends in a node, in order; on a branch or on none."""
 
     async def settings(self, key: StoryKey) -> str:
         """The story's own settings, as JSON; `{}` if none were kept."""
@@ -285,20 +279,18 @@ class Store(Protocol):
         """Remember the budget a view was asked for."""
 
     async def standing_at(self, key: StoryKey, branch: str, first: int, last: int) -> set[int]:
-        """The entries at positions first to last, what they were worded like before and after, and all else that ever
-        stood in those places and stands on no branch now."""
+        """The entries at these positions, their other wordings, and what else stood there and stands nowhere now."""
 
     async def traces(self, key: StoryKey, entries: Collection[int]) -> Traces:
         """By what these entries are known in a copy of the story."""
 
     async def entries_like(self, key: StoryKey, traces: Traces) -> tuple[set[int], bool]:
-        """The entries that leave these traces: those in the same place, else the one that says the same; and whether
-        that is certain. It is not where several say the same in other places."""
+        """The entries that leave these traces: those in the same place, else the only one that says the same; and
+        whether that is certain."""
 
     async def forget_entries(self, key: StoryKey, entries: Collection[int]) -> Forgotten:
-        """Destroy what entries say, wherever they stand, and every version that was made where they could be read.
-        Both stay as rows without content, the entries hidden; nodes are hashed anew. What people wrote stays, without
-        the key of what it was about."""
+        """Destroy what entries say, and every version made where they could be read. Both stay as rows without
+        content, entries hidden; nodes are hashed anew. What people wrote stays, without its key."""
 
     async def forget_story(self, key: StoryKey) -> bool:
         """Destroy a story with all that belongs to it; whether no log holds it any more."""
