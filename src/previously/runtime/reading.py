@@ -11,15 +11,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from previously.core.errors import HeadMoved
-from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
-from previously.core.spans import position_on, turn_starts
+from previously.core.paths import OnPath
+from previously.core.spans import turn_starts
 from previously.core.tokens import message_tokens
 from previously.folds.recap import FoldRules
-from previously.runtime.earlier import Earlier
-from previously.runtime.fold_store import MemoryStore, PathStore
-from previously.runtime.remembering import memories_of
-from previously.storage.store import BranchInfo, Store, StoryKey
-from previously.view.build import Material
+from previously.runtime.fold_store import PathStore
+from previously.storage.store import BranchInfo, StoryKey
 
 READ_AHEAD = 64
 """How many messages are read at a time where it is not known how many will be needed."""
@@ -38,30 +35,6 @@ async def persistently(work: Callable[[], Awaitable[Done]]) -> Done:
         except HeadMoved:
             continue
     return await work()
-
-
-async def read_material(
-    store: Store, key: StoryKey, rules: FoldRules, budget_tokens: int, before: int | None = None
-) -> Material:
-    """What a view of that budget can be made of, or could before the message at that position. To be read at one
-    moment."""
-    if before is not None:
-        now = (await store.branch(key)).messages
-        length = now if before == now else position_on(now, before)
-        return await _material(Earlier(store, length), key, rules, budget_tokens)
-    return await _material(store, key, rules, budget_tokens)
-
-
-async def _material(store: MemoryStore, key: StoryKey, rules: FoldRules, budget_tokens: int) -> Material:
-    branch = await store.branch(key)
-    rules = await with_tail(store, key, branch, rules)
-    tail = rules.recap.tail_messages
-    memories = await memories_of(store, key, branch, rules, budget_tokens)
-    remembered = max((memory.span.last for memory in memories if memory.span), default=-1)
-    front = await store.path(key, branch.name, 0, OPENING_MESSAGES - 1)
-    first = max(0, min(remembered + 1, branch.messages - tail))
-    newest = await _newest(store, key, branch, first, budget_tokens)
-    return Material(branch.messages, opening_of(front), memories, newest, tail)
 
 
 MOST_TAIL = 256
@@ -85,14 +58,19 @@ async def with_tail(store: PathStore, key: StoryKey, branch: BranchInfo, rules: 
     return replace(rules, recap=replace(rules.recap, tail_messages=messages))
 
 
-async def _newest(store: PathStore, key: StoryKey, branch: BranchInfo, first: int, budget_tokens: int) -> list[OnPath]:
-    """The newest messages from `first` on, as far back as the budget can reach."""
+MOST_READ = 2_048
+"""How far back messages are read at most: somebody may have witnessed nothing for a long time."""
+
+
+async def read_newest(
+    store: PathStore, key: StoryKey, branch: BranchInfo, first: int, budget_tokens: int, cost: Callable[[OnPath], int]
+) -> list[OnPath]:
+    """The newest messages from `first` on, as far back as a budget can reach in which each costs so much."""
     newest: list[OnPath] = []
     tokens, end = 0, branch.messages
-    while end > first and tokens <= budget_tokens:
+    while end > first and tokens <= budget_tokens and len(newest) < MOST_READ:
         batch = await store.path(key, branch.name, max(first, end - READ_AHEAD), end - 1)
-        shown = (item.entry.message for item in batch if not item.entry.attributes.hidden)
-        tokens += sum(message_tokens(message) for message in shown)
+        tokens += sum(map(cost, batch))
         newest[:0] = batch
         end = batch[0].position
     return newest

@@ -64,27 +64,51 @@ class Story(Transcript, History):
         return await self.fold(progress=progress)
 
     async def view(
-        self, budget_tokens: int | None = None, *, before: int | None = None, exclude: Iterable[str] = ()
+        self,
+        budget_tokens: int | None = None,
+        *,
+        reader: str = "chat",
+        before: int | None = None,
+        exclude: Iterable[str] = (),
+        furniture: Furniture = NO_FURNITURE,
     ) -> View:
-        """What the model should see, in at most that many tokens (the window if None).
+        """What the model should see, in at most that many tokens (if None, what the window leaves beside the answer).
 
-        `before`: as it would have been before the message at that position. `exclude`: sections of memory to leave
-        out (`pins`, `backbone`, `chapters`, `recap`); what only they tell of is listed as left out."""
-        without = memory_sections(exclude)
-        budget = self._tuning.in_force.window_tokens if budget_tokens is None else budget_tokens
+        `reader`: for whom: `chat`, `narrator`, `character:NAME`, `memory:NAME`, `state` or `agent`. `before`: as it
+        would have been before the message at that position. `exclude`: sections of memory to leave out (`pins`,
+        `backbone`, `chapters`, `recap`, `recall`); what only they tell of is listed as left out. `furniture`: what the
+        client adds of its own, which counts."""
+        asked = self._asked(budget_tokens, reader, exclude, furniture)
+
+        async def read(store: Store) -> tuple[int | None, Made]:
+            info = await store.story(self._key.owner, self.name)
+            if before is not None:
+                return None, await view_before(store, self._key, self._rules, asked, before)
+            return info.budget_tokens if info else None, await view_of(store, self._key, self._rules, asked)
+
+        noted, made = await self._store.at_one_moment(self._key.owner, read)
+        if before is None:
+            await keep(self._store, self._key, made)
+            if noted != asked.budget_tokens and asked.reader.kind is ReaderKind.CHAT:
+                await self._store.note_budget(self._key, asked.budget_tokens)
+        return made.view
+
+    async def why(self, position: int, *, reader: str = "chat") -> View:
+        """What the model saw at a turn: before the answer at that position, or at the user's message there."""
+        asked = self._asked(None, reader, (), NO_FURNITURE)
+        return await self._store.at_one_moment(
+            self._key.owner, lambda store: view_again(store, self._key, asked, position)
+        )
+
+    def _asked(self, budget_tokens: int | None, reader: str, exclude: Iterable[str], furniture: Furniture) -> Asked:
+        settings = self._tuning.in_force
+        who = reader_named(reader, settings.preset)
+        budget = settings.budget_tokens(who.window_tokens, who.answer_tokens) if budget_tokens is None else budget_tokens
         if budget <= 0:
             raise BadInput(f"A budget of {budget} tokens is no budget; give a positive number.")
-
-        async def read(store: Store) -> tuple[int | None, Material]:
-            info = await store.story(self._key.owner, self.name)
-            material = await read_material(store, self._key, self._rules, budget, before)
-            return info.budget_tokens if info else None, material
-
-        noted, material = await self._store.at_one_moment(self._key.owner, read)
-        view = build(material, budget, without)
-        if noted != budget and before is None:
-            await self._store.note_budget(self._key, budget)
-        return view
+        return Asked(
+            budget, who, memory_sections(exclude), furniture, self._counter, tail_percent=settings.tail_percent
+        )
 
     async def recap(self) -> MemoryText | None:
         """The recap of the open chapter, what a person wrote of it included."""
@@ -106,16 +130,15 @@ class Story(Transcript, History):
         return info
 
     async def _pressed(self) -> bool:
-        """Whether the view that was last asked for has no room for a message outside the tail."""
+        """Whether the view that was last asked for has no room for a message outside the tail, or soon will not."""
 
-        async def read(store: Store) -> tuple[int, Material]:
+        async def read(store: Store) -> Made:
             info = await store.story(self._key.owner, self.name)
-            budget = (info and info.budget_tokens) or self._tuning.in_force.window_tokens
-            return budget, await read_material(store, self._key, self._rules, budget)
+            asked = self._asked((info and info.budget_tokens) or None, "chat", (), NO_FURNITURE)
+            return await view_of(store, self._key, self._rules, asked)
 
-        budget, material = await self._store.at_one_moment(self._key.owner, read)
         try:
-            view = build(material, budget)
-        except BadInput:
+            made = await self._store.at_one_moment(self._key.owner, read)
+        except BudgetTooSmall:
             return False  # no fold makes room for a message that is too long by itself
-        return view.fold_due and any(item.reason is Reason.BUDGET and item.span for item in view.left_out)
+        return made.view.fold_due

@@ -20,6 +20,7 @@ from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Put, Script, Splice, checked
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
+from previously.storage.in_memory_views import InMemoryViews
 from previously.storage.store import ALL_MARKS, NO_NODE, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
 from previously.storage.story_forgetting import entries_like, forget_entries, standing_at, traces
 from previously.storage.story_tree import StoryTree
@@ -27,7 +28,7 @@ from previously.storage.story_tree import StoryTree
 T = TypeVar("T")
 
 
-class InMemoryStore:
+class InMemoryStore(InMemoryViews):
     """Stories in this process's memory, gone with it."""
 
     def __init__(self) -> None:

@@ -91,6 +91,8 @@ TABLES = (
         ("last", "version"),
     ),
     _table("move", "id branch>branch node>old_head node>new_head at"),
+    _table("epoch", "id digest# text*"),
+    _table("recipe", "id reader asked node>node position node>anchor epoch>epoch body* at"),
     _table("receipt", "key", found_by="story", key=("key",), is_ordered=False),
     _table(
         "entry",

@@ -25,6 +25,7 @@ from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Script
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
+from previously.storage.view_store import ViewStore
 
 T = TypeVar("T")
 
@@ -90,7 +91,7 @@ Traces = Mapping[bytes, Collection[bytes]]
 """Digests of entries, each with the hashes of its nodes."""
 
 
-class Store(Protocol):
+class Store(ViewStore, Protocol):
     """All that the engine asks of a place where stories live."""
 
     async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:

@@ -69,6 +69,7 @@ def forget_entries(story: StoryTree, entries: Collection[int]) -> Forgotten:
     gone = [one for one in made if one.made.status not in (Status.BY_HAND, Status.FORGOTTEN)]
     for one in made:
         story.versions[one.id] = _emptied(one) if one in gone else replace(one, made=replace(one.made, key=b""))
+    story.recipes.clear()  # views may have shown it, word for word or retold
     return Forgotten(len(own), len(gone))
 
 

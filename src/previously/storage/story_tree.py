@@ -30,6 +30,7 @@ from previously.core.versions import (
     supersedes,
 )
 from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryKey
+from previously.storage.view_store import KeptRecipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class StoryTree:
     node_of: dict[tuple[int, int], int] = field(default_factory=dict)
     versions: dict[int, Version] = field(default_factory=dict)
     marks: dict[str, list[Mark]] = field(default_factory=lambda: {MAIN: []})
+    recipes: list[KeptRecipe] = field(default_factory=list)
     retired: dict[str, list[tuple[int, Mark]]] = field(default_factory=lambda: {MAIN: []})
     """Marks that others retired, each with the id of the one that did."""
     moves: list[Move] = field(default_factory=list)

@@ -19,6 +19,7 @@ from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status
 from previously.storage import keeping
 from previously.storage.database import Database, Moment, to_its_end
 from previously.storage.store import ALL_MARKS, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
+from previously.storage.table_views import TableViews
 from previously.storage.tables import Tables
 from previously.storage.tables.findings import Collected, Told, Verified
 from previously.storage.tables.stories import BranchRow
@@ -26,7 +27,7 @@ from previously.storage.tables.stories import BranchRow
 T = TypeVar("T")
 
 
-class TableStore:
+class TableStore(TableViews):
     """Stories in the tables of one database."""
 
     def __init__(self, database: Database) -> None:

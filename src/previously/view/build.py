@@ -1,21 +1,26 @@
-"""Building a view: the opening and memory in one system message, then the newest messages as they were said.
+"""Building a view: furniture, the opening and memory in one system message, then the newest messages as they were said.
 
-The fixed parts are the opening, the pins and the newest message that is not hidden; a budget that cannot hold them is
-refused. Of what remains, memory gets half, or more when the tail needs less. The tail is filled from the newest message
-backwards, whole messages only and without a gap.
+The fixed parts are the furniture, the opening, the pins and the newest message that is not hidden; a budget that cannot
+hold them is refused. What remains is shared among the sections when an epoch begins; as long as it goes on, only the
+tail grows. The same material, question and epoch give the same view.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from previously.core.budgets import allot
 from previously.core.errors import BudgetTooSmall
-from previously.core.messages import ToolCall, ToolResult
 from previously.core.paths import OnPath
-from previously.core.spans import Span, spans_of
-from previously.core.tokens import estimate_tokens, message_tokens
-from previously.view.memory import Remembered, fit, system_message, system_tokens
+from previously.core.spans import Span
+from previously.core.tokens import ESTIMATE, Counter, message_tokens
+from previously.view import accounting, tail
+from previously.view.accounting import Path
+from previously.view.epochs import FIRST_VIEW, NO_ROOM, OUTGROWN, Epoch, told_by, why_ended, written_in
+from previously.view.furniture import NO_FURNITURE, Furniture
+from previously.view.memory import Remembered, fit, section_tokens, system_message, system_tokens
+from previously.view.readers import TIMELINE, Reader
 from previously.view.view import Item, LeftOut, Reason, Section, View
 
 
@@ -28,136 +33,175 @@ class Material:
     memories: Sequence[Remembered]
     """In the order of the story."""
     newest: Sequence[OnPath]
-    """The messages after all memory, and the tail even where memory covers it; in path order."""
+    """The messages after all memory, and the tail even where memory covers it; with an epoch, from its tail on; in path
+    order."""
     tail_messages: int
+    all_witnessed: bool = True
+    """Whether every message of the story was witnessed by everyone."""
 
 
-def build(material: Material, budget_tokens: int, without: Collection[Section] = ()) -> View:
-    """The view of this material under this budget, without these sections; `BudgetTooSmall` says how much would do."""
-    excluded = [memory.span for memory in material.memories if memory.section in without and memory.span]
-    material = replace(material, memories=[one for one in material.memories if one.section not in without])
-    opening = {item.position for item in material.opening}
-    shown = [item for item in material.newest if item.position not in opening and not item.entry.attributes.hidden]
-    pins = [memory for memory in material.memories if memory.section is Section.PINS]
-    fixed = system_tokens(material.opening, pins) + (message_tokens(shown[-1].entry.message) if shown else 0)
-    if fixed > budget_tokens:
-        raise BudgetTooSmall(budget_tokens, fixed)
-    spare = budget_tokens - fixed
-    wanted = sum(message_tokens(item.entry.message) for item in shown[:-1])
-    pins_tokens = system_tokens(material.opening, pins) - system_tokens(material.opening, ())
-    memories, cut = fit(material.opening, material.memories, max(spare // 2, spare - wanted) + pins_tokens)
-    remembered = system_tokens(material.opening, memories)
-    verbatim = _fit_tail(shown, budget_tokens - remembered)
-    kept = _whole_pairs(verbatim)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What view is wanted."""
 
-    system = system_message(material.opening, memories)
-    outside_tail = material.path_length - material.tail_messages
-    left_out = _left_out(material, kept, verbatim, excluded)
-    return View(
-        budget_tokens=budget_tokens,
-        tokens=remembered + sum(message_tokens(item.entry.message) for item in kept),
-        messages=tuple(([system] if system else []) + [item.entry.message for item in kept]),
-        items=tuple(_items(material, memories, remembered, kept, outside_tail)),
-        left_out=(*cut, *left_out),
-        fold_due=any(
-            item.reason in (Reason.BUDGET, Reason.WAITING) and item.span is not None and item.span.first < outside_tail
-            for item in left_out
-        ),
-    )
+    budget_tokens: int
+    reader: Reader = Reader()
+    without: frozenset[Section] = frozenset()
+    furniture: Furniture = NO_FURNITURE
+    counter: Counter = ESTIMATE
+    tail_percent: int = 60
+    """The tail's ceiling: beyond it, new memory is taken up."""
+
+    @property
+    def ceiling_tokens(self) -> int:
+        """That in tokens."""
+        return self.budget_tokens * self.tail_percent // 100
 
 
-def _fit_tail(shown: Sequence[OnPath], budget: int) -> list[OnPath]:
-    fitting: list[OnPath] = []
-    for item in reversed(shown):
-        budget -= message_tokens(item.entry.message)
-        if budget < 0:
-            break
-        fitting.append(item)
-    return fitting[::-1]
+def build(
+    material: Material, asked: Asked, epoch: Epoch | None = None, ended: str = FIRST_VIEW
+) -> tuple[View, Epoch]:
+    """The view, and the epoch it belongs to: the one given if it can go on, else a new one. `ended` says why there is
+    none to go on with. `BudgetTooSmall` says how much would do."""
+    desk = _Desk(material, asked)
+    if epoch is not None:
+        view = desk.show(epoch)
+        ended = why_ended(epoch, desk.memories, view.left_out if view else ()) or desk.outgrown(epoch, view)
+        if view and not ended:
+            return view, epoch
+        ended = ended or NO_ROOM
+    new = desk.begin(stepwise=ended == NO_ROOM)
+    view = desk.show(new)
+    assert view is not None, "an epoch begins with what there is room for"
+    return replace(view, epoch=ended), new
 
 
-def _whole_pairs(verbatim: Sequence[OnPath]) -> list[OnPath]:
-    """Without results whose call is not shown, and calls whose result is not: no model accepts half of a pair. The
-    newest message may still wait for its results."""
-    called, answered = _ids(verbatim, ToolCall), _ids(verbatim, ToolResult)
-    whole = [item for item in verbatim if called.issuperset(_ids([item], ToolResult))]
-    return [item for item in whole if answered.issuperset(_ids([item], ToolCall)) or item is verbatim[-1]]
+def shown_again(material: Material, asked: Asked, epoch: Epoch) -> View | None:
+    """The view of this material in an epoch, whatever has come since; None if there is no room for it."""
+    return _Desk(material, asked).show(epoch)
 
 
-def _ids(items: Iterable[OnPath], kind: type[ToolCall] | type[ToolResult]) -> set[str]:
-    return {part.id for item in items for part in item.entry.message.parts if isinstance(part, kind)}
+class _Desk:
+    """One view in the making."""
 
+    def __init__(self, material: Material, asked: Asked) -> None:
+        self.asked, self.reader, self.counter = asked, asked.reader, asked.counter
+        self.length, self.tail_messages = material.path_length, material.tail_messages
+        self.opening = [item for item in material.opening if self.reader.witnessed(item.entry.message)]
+        allowed = self.reader.sections if material.all_witnessed or not self.reader.name else frozenset()
+        self.memories = [one for one in material.memories if one.section in allowed - asked.without]
+        self.withheld = [
+            (one.span, Reason.EXCLUDED if one.section in asked.without else Reason.NOT_READ)
+            for one in material.memories
+            if one.section not in allowed - asked.without and one.span
+        ]
+        begins = {item.position for item in self.opening}
+        self.newest = [item for item in material.newest if item.position not in begins]
+        self.fresh_first = max((memory.span.last + 1 for memory in self.memories if memory.span), default=0)
+        self.texts = [*asked.furniture.system_texts, *(item.entry.message.text for item in self.opening)]
+        self.furniture_tokens = asked.furniture.tokens(self.counter) + self.counter.request_overhead_tokens
+        pins = [memory for memory in self.memories if memory.section is Section.PINS]
+        shown = self.shown_from(0)
+        self.fixed = self.system_tokens(pins) + self.furniture_tokens + tail.cost(shown[-1:], self.counter)
+        if self.fixed > asked.budget_tokens:
+            raise BudgetTooSmall(asked.budget_tokens, self.fixed)
 
-def _items(
-    material: Material, memories: Sequence[Remembered], tokens: int, kept: Sequence[OnPath], outside_tail: int
-) -> Iterable[Item]:
-    opening_tokens = system_tokens(material.opening, ())
-    if material.opening:
-        spans = tuple(spans_of(item.position for item in material.opening))
-        yield Item(Section.SYSTEM, opening_tokens, "the system message is always shown", spans)
-    left = tokens - opening_tokens
-    opening = len(material.opening)
-    shown = [memory for memory in memories if memory.stands_for(opening) or memory.span is None]
-    for memory in shown:
-        # The last also bears what headings cost; all together they make up the whole.
-        cost = left if memory is shown[-1] else min(left, estimate_tokens(memory.shown))
-        reason = memory.reason if memory.text else "nothing was told there"
-        covers = memory.stands_for(opening)
-        yield Item(memory.section, cost, reason, (covers,) if covers else ())
-        left -= cost
-    for item in kept:
-        in_tail = item.position >= outside_tail
-        reason = f"one of the newest {material.tail_messages}" if in_tail else "not folded yet"
-        cost = message_tokens(item.entry.message)
-        yield Item(Section.TAIL, cost, reason, (Span(item.position, item.position),))
+    def system_tokens(self, memories: Sequence[Remembered]) -> int:
+        return system_tokens(self.texts, memories, self.counter)
 
+    def shown_from(self, first: int) -> list[OnPath]:
+        """What of the newest messages can be shown to this reader, from a position on."""
+        items = [item for item in self.newest if item.position >= first]
+        if self.reader.turns:
+            items = list(tail.newest_turns(items, self.reader.turns))
+        return [
+            item
+            for item in items
+            if not item.entry.attributes.hidden and self.reader.witnessed(item.entry.message)
+        ]
 
-def _left_out(
-    material: Material, kept: Sequence[OnPath], verbatim: Sequence[OnPath], excluded: Sequence[Span]
-) -> list[LeftOut]:
-    """Every position that is neither shown nor covered, by reason, in path order. Memory that gave way has been listed
-    with its span."""
-    remembered = [memory.span for memory in material.memories if memory.span]
-    shown = {item.position for item in kept} | {item.position for item in material.opening}
-    missing = [
-        item
-        for item in material.newest
-        if item.position not in shown and not any(item.position in span for span in remembered)
-    ]
-    hidden = [item.position for item in missing if item.entry.attributes.hidden]
-    halved = sorted({item.position for item in verbatim} & {item.position for item in missing})
-    no_room = [item.position for item in missing if item.position not in {*hidden, *halved}]
-    found = [(span, Reason.HIDDEN) for span in spans_of(hidden)]
-    found += [(span, Reason.HALF_A_PAIR) for span in spans_of(halved)]
-    opening, first_read = (
-        len(material.opening),
-        material.newest[0].position if material.newest else material.path_length,
-    )
-    for span in excluded:
-        if max(span.first, opening) <= min(span.last, first_read - 1):
-            found.append((Span(max(span.first, opening), min(span.last, first_read - 1)), Reason.EXCLUDED))
-    unread, waiting = _holes(material, [*remembered, *excluded])
-    found += [(span, Reason.WAITING) for span in waiting]
-    found += [(span, Reason.BUDGET) for span in _joined(unread, list(spans_of(no_room)))]
-    return [LeftOut(str(span), reason, span) for span, reason in sorted(found)]
+    def begin(self, *, stepwise: bool) -> Epoch:
+        """A new epoch of the memory there is now, its sections sharing the budget. With `stepwise`, a tail that does not
+        fit is cut by more than it must."""
+        asked, counter = self.asked, self.counter
+        shown = self.shown_from(min(self.fresh_first, max(0, self.length - self.tail_messages)))
+        now = tail.cost(shown[:-1], counter)
+        wants = section_tokens(self.memories, counter)
+        wants[Section.TAIL] = max(now, min(2 * now, asked.ceiling_tokens))
+        spare = asked.budget_tokens - self.fixed
+        while True:
+            limits = allot(spare, asked.budget_tokens, wants, self.reader.shares)
+            del limits[Section.TAIL]
+            memories, cut = fit(self.memories, limits, counter, len(self.opening))
+            room = asked.budget_tokens - self.system_tokens(memories) - self.furniture_tokens
+            over = tail.cost(shown[-1:], counter) - room
+            if over <= 0:
+                break
+            spare = max(0, spare - over)  # texts can cost more together than each alone
+        fits = tail.cost(shown, counter) <= room
+        kept = shown if fits else (tail.stepped if stepwise else tail.filled)(shown, room, counter)
+        first = kept[0].position if kept and len(kept) < len(shown) else self.first_of(shown)
+        told, written = told_by(self.memories), written_in(self.memories)
+        return Epoch(first, tuple(memories), tuple(cut), told, written, counter.name)
 
+    def first_of(self, shown: Sequence[OnPath]) -> int:
+        """Where a tail begins in which all that can be shown is shown; what cannot is part of it."""
+        if self.reader.turns:
+            return shown[0].position if shown else self.length
+        least = min(self.fresh_first, max(0, self.length - self.tail_messages))
+        return max(least, self.newest[0].position) if self.newest else self.length
 
-def _holes(material: Material, remembered: Sequence[Span]) -> tuple[Span | None, list[Span]]:
-    """What lies before the messages that were read: behind all memory there was no room for it; between memories it
-    waits to be folded."""
-    end = material.newest[0].position if material.newest else material.path_length
-    waiting: list[Span] = []
-    at = len(material.opening)
-    for span in sorted(remembered):
-        if at < min(span.first, end):
-            waiting.append(Span(at, min(span.first, end) - 1))
-        at = max(at, span.last + 1)
-    return (Span(at, end - 1) if at < end else None), waiting
+    def show(self, epoch: Epoch) -> View | None:
+        """The view in this epoch; None if there is no room for it."""
+        asked, counter = self.asked, self.counter
+        path = Path(
+            self.length,
+            self.opening,
+            [item for item in self.newest if item.position >= epoch.first],
+            self.tail_messages,
+        )
+        shown = self.shown_from(epoch.first)
+        kept = tail.whole_pairs(shown)
+        remembered = self.system_tokens(epoch.memories)
+        tokens = remembered + self.furniture_tokens + tail.cost(kept, counter)
+        if tokens > asked.budget_tokens:
+            return None
+        halved = [item for item in shown if item not in kept]
+        missing = accounting.left_out(path, self.reader, self._told(epoch), kept, halved, self.withheld)
+        items = list(accounting.items(path, epoch.memories, remembered, kept, counter))
+        if self.furniture_tokens:
+            items.insert(0, Item(Section.FURNITURE, self.furniture_tokens, "the client's own", ()))
+        system = system_message(self.texts, epoch.memories)
+        return View(
+            budget_tokens=asked.budget_tokens,
+            tokens=tokens,
+            messages=asked.furniture.around(system, [item.entry.message for item in kept]),
+            items=tuple(items),
+            left_out=(*epoch.cut, *missing),
+            fold_due=self._fold_due(path, missing, tail.cost(kept, counter)),
+            reader=str(self.reader),
+            counter=counter.name,
+        )
 
+    def outgrown(self, epoch: Epoch, view: View | None) -> str:
+        """Why the tail of an epoch has become too long: over its ceiling, and memory has caught up; or there is no
+        room."""
+        if view is None:
+            return NO_ROOM
+        ceiling = self.asked.ceiling_tokens
+        long = tail.cost(self.shown_from(epoch.first), self.counter) > ceiling
+        fresh = self.shown_from(max(epoch.first, min(self.fresh_first, self.length - self.tail_messages)))
+        return OUTGROWN if long and tail.cost(fresh, self.counter) <= ceiling // 2 else ""
 
-def _joined(unread: Span | None, cut: list[Span]) -> list[Span]:
-    if unread is None:
-        return cut
-    if cut and cut[0].first == unread.last + 1:
-        return [Span(unread.first, cut[0].last), *cut[1:]]
-    return [unread, *cut]
+    def _told(self, epoch: Epoch) -> list[Remembered]:
+        """What is told of, or was but for the room; the latter has been listed."""
+        gone = [Remembered(Section.RECAP, "", one.span, "", one.what) for one in epoch.cut if one.span]
+        return [*epoch.memories, *gone]
+
+    def _fold_due(self, path: Path, missing: Sequence[LeftOut], tail_tokens: int) -> bool:
+        if not (self.reader.sections & TIMELINE):
+            return False
+        lost = (one.span for one in missing if one.reason in (Reason.BUDGET, Reason.WAITING))
+        if any(span is not None and span.first < path.outside_tail for span in lost):
+            return True
+        return tail_tokens > self.asked.ceiling_tokens and self.fresh_first < path.outside_tail

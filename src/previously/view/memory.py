@@ -1,20 +1,19 @@
 """The memory in a view: how its texts stand in the system message, and what gives way when there is no room.
 
-Chapters give way first, the oldest first and whole; then the backbone and at last the recap lose sentences, the oldest
-first. Pins never do. What must stay true: whatever gives way is listed.
+Of each section so much is shown as it is given: chapters give way whole, the oldest first; the backbone and the recap
+lose sentences, the oldest first. Pins never give way. What must stay true: whatever gives way is listed.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.messages import Message, Role, Text
-from previously.core.paths import OnPath
 from previously.core.spans import Span
-from previously.core.tokens import message_tokens
+from previously.core.tokens import Counter, message_tokens
 from previously.view.view import LeftOut, Reason, Section
 
 HEADINGS = {
@@ -29,6 +28,9 @@ CHAPTERS_SHARE = 0.15
 """How much of a budget the recaps of single chapters may take; the backbone stands for the others."""
 
 MOST_CHAPTERS = 8
+
+WHOLE = frozenset({Section.CHAPTERS})
+"""The sections whose texts are shown whole or not at all."""
 
 _QUOTES = frozenset('"“”„«»「」『』')
 """Marks that come in pairs, whatever the language opens and closes with."""
@@ -61,20 +63,22 @@ class Remembered:
         return f"{STALE} {self.text}" if self.stale and self.text else self.text
 
 
-def system_message(opening: Sequence[OnPath], memories: Sequence[Remembered]) -> Message | None:
-    """The one system message: the opening, then memory under its headings."""
-    texts = [item.entry.message.text for item in opening]
-    for section, heading in HEADINGS.items():
-        found = [memory.shown for memory in memories if memory.section is section and memory.text]
-        if found:
-            texts.append("\n\n".join([heading, *found]))
+def system_message(texts: Sequence[str], memories: Sequence[Remembered]) -> Message | None:
+    """The one system message: these texts, then memory under its headings."""
+    texts = [*texts, *(block for section in HEADINGS if (block := _block(section, memories)))]
     return Message(Role.SYSTEM, (Text("\n\n".join(texts)),)) if texts else None
 
 
-def system_tokens(opening: Sequence[OnPath], memories: Sequence[Remembered]) -> int:
+def system_tokens(texts: Sequence[str], memories: Sequence[Remembered], counter: Counter) -> int:
     """What that message costs."""
-    system = system_message(opening, memories)
-    return message_tokens(system) if system else 0
+    system = system_message(texts, memories)
+    return message_tokens(system, counter) if system else 0
+
+
+def section_tokens(memories: Sequence[Remembered], counter: Counter) -> dict[Section, int]:
+    """What each section but the pins takes of the system message, its heading included."""
+    blocks = {section: _block(section, memories) for section in HEADINGS if section is not Section.PINS}
+    return {section: counter.tokens(f"\n\n{block}") for section, block in blocks.items() if block}
 
 
 def newest_that_fit(tokens: Sequence[int], budget_tokens: int) -> int:
@@ -103,29 +107,34 @@ def in_turn(memories: Sequence[Remembered]) -> Iterator[Remembered]:
 
 
 def fit(
-    opening: Sequence[OnPath], memories: Sequence[Remembered], budget: int
+    memories: Sequence[Remembered], limits: Mapping[Section, int], counter: Counter, opening: int
 ) -> tuple[list[Remembered], list[LeftOut]]:
-    """The memories that fit beside the opening, in order, and what gave way."""
+    """The memories that keep within the limits of their sections, in order, and what gave way. `opening` is how many
+    messages are shown in any case."""
     kept, left_out = list(memories), list[LeftOut]()
-    without = system_tokens(opening, ())
+    for section, limit in limits.items():
 
-    def fits(texts: Sequence[Remembered]) -> bool:
-        return system_tokens(opening, texts) - without <= budget
+        def fits(texts: Sequence[Remembered], section: Section = section, limit: int = limit) -> bool:
+            return section_tokens(texts, counter).get(section, 0) <= limit
 
-    while not fits(kept) and (oldest := _first(kept, Section.CHAPTERS)) is not None:
-        gone = kept.pop(oldest)
-        left_out.append(LeftOut(gone.what, Reason.BUDGET, gone.stands_for(len(opening))))
-    for section in (Section.BACKBONE, Section.RECAP):
         while not fits(kept) and (index := _first(kept, section)) is not None:
             whole = kept.pop(index)
+            covers = whole.stands_for(opening)
+            if section in WHOLE:
+                left_out.append(LeftOut(whole.what, Reason.BUDGET, covers))
+                continue
             shorter, cut = _shortened(kept[:index], whole, kept[index:], fits)
             if shorter:
                 kept.insert(index, shorter)
                 left_out.append(LeftOut(f"{cut} of {whole.what}", Reason.BUDGET))
             else:
-                covers = whole.stands_for(len(opening))
                 left_out.append(LeftOut(f"{whole.what} of {covers}" if covers else whole.what, Reason.BUDGET, covers))
     return kept, left_out
+
+
+def _block(section: Section, memories: Sequence[Remembered]) -> str:
+    found = [memory.shown for memory in memories if memory.section is section and memory.text]
+    return "\n\n".join([HEADINGS[section], *found]) if found else ""
 
 
 def _shortened(

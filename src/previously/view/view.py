@@ -17,15 +17,17 @@ from previously.core.spans import Span
 class Section(StrEnum):
     """The parts a view is made of, in their order."""
 
+    FURNITURE = "furniture"
     SYSTEM = "system"
     PINS = "pins"
     BACKBONE = "backbone"
     CHAPTERS = "chapters"
     RECAP = "recap"
     TAIL = "tail"
+    RECALL = "recall"
 
 
-MEMORY_SECTIONS = frozenset({Section.PINS, Section.BACKBONE, Section.CHAPTERS, Section.RECAP})
+MEMORY_SECTIONS = frozenset({Section.PINS, Section.BACKBONE, Section.CHAPTERS, Section.RECAP, Section.RECALL})
 """Those that can be left out of a view."""
 
 
@@ -48,6 +50,8 @@ class Reason(StrEnum):
     HIDDEN = "hidden"
     EXCLUDED = "excluded"
     HALF_A_PAIR = "its tool call or result is not in the view"
+    UNWITNESSED = "not witnessed by this reader"
+    NOT_READ = "not what this reader is shown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,8 @@ class Item:
     tokens: int
     reason: str
     sources: tuple[Span, ...]
+    score: float | None = None
+    """How well a recalled passage fits; None for all else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +77,64 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class Report:
+    """A view in figures."""
+
+    reader: str
+    counter: str
+    """What counted the tokens."""
+    sections: dict[Section, int]
+    """Tokens by section, in the order of the view; those that are not there are left out."""
+    free_tokens: int
+    epoch: str
+    """Why a new epoch began with this view; empty if the one before went on."""
+    unchanged_tokens: int | None
+    """How many tokens at the front are byte for byte those of the turn before; None if there was none."""
+
+    @property
+    def volatile_tokens(self) -> int:
+        """What changes with every turn."""
+        return self.sections.get(Section.RECALL, 0)
+
+    @property
+    def unchanged_share(self) -> float | None:
+        """The part of all tokens outside volatile memory that is as it was the turn before."""
+        total = sum(self.sections.values()) - self.volatile_tokens
+        return None if self.unchanged_tokens is None or not total else self.unchanged_tokens / total
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """What the model will see."""
 
     budget_tokens: int
     tokens: int
-    """What `messages` cost by the estimate; never more than the budget."""
+    """What `messages` and the client's tools cost; never more than the budget."""
     messages: tuple[Message, ...]
     items: tuple[Item, ...]
     left_out: tuple[LeftOut, ...]
     fold_due: bool
-    """A message outside the tail had to be left out for want of room: folding would bring it back."""
+    """A message outside the tail had to be left out for want of room, or soon will have to: folding makes room."""
+    reader: str = "chat"
+    counter: str = ""
+    epoch: str = ""
+    unchanged_tokens: int | None = None
+    as_shown: bool = True
+    """False for a view of an earlier turn that could not be made again byte for byte."""
+
+    @property
+    def report(self) -> Report:
+        """The view in figures."""
+        sections = {
+            section: sum(item.tokens for item in self.items if item.section is section)
+            for section in Section
+            if any(item.section is section for item in self.items)
+        }
+        return Report(
+            self.reader,
+            self.counter,
+            sections,
+            self.budget_tokens - self.tokens,
+            self.epoch,
+            self.unchanged_tokens,
+        )

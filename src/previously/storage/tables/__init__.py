@@ -14,6 +14,7 @@ from previously.storage.tables.forgetting import Forgetting
 from previously.storage.tables.lines import Lines
 from previously.storage.tables.marks import MarkTable
 from previously.storage.tables.reading import PathReader
+from previously.storage.tables.recipes import RecipeTable
 from previously.storage.tables.session import Session
 from previously.storage.tables.stories import BranchRow, StoryTable
 from previously.storage.tables.versions import VersionTable
@@ -31,6 +32,7 @@ class Tables:
     reader: PathReader
     writer: PathWriter
     forgetting: Forgetting
+    recipes: RecipeTable
 
     def branch(self, key: StoryKey, name: str | None) -> BranchRow:
         """The branch of that name, or the active one."""
@@ -49,4 +51,5 @@ def tables_of(session: Session) -> Tables:
         PathReader(session, lines),
         PathWriter(session, lines, cover, marks),
         Forgetting(session, lines, cover),
+        RecipeTable(session),
     )

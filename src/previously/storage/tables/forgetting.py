@@ -31,6 +31,8 @@ TABLES_OF_A_STORY = (
     "move",
     "receipt",
     "lease",
+    "recipe",
+    "epoch",
     "branch",
 )
 
@@ -115,6 +117,8 @@ class Forgetting:
         self._cover.out_of_force(key, versions)
         self._session.many("forget_version", ((version, key.owner) for version in versions))
         self._session.many("forget_key", ((version, key.owner) for version in by_hand))
+        for table in ("recipe", "epoch"):  # views may have shown it, word for word or retold
+            self._session.run(f"delete_story_{table}", _values(key))
         return Forgotten(len(own), len(versions))
 
     def _from(self, key: StoryKey, entries: Collection[int]) -> list[Row]:

@@ -441,6 +441,35 @@ WHERE lease.holder = excluded.holder OR lease.until <= %(now)s
 -- name: give_lease
 DELETE FROM lease WHERE story = %(story)s AND work = %(work)s AND holder = %(holder)s AND owner = %(owner)s
 
+-- Views
+
+-- name: epoch
+SELECT id FROM epoch WHERE story = %(story)s AND digest = %(digest)s AND owner = %(owner)s
+
+-- name: insert_epoch
+INSERT INTO epoch (owner, story, digest, text) VALUES (%(owner)s, %(story)s, %(digest)s, %(text)s)
+RETURNING id
+
+-- name: insert_recipe
+INSERT INTO recipe (owner, story, reader, asked, node, position, anchor, epoch, body, at)
+VALUES (%(owner)s, %(story)s, %(reader)s, %(asked)s, %(node)s, %(position)s, %(anchor)s, %(epoch)s, %(body)s, %(at)s)
+RETURNING id
+
+-- name: recipes
+SELECT r.reader, r.asked, r.node, r.position, r.anchor, e.text, r.body, r.at
+FROM recipe r JOIN epoch e ON e.id = r.epoch
+WHERE r.story = %(story)s AND md5(r.reader) = md5(%(reader)s) AND r.position BETWEEN %(first)s AND %(last)s AND r.owner = %(owner)s AND r.asked = %(asked)s
+ORDER BY r.position DESC, r.id DESC LIMIT %(most)s
+
+-- name: recipes_of_reader
+SELECT r.reader, r.asked, r.node, r.position, r.anchor, e.text, r.body, r.at
+FROM recipe r JOIN epoch e ON e.id = r.epoch
+WHERE r.story = %(story)s AND md5(r.reader) = md5(%(reader)s) AND r.position BETWEEN %(first)s AND %(last)s AND r.owner = %(owner)s
+ORDER BY r.position DESC, r.id DESC LIMIT %(most)s
+
+-- name: witnessed_entry
+SELECT 1 FROM entry WHERE story = %(story)s AND witnesses IS NOT NULL AND owner = %(owner)s LIMIT 1
+
 -- Checking: what is stored beside what it is derived from
 
 -- name: check_stories
@@ -662,6 +691,12 @@ DELETE FROM receipt WHERE story = %(story)s AND owner = %(owner)s
 
 -- name: delete_story_lease
 DELETE FROM lease WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story_epoch
+DELETE FROM epoch WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story_recipe
+DELETE FROM recipe WHERE story = %(story)s AND owner = %(owner)s
 
 -- name: delete_story_branch
 DELETE FROM branch WHERE story = %(story)s AND owner = %(owner)s

@@ -375,6 +375,33 @@ WHERE lease.holder = excluded.holder OR lease.until <= :now
 -- name: give_lease
 DELETE FROM lease WHERE story = :story AND work = :work AND holder = :holder AND owner = :owner
 
+-- Views
+
+-- name: epoch
+SELECT id FROM epoch WHERE story = :story AND digest = :digest AND owner = :owner
+
+-- name: insert_epoch
+INSERT INTO epoch (owner, story, digest, text) VALUES (:owner, :story, :digest, :text)
+
+-- name: insert_recipe
+INSERT INTO recipe (owner, story, reader, asked, node, position, anchor, epoch, body, at)
+VALUES (:owner, :story, :reader, :asked, :node, :position, :anchor, :epoch, :body, :at)
+
+-- name: recipes
+SELECT r.reader, r.asked, r.node, r.position, r.anchor, e.text, r.body, r.at
+FROM recipe r JOIN epoch e ON e.id = r.epoch
+WHERE r.story = :story AND r.reader = :reader AND r.position BETWEEN :first AND :last AND r.owner = :owner AND r.asked = :asked
+ORDER BY r.position DESC, r.id DESC LIMIT :most
+
+-- name: recipes_of_reader
+SELECT r.reader, r.asked, r.node, r.position, r.anchor, e.text, r.body, r.at
+FROM recipe r JOIN epoch e ON e.id = r.epoch
+WHERE r.story = :story AND r.reader = :reader AND r.position BETWEEN :first AND :last AND r.owner = :owner
+ORDER BY r.position DESC, r.id DESC LIMIT :most
+
+-- name: witnessed_entry
+SELECT 1 FROM entry WHERE story = :story AND witnesses IS NOT NULL AND owner = :owner LIMIT 1
+
 -- Checking: what is stored beside what it is derived from
 
 -- name: check_stories
@@ -596,6 +623,12 @@ DELETE FROM receipt WHERE story = :story AND owner = :owner
 
 -- name: delete_story_lease
 DELETE FROM lease WHERE story = :story AND owner = :owner
+
+-- name: delete_story_epoch
+DELETE FROM epoch WHERE story = :story AND owner = :owner
+
+-- name: delete_story_recipe
+DELETE FROM recipe WHERE story = :story AND owner = :owner
 
 -- name: delete_story_branch
 DELETE FROM branch WHERE story = :story AND owner = :owner

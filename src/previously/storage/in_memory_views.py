@@ -1,0 +1,27 @@
+"""The store's verbs for views, in memory."""
+
+from __future__ import annotations
+
+from previously.storage.store import StoryKey
+from previously.storage.story_tree import StoryTree
+from previously.storage.view_store import KeptRecipe
+
+
+class InMemoryViews:
+    """The part of `InMemoryStore` that keeps recipes."""
+
+    _stories: dict[StoryKey, StoryTree]
+
+    async def keep_recipe(self, key: StoryKey, recipe: KeptRecipe) -> None:
+        self._stories[key].recipes.append(recipe)
+
+    async def recipes(
+        self, key: StoryKey, reader: str, asked: str | None, most: int, *, first: int = -1, last: int
+    ) -> list[KeptRecipe]:
+        newest_first = reversed(self._stories[key].recipes)
+        found = [one for one in newest_first if one.reader == reader and asked in (None, one.asked)]
+        found = [one for one in found if first <= one.position <= last]
+        return sorted(found, key=lambda one: -one.position)[:most]
+
+    async def all_witnessed(self, key: StoryKey) -> bool:
+        return all(entry.message.witnesses is None for entry in self._stories[key].entries.values())

@@ -1,0 +1,26 @@
+"""The store's verbs for views, on the tables of a database."""
+
+from __future__ import annotations
+
+from previously.storage.database import Database
+from previously.storage.store import StoryKey
+from previously.storage.view_store import KeptRecipe
+
+
+class TableViews:
+    """The part of `TableStore` that keeps recipes."""
+
+    database: Database
+
+    async def keep_recipe(self, key: StoryKey, recipe: KeptRecipe) -> None:
+        await self.database.writing(key, lambda tables: tables.recipes.keep(key, recipe))
+
+    async def recipes(
+        self, key: StoryKey, reader: str, asked: str | None, most: int, *, first: int = -1, last: int
+    ) -> list[KeptRecipe]:
+        return await self.database.reading(
+            key.owner, lambda tables: tables.recipes.of(key, reader, asked, most, first, last)
+        )
+
+    async def all_witnessed(self, key: StoryKey) -> bool:
+        return await self.database.reading(key.owner, lambda tables: tables.recipes.all_witnessed(key))

@@ -1,0 +1,48 @@
+"""What views ask of a store besides paths and memory: recipes, and whether anything was said in private.
+
+A recipe is two texts here; what they say is the business of `view.recipes`. The text of an epoch is kept once, however
+many views it had.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from previously.storage.store import StoryKey
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRecipe:
+    """How a view was made."""
+
+    reader: str
+    """For whom."""
+    asked: str
+    """Under which terms: views of the same terms make up epochs."""
+    node: int
+    """The newest message of the path it was of,"""
+    position: int
+    """and where that stands."""
+    anchor: int
+    """The node before its tail; 0 if the tail begins the story."""
+    epoch: str
+    body: str
+    at: str
+
+
+class ViewStore(Protocol):
+    """Keeps recipes."""
+
+    async def keep_recipe(self, key: StoryKey, recipe: KeptRecipe) -> None:
+        """Keep a recipe. Those of the same place stay; the newest counts."""
+
+    async def recipes(
+        self, key: StoryKey, reader: str, asked: str | None, most: int, *, first: int = -1, last: int
+    ) -> list[KeptRecipe]:
+        """The recipes of a reader (with `asked`, under those terms) whose newest message stands at positions first to
+        last, on whatever path: the furthest first, of those at one place the newest."""
+
+    async def all_witnessed(self, key: StoryKey) -> bool:
+        """Whether no message of the story, on a path or off, says who witnessed it."""

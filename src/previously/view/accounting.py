@@ -1,0 +1,131 @@
+"""Accounting for every message of a path: what is in the view and what it costs, what is not and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from previously.core.paths import OnPath
+from previously.core.spans import Span, spans_of
+from previously.core.tokens import Counter, message_tokens
+from previously.view.memory import Remembered
+from previously.view.readers import Reader
+from previously.view.view import Item, LeftOut, Reason, Section
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """The path a view is of, as far as it was read."""
+
+    length: int
+    opening: Sequence[OnPath]
+    newest: Sequence[OnPath]
+    """From the first message of the tail on, shown or not."""
+    tail_messages: int
+
+    @property
+    def first(self) -> int:
+        """Where what was read begins."""
+        return self.newest[0].position if self.newest else self.length
+
+    @property
+    def outside_tail(self) -> int:
+        """Where the tail that is never folded begins."""
+        return self.length - self.tail_messages
+
+
+def items(
+    path: Path, memories: Sequence[Remembered], system_tokens: int, kept: Sequence[OnPath], counter: Counter
+) -> Iterator[Item]:
+    """What is in the view but for furniture and recall: the parts of a system message that costs so much, and the tail."""
+    left = system_tokens
+    if path.opening:
+        only_opening = not any(memory.text for memory in memories)
+        texts = sum(counter.tokens(item.entry.message.text) for item in path.opening)
+        cost = left if only_opening else min(left, texts + counter.message_overhead_tokens)
+        spans = tuple(spans_of(item.position for item in path.opening))
+        yield Item(Section.SYSTEM, cost, "the system message is always shown", spans)
+        left -= cost
+    opening = len(path.opening)
+    shown = [memory for memory in memories if memory.stands_for(opening) or memory.span is None]
+    for memory in shown:
+        # The last also bears what headings cost; all together they make up the whole.
+        cost = left if memory is shown[-1] else min(left, counter.tokens(memory.shown))
+        covers = memory.stands_for(opening)
+        reason = memory.reason if memory.text else "nothing was told there"
+        yield Item(memory.section, cost, reason, (covers,) if covers else ())
+        left -= cost
+    for item in kept:
+        in_tail = item.position >= path.outside_tail
+        reason = f"one of the newest {path.tail_messages}" if in_tail else "not folded yet"
+        if any(memory.span and item.position in memory.span for memory in memories) and not in_tail:
+            reason = "shown since this epoch began"
+        cost = message_tokens(item.entry.message, counter)
+        yield Item(Section.TAIL, cost, reason, (Span(item.position, item.position),))
+
+
+def left_out(
+    path: Path,
+    reader: Reader,
+    memories: Sequence[Remembered],
+    kept: Sequence[OnPath],
+    halved: Iterable[OnPath],
+    withheld: Sequence[tuple[Span, Reason]],
+) -> list[LeftOut]:
+    """Every position that is neither shown nor covered, by reason, in path order. Memory that gave way has been listed
+    with its span: `memories` are all there are. `withheld` are the spans of memory that is not shown here, and why."""
+    remembered = [memory.span for memory in memories if memory.span]
+    shown = {item.position for item in (*kept, *path.opening)}
+    missing = {
+        item.position: item
+        for item in path.newest
+        if item.position not in shown and not any(item.position in span for span in remembered)
+    }
+    half = {item.position for item in halved}
+    by_reason: dict[Reason, list[int]] = {}
+    for position, item in missing.items():
+        by_reason.setdefault(_why(item, reader, position in half), []).append(position)
+    found = [(span, reason) for reason, positions in by_reason.items() for span in spans_of(positions)]
+    front = len(path.opening)
+    for span, reason in withheld:
+        if max(span.first, front) <= min(span.last, path.first - 1):
+            found.append((Span(max(span.first, front), min(span.last, path.first - 1)), reason))
+    unread, waiting = _holes(front, path.first, [*remembered, *(span for span, _ in withheld)])
+    found += [(span, Reason.WAITING) for span in waiting]
+    if unread:
+        found.append((unread, Reason.NOT_READ if reader.turns else Reason.BUDGET))
+    return [LeftOut(str(span), reason, span) for span, reason in _joined(sorted(found))]
+
+
+def _why(item: OnPath, reader: Reader, half: bool) -> Reason:
+    if not reader.witnessed(item.entry.message):
+        return Reason.UNWITNESSED
+    if item.entry.attributes.hidden:
+        return Reason.HIDDEN
+    return Reason.HALF_A_PAIR if half else Reason.BUDGET
+
+
+def _holes(front: int, end: int, remembered: Sequence[Span]) -> tuple[Span | None, list[Span]]:
+    """What lies before the messages that were read: behind all memory there was no room for it; between memories it
+    waits to be folded."""
+    waiting: list[Span] = []
+    at = front
+    for span in sorted(remembered):
+        if at < min(span.first, end):
+            waiting.append(Span(at, min(span.first, end) - 1))
+        at = max(at, span.last + 1)
+    return (Span(at, end - 1) if at < end else None), waiting
+
+
+def _joined(found: Sequence[tuple[Span, Reason]]) -> Iterator[tuple[Span, Reason]]:
+    """Neighbours with the same reason as one."""
+    last: tuple[Span, Reason] | None = None
+    for span, reason in found:
+        if last and last[1] is reason and last[0].last + 1 == span.first:
+            last = Span(last[0].first, span.last), reason
+            continue
+        if last:
+            yield last
+        last = span, reason
+    if last:
+        yield last

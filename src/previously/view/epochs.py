@@ -1,0 +1,83 @@
+"""Epochs: the time during which the front of a view stays the same, byte for byte.
+
+New memory is taken up all at once: when the tail has outgrown its ceiling and memory has caught up with it, when there
+is no room for the tail, when memory now tells of what had to be left out, or when a person changed what is shown. Until
+then the tail only grows. What must stay true: an epoch never shows what is no longer true of the path; whoever reads it
+from a store asks whether the message before its tail is still there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from previously.view.memory import Remembered
+from previously.view.view import LeftOut, Reason, Section
+
+FIRST_VIEW = "this is the first view"
+PATH_CHANGED = "an earlier message was changed"
+TAKEN_BACK = "memory was taken back"
+BY_HAND = "what people wrote has changed"
+RENEWED = "memory of the same messages is told anew"
+TOLD_NOW = "memory now tells of what had been left out"
+OUTGROWN = "the tail had outgrown its ceiling"
+NO_ROOM = "there was no room for the tail"
+COUNTED_ANEW = "tokens are counted another way"
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """What stays the same."""
+
+    first: int
+    """Where the tail begins."""
+    memories: tuple[Remembered, ...]
+    """The memory shown, as far as there was room for it."""
+    cut: tuple[LeftOut, ...]
+    """What gave way."""
+    told: Mapping[str, str]
+    """All memory there was when it began: which messages each text stands for, and a digest of its words."""
+    by_hand: str
+    """A digest of what people wrote."""
+    counter: str
+    """What counts the tokens."""
+
+
+def told_by(memories: Sequence[Remembered]) -> dict[str, str]:
+    """Which messages each text stands for, and a digest of its words."""
+    return {_place(memory): _digest(memory.shown) for memory in memories if memory.span}
+
+
+def written_in(memories: Sequence[Remembered]) -> str:
+    """A digest of what people wrote."""
+    return _digest("\0".join(one.text for one in memories if one.by_hand or one.section is Section.PINS))
+
+
+def why_ended(epoch: Epoch, fresh: Sequence[Remembered], left_out: Sequence[LeftOut]) -> str:
+    """Why the epoch cannot go on now that memory is this, whatever room there is; empty if it can. `left_out` is what
+    it does not show."""
+    if epoch.by_hand != written_in(fresh):
+        return BY_HAND
+    now = told_by(fresh)
+    if any(digest != now.get(place, digest) for place, digest in epoch.told.items()):
+        return RENEWED
+    if _reach(epoch.memories) > _reach(fresh):
+        return TAKEN_BACK
+    missing = [one.span for one in left_out if one.span and one.reason in (Reason.BUDGET, Reason.WAITING)]
+    new = [memory.span for memory in fresh if memory.span and _place(memory) not in epoch.told]
+    if any(span.first <= gap.last and gap.first <= span.last for gap in missing for span in new):
+        return TOLD_NOW
+    return ""
+
+
+def _place(memory: Remembered) -> str:
+    return f"{memory.section.value} {memory.span}"
+
+
+def _reach(memories: Sequence[Remembered]) -> int:
+    return max((memory.span.last for memory in memories if memory.span), default=-1)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,0 +1,88 @@
+"""Volatile memory: what was found again for this turn, inside the newest user message.
+
+It stands between two marks, as data, before what the user said: no message and no role is added, and all before that
+message stays as it was. What must stay true: nothing in a passage can end the block early, and what was said comes out
+again by `without_recall`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from previously.core.messages import Message, Role, Text
+from previously.core.spans import Span
+from previously.core.tokens import Counter, message_tokens
+from previously.view.view import Item, Section, View
+
+OPENING = "<recalled>\nFrom earlier in this story, for reference:"
+CLOSING = "</recalled>"
+_BLOCK = re.compile(r"\A<recalled>\n.*?\n</recalled>\n\n", re.DOTALL)
+_MARK = re.compile(r"<(/?)(recalled)>", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A passage that was found again, in words that say who said it, when and where in the story."""
+
+    span: Span
+    text: str
+    score: float
+    reason: str
+
+
+def block(passages: Sequence[Recalled]) -> str:
+    """Those passages as they stand in a view, in the order of the story."""
+    lines = [_MARK.sub(r"‹\1\2›", one.text) for one in sorted(passages, key=lambda one: one.span)]
+    return "\n".join([OPENING, *lines, CLOSING]) + "\n\n"
+
+
+def without_recall(text: str) -> str:
+    """What a user said, without what was put before it."""
+    return _BLOCK.sub("", text)
+
+
+def with_recall(view: View, passages: Sequence[Recalled], counter: Counter) -> View:
+    """The view with as many of these passages, the best first, as it has room for."""
+    at = _newest_user(view.messages)
+    if at is None:
+        return view
+    kept = list(passages)
+    while kept:
+        message = _put(view.messages[at], block(kept))
+        cost = message_tokens(message, counter) - message_tokens(view.messages[at], counter)
+        if view.tokens + cost <= view.budget_tokens:
+            return replace(
+                view,
+                tokens=view.tokens + cost,
+                messages=(*view.messages[:at], message, *view.messages[at + 1 :]),
+                items=(*view.items, *_items(kept, cost, counter)),
+            )
+        kept.pop()
+    return view
+
+
+def _newest_user(messages: Sequence[Message]) -> int | None:
+    """Where volatile memory belongs: in the newest user message that has words."""
+    for at in range(len(messages) - 1, -1, -1):
+        if messages[at].role is Role.USER:
+            return at if any(isinstance(part, Text) for part in messages[at].parts) else None
+    return None
+
+
+def _put(message: Message, text: str) -> Message:
+    first = next(at for at, part in enumerate(message.parts) if isinstance(part, Text))
+    words = message.parts[first]
+    assert isinstance(words, Text)
+    return replace(message, parts=(*message.parts[:first], Text(text + words.text), *message.parts[first + 1 :]))
+
+
+def _items(passages: Sequence[Recalled], cost: int, counter: Counter) -> list[Item]:
+    """Each passage with what it costs; the last also bears the marks around them all."""
+    found = []
+    for number, one in enumerate(passages, 1):
+        tokens = min(cost, counter.tokens(one.text)) if number < len(passages) else cost
+        found.append(Item(Section.RECALL, tokens, one.reason, (one.span,), one.score))
+        cost -= tokens
+    return found
