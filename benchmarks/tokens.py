@@ -12,6 +12,8 @@ Definitions:
 
 * **plain**: (estimate / reported) - 1, in per cent, over the requests of the second half; above zero is too high.
 * **calibrated**: the same after five reports, without sign, on average; **worst**: the worst single request.
+* **usual ways**: (their count / reported) - 1 of three rules of thumb on the same requests, with a template's tokens
+  per message counted exactly: a quarter of the characters, a quarter of the bytes, four thirds of the words.
 * **ns per 1,000 characters**: process time to count an English text for the first time, and again.
 
 Tokenizers: OpenAI's `cl100k` and `o200k`, `llama2` where the package wordllama (which has its file) is installed, and
@@ -26,7 +28,7 @@ import json
 import sys
 import sysconfig
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -36,9 +38,10 @@ from rich.table import Table
 
 from benchmarks.crd3 import episodes
 from benchmarks.token_texts import LANGUAGES, demo_story, halves
-from previously.core.calibration import FEWEST_SAMPLES, calibrated_counter, sample_of
+from previously.core.calibration import FEWEST_SAMPLES, calibrated_counter
 from previously.core.errors import BadInput
 from previously.core.messages import Message, message
+from previously.core.samples import sample_of
 from previously.core.tokens import ESTIMATE, LONGEST_KNOWN, Counter, message_tokens
 from previously.models.tokenizers import counter_for
 
@@ -54,13 +57,30 @@ Request = Sequence[Message]
 
 def reported(request: Request, tokenizer: Counter) -> int:
     """The prompt tokens a server with that tokenizer would report."""
-    said = sum(tokenizer.text(one.text) for one in request)
+    said = sum(tokenizer.tokens(one.text) for one in request)
     return said + TEMPLATE_TOKENS * len(request) + ANSWER_TOKENS
 
 
 def miss(request: Request, counter: Counter, tokenizer: Counter) -> float:
     """By how much a counter is off on a request, as a share of what the server reports."""
-    return sum(message_tokens(one, counter) for one in request) / reported(request, tokenizer) - 1
+    counted = sum(message_tokens(one, counter) for one in request) + counter.request_overhead_tokens
+    return counted / reported(request, tokenizer) - 1
+
+
+USUAL: Mapping[str, Callable[[str], float]] = {
+    "characters / 4": lambda text: len(text) / 4,
+    "bytes / 4": lambda text: len(text.encode()) / 4,
+    "words * 4/3": lambda text: len(text.split()) * 4 / 3,
+}
+"""How tokens are estimated elsewhere."""
+
+
+def usual_misses(request: Request, tokenizer: Counter) -> dict[str, float]:
+    """By how much each of the usual ways is off, in per cent."""
+    template, true = TEMPLATE_TOKENS * len(request) + ANSWER_TOKENS, reported(request, tokenizer)
+    return {
+        name: 100 * ((template + sum(count(one.text) for one in request)) / true - 1) for name, count in USUAL.items()
+    }
 
 
 def judged(learned: Sequence[Request], asked: Sequence[Request], tokenizer: Counter) -> dict[str, float]:
@@ -72,6 +92,7 @@ def judged(learned: Sequence[Request], asked: Sequence[Request], tokenizer: Coun
         "plain": 100 * fmean(miss(request, ESTIMATE, tokenizer) for request in asked),
         "calibrated": 100 * fmean(after),
         "worst": 100 * max(after),
+        **{name: fmean(usual_misses(request, tokenizer)[name] for request in asked) for name in USUAL},
     }
 
 
@@ -153,7 +174,7 @@ def _nanoseconds(counter: Counter, text: str, times: int) -> float:
     for _ in range(5):
         started = time.process_time_ns()
         for _ in range(times):
-            counter.text(text)
+            counter.tokens(text)
         best = min(best, (time.process_time_ns() - started) / times)
     return 1_000 * best / len(text)
 
@@ -182,6 +203,7 @@ def _rows(
                 "plain": round(fmean(one["plain"] for one in found), 2),
                 "calibrated": round(fmean(one["calibrated"] for one in found), 2),
                 "worst": round(max(one["worst"] for one in found), 2),
+                **{usual: round(fmean(one[usual] for one in found), 2) for usual in USUAL},
             }
     return rows
 
@@ -198,6 +220,11 @@ def show(result: Mapping[str, Any], console: Console) -> None:
             )
         if names:
             console.print(table)
+    table = Table("", *USUAL, title="Off by, in %, from one tokenizer to the other: the usual ways")
+    for text, row in (result["languages"] | result["data"]).items():
+        spans = [sorted(one[usual] for one in row.values()) for usual in USUAL]
+        table.add_row(text, *(f"{span[0]:+.0f} … {span[-1]:+.0f}" for span in spans))
+    console.print(table)
     table = Table("", "first time", "again", title="ns per 1,000 characters")
     for name, one in result["ns_per_1000_characters"].items():
         table.add_row(name, f"{one['first']:,.0f}", f"{one['again']:,.0f}")

@@ -1,10 +1,10 @@
 """How many tokens a text takes: what a counter is, and the estimate that needs no tokenizer.
 
-The estimate weighs words, digits, signs and the letters of each script by what the usual tokenizers make of them.
-`estimate_tokens` is the likely number. Views count with `ESTIMATE`, which adds a margin where tokenizers differ: a view
-that is a little smaller than it could be is better than one the model's server cuts. What must stay true of both: zero
-for the empty text and for no other; deterministic; any `str` will do; two texts together never take more than both
-alone; and the time is linear in the text, with no loop over characters in Python.
+The estimate weighs words, digits, signs and the letters of each script by what the usual tokenizers make of them, and
+adds a margin where tokenizers differ: a view that is a little smaller than it could be is better than one the model's
+server cuts. What must stay true of it: zero for the empty text and for no other; deterministic; any `str` will do; two
+texts together never take more than both alone, nor less than one of them; and the time is linear in the text, with no
+loop over characters in Python.
 
 `COUNTER` names the rule, so that what was counted by it can be told from what another rule counted. A change of any
 weight is a new rule.
@@ -23,7 +23,7 @@ from previously.core.messages import Image, Message, Text, Thinking, ToolCall, T
 COUNTER: Final = "estimate-2"
 
 MESSAGE_OVERHEAD_TOKENS = 4
-"""What chat templates put around each message."""
+"""What chat templates put around each message, where nothing better is known."""
 
 IMAGE_TOKENS = 1_000
 """Between what the usual providers charge for a small and a large picture."""
@@ -36,13 +36,25 @@ LONGEST_KNOWN = 10_000
 
 
 class Counter(Protocol):
-    """Whoever counts tokens. The same name always means the same counts."""
+    """Whoever counts tokens. The same name always means the same counts, so a counter that has learned has another."""
 
     @property
     def name(self) -> str:
-        """What counts and by which version of its rule: `estimate-2`, `cl100k-1`, `file:5f1c0a2b9d3e-1`."""
+        """What counts, in which version: `estimate-2`, `estimate-2 x1.07`, `o200k_base`, `tokenizer:5f1c0a2b9d3e`."""
 
-    def text(self, text: str) -> int:
+    @property
+    def exact(self) -> bool:
+        """Whether a model's own tokenizer counts; else it is an estimate."""
+
+    @property
+    def message_overhead_tokens(self) -> int:
+        """What the model's chat template puts around each message."""
+
+    @property
+    def request_overhead_tokens(self) -> int:
+        """What every request takes besides its messages, as far as that is known."""
+
+    def tokens(self, text: str) -> int:
         """The tokens of a text: zero for the empty one, at least one for any other, whatever `str` it is."""
 
 
@@ -169,19 +181,6 @@ def _weigh_beyond_ascii(text: str, ascii_characters: int, weights: list[int]) ->
         weights[script] += weight * (kinds.count(kind) - (ascii_characters if kind == _ACCENTED else 0))
 
 
-def _likely(text: str) -> int:
-    weights, in_long_words = _weighed(text)
-    return max(1, -(-(sum(weights) + in_long_words) // 1_000)) if text else 0
-
-
-_known = lru_cache(maxsize=1_024)(_likely)
-
-
-def estimate_tokens(text: str) -> int:
-    """The likely tokens of a text, rounded up."""
-    return _known(text) if len(text) <= LONGEST_KNOWN else _likely(text)
-
-
 _PER_CENT = tuple(round(100 * margin) for margin in MARGINS)
 
 
@@ -195,25 +194,34 @@ class Estimate:
     """The counter that needs no tokenizer: what is likely, and a margin."""
 
     name: Final = COUNTER
+    exact: Final = False
+    message_overhead_tokens: Final = MESSAGE_OVERHEAD_TOKENS
+    request_overhead_tokens: Final = 0
 
     def __init__(self) -> None:
         self._count = kept_for_a_while(_with_margin)
 
-    def text(self, text: str) -> int:
+    def tokens(self, text: str) -> int:
         """The tokens of a text by estimate, rounded up."""
         return self._count(text)
 
 
 ESTIMATE: Final = Estimate()
+"""The counter where no other is chosen."""
+
+
+def estimate_tokens(text: str) -> int:
+    """The tokens of a text as the default counter counts them."""
+    return ESTIMATE.tokens(text)
 
 
 def message_texts(message: Message) -> tuple[list[str], int]:
-    """The texts of a message that cost tokens in a view, and the tokens that it takes besides.
+    """The texts of a message that cost tokens in a view, and the tokens it takes besides them and its template's.
 
     Thinking is never shown, so it costs nothing.
     """
     texts: list[str] = []
-    fixed = MESSAGE_OVERHEAD_TOKENS
+    fixed = 0
     if message.speaker:
         texts.append(message.speaker)
         fixed += 1
@@ -236,4 +244,4 @@ def message_texts(message: Message) -> tuple[list[str], int]:
 def message_tokens(message: Message, counter: Counter = ESTIMATE) -> int:
     """What the message costs in a view."""
     texts, fixed = message_texts(message)
-    return fixed + sum(map(counter.text, texts))
+    return counter.message_overhead_tokens + fixed + sum(map(counter.tokens, texts))

@@ -1,9 +1,10 @@
 """Counters that know a model's tokenizer: exact where the estimate of `core.tokens` is near.
 
-A counter is chosen by name: `cl100k` and `o200k` (OpenAI's, from the package `rs-bpe`, with their vocabularies), the
-path of a `tokenizer.json` (read by the package `tokenizers`), or `estimate`. What must stay true: a package is loaded
-only when a counter needs it, and nothing is ever fetched; what cannot be counted with is refused when the counter is
-chosen, not when it counts; special tokens in a text are text, since that is how a server must treat what a user typed.
+A counter is chosen by name: `cl100k` and `o200k` (OpenAI's, from the package `rs-bpe`, with their vocabularies), one of
+OpenAI's models, the path of a `tokenizer.json` (read by the package `tokenizers`), or `estimate`. What must stay true:
+a package is loaded only when a counter needs it, and nothing is ever fetched; what cannot be counted with is refused
+when the counter is chosen, not when it counts; special tokens in a text are text, since that is how a server must treat
+what a user typed.
 
 What counters count is the text alone. What a chat template puts around it is `MESSAGE_OVERHEAD_TOKENS`.
 """
@@ -20,10 +21,7 @@ from typing import Any, Final
 
 from previously.core.calibration import counter_named
 from previously.core.errors import BadInput
-from previously.core.tokens import ESTIMATE, Counter, kept_for_a_while
-
-VERSION: Final = 1
-"""Of how exact counters count, as part of their names."""
+from previously.core.tokens import ESTIMATE, MESSAGE_OVERHEAD_TOKENS, Counter, kept_for_a_while
 
 _OPENAI = {"cl100k": "cl100k_base", "o200k": "o200k_base"}
 """Our names of OpenAI's vocabularies, and theirs."""
@@ -37,22 +35,32 @@ _OF_MODELS = {
 }
 """Models of OpenAI by vocabulary. Narrow, since many a local model is called something with "gpt-4" in it."""
 
+KNOWN: Final = f"estimate, {', '.join(_OPENAI)}, a model of OpenAI's or the path of a tokenizer.json"
+"""What a name may be, for whoever has to mend one."""
+
+LARGEST_BYTES = 256 * 1_048_576
+"""Several times what the largest vocabularies in use take; something else went astray."""
+
 _TRIAL = "A word, 雨, 🙂\n"
 """A tokenizer that stumbles over a character it does not know is of no use."""
 
 
 class Exact:
-    """A counter with a tokenizer behind it."""
+    """A counter with a tokenizer behind it. Texts are counted exactly; the chat template around them is a guess."""
+
+    exact: Final = True
+    message_overhead_tokens: Final = MESSAGE_OVERHEAD_TOKENS
+    request_overhead_tokens: Final = 0
 
     def __init__(self, name: str, count: Callable[[str], int]) -> None:
-        self.name: Final = f"{name}-{VERSION}"
+        self.name: Final = name
         self._tokens = count
         self._count = kept_for_a_while(self._counted)
 
     def __repr__(self) -> str:
         return f"Exact({self.name!r})"
 
-    def text(self, text: str) -> int:
+    def tokens(self, text: str) -> int:
         """The tokens of a text."""
         return self._count(text)
 
@@ -65,22 +73,30 @@ class Exact:
 
 
 def counter_for(name: str) -> Counter:
-    """The counter of that name: `estimate`, `cl100k`, `o200k`, the path of a `tokenizer.json`, or a counter's own name
-    as far as it says how to count (`estimate-2×1.083`, `cl100k-1`)."""
+    """The counter that `tokenizer` in the settings names, or the one with that name of its own as far as it says how to
+    count (`estimate-2 x1.083`, `o200k_base`)."""
     wanted = name.strip()
     if wanted == "estimate":
         return ESTIMATE
-    encoding = wanted.removesuffix(f"-{VERSION}").removesuffix("_base")
-    if encoding in _OPENAI:
-        return _openai(encoding)
     if estimate := counter_named(wanted):
         return estimate
-    if wanted.endswith(".json") or "/" in wanted or "\\" in wanted:
-        return _from_file(Path(wanted).expanduser())
-    raise BadInput(
-        f"There is no token counter named {name[:80]!r}; "
-        f"use estimate, {', '.join(_OPENAI)} or the path of a tokenizer.json."
-    )
+    if is_path(wanted):
+        return _from_file(_at_home(wanted))
+    if encoding := _encoding(wanted):
+        return _openai(encoding)
+    raise BadInput(f"tokenizer is {name[:80]!r}; it must be {KNOWN}.")
+
+
+def is_known(name: str) -> bool:
+    """Whether `counter_for` knows what to do with the name, whatever may then be missing on this machine."""
+    wanted = name.strip()
+    known = wanted == "estimate" or is_path(wanted) or _encoding(wanted) or counter_named(wanted)
+    return "\0" not in wanted and bool(known)
+
+
+def is_path(name: str) -> bool:
+    """Whether the name is taken to be the path of a file."""
+    return name.strip().endswith(".json")
 
 
 def counter_for_model(model: str) -> Counter | None:
@@ -95,6 +111,11 @@ def counter_for_model(model: str) -> Counter | None:
         return None
 
 
+def _encoding(name: str) -> str | None:
+    plain = name.removesuffix("_base")
+    return plain if plain in _OPENAI else encoding_of_model(name)
+
+
 def encoding_of_model(model: str) -> str | None:
     """`cl100k` or `o200k` for a well-known model of OpenAI, whatever stands before its name; None for any other."""
     name = model.strip().lower().rpartition("/")[2]
@@ -107,12 +128,21 @@ def encoding_of_model(model: str) -> str | None:
 def _openai(encoding: str) -> Exact:
     openai = _package("rs_bpe.bpe", f"Counting with {encoding}", "rs-bpe").openai
     tokenizer = getattr(openai, _OPENAI[encoding])()
-    return Exact(encoding, tokenizer.count)
+    return Exact(_OPENAI[encoding], tokenizer.count)
+
+
+def _at_home(text: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:  # nobody of that name, or no home
+        return Path(text)
 
 
 def _from_file(path: Path) -> Exact:
     try:
         now = path.stat()
+        if not path.is_file() or now.st_size > LARGEST_BYTES:
+            raise BadInput(f"The tokenizer {str(path)[:200]!r} is no file, or larger than any vocabulary.")
         return _loaded(path, now.st_size, now.st_mtime_ns)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -134,7 +164,7 @@ def _loaded(path: Path, _size: int, _changed: int) -> Exact:
     except Exception as error:  # the package has no errors of its own
         raise BadInput(f"{path} is not a tokenizer.json: {' '.join(str(error).split())[:160]}") from None
     digest = hashlib.sha256(content).hexdigest()[:12]
-    return Exact(f"file:{digest}", lambda text: len(tokenizer.encode(text, add_special_tokens=False)))
+    return Exact(f"tokenizer:{digest}", lambda text: len(tokenizer.encode(text, add_special_tokens=False)))
 
 
 def _package(module: str, what: str, package: str) -> Any:
