@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-BENCHMARKS = {"scale": None, "durability": None, "recap": "crd3", "survival": None, "cost": None}
+BENCHMARKS = {"scale": None, "durability": None, "recap": "crd3", "survival": None, "cost": None, "tokens": None}
 """Each benchmark and the data set it needs."""
 
 

@@ -81,6 +81,11 @@ def test_the_environment_says_otherwise() -> None:
         ({"PREVIOUSLY_REVIEW": "maybe"}, "PREVIOUSLY_REVIEW is 'maybe'; it must be true or false."),
         ({"PREVIOUSLY_PRESET": "opera"}, "it must be one of roleplay, novel, game, agent."),
         (
+            {"PREVIOUSLY_TOKENIZER": "gtp-4o"},
+            "it must be estimate, cl100k, o200k, a model of OpenAI's or the path of a",
+        ),
+        ({"PREVIOUSLY_TOKENIZER": ""}, "PREVIOUSLY_TOKENIZER is ''; it must be estimate"),
+        (
             {"PREVIOUSLY_TAIL": "12"},
             "PREVIOUSLY_TAIL is no setting of Previously (did you mean PREVIOUSLY_TAIL_TURNS?)",
         ),
@@ -126,6 +131,7 @@ def test_words_are_read_by_the_setting_they_are_for(words: str, key: str, value:
         ({"review": 1}, "review in previously.toml is 1; it must be true or false."),
         ({"input_price": "1"}, "input_price in previously.toml is '1'; it must be a number."),
         ({"preset": 3}, "preset in previously.toml is 3; it must be text."),
+        ({"tokenizer": 3}, "tokenizer in previously.toml is 3; it must be text."),
         ({"chapter_words": 0}, "chapter_words in previously.toml is 0; it must be at least 10."),
         ({"recapwords": 3}, "recapwords in previously.toml is no setting of Previously (did you mean recap_words?)"),
     ],
@@ -186,6 +192,8 @@ def test_the_preset_for_roleplay_is_the_defaults() -> None:
 VALUES = {
     key: st.sampled_from(list(PRESETS))
     if key == "preset"
+    else st.sampled_from(["estimate", "cl100k", "o200k", "gpt-4o"])
+    if key == "tokenizer"
     else st.booleans()
     if isinstance(default, bool)
     else st.integers(2_048, 80_000)
@@ -244,6 +252,7 @@ def test_a_story_has_settings_of_its_own() -> None:
             "holds for all stories together; set it in previously.toml or as PREVIOUSLY_CALLS_PER_DAY.",
         ),
         ("timeout_s=", "timeout_s holds for all stories together"),
+        ("tokenizer=x/tokenizer.json", "is named in previously.toml or as PREVIOUSLY_TOKENIZER, not by a story."),
     ],
 )
 def test_what_no_story_can_have_is_refused(assignment: str, words: str) -> None:
@@ -285,6 +294,17 @@ def test_a_file_holds_settings_and_names_places(config: Path) -> None:
         "PREVIOUSLY_PROMPTS": str(Path("/etc/prompts")),
         "LANG": "C",
     }
+
+
+def test_a_tokenizer_is_seen_from_the_folder_of_the_file(config: Path) -> None:
+    for named, seen in (
+        ("llama/tokenizer.json", str(config.parent / "llama" / "tokenizer.json")),
+        ("o200k", "o200k"),
+        ("openai/gpt-4o", "openai/gpt-4o"),
+    ):
+        config.write_text(f'tokenizer = "{named}"\n')
+        _, layers = effective({"PREVIOUSLY_CONFIG": str(config)})
+        assert resolve(layers).tokenizer == seen
 
 
 def test_variables_win_over_the_file_and_empty_ones_switch_it_off(config: Path) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from previously.models.tokenizers import KNOWN, is_known
+
 NEVER_FIRST = 10_000_000
 """A threshold that no window of tokens is large enough to reach before the one in tokens is."""
 
@@ -89,6 +91,8 @@ def wanted(key: str, kind: type[Any], value: Any) -> str:
     kinds: tuple[type[Any], ...] = (int, float) if kind is float else (kind,)
     if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
         return _KINDS[kind]
+    if key == "tokenizer":
+        return "" if is_known(value) else KNOWN
     if kind is str:
         return "" if value in _CHOICES[key] else f"one of {', '.join(_CHOICES[key])}"
     lowest, highest = _LOWEST.get(key, 0), _HIGHEST.get(key, _LARGEST)

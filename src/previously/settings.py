@@ -14,6 +14,7 @@ from typing import Any
 
 from previously.core.errors import BadInput
 from previously.folds.recap import FoldRules, RecapRules
+from previously.models.tokenizers import is_path
 from previously.presets import FOLD_PERCENT, PRESETS, TAIL_PERCENT, fold_tokens, from_words, short, wanted
 
 PREFIX = "PREVIOUSLY_"
@@ -33,6 +34,8 @@ class Settings:
     """Whose values hold where no others are given: those for role-play, a novel, a game or an agent."""
     window_tokens: int = 8_192
     """The context window of the model, where nothing else is known."""
+    tokenizer: str = "estimate"
+    """What counts tokens: an estimate, `cl100k` or `o200k`, a model of OpenAI's, or the path of a `tokenizer.json`."""
     tail_messages: int = 12
     """The newest messages, verbatim and never folded."""
     tail_turns: int = 0
@@ -224,6 +227,10 @@ def _weighed(layers: Sequence[Layer]) -> dict[str, tuple[Any, str]]:
     for layer in layers:
         for key, raw in layer.values.items():
             value = _read(key, raw, layer.called(key), words=layer.origin is Origin.VARIABLE)
+            if layer.origin is Origin.STORY and key == "tokenizer" and is_path(value):
+                raise BadInput(  # stories travel, and must not decide which files are read
+                    f"A file that counts tokens is named in previously.toml or as {PREFIX}TOKENIZER, not by a story."
+                )
             given[key] = value, layer.source(key)
     preset = given["preset"][0] if "preset" in given else DEFAULTS["preset"]
     found = {key: (value, "default") for key, value in DEFAULTS.items()}

@@ -12,6 +12,7 @@ from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.text import clean
+from previously.models.tokenizers import is_path
 from previously.settings import DEFAULTS, OTHER_KEYS, PREFIX, Layer, Origin, close_to, environment_layer, no_setting
 
 NAME = "previously.toml"
@@ -44,6 +45,9 @@ def effective(
         )
     named = {PREFIX + key.upper(): _named(path, key, values[key]) for key in OTHER_KEYS if key in values}
     settings = {key: value for key, value in values.items() if key not in OTHER_KEYS}
+    tokenizer = settings.get("tokenizer")
+    if isinstance(tokenizer, str) and is_path(tokenizer):
+        settings["tokenizer"] = str(_placed(path.parent, tokenizer, f"tokenizer in {path}"))
     return {**named, **environment}, [Layer(Origin.FILE, settings, str(path)), environment_layer(environment)]
 
 

@@ -103,8 +103,8 @@ def test_token_estimates_are_sane(one: str, other: str) -> None:
 
 
 def test_dense_scripts_cost_more_per_character_and_thinking_nothing() -> None:
-    assert estimate_tokens("雨が降る") == 4
-    assert estimate_tokens("rain falls here!") == 4
+    assert 4 <= estimate_tokens("雨が降る") <= 5
+    assert 4 <= estimate_tokens("rain falls here!") <= 5
     assert estimate_tokens("🌧️" * 4) > 8
     thought = Message(Role.ASSISTANT, (Thinking("a very long thought " * 50), Text("Yes.")))
     assert message_tokens(thought) == message_tokens(message("assistant", "Yes."))

@@ -1,0 +1,85 @@
+"""Fitting a few numbers to a few observations of which some may be wrong.
+
+Linear least squares with a prior for every number (what it is where the observations cannot tell, and how far it may be
+from that), and with less and less trust in observations that stay far off. What must stay true: the same input gives
+the same numbers; a minority of wild observations moves the result no further than an ordinary one could; priors of
+non-zero width make every problem solvable, however few or alike the observations are. No library: the problems are
+tiny.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+_ROUNDS = 15
+_LEAST_MISS = 0.005
+"""Below this, observations are as good as any: no model fits closer than by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """What a number is taken to be, and its standard deviation from that."""
+
+    mean: float
+    spread: float
+
+
+def median(values: Iterable[float]) -> float:
+    """The middle one, or the mean of the two in the middle. There must be one."""
+    ordered = sorted(values)
+    return (ordered[len(ordered) // 2] + ordered[(len(ordered) - 1) // 2]) / 2
+
+
+def fitted(
+    rows: Sequence[Sequence[float]], seen: Sequence[float], priors: Sequence[Prior], noise: float
+) -> tuple[list[float], float]:
+    """The numbers that, multiplied with each row, come closest to what was seen; and how far most still are off.
+
+    `noise` is the standard deviation of an ordinary observation, in the same unit as `seen`.
+    """
+    usual = median(seen)
+    misses = [abs(one - usual) for one in seen]
+    for _ in range(_ROUNDS):
+        # An observation counts the less the further it is off: what most of them say wins, not what the oddest says.
+        scale = 2 * max(median(misses), _LEAST_MISS)
+        trust = [1 / (1 + (miss / scale) ** 2) / noise**2 for miss in misses]
+        numbers = _least_squares(rows, seen, trust, priors)
+        misses = [abs(_product(row, numbers) - one) for row, one in zip(rows, seen, strict=True)]
+    return numbers, median(misses)
+
+
+def _product(row: Sequence[float], numbers: Sequence[float]) -> float:
+    return sum(factor * number for factor, number in zip(row, numbers, strict=True))
+
+
+def _least_squares(
+    rows: Sequence[Sequence[float]], seen: Sequence[float], trust: Sequence[float], priors: Sequence[Prior]
+) -> list[float]:
+    """The normal equations, with each prior as one more observation, of one number alone."""
+    unknowns = range(len(priors))
+    matrix = [
+        [sum(weight * row[i] * row[j] for row, weight in zip(rows, trust, strict=True)) for j in unknowns]
+        + [sum(weight * row[i] * one for row, one, weight in zip(rows, seen, trust, strict=True))]
+        for i in unknowns
+    ]
+    for i, prior in enumerate(priors):
+        matrix[i][i] += prior.spread**-2
+        matrix[i][-1] += prior.mean * prior.spread**-2
+    return _solved(matrix)
+
+
+def _solved(matrix: list[list[float]]) -> list[float]:
+    """Gaussian elimination with pivots; the last column is the right-hand side."""
+    size = len(matrix)
+    for column in range(size):
+        pivot = max(range(column, size), key=lambda row: abs(matrix[row][column]))
+        matrix[column], matrix[pivot] = matrix[pivot], matrix[column]
+        for row in range(column + 1, size):
+            share = matrix[row][column] / matrix[column][column]
+            matrix[row] = [value - share * above for value, above in zip(matrix[row], matrix[column], strict=True)]
+    numbers = [0.0] * size
+    for row in reversed(range(size)):
+        known = sum(matrix[row][later] * numbers[later] for later in range(row + 1, size))
+        numbers[row] = (matrix[row][-1] - known) / matrix[row][row]
+    return numbers
