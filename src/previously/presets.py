@@ -24,6 +24,8 @@ PRESETS: Mapping[str, Mapping[str, int]] = {
     },
     "game": {
         "tail_turns": 4,
+        "tail_percent": 40,
+        "recall_percent": 10,
         "fold_messages": 1_000,
         "fold_words": 100_000,
         "fold_tokens": 1_500,
@@ -33,6 +35,7 @@ PRESETS: Mapping[str, Mapping[str, int]] = {
     },
     "agent": {
         "tail_turns": 2,
+        "recall_percent": 10,
         "fold_messages": NEVER_FIRST,
         "fold_words": NEVER_FIRST,
         "recap_words": 1_000,
@@ -60,12 +63,13 @@ def fold_tokens(preset: str, window_tokens: int) -> int:
 _LOWEST = {
     **dict.fromkeys(("fold_messages", "fold_words", "fold_tokens", "timeout_s"), 1),
     "chapter_words": 10,
+    "tail_percent": 10,
     "window_tokens": 256,
     "memory_window_tokens": 2_048,
 }
 """The lowest value of a number, where that is not 0."""
 
-_HIGHEST = {"timeout_s": 86_400}
+_HIGHEST = {"timeout_s": 86_400, "tail_percent": 90, "recall_percent": 50}
 _LARGEST = 10**12
 """The highest value of any other number; a larger one is a slip."""
 

@@ -36,10 +36,16 @@ class Settings:
     """The context window of the model, where nothing else is known."""
     tokenizer: str = "estimate"
     """What counts tokens: an estimate, `cl100k` or `o200k`, a model of OpenAI's, or the path of a `tokenizer.json`."""
+    answer_tokens: int = 1_024
+    """How much of the window is left for the model's answer; never more than a quarter."""
     tail_messages: int = 12
     """The newest messages, verbatim and never folded."""
     tail_turns: int = 0
     """If more than 0: the newest turns, verbatim and never folded, instead of `tail_messages`."""
+    tail_percent: int = 60
+    """The tail's ceiling in percent of a view's budget: when it has grown beyond, new memory is taken up."""
+    recall_percent: int = 15
+    """How much of a view's budget recalled passages may take, in percent; 0 = none."""
     fold_messages: int = 40
     """A fold is due when this many messages wait outside the tail,"""
     fold_words: int = 3_000
@@ -92,6 +98,12 @@ class Settings:
                 f"memory_window_tokens is {self.memory_window_tokens}; for a model to fold a recap of "
                 f"{self.recap_words} words it must be at least {needed}."
             )
+
+    def budget_tokens(self, window_tokens: int = 0, answer_tokens: int | None = None) -> int:
+        """What a view may take: the window (0 = that of the story) but for the answer (None = the story's)."""
+        window = window_tokens or self.window_tokens
+        answer = self.answer_tokens if answer_tokens is None else answer_tokens
+        return window - min(answer, window // (2 if window_tokens else 4))
 
     @property
     def recap_rules(self) -> RecapRules:

@@ -10,7 +10,7 @@ from previously.core.messages import Attributes, Entry, Message, Role, Text, Too
 from previously.core.paths import OnPath, opening_of
 from previously.core.spans import Span
 from previously.core.tokens import message_tokens
-from previously.view.build import Material, build
+from previously.view.build import Asked, Material, build
 from previously.view.memory import HEADINGS, Remembered
 from previously.view.view import Reason, Section, View
 
@@ -36,7 +36,7 @@ def view(
     length = length if length is not None else (items[-1].position + 1 if items else 0)
     opening = opening_of(items if not live and items and items[0].position == 0 else [])
     newest = [item for item in items if live is None or (live.span and item.position > live.span.last)]
-    return build(Material(length, opening, [live] if live else [], newest, tail), budget)
+    return build(Material(length, opening, [live] if live else [], newest, tail), Asked(budget))[0]
 
 
 def texts(built: View) -> list[str]:
@@ -62,12 +62,16 @@ def test_the_recap_goes_into_the_system_message() -> None:
     system = message("system", "You are the narrator.")
     live = recap(3)
     material = Material(6, [at(0, system)], [live], said(4, "four", "five"), 2)
-    built = build(material, 1_000)
+    built = build(material, Asked(1_000))[0]
     assert texts(built)[0] == f"You are the narrator.\n\n{HEADINGS[Section.RECAP]}\n\n{RECAP}"
     assert [shown.role for shown in built.messages] == [Role.SYSTEM, Role.USER, Role.USER]
     assert [item.section for item in built.items] == [Section.SYSTEM, Section.RECAP, Section.TAIL, Section.TAIL]
     assert (built.items[0].sources, built.items[1].sources) == ((Span(0, 0),), (Span(1, 3),))
-    assert built.tokens == sum(item.tokens for item in built.items) == sum(map(message_tokens, built.messages))
+    assert (
+        built.tokens
+        == sum(item.tokens for item in built.items)
+        == sum(message_tokens(shown) for shown in built.messages)
+    )
 
 
 def test_without_a_system_message_the_recap_brings_one() -> None:

@@ -36,8 +36,8 @@ class Share:
 
 
 def allot(room: int, budget_tokens: int, wants: Mapping[S, int], shares: Mapping[S, Share]) -> dict[S, int]:
-    """How much of the room each section gets that wants so many tokens: first the floors, then what is due to each, then
-    what is left goes to those who still want more; in each round by priority."""
+    """How much of the room each section gets that wants so many tokens: first the floors, then what is due to each,
+    then what is left goes to those who still want more; in each round by priority."""
     order = sorted(wants, key=lambda section: shares[section].priority)
     given = dict.fromkeys(order, 0)
     rounds = (

@@ -22,6 +22,7 @@ class Earlier:
         self._store = store
         self._messages = messages
         self.newest_versions = store.newest_versions
+        self.all_witnessed = store.all_witnessed
 
     async def branch(self, key: StoryKey, name: str | None = None) -> BranchInfo:
         found = await self._store.branch(key, name)

@@ -28,16 +28,16 @@ async def stale_version(
 ) -> LiveVersion | None:
     """The stale text that reaches furthest (to `through` at most), with what it stands for: all from `start`, where
     the chains of its scope begin. None where the exact text reaches as far."""
-    reached = exact.span.last if exact else start - 1
+    reached = exact_through = exact.span.last if exact else start - 1
     stands_for = exact.version.made.reach if exact else 0
     furthest: LiveVersion | None = None
     for version in await store.newest_versions(key, kind, scope, Status.COMMITTED, LOOKED_AT, beyond=stands_for):
         if not version.made.anchor:
             continue
-        if kind is not Kind.CHAPTER and version.made.before == (exact.version.id if exact else None):
-            continue
         position = await store.position_of(key, branch.name, version.made.anchor)
         if position is None or position <= reached or (through is not None and position > through):
+            continue
+        if kind is not Kind.CHAPTER and position - len(version.made.span) <= exact_through:
             continue
         furthest, reached = LiveVersion(version, Span(start, position)), position
     return furthest

@@ -8,20 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from previously.core.errors import BadInput
+from previously.core.errors import BadInput, BudgetTooSmall
 from previously.core.versions import Kind
 from previously.runtime.by_hand import Which
 from previously.runtime.folder import Folder
 from previously.runtime.folding import FoldReport, Progress, fold, plan_folds
 from previously.runtime.history import History
-from previously.runtime.reading import persistently, read_material
+from previously.runtime.reading import persistently
 from previously.runtime.remembering import ChapterText, MemoryText
 from previously.runtime.transcript import Transcript
 from previously.runtime.tuning import Tuning
+from previously.runtime.viewing import Made, keep, view_again, view_before, view_of
 from previously.settings import Settings
 from previously.storage.store import Store, StoryInfo
-from previously.view.build import Material, build
-from previously.view.view import Reason, View, memory_sections
+from previously.view.build import Asked
+from previously.view.furniture import NO_FURNITURE, Furniture
+from previously.view.readers import ReaderKind, reader_named
+from previously.view.view import View, memory_sections
 
 
 class Story(Transcript, History):
@@ -103,11 +106,13 @@ class Story(Transcript, History):
     def _asked(self, budget_tokens: int | None, reader: str, exclude: Iterable[str], furniture: Furniture) -> Asked:
         settings = self._tuning.in_force
         who = reader_named(reader, settings.preset)
-        budget = settings.budget_tokens(who.window_tokens, who.answer_tokens) if budget_tokens is None else budget_tokens
+        budget = (
+            settings.budget_tokens(who.window_tokens, who.answer_tokens) if budget_tokens is None else budget_tokens
+        )
         if budget <= 0:
             raise BadInput(f"A budget of {budget} tokens is no budget; give a positive number.")
         return Asked(
-            budget, who, memory_sections(exclude), furniture, self._counter, tail_percent=settings.tail_percent
+            budget, who, memory_sections(exclude), furniture, self._tuning.counter, tail_percent=settings.tail_percent
         )
 
     async def recap(self) -> MemoryText | None:

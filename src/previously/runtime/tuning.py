@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from previously.core.tokens import Counter
+from previously.models.tokenizers import counter_for
 from previously.settings import Layer, Origin, Settings, changed, resolve
 
 
@@ -18,6 +20,11 @@ class Tuning:
         self._layers = layers
         self.own: dict[str, Any] = kept if isinstance(kept, dict) else {}
         self.in_force = self._resolved(self.own)
+
+    @property
+    def counter(self) -> Counter:
+        """What counts tokens in the story's views."""
+        return counter_for(self.in_force.tokenizer)
 
     def change(self, own: str, assignments: Sequence[str]) -> str:
         """The story's settings after `key=value` assignments, as a store keeps them; from now on they are in force."""

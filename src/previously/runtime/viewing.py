@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from previously.core.calibration import counter_named
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Role, ToolCall, ToolResult
 from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
 from previously.core.spans import Span, position_on, spans_of
-from previously.core.tokens import message_tokens
+from previously.core.tokens import Counter, message_tokens
 from previously.folds.recap import FoldRules
 from previously.runtime.earlier import Earlier
 from previously.runtime.reading import read_newest, with_tail
@@ -49,6 +50,8 @@ class _Before:
     recipe: Recipe | None = None
     """The one that was of this very path; None if there is none."""
     kept: KeptRecipe | None = None
+    counter: Counter | None = None
+    """What has counted in its epoch."""
     ended: str = FIRST_VIEW
 
 
@@ -57,7 +60,10 @@ async def view_of(store: Store, key: StoryKey, rules: FoldRules, asked: Asked) -
     branch = await store.branch(key)
     before = await _before(store, key, branch, asked)
     material = await _material(store, key, branch, rules, asked, before.epoch.first if before.epoch else None)
-    view, epoch = build(material, asked, before.epoch, before.ended)
+    counted = before.counter or asked.counter
+    view, epoch = build(material, replace(asked, counter=counted), before.epoch, before.ended)
+    if view.epoch and counted.name != asked.counter.name:
+        view, epoch = build(material, asked, None, view.epoch)  # another way of counting comes with a new epoch
     if not material.newest:
         return Made(view, None)
     front = await store.path(key, branch.name, epoch.first - 1, epoch.first - 1) if epoch.first else []
@@ -104,14 +110,12 @@ async def _before(store: Store, key: StoryKey, branch: BranchInfo, asked: Asked)
     read = [(kept, recipe) for kept in found if (recipe := from_text(kept.body, kept.epoch))]
     for kept, recipe in read:
         if await _stands(store, key, branch, kept.node, kept.position):
-            if recipe.epoch.counter != asked.counter.name:
-                return _Before(None, recipe, kept, COUNTED_ANEW)
-            return _Before(recipe.epoch, recipe, kept)
+            counter = _counter(recipe.epoch, asked)
+            return _Before(recipe.epoch if counter else None, recipe, kept, counter, COUNTED_ANEW)
     for kept, recipe in read:
-        first = recipe.epoch.first
-        if recipe.epoch.counter == asked.counter.name and first <= branch.messages:
-            if first == 0 or await _stands(store, key, branch, kept.anchor, first - 1):
-                return _Before(recipe.epoch)
+        first, counter = recipe.epoch.first, _counter(recipe.epoch, asked)
+        if counter and (first == 0 or await _stands(store, key, branch, kept.anchor, first - 1)):
+            return _Before(recipe.epoch, counter=counter)
     return _Before(ended=PATH_CHANGED if found else FIRST_VIEW)
 
 
@@ -139,15 +143,20 @@ async def _material(
     return Material(branch.messages, opening_of(front), memories, newest, tail, all_witnessed)
 
 
+def _counter(epoch: Epoch, asked: Asked) -> Counter | None:
+    """What counts on in an epoch: an estimate is calibrated only when a new one begins; None if that cannot be."""
+    if epoch.counter == asked.counter.name:
+        return asked.counter
+    return None if asked.counter.exact else counter_named(epoch.counter)
+
+
 def terms(asked: Asked) -> str:
     """What views of one epoch have in common besides their reader."""
     without = "".join(f" -{section}" for section in sorted(asked.without))
     return f"{asked.budget_tokens} tokens, tail to {asked.tail_percent} %{without}"
 
 
-def _with_recipe(
-    view: View, epoch: Epoch, asked: Asked, material: Material, before: _Before, anchor: int
-) -> Made:
+def _with_recipe(view: View, epoch: Epoch, asked: Asked, material: Material, before: _Before, anchor: int) -> Made:
     """The view with what is known of the one before, and its recipe if it is not kept already."""
     newest = material.newest[-1]
     turn = next((item for item in reversed(material.newest) if item.entry.message.role is Role.USER), None)

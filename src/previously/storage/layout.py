@@ -43,6 +43,9 @@ class Table:
     """What a row ends with when it is read by line or story."""
     is_ordered: bool
     """Whether the order of its rows is the same everywhere."""
+    is_digested: bool
+    """Whether the digest of a story is made of it too. How views were made is not: to look at a story changes
+    nothing."""
 
     @property
     def names(self) -> list[str]:
@@ -64,9 +67,10 @@ def _table(
     found_by: str = "id",
     key: tuple[str, ...] = ("id",),
     is_ordered: bool = True,
+    is_digested: bool = True,
 ) -> Table:
     columns = tuple(_column(name, word) for word in described.split())
-    return Table(name, columns, given, found_by, key, is_ordered)
+    return Table(name, columns, given, found_by, key, is_ordered, is_digested)
 
 
 TABLES = (
@@ -91,8 +95,8 @@ TABLES = (
         ("last", "version"),
     ),
     _table("move", "id branch>branch node>old_head node>new_head at"),
-    _table("epoch", "id digest# text*"),
-    _table("recipe", "id reader asked node>node position node>anchor epoch>epoch body* at"),
+    _table("epoch", "id digest# text*", is_digested=False),
+    _table("recipe", "id reader asked node>node position node>anchor epoch>epoch body* at", is_digested=False),
     _table("receipt", "key", found_by="story", key=("key",), is_ordered=False),
     _table(
         "entry",

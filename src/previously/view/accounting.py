@@ -37,7 +37,7 @@ class Path:
 def items(
     path: Path, memories: Sequence[Remembered], system_tokens: int, kept: Sequence[OnPath], counter: Counter
 ) -> Iterator[Item]:
-    """What is in the view but for furniture and recall: the parts of a system message that costs so much, and the tail."""
+    """What is in the view but for furniture and recall: the parts of a system message of that cost, and the tail."""
     left = system_tokens
     if path.opening:
         only_opening = not any(memory.text for memory in memories)

@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from previously.core.budgets import allot
 from previously.core.errors import BudgetTooSmall
 from previously.core.paths import OnPath
-from previously.core.spans import Span
-from previously.core.tokens import ESTIMATE, Counter, message_tokens
+from previously.core.tokens import ESTIMATE, Counter
 from previously.view import accounting, tail
 from previously.view.accounting import Path
 from previously.view.epochs import FIRST_VIEW, NO_ROOM, OUTGROWN, Epoch, told_by, why_ended, written_in
 from previously.view.furniture import NO_FURNITURE, Furniture
 from previously.view.memory import Remembered, fit, section_tokens, system_message, system_tokens
-from previously.view.readers import TIMELINE, Reader
+from previously.view.readers import CHAT, TIMELINE, Reader
 from previously.view.view import Item, LeftOut, Reason, Section, View
 
 
@@ -45,7 +44,7 @@ class Asked:
     """What view is wanted."""
 
     budget_tokens: int
-    reader: Reader = Reader()
+    reader: Reader = CHAT
     without: frozenset[Section] = frozenset()
     furniture: Furniture = NO_FURNITURE
     counter: Counter = ESTIMATE
@@ -58,9 +57,7 @@ class Asked:
         return self.budget_tokens * self.tail_percent // 100
 
 
-def build(
-    material: Material, asked: Asked, epoch: Epoch | None = None, ended: str = FIRST_VIEW
-) -> tuple[View, Epoch]:
+def build(material: Material, asked: Asked, epoch: Epoch | None = None, ended: str = FIRST_VIEW) -> tuple[View, Epoch]:
     """The view, and the epoch it belongs to: the one given if it can go on, else a new one. `ended` says why there is
     none to go on with. `BudgetTooSmall` says how much would do."""
     desk = _Desk(material, asked)
@@ -115,14 +112,12 @@ class _Desk:
         if self.reader.turns:
             items = list(tail.newest_turns(items, self.reader.turns))
         return [
-            item
-            for item in items
-            if not item.entry.attributes.hidden and self.reader.witnessed(item.entry.message)
+            item for item in items if not item.entry.attributes.hidden and self.reader.witnessed(item.entry.message)
         ]
 
     def begin(self, *, stepwise: bool) -> Epoch:
-        """A new epoch of the memory there is now, its sections sharing the budget. With `stepwise`, a tail that does not
-        fit is cut by more than it must."""
+        """A new epoch of the memory there is now, its sections sharing the budget. With `stepwise`, a tail that does
+        not fit is cut by more than it must."""
         asked, counter = self.asked, self.counter
         shown = self.shown_from(min(self.fresh_first, max(0, self.length - self.tail_messages)))
         now = tail.cost(shown[:-1], counter)

@@ -74,11 +74,11 @@ class Reader:
     def witnessed(self, message: Message) -> bool:
         """Whether they may know of a message."""
         return (
-            not self.name
-            or message.witnesses is None
-            or self.name in message.witnesses
-            or message.speaker == self.name
+            not self.name or message.witnesses is None or self.name in message.witnesses or message.speaker == self.name
         )
+
+
+CHAT = Reader()
 
 
 def reader_named(words: str, preset: str = "roleplay") -> Reader:

@@ -1,8 +1,8 @@
 """Recipes: all that is needed to make a view once more, byte for byte, and to go on from it.
 
 A recipe names what was shown; the words of messages stay in the transcript. Memory is kept with its words, once per
-epoch, since what was shown must be known even when what it was made of has been taken back. What must stay true: reading
-is total; what cannot be read is None.
+epoch, since what was shown must be known even when what it was made of has been taken back. What must stay true:
+reading is total; what cannot be read is None.
 """
 
 from __future__ import annotations

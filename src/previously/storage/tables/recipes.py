@@ -36,9 +36,7 @@ class RecipeTable:
             },
         )
 
-    def of(
-        self, key: StoryKey, reader: str, asked: str | None, most: int, first: int, last: int
-    ) -> list[KeptRecipe]:
+    def of(self, key: StoryKey, reader: str, asked: str | None, most: int, first: int, last: int) -> list[KeptRecipe]:
         """Those of a reader at these positions, the furthest first."""
         values = {"story": key.story, "owner": key.owner, "reader": reader, "most": most, "first": first, "last": last}
         if asked is None:
