@@ -14,6 +14,7 @@ Definitions:
 * **calibrated**: the same after five reports, without sign, on average; **worst**: the worst single request.
 * **usual ways**: (their count / reported) - 1 of three rules of thumb on the same requests, with a template's tokens
   per message counted exactly: a quarter of the characters, a quarter of the bytes, four thirds of the words.
+* **odd reports**: as calibrated, over all tokenizers, with the servers of `benchmarks.token_reports`.
 * **ns per 1,000 characters**: process time to count an English text for the first time, and again.
 
 Tokenizers: OpenAI's `cl100k` and `o200k`, `llama2` where the package wordllama (which has its file) is installed, and
@@ -37,34 +38,38 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.crd3 import episodes
+from benchmarks.token_reports import (
+    ANSWER_TOKENS,
+    SERVERS,
+    TEMPLATE_TOKENS,
+    Request,
+    Server,
+    counted,
+    learned,
+    miss_after_odd_reports,
+)
 from benchmarks.token_texts import LANGUAGES, demo_story, halves
-from previously.core.calibration import FEWEST_SAMPLES, calibrated_counter
+from previously.core.calibration import FEWEST_SAMPLES
 from previously.core.errors import BadInput
 from previously.core.messages import Message, message
-from previously.core.samples import sample_of
-from previously.core.tokens import ESTIMATE, LONGEST_KNOWN, Counter, message_tokens
+from previously.core.tokens import ESTIMATE, LONGEST_KNOWN, Counter
 from previously.models.tokenizers import counter_for
-
-TEMPLATE_TOKENS, ANSWER_TOKENS = 5, 3
-"""What ChatML puts around each message, and before the answer. Not what the estimate assumes: it has to be learned."""
 
 REQUEST_CHARACTERS = 12_000
 JUDGED_REQUESTS = 10
 MODULES = "argparse ast difflib doctest inspect ipaddress optparse tarfile typing zipfile".split()
 
-Request = Sequence[Message]
+HONEST = Server()
 
 
 def reported(request: Request, tokenizer: Counter) -> int:
     """The prompt tokens a server with that tokenizer would report."""
-    said = sum(tokenizer.tokens(one.text) for one in request)
-    return said + TEMPLATE_TOKENS * len(request) + ANSWER_TOKENS
+    return HONEST.takes(request, tokenizer)
 
 
 def miss(request: Request, counter: Counter, tokenizer: Counter) -> float:
     """By how much a counter is off on a request, as a share of what the server reports."""
-    counted = sum(message_tokens(one, counter) for one in request) + counter.request_overhead_tokens
-    return counted / reported(request, tokenizer) - 1
+    return counted(request, counter) / reported(request, tokenizer) - 1
 
 
 USUAL: Mapping[str, Callable[[str], float]] = {
@@ -83,10 +88,9 @@ def usual_misses(request: Request, tokenizer: Counter) -> dict[str, float]:
     }
 
 
-def judged(learned: Sequence[Request], asked: Sequence[Request], tokenizer: Counter) -> dict[str, float]:
-    """Plain and calibrated errors on `asked`, in per cent, after the reports on `learned`."""
-    samples = [sample_of(request, reported(request, tokenizer)) for request in learned[:FEWEST_SAMPLES]]
-    calibrated = calibrated_counter(sample for sample in samples if sample is not None)
+def judged(told: Sequence[Request], asked: Sequence[Request], tokenizer: Counter) -> dict[str, float]:
+    """Plain and calibrated errors on `asked`, in per cent, after the reports on `told`."""
+    calibrated = learned(told, tokenizer, HONEST)
     after = [abs(miss(request, calibrated, tokenizer)) for request in asked]
     return {
         "plain": 100 * fmean(miss(request, ESTIMATE, tokenizer) for request in asked),
@@ -100,8 +104,8 @@ def language_requests(language: str) -> tuple[list[Request], list[Request]]:
     """Five requests of the first half, each without another paragraph, and the second half as one."""
     first, second = ([message("user", text) for text in half] for half in halves(language))
     few = len(first) <= 3
-    learned = [first if few else first[: n % len(first)] + first[n % len(first) + 1 :] for n in range(FEWEST_SAMPLES)]
-    return list(learned), [second]
+    told = [first if few else first[: n % len(first)] + first[n % len(first) + 1 :] for n in range(FEWEST_SAMPLES)]
+    return list(told), [second]
 
 
 def story_requests(story: Sequence[str]) -> tuple[list[Request], list[Request]]:
@@ -187,6 +191,14 @@ def run(folder: Path | None, counters: Mapping[str, Counter]) -> dict[str, Any]:
         "benchmark": "tokens",
         "languages": _rows(told, counters),
         "data": _rows(data, counters),
+        "odd_reports": {
+            name: {
+                text: miss_after_odd_reports(requests, counters.values(), server)
+                for text, requests in data.items()
+                if requests
+            }
+            for name, server in SERVERS.items()
+        },
         "ns_per_1000_characters": speeds(counters),
     }
 
@@ -198,7 +210,7 @@ def _rows(
     rows: dict[str, dict[str, dict[str, float]]] = {}
     for text, requests in told.items():
         for name, counter in counters.items() if requests else ():
-            found = [judged(learned, asked, counter) for learned, asked in requests]
+            found = [judged(first, asked, counter) for first, asked in requests]
             rows.setdefault(text, {})[name] = {
                 "plain": round(fmean(one["plain"] for one in found), 2),
                 "calibrated": round(fmean(one["calibrated"] for one in found), 2),
@@ -224,6 +236,10 @@ def show(result: Mapping[str, Any], console: Console) -> None:
     for text, row in (result["languages"] | result["data"]).items():
         spans = [sorted(one[usual] for one in row.values()) for usual in USUAL]
         table.add_row(text, *(f"{span[0]:+.0f} … {span[-1]:+.0f}" for span in spans))
+    console.print(table)
+    table = Table("", *result["data"], title="Off by, in %, after five reports of which some are odd")
+    for name, found in result["odd_reports"].items():
+        table.add_row(name, *(f"{one:.1f}" for one in found.values()))
     console.print(table)
     table = Table("", "first time", "again", title="ns per 1,000 characters")
     for name, one in result["ns_per_1000_characters"].items():

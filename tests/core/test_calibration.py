@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.token_reports import SERVERS, Request, miss_after_odd_reports
 from benchmarks.token_texts import demo_story, halves
-from benchmarks.tokens import Request, language_requests, miss, reported, story_requests, tokenizers
+from benchmarks.tokens import language_requests, miss, reported, story_requests, tokenizers
 from previously.core.calibration import (
     FEWEST_SAMPLES,
     Calibrated,
@@ -126,7 +127,8 @@ def test_what_a_template_takes_is_learned_from_messages_of_all_lengths() -> None
     samples = [said_by(ENGLISH, everything, per_message=9, messages=count) for count in (6, 10, 20, 30, 40)]
     found = calibrate(samples)
     assert found is not None
-    assert (found.message_tokens, found.request_tokens) == (pytest.approx(9, abs=1), 0)
+    assert found.message_tokens == pytest.approx(9, abs=1)
+    assert found.request_tokens == 0
     assert found.factors[0] == pytest.approx(1.1, abs=0.02)
 
 
@@ -312,6 +314,11 @@ def test_after_five_replies_other_texts_are_within_five_per_cent(language: str, 
         counter = learned(first, tokenizer)
         assert abs(miss(later, counter, tokenizer)) <= 0.05, tokenizer.name
         assert counter.name != COUNTER
+
+
+@pytest.mark.parametrize("oddity", SERVERS)
+def test_odd_reports_on_a_story_in_english_do_not_spoil_it(oddity: str, exact: dict[str, Counter]) -> None:
+    assert miss_after_odd_reports([story_requests(demo_story())], exact.values(), SERVERS[oddity]) <= 2
 
 
 def test_after_five_replies_a_mix_of_english_and_japanese_is_right_in_both(exact: dict[str, Counter]) -> None:

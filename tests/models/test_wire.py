@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
+from previously.core.tokens import estimate_tokens
 from previously.models.wire import Dialect, parse_body, read_answer, reply_of_text, request_body, turned_down
 from tests.models.http_server import chat
 
@@ -158,7 +159,7 @@ def test_tokens_that_were_not_counted_are_estimated(usage: object) -> None:
     counted = reply(chat("It rained all day.", usage=usage)).usage
     assert not counted.reported
     assert counted.input_tokens > 8
-    assert counted.output_tokens == 5
+    assert counted.output_tokens == estimate_tokens("It rained all day.")
 
 
 def test_tokens_of_an_empty_answer_may_be_nothing() -> None:
