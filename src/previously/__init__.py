@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from previously.settings import Settings
     from previously.storage.in_memory import InMemoryStore
     from previously.storage.tables.findings import Collected, Fault, Verified
-    from previously.view.view import View
+    from previously.view.furniture import Furniture
+    from previously.view.view import Report, View
 
 __version__ = "0.1.0"
 
@@ -52,6 +53,8 @@ _HOMES = {
     "Collected": "storage.tables.findings",
     "Fault": "storage.tables.findings",
     "Verified": "storage.tables.findings",
+    "Furniture": "view.furniture",
+    "Report": "view.view",
     "View": "view.view",
 }
 
@@ -65,12 +68,14 @@ __all__ = [
     "Draft",
     "Fault",
     "Folder",
+    "Furniture",
     "HeadMoved",
     "InMemoryStore",
     "Memory",
     "Message",
     "OpenAICompatibleModel",
     "PreviouslyError",
+    "Report",
     "Said",
     "ScriptedModel",
     "Settings",

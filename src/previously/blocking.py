@@ -82,6 +82,7 @@ class BlockingStory:
     fold = _blocking(Story.fold)
     plan = _blocking(Story.plan)
     view = _blocking(Story.view)
+    why = _blocking(Story.why)
     recap = _blocking(Story.recap)
     chapters = _blocking(Story.chapters)
     backbone = _blocking(Story.backbone)

@@ -28,10 +28,13 @@ from previously.storage.sqlite import SqliteStore
 from previously.storage.store import StoryKey
 from previously.storage.table_store import TableStore
 from previously.storage.tables import Tables
+from previously.storage.view_store import KeptRecipe
 from previously.storage.whole_stories import NameTaken, Whole, WholeStories
 from tests.storage.postgres_server import database, shared_server
 
-COLUMNS = [(table.name, column.name) for table in layout.TABLES for column in table.columns] + [("story", "name")]
+COLUMNS = [(table.name, column.name) for table in layout.TABLES if table.is_digested for column in table.columns] + [
+    ("story", "name")
+]
 ODD = {
     "emoji": "👩‍🚀🧵🏴󠁧󠁢󠁥󠁮󠁧󠁿",
     "combining marks": "e\u0301 a\u0308\u0323 \u0e01\u0e33 \u05e9\u05c1\u05b8",
@@ -102,7 +105,7 @@ async def rich(store: TableStore, owner: str = "me", name: str = "tale") -> Stor
     spoken = Message(Role.ASSISTANT, (Thinking("hm"), Text("so")), "Ines", ("Bram",))
     script = [Splice(0, 0, (*map(Put, drafts), Put(Draft(spoken, alternatives=(drafts[0], drafts[1])))))]
     await store.apply(key, "main", script, at="1", receipt="one")
-    (first,) = await store.path(key, "main", 1, 1)
+    first_node, first = await store.path(key, "main", 0, 1)
     edited = Put(Draft(message("user", "B")), replaces=first.entry.id)
     await store.apply(key, "main", [Splice(1, 1, (edited,))], at="2", receipt="")
     await store.apply(key, "main", [Splice(9, 0, put("i", "j"))], at="3", receipt="three")
@@ -123,6 +126,11 @@ async def rich(store: TableStore, owner: str = "me", name: str = "tale") -> Stor
     await store.keep_header(key, '{"h": 1}')
     await store.keep_settings(key, '{"s": 1}')
     await store.note_budget(key, 800)
+    for one in await store.path(key, "other", 3, 4):
+        recipe = KeptRecipe(
+            "chat", "800", one.node, one.position, first_node.node, "{}", f'{{"n": {one.position}}}', "6"
+        )
+        await store.keep_recipe(key, recipe)
     return key
 
 
@@ -142,6 +150,24 @@ async def all_rows(store: TableStore, owner: str) -> int:
         return sum(cursor.fetchone()[0] for cursor in rows)
 
     return await store.database.reading(owner, count)
+
+
+@pytest.mark.parametrize("target", ["sqlite too", "postgres"])
+async def test_how_views_were_made_comes_along(stores: dict[str, TableStore], target: str) -> None:
+    await neighbours(stores[target], "others")
+    key = await rich(stores["sqlite"])
+    await copy(stores["sqlite"], "tale", stores[target], "tale")
+    found = await stores[target].story("me", "tale")
+    assert found is not None
+    for old, new in zip(
+        await stores["sqlite"].recipes(key, "chat", "800", 9, last=99),
+        await stores[target].recipes(found.key, "chat", "800", 9, last=99),
+        strict=True,
+    ):
+        assert (old.body, old.epoch, old.position) == (new.body, new.epoch, new.position)
+        (stands,) = await stores[target].path(found.key, "other", new.position, new.position)
+        (front,) = await stores[target].path(found.key, "other", 0, 0)
+        assert (new.node, new.anchor) == (stands.node, front.node)
 
 
 def test_the_layout_names_every_column_of_both_schemas() -> None:
@@ -351,7 +377,7 @@ async def test_the_digest_sees_every_column(told: tuple[bytes, str], tmp_path: P
     assert (after == before) is ((table, column) == ("story", "name")), "a story may be given another name"
 
 
-@pytest.mark.parametrize("table", [table.name for table in layout.TABLES if table.name != "story"])
+@pytest.mark.parametrize("table", [one.name for one in layout.TABLES if one.is_digested and one.name != "story"])
 async def test_the_digest_sees_every_row(told: tuple[bytes, str], tmp_path: Path, table: str) -> None:
     content, before = told
     for given in ("owner", *(["story"] if table not in ("path", "cover") else [])):

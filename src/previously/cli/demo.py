@@ -165,7 +165,7 @@ def _sample(console: Console, memory: BlockingMemory, folder: CountingFolder) ->
 def _print_view(console: Console, seen: View) -> int:
     """Print the view in short form; how many messages it holds word for word."""
     from previously.cli.drawing import budget_bar, message_lines
-    from previously.cli.memory import placed
+    from previously.cli.viewing import placed
 
     messages = placed(seen)
     spoken = [(position, message) for position, message in messages if position is not None]

@@ -26,10 +26,22 @@ _SECTION_STYLES = {
     "chapters": "bright_magenta",
     "recap": "magenta",
     "tail": "green",
+    "recall": "bright_yellow",
+    "furniture": "bright_blue",
     "free": "dim",
 }
-_SIGNS = {"system": "▒", "pins": "▪", "backbone": "▌", "chapters": "▐", "recap": "█", "tail": "▓", "free": "░"}
-_ASCII_SIGNS = {"system": "s", "pins": "p", "backbone": "b", "chapters": "c", "recap": "r", "tail": "t", "free": "."}
+_SIGNS = {
+    "furniture": "▚",
+    "system": "▒",
+    "pins": "▪",
+    "backbone": "▌",
+    "chapters": "▐",
+    "recap": "█",
+    "tail": "▓",
+    "recall": "▞",
+    "free": "░",
+}
+_ASCII_SIGNS = {section: section[0] for section in _SIGNS} | {"recall": "a", "free": "."}
 BAR_WIDTH = 60
 SHORT = 100
 """Characters of a message in its short form."""

@@ -26,6 +26,7 @@ from previously.cli import (
     stories,
     transcript,
     versions,
+    viewing,
 )
 from previously.core.errors import BadInput, PreviouslyError
 
@@ -48,7 +49,8 @@ app.command("stories")(stories.stories)
 app.command("add")(transcript.add)
 app.command("import")(transcript.import_files)
 app.command("fold")(memory.fold)
-app.command("view")(memory.view)
+app.command("view")(viewing.view)
+app.command("why")(viewing.why)
 app.command("show")(memory.show)
 app.command("log")(versions.log)
 app.command("diff")(versions.diff)

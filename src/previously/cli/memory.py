@@ -1,4 +1,4 @@
-"""The commands about memory: folding, the view, and what is remembered."""
+"""The commands about memory: folding, and what is remembered."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, budget, opened, opened_for_folding, position
-from previously.core.errors import BadInput
+from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, opened, opened_for_folding
 
 if TYPE_CHECKING:
-    from previously.core.messages import Message
     from previously.core.spans import Span
     from previously.runtime.folding import FoldDone, FoldReport
     from previously.runtime.remembering import ChapterText, MemoryText
-    from previously.view.view import View
 
-READERS = ("chat",)
 NEWEST = 5
 """How many messages `show` ends with."""
 
@@ -51,38 +47,6 @@ def fold(
         print_folds(report, planned=plan)
 
 
-def view(
-    ctx: typer.Context,
-    story: Story,
-    tokens: Annotated[
-        int | None,
-        typer.Option("--budget", metavar="N", parser=budget, help="Tokens the view may take; else the window."),
-    ] = None,
-    reader: Annotated[str, typer.Option("--reader", metavar="R", help="Who will read it.")] = READERS[0],
-    before: Annotated[
-        int | None,
-        typer.Option(
-            "--before", metavar="POSITION", parser=position, help="As it would have been before this message."
-        ),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option("--exclude", metavar="SECTION", help="A section of memory to leave out; repeatable."),
-    ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="List every item with its cost and reason.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Show what the model should see, within a budget of tokens."""
-    if reader not in READERS:
-        raise BadInput(f"There is no reader {reader!r}; only `{'`, `'.join(READERS)}` so far.")
-    with opened(ctx) as memory:
-        seen = memory.story(story, create=False).view(tokens, before=before, exclude=exclude or ())
-    if as_json:
-        output.emit(view_json(seen))
-    else:
-        _print_view(story, seen, explain=explain)
-
-
 def show(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     """Show what is remembered of a story."""
     with opened(ctx) as memory:
@@ -98,10 +62,10 @@ def show(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
                 "branch": info.active.name,
                 "messages": length,
                 "recap": recap.text if recap else None,
-                "recap_span": _pair(recap.span) if recap else None,
+                "recap_span": pair(recap.span) if recap else None,
                 "chapters": [_chapter_json(one) for one in chapters],
                 "backbone": backbone.text if backbone else None,
-                "backbone_span": _pair(backbone.span) if backbone else None,
+                "backbone_span": pair(backbone.span) if backbone else None,
                 "pins": [{"pin": pin.id, "position": pin.position, "text": pin.text} for pin in pins],
                 "stale": [name for name, text in (("recap", recap), ("backbone", backbone)) if text and text.stale],
                 "flagged": flagged,
@@ -154,74 +118,11 @@ def _chapter_json(one: ChapterText) -> dict[str, Any]:
     return {
         "chapter": one.number,
         "title": one.title,
-        "span": _pair(one.span),
+        "span": pair(one.span),
         "recap": one.recap.text if one.recap else None,
         "made_by": one.recap.made_by if one.recap else None,
         "stale": bool(one.recap and one.recap.stale),
     }
-
-
-def view_json(seen: View) -> dict[str, Any]:
-    """The view in the shape that is relied on from outside."""
-    from previously.formats.openai import to_openai
-
-    return {
-        "budget_tokens": seen.budget_tokens,
-        "tokens": seen.tokens,
-        "messages": [line for message in seen.messages for line in to_openai(message)],
-        "items": [
-            {
-                "section": item.section.value,
-                "tokens": item.tokens,
-                "reason": item.reason,
-                "sources": [_pair(span) for span in item.sources],
-            }
-            for item in seen.items
-        ],
-        "left_out": [
-            {"what": item.what, "reason": item.reason.value, "span": _pair(item.span) if item.span else None}
-            for item in seen.left_out
-        ],
-        "fold_due": seen.fold_due,
-    }
-
-
-def placed(seen: View) -> list[tuple[int | None, Message]]:
-    """The view's messages, each with its position on the path; the system message has none."""
-    from previously.core.messages import Role
-    from previously.view.view import Section
-
-    positions: list[int | None] = [item.sources[0].first for item in seen.items if item.section is Section.TAIL]
-    if seen.messages and len(seen.messages) > len(positions) and seen.messages[0].role is Role.SYSTEM:
-        positions.insert(0, None)
-    return list(zip(positions, seen.messages, strict=True))
-
-
-def _print_view(story: str, seen: View, *, explain: bool) -> None:
-    from previously.cli.drawing import budget_bar, message_lines, table
-
-    console = output.console()
-    console.print(f"{output.one_line(story)}: {seen.tokens:,} of {seen.budget_tokens:,} tokens\n", style="bold")
-    console.print(message_lines(placed(seen)))
-    console.print()
-    console.print(budget_bar(seen))
-    if explain:
-        rows = [
-            (item.section.value, ", ".join(str(span) for span in item.sources), item.tokens, item.reason)
-            for item in seen.items
-        ]
-        console.print()
-        console.print(
-            table(("section", "stands for", "tokens", "reason"), rows, left=("section", "stands for", "reason"))
-        )
-    if seen.left_out:
-        console.print("\nLeft out", style="bold")
-        for item in seen.left_out:
-            console.print(f"  {item.what}: {item.reason.value}")
-    else:
-        console.print("\nNothing is left out.")
-    if seen.fold_due:
-        console.print(f"A fold is due: `previously fold {output.one_line(story)}` brings it back.")
 
 
 _VERBS = {
@@ -285,12 +186,13 @@ def _fold_json(done: FoldDone) -> dict[str, object]:
         "status": done.status,
         "made_by": done.made_by,
         "reason": done.reason,
-        "span": _pair(done.span),
+        "span": pair(done.span),
         "calls": done.cost.calls,
         "input_tokens": done.cost.input_tokens,
         "output_tokens": done.cost.output_tokens,
     }
 
 
-def _pair(span: Span) -> Sequence[int]:
+def pair(span: Span) -> Sequence[int]:
+    """A span as JSON."""
     return [span.first, span.last]

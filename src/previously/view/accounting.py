@@ -34,18 +34,25 @@ class Path:
         return self.length - self.tail_messages
 
 
+@dataclass(frozen=True, slots=True)
+class SystemCost:
+    """What the parts of the system message cost; all together they make up the whole."""
+
+    furniture: int
+    opening: int
+    memory: int
+
+
 def items(
-    path: Path, memories: Sequence[Remembered], system_tokens: int, kept: Sequence[OnPath], counter: Counter
+    path: Path, memories: Sequence[Remembered], cost_of: SystemCost, kept: Sequence[OnPath], counter: Counter
 ) -> Iterator[Item]:
-    """What is in the view but for furniture and recall: the parts of a system message of that cost, and the tail."""
-    left = system_tokens
+    """What is in the view but for recall."""
+    if cost_of.furniture:
+        yield Item(Section.FURNITURE, cost_of.furniture, "the client's own", ())
     if path.opening:
-        only_opening = not any(memory.text for memory in memories)
-        texts = sum(counter.tokens(item.entry.message.text) for item in path.opening)
-        cost = left if only_opening else min(left, texts + counter.message_overhead_tokens)
         spans = tuple(spans_of(item.position for item in path.opening))
-        yield Item(Section.SYSTEM, cost, "the system message is always shown", spans)
-        left -= cost
+        yield Item(Section.SYSTEM, cost_of.opening, "the system message is always shown", spans)
+    left = cost_of.memory
     opening = len(path.opening)
     shown = [memory for memory in memories if memory.stands_for(opening) or memory.span is None]
     for memory in shown:

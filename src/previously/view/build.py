@@ -15,12 +15,12 @@ from previously.core.errors import BudgetTooSmall
 from previously.core.paths import OnPath
 from previously.core.tokens import ESTIMATE, Counter
 from previously.view import accounting, tail
-from previously.view.accounting import Path
+from previously.view.accounting import Path, SystemCost
 from previously.view.epochs import FIRST_VIEW, NO_ROOM, OUTGROWN, Epoch, told_by, why_ended, written_in
 from previously.view.furniture import NO_FURNITURE, Furniture
 from previously.view.memory import Remembered, fit, section_tokens, system_message, system_tokens
 from previously.view.readers import CHAT, TIMELINE, Reader
-from previously.view.view import Item, LeftOut, Reason, Section, View
+from previously.view.view import LeftOut, Reason, Section, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +163,9 @@ class _Desk:
             return None
         halved = [item for item in shown if item not in kept]
         missing = accounting.left_out(path, self.reader, self._told(epoch), kept, halved, self.withheld)
-        items = list(accounting.items(path, epoch.memories, remembered, kept, counter))
-        if self.furniture_tokens:
-            items.insert(0, Item(Section.FURNITURE, self.furniture_tokens, "the client's own", ()))
+        fronts = [system_tokens(texts, (), counter) for texts in (asked.furniture.system_texts, self.texts)]
+        parts = SystemCost(self.furniture_tokens + fronts[0], fronts[1] - fronts[0], remembered - fronts[1])
+        items = accounting.items(path, epoch.memories, parts, kept, counter)
         system = system_message(self.texts, epoch.memories)
         return View(
             budget_tokens=asked.budget_tokens,

@@ -51,18 +51,35 @@ def digest_of(messages: Sequence[Message]) -> str:
 
 
 def unchanged_tokens(view: View, recipe: Recipe, before: Recipe) -> int:
-    """How many tokens at the front of a view are those of the one before, which was of the same path: all up to the
-    message that volatile memory was put into, or to the end of its tail. Nothing is counted where an epoch began."""
-    if (before.epoch, before.furniture.front) != (recipe.epoch, recipe.furniture.front):
+    """How many tokens at the front of a view are those of the one before, which was of the same path: where an epoch
+    began, up to the first text of memory that is new; else up to the message that volatile memory was put into, or to
+    the end of the tail there was."""
+    if before.furniture.front != recipe.furniture.front:
         return 0
-    total = sum(item.tokens for item in view.items if item.section not in (Section.TAIL, Section.RECALL))
-    then = (position for span in before.shown for position in range(span.first, span.last + 1))
-    tail = (item for item in view.items if item.section is Section.TAIL)
-    for position, item in zip(then, tail, strict=False):
-        if position != item.sources[0].first or (before.recalled and position >= before.turn_position):
+    same = before.epoch == recipe.epoch
+    new = None if same else _first_new(recipe.epoch.memories, before.epoch.memories)
+    then = [position for span in before.shown for position in range(span.first, span.last + 1)]
+    total = at = 0
+    for item in view.items:
+        if item.section is Section.RECALL or item.section is new:
             break
+        if item.section is Section.TAIL:
+            position = item.sources[0].first
+            moved = at >= len(then) or position != then[at]
+            if not same or moved or (before.recalled and position >= before.turn_position):
+                break
+            at += 1
         total += item.tokens
     return total
+
+
+def _first_new(memories: Sequence[Remembered], before: Sequence[Remembered]) -> Section | None:
+    """The first section, in the order of the view, that does not tell the same as it did."""
+    for section in Section:
+        now, then = ([one.shown for one in texts if one.section is section] for texts in (memories, before))
+        if now != then:
+            return section
+    return None
 
 
 def to_text(recipe: Recipe) -> tuple[str, str]:

@@ -7,6 +7,7 @@ CREATE TABLE epoch (
     text text NOT NULL                -- JSON
 );
 CREATE UNIQUE INDEX epoch_by_digest ON epoch (story, digest);
+CREATE INDEX epoch_by_story ON epoch (story, id);
 
 -- How views were made: who read them, under which terms, and up to which message.
 CREATE TABLE recipe (
@@ -23,6 +24,7 @@ CREATE TABLE recipe (
     at text COLLATE "C" NOT NULL
 );
 CREATE INDEX recipe_by_place ON recipe (story, md5(reader), position, id);
+CREATE INDEX recipe_by_story ON recipe (story, id);
 
 -- Whether anything was said before some people only.
 CREATE INDEX entry_witnessed ON entry (story) WHERE witnesses IS NOT NULL;

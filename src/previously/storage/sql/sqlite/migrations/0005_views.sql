@@ -7,6 +7,7 @@ CREATE TABLE epoch (
     text TEXT NOT NULL                -- JSON
 ) STRICT;
 CREATE UNIQUE INDEX epoch_by_digest ON epoch (story, digest);
+CREATE INDEX epoch_by_story ON epoch (story);
 
 -- How views were made: who read them, under which terms, and up to which message.
 CREATE TABLE recipe (
@@ -23,6 +24,7 @@ CREATE TABLE recipe (
     at TEXT NOT NULL
 ) STRICT;
 CREATE INDEX recipe_by_place ON recipe (story, reader, position, id);
+CREATE INDEX recipe_by_story ON recipe (story);
 
 -- Whether anything was said before some people only.
 CREATE INDEX entry_witnessed ON entry (story) WHERE witnesses IS NOT NULL;

@@ -1,0 +1,171 @@
+"""When the front of a view stays as it is, and when new memory is taken up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from previously.core.digests import digest
+from previously.core.errors import BudgetTooSmall
+from previously.core.messages import Attributes, Entry, Message, Role, Text, message
+from previously.core.paths import OnPath
+from previously.core.spans import Span
+from previously.view import epochs
+from previously.view.build import Asked, Material, build
+from previously.view.epochs import Epoch
+from previously.view.furniture import Furniture
+from previously.view.memory import Remembered
+from previously.view.readers import reader_named
+from previously.view.view import Reason, Section, View
+
+
+def at(position: int, said: Message, *, hidden: bool = False) -> OnPath:
+    return OnPath(position, position + 1, b"", Entry(position, said, digest(said), Attributes(hidden=hidden)))
+
+
+def said(first: int, last: int, words: int = 10) -> list[OnPath]:
+    """Messages of which every second is a user's."""
+    roles = ("user", "assistant")
+    text = "word " * words
+    return [at(number, message(roles[number % 2], f"{number} {text}")) for number in range(first, last + 1)]
+
+
+def recap(last: int, text: str = "Maya left the mill.", *, stale: bool = False, by_hand: bool = False) -> Remembered:
+    return Remembered(Section.RECAP, text, Span(0, last), "recap", "the recap", stale, by_hand)
+
+
+def pin(text: str) -> Remembered:
+    return Remembered(Section.PINS, text, None, "pinned", "a pin")
+
+
+def material(length: int, memories: list[Remembered], first: int = 0, words: int = 10, tail: int = 4) -> Material:
+    return Material(length, (), memories, said(first, length - 1, words), tail)
+
+
+def shown(view: View) -> list[int]:
+    return [item.sources[0].first for item in view.items if item.section is Section.TAIL]
+
+
+ASKED = Asked(1_000)
+
+
+def begun(memories: list[Remembered], length: int = 20, first: int = 0) -> Epoch:
+    return build(material(length, memories, first), ASKED)[1]
+
+
+def test_a_first_view_shows_what_is_remembered_and_what_is_not_folded() -> None:
+    view, epoch = build(material(20, [recap(9)]), ASKED)
+    assert view.epoch == epochs.FIRST_VIEW
+    assert epoch.first == 10
+    assert shown(view) == list(range(10, 20))
+
+
+def test_newer_memory_waits_as_long_as_there_is_room() -> None:
+    before, epoch = build(material(20, [recap(9)]), ASKED)
+    after, same = build(material(24, [recap(15, "Maya came home.")], 10), ASKED, epoch)
+    assert same is epoch and after.epoch == ""
+    assert after.messages[: len(before.messages)] == before.messages, "the front is byte for byte what it was"
+    assert shown(after) == list(range(10, 24))
+
+
+def test_a_tail_over_its_ceiling_waits_for_memory_to_catch_up() -> None:
+    epoch = begun([recap(9)], 20)
+    long = material(50, [recap(9)], 10, words=15)
+    view, same = build(long, ASKED, epoch)
+    assert same is epoch and view.fold_due, "folding is asked for before anything has to be left out"
+    view, new = build(replace(long, memories=[recap(44)]), ASKED, epoch)
+    assert view.epoch == epochs.OUTGROWN and new.first == 45
+    assert not view.fold_due
+
+
+def test_without_room_and_without_new_memory_whole_turns_are_cut_a_quarter_at_a_time() -> None:
+    epoch = begun([recap(9)], 20)
+    view, new = build(material(80, [recap(9)], 10, words=15), ASKED, epoch)
+    assert view.epoch == epochs.NO_ROOM and view.fold_due
+    first = shown(view)[0]
+    assert first % 2 == 0, "a turn begins with a user's message"
+    assert view.tokens <= ASKED.budget_tokens * 3 // 4 + 60, "so that it can grow again"
+    assert [(one.span, one.reason) for one in view.left_out] == [(Span(10, first - 1), Reason.BUDGET)]
+    again, same = build(material(84, [recap(9)], 10, words=15), ASKED, new)
+    assert same is new and shown(again)[0] == first
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "why"),
+    [
+        ([recap(9)], [recap(9), pin("Left-handed.")], epochs.BY_HAND),
+        ([pin("Left-handed."), recap(9)], [recap(9)], epochs.BY_HAND),
+        ([recap(9)], [recap(9, "In my words.", by_hand=True)], epochs.BY_HAND),
+        ([recap(9, stale=True)], [recap(9)], epochs.RENEWED),
+        ([recap(9)], [recap(9, "Maya left the lock.")], epochs.RENEWED),
+        ([recap(9)], [recap(5)], epochs.TAKEN_BACK),
+        ([recap(9)], [], epochs.TAKEN_BACK),
+        ([recap(9)], [recap(9)], ""),
+        ([recap(9)], [recap(12, "More.")], ""),
+    ],
+)
+def test_what_ends_an_epoch_at_once(then: list[Remembered], now: list[Remembered], why: str) -> None:
+    epoch = begun(then)
+    view, new = build(material(20, now), ASKED, epoch)
+    assert view.epoch == why
+    assert (new is epoch) is (why == "")
+
+
+def test_memory_of_what_had_to_be_left_out_is_taken_up_at_once() -> None:
+    small = Asked(150)
+    view, epoch = build(material(30, []), small)
+    assert view.left_out and view.fold_due
+    view, new = build(material(30, [recap(25)]), small, epoch)
+    assert view.epoch == epochs.TOLD_NOW and new.first == 26
+    assert not view.left_out
+
+
+def test_furniture_stands_in_its_places_and_counts() -> None:
+    furniture = Furniture(
+        (message("system", "House rules."), message("user", "An example.")),
+        ((1, message("system", "A note.")),),
+        tools='{"name": "look"}',
+    )
+    plain, _ = build(material(6, [recap(1)]), ASKED)
+    view, _ = build(material(6, [recap(1)]), replace(ASKED, furniture=furniture))
+    texts = [one.text for one in view.messages]
+    assert texts[0].startswith("House rules.\n\n# Previously")
+    assert texts[1] == "An example."
+    assert texts[-2] == "A note." and texts[-1].startswith("5 ")
+    assert view.tokens > plain.tokens
+    assert view.tokens == sum(item.tokens for item in view.items)
+    with pytest.raises(BudgetTooSmall) as caught:
+        build(material(6, []), Asked(40, furniture=furniture))
+    build(material(6, []), Asked(caught.value.needed_tokens, furniture=furniture))
+
+
+def test_a_note_never_parts_a_call_from_its_result() -> None:
+    from previously.core.messages import ToolCall, ToolResult
+
+    call = Message(Role.ASSISTANT, (ToolCall("c", "look", "{}"),))
+    result = Message(Role.TOOL, (ToolResult("c", "a mill"),))
+    note = message("system", "A note.")
+    placed = Furniture(notes=((1, note),)).around(None, [message("user", "look"), call, result])
+    assert placed == (message("user", "look"), note, call, result)
+
+
+def test_a_character_is_shown_what_they_witnessed_and_no_more() -> None:
+    told = said(0, 5)
+    secret = at(6, Message(Role.USER, (Text("secret"),), "Ines", ("Bram", "Ines")))
+    asked = replace(ASKED, reader=reader_named("character:Odalys"))
+    for witnessed in (True, False):
+        given = Material(8, (), [recap(3)], [*told, secret, *said(7, 7)], 4, all_witnessed=witnessed)
+        view, _ = build(given, asked)
+        assert "secret" not in " ".join(one.text for one in view.messages)
+        assert Reason.UNWITNESSED in {one.reason for one in view.left_out}
+        assert (Section.RECAP in {item.section for item in view.items}) is witnessed
+    bram, _ = build(given, replace(asked, reader=reader_named("character:Bram")))
+    assert "secret" in " ".join(one.text for one in bram.messages)
+
+
+def test_agents_of_a_game_are_shown_the_current_turn() -> None:
+    for name in ("state", "memory:Bram"):
+        view, _ = build(material(20, [recap(9)]), replace(ASKED, reader=reader_named(name, "game")))
+        assert shown(view) == [18, 19]
+        assert {one.reason for one in view.left_out} == {Reason.NOT_READ}
