@@ -196,6 +196,8 @@ VALUES = {
     if key == "tokenizer"
     else st.booleans()
     if isinstance(default, bool)
+    else st.integers(10, 50)
+    if key.endswith("_percent")
     else st.integers(2_048, 80_000)
     if isinstance(default, int)
     else st.floats(0, 100)

@@ -30,7 +30,7 @@ READERS = (
     *(f"character:{name}" for name in PEOPLE),
     *(f"memory:{name}" for name in PEOPLE),
 )
-WORDS = "the lamp on the quay was out so they counted 40 crowns by hand 雨が降る and went home 🌧️ through Königstraße".split()
+WORDS = "the lamp on the quay was out so they counted 40 crowns by hand 雨が降る 🌧️ and went to Königstraße".split()
 COUNTER = counter_for("cl100k")
 
 
@@ -157,6 +157,6 @@ def test_whatever_the_story_reader_and_budget(seed: int) -> None:
                 assert story.view(budget, reader=reader, furniture=furniture).messages == view.messages
             looked += 1
             if chance.random() < 0.3:
-                story.add_drafts([draft for draft in drafts(chance, 10_000 + looked)])
+                story.add_drafts(list(drafts(chance, 10_000 + looked)))
             if chance.random() < 0.1:
                 story.fold()

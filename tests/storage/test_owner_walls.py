@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from previously.core.scripts import Put, Splice
 from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status
 from previously.storage.store import Forgotten, Store, StoryKey
+from previously.storage.view_store import KeptRecipe
 
 AT = "2026-03-02T19:04:00+00:00"
 DRAFT = Draft(message("user", "theirs"))
@@ -73,6 +75,9 @@ OF_A_STORY: dict[str, Verb] = {
     "header": lambda store, key, _: store.header(key),
     "keep_header": lambda store, key, _: store.keep_header(key, '{"theirs":1}'),
     "note_budget": lambda store, key, _: store.note_budget(key, 7),
+    "keep_recipe": lambda store, key, known: _nothing(store.keep_recipe(key, replace(known["recipe"], body="theirs"))),
+    "recipes": lambda store, key, _: store.recipes(key, "chat", None, 9, last=99),
+    "all_witnessed": lambda store, key, _: _nothing(store.all_witnessed(key)),
     "standing_at": lambda store, key, _: store.standing_at(key, "main", 0, 9),
     "traces": lambda store, key, known: store.traces(key, [known["entry"]]),
     "entries_like": lambda store, key, known: store.entries_like(key, {known["digest"]: [known["hash"]]}),
@@ -110,6 +115,8 @@ async def with_a_story(store: Store) -> tuple[StoryKey, dict[str, Any]]:
     version = await store.commit(key, new)
     mark = await store.add_mark(key, "main", MarkKind.PIN, 0, "pinned", made_by="person", at=AT)
     await store.take_lease(key, "recap", "me", now=AT, until="9")
+    recipe = KeptRecipe("chat", "", path[1].node, 1, path[0].node, "{}", "{}", AT)
+    await store.keep_recipe(key, recipe)
     first = path[0]
     return key, {
         "entry": first.entry.id,
@@ -119,6 +126,7 @@ async def with_a_story(store: Store) -> tuple[StoryKey, dict[str, Any]]:
         "version": version.id,
         "mark": mark.id,
         "new": new,
+        "recipe": recipe,
     }
 
 

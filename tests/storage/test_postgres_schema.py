@@ -174,5 +174,5 @@ def test_every_table_has_row_level_security_forced(server: Server) -> None:
         "WHERE relnamespace = 'previously'::regnamespace AND relkind = 'r' AND relname <> 'migration'",
         database(server.emptied()),
     )
-    assert len(tables) == 13
+    assert len(tables) == 15
     assert [name for name, enabled, forced in tables if not (enabled and forced)] == []

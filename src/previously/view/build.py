@@ -120,9 +120,7 @@ class _Desk:
         not fit is cut by more than it must."""
         asked, counter = self.asked, self.counter
         shown = self.shown_from(min(self.fresh_first, max(0, self.length - self.tail_messages)))
-        now = tail.cost(shown[:-1], counter)
-        wants = section_tokens(self.memories, counter)
-        wants[Section.TAIL] = max(now, min(2 * now, asked.ceiling_tokens))
+        wants = {**section_tokens(self.memories, counter), Section.TAIL: tail.cost(shown[:-1], counter)}
         spare = asked.budget_tokens - self.fixed
         while True:
             limits = allot(spare, asked.budget_tokens, wants, self.reader.shares)

@@ -16,8 +16,10 @@ class RecipeTable:
         self._session = session
 
     def keep(self, key: StoryKey, recipe: KeptRecipe) -> None:
-        """Keep a recipe, and the text of its epoch if it is not there yet."""
+        """Keep a recipe, and the text of its epoch if it is not there yet. No-op for a story that is not there."""
         of = {"story": key.story, "owner": key.owner}
+        if self._session.one("header", of) is None:
+            return
         digest = sha256(recipe.epoch.encode()).digest()
         row = self._session.one("epoch", {"digest": digest, **of})
         epoch = row[0] if row else self._session.run("insert_epoch", {"digest": digest, "text": recipe.epoch, **of})
