@@ -176,7 +176,8 @@ def _with_recipe(view: View, epoch: Epoch, asked: Asked, material: Material, bef
     view = replace(view, unchanged_tokens=recipe.unchanged_tokens)
     same_place = before.kept and (before.kept.node, before.kept.position) == (newest.node, newest.position)
     if same_place and before.recipe and before.recipe.digest == recipe.digest:
-        return Made(replace(view, unchanged_tokens=before.recipe.unchanged_tokens), None)
+        again = before.recipe  # the very view that was given: it gets the same answer
+        return Made(replace(view, epoch=again.began, unchanged_tokens=again.unchanged_tokens), None)
     body, epoch_text = to_text(recipe)
     kept = KeptRecipe(
         str(asked.reader), terms(asked), newest.node, newest.position, anchor, epoch_text, body, time_at()

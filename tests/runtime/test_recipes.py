@@ -1,0 +1,253 @@
+"""Views from turn to turn: what stays as it was, what was shown, and why."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from previously import BlockingMemory, Draft, Furniture, Memory, Message, Settings, message
+from previously.blocking import BlockingStory
+from previously.core.errors import BadInput, StoreProblem
+from previously.core.messages import Role, ToolCall, ToolResult
+from previously.storage.in_memory import InMemoryStore
+from previously.view import epochs
+from previously.view.recipes import digest_of, from_text, to_text
+from previously.view.view import Section, View
+from tests.storage.postgres_server import shared_server
+
+SMALL = Settings(
+    window_tokens=2_000,
+    answer_tokens=0,
+    fold_messages=10,
+    tail_messages=4,
+    chapter_messages=0,
+    recap_words=60,
+    recall_percent=0,
+)
+WORDS = "and the rain went on over the quay while nobody said anything more about the lamp or the boat"
+
+
+@pytest.fixture(params=["in_memory", "sqlite", "postgres"])
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BlockingMemory]:
+    place: Any = ":memory:" if request.param == "in_memory" else tmp_path / "s.db"
+    if request.param == "postgres":
+        place = shared_server().emptied()
+    with BlockingMemory(place, settings=SMALL) as opened:
+        yield opened
+
+
+def turn(story: BlockingStory, number: int) -> View:
+    """A user message, the view of it, an answer, and folding."""
+    story.add("user", f"Ines counts lamp {number} {WORDS}.", name="Ines")
+    view = story.view()
+    story.add("assistant", f"Bram owes {number} crowns {WORDS}.", name="Bram")
+    story.fold()
+    return view
+
+
+def test_the_front_stays_byte_for_byte_until_an_epoch_begins(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    story.add("system", "You are the narrator.")
+    before: View | None = None
+    begun = []
+    for number in range(60):
+        view = turn(story, number)
+        assert view.tokens <= 2_000
+        if before and not view.epoch:
+            assert view.messages[: len(before.messages)] == before.messages
+            assert view.unchanged_tokens == before.tokens
+        if view.epoch:
+            begun.append(number)
+        before = view
+    assert 2 < len(begun) < 15
+    assert story.view().report.sections.keys() >= {Section.SYSTEM, Section.RECAP, Section.TAIL}
+
+
+def test_every_view_can_be_made_again(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    story.add("system", "You are the narrator.")
+    views = [turn(story, number) for number in range(40)]
+    story.pin("Bram is left-handed.")
+    story.undo()
+    story.hide(5)
+    for number, view in enumerate(views):
+        for position in (2 * number + 1, 2 * number + 2):
+            again = story.why(position)
+            assert again.as_shown, position
+            assert again.messages == view.messages
+            assert (again.tokens, again.epoch, again.unchanged_tokens) == (
+                view.tokens,
+                view.epoch,
+                view.unchanged_tokens,
+            )
+    with pytest.raises(BadInput, match="No view for narrator"):
+        story.why(3, reader="narrator")
+    with pytest.raises(BadInput, match="position 99"):
+        story.why(99)
+
+
+def test_what_was_hidden_since_was_seen_then(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    views = [turn(story, number) for number in range(4)]
+    story.hide(2)
+    assert story.why(7).messages == views[3].messages
+    assert story.why(7).as_shown
+
+
+def test_asking_twice_gives_the_same_and_keeps_one_recipe(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    for number in range(3):
+        turn(story, number)
+    story.add("user", "And now?", name="Ines")
+    first, second = story.view(), story.view()
+    assert first == second
+    kept = memory._runner.run(story._story._store.recipes(story._story._key, "chat", None, 99, last=99))
+    assert len(kept) == 4
+    assert len({one.epoch for one in kept}) == 1
+
+
+def test_other_budgets_and_readers_have_epochs_of_their_own(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    for number in range(8):
+        turn(story, number)
+    assert story.view().epoch == ""
+    assert story.view(1_500).epoch == epochs.FIRST_VIEW
+    assert story.view(reader="narrator").epoch == epochs.FIRST_VIEW
+    assert story.view(exclude=["recap"]).epoch == epochs.FIRST_VIEW
+    assert story.view(1_500).epoch == story.view(reader="narrator").epoch == epochs.FIRST_VIEW, "asked for once more"
+
+
+def test_an_edit_in_the_tail_keeps_what_stands_before_it(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    for number in range(6):
+        turn(story, number)
+    before = story.view()
+    story.edit(9, "Bram owes nothing.")
+    after = story.view()
+    assert after.epoch == ""
+    assert after.messages[:9] == before.messages[:9]
+    assert after.messages[9] != before.messages[9]
+
+
+def test_an_edit_of_what_memory_tells_is_seen_at_once(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    while not any(item.section is Section.RECAP for item in story.view().items):
+        turn(story, story.branch_info().messages)
+    story.edit(3, "Bram owes nothing at all.")
+    assert "owes 3 crowns" not in str(story.view().messages)
+    for number in range(20):
+        assert "owes 3 crowns" not in str(turn(story, 1_000 + number).messages)
+
+
+def test_switching_back_goes_on_where_it_was(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    for number in range(20):
+        turn(story, number)
+    before = story.view()
+    story.branch("aside", 11)
+    story.switch("aside")
+    for number in range(4):
+        turn(story, 100 + number)
+    story.switch("main")
+    assert story.view() == before
+
+
+def test_pins_and_words_of_people_are_shown_at_once(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    for number in range(8):
+        turn(story, number)
+    pin = story.pin("Bram is left-handed.")
+    view = story.view()
+    assert view.epoch == epochs.BY_HAND and "left-handed" in view.messages[0].text
+    story.unpin(pin.id)
+    assert "left-handed" not in str(story.view().messages)
+    story.fold()
+    story.write("recap", "Nothing but rain.")
+    assert "Nothing but rain." in story.view().messages[0].text
+
+
+def test_a_tool_loop_only_adds(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    story.add("user", "How many lamps?")
+    views = [story.view()]
+    for number in range(4):
+        call = Message(Role.ASSISTANT, (ToolCall(f"c{number}", "count", "{}"),))
+        result = Message(Role.TOOL, (ToolResult(f"c{number}", "forty"),))
+        story.add_drafts([Draft(call), Draft(result)])
+        views.append(story.view())
+    for before, after in zip(views, views[1:], strict=False):
+        assert after.messages[: len(before.messages)] == before.messages
+    story.add("assistant", "Forty.")
+    assert story.why(-1).messages == views[-1].messages
+
+
+def test_furniture_is_part_of_what_was_seen(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    furniture = Furniture((message("system", "House rules."),), ((1, message("system", "Be brief.")),), "[]")
+    story.add("user", "Hello?")
+    story.add("assistant", "Yes?")
+    story.add("user", "Well.")
+    view = story.view(furniture=furniture)
+    again = story.why(2)
+    assert again.messages == view.messages and again.as_shown
+    story.add("assistant", "Well what?")
+    story.add("user", "Never mind.")
+    assert story.view(furniture=furniture).unchanged_tokens not in (None, 0)
+    story.add("assistant", "Fine.")
+    story.add("user", "Fine.")
+    assert story.view(furniture=Furniture((message("system", "Other rules."),))).unchanged_tokens == 0
+
+
+def test_what_is_forgotten_is_in_no_recipe(memory: BlockingMemory, tmp_path: Path) -> None:
+    story = memory.story("tale")
+    for number in range(30):
+        turn(story, number)
+    memory.forget("tale", first=0, last=3)
+    with pytest.raises(BadInput):
+        story.why(20)
+    kept = memory._runner.run(story._story._store.recipes(story._story._key, "chat", None, 999, last=9_999))
+    assert kept == []
+    assert story.view().epoch == epochs.FIRST_VIEW
+
+
+def test_a_store_that_cannot_keep_recipes_still_gives_views() -> None:
+    class Full(InMemoryStore):
+        async def keep_recipe(self, key: Any, recipe: Any) -> None:
+            raise StoreProblem("The disk is full.")
+
+    async def run() -> None:
+        from previously.app import BuiltinFolder
+        from previously.settings import layer_of
+
+        async with Memory(Full(), owner="me", layers=[layer_of(SMALL)], folder=BuiltinFolder()) as memory:
+            story = await memory.story("tale")
+            await story.add("user", "Hello?")
+            assert (await story.view()).messages
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "null", "{", '{"shown": 3}', '{"shown": [], "recalled": [{}]}', "0"])
+def test_what_is_no_recipe_is_none(text: str) -> None:
+    assert from_text(text, text) is None
+
+
+def test_recipes_are_read_as_they_were_written(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    for number in range(12):
+        turn(story, number)
+    kept = memory._runner.run(story._story._store.recipes(story._story._key, "chat", None, 99, last=999))
+    for one in kept:
+        recipe = from_text(one.body, one.epoch)
+        assert recipe is not None
+        assert to_text(recipe) == (one.body, one.epoch)
+
+
+def test_the_digest_tells_apart_what_a_model_could() -> None:
+    said = message("user", "a", speaker="Ines")
+    others = [message("user", "a"), message("assistant", "a", speaker="Ines"), message("user", "b", speaker="Ines")]
+    assert len({digest_of([one]) for one in (said, *others)} | {digest_of([]), digest_of([said, said])}) == 6
