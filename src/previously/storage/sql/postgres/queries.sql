@@ -17,7 +17,8 @@ SET enable_hashjoin TO off;
 SET enable_mergejoin TO off;
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
 
--- Transactions: each says first whose stories it is about, and one that writes waits for others on the same story
+-- Transactions: each says first whose stories it is about. One that writes waits for others on the same story, and says
+-- in the row of its writer which change it is, so that the row is locked until the change is kept or not.
 
 -- name: begin_reading
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
@@ -27,13 +28,15 @@ SELECT set_config('previously.owner', %(owner)s, true)
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SELECT set_config('previously.owner', %(owner)s, true);
 SELECT id FROM story WHERE id = %(story)s AND owner = %(owner)s FOR NO KEY UPDATE;
-SELECT pg_current_xact_id()::text
+INSERT INTO last_change (writer, token) VALUES (%(writer)s, %(token)s)
+ON CONFLICT (writer) DO UPDATE SET token = excluded.token, at = excluded.at
 
 -- name: begin_creating
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SELECT set_config('previously.owner', %(owner)s, true);
 SELECT pg_advisory_xact_lock(hashtextextended(%(name)s, hashtextextended(%(owner)s, 0)));
-SELECT pg_current_xact_id()::text
+INSERT INTO last_change (writer, token) VALUES (%(writer)s, %(token)s)
+ON CONFLICT (writer) DO UPDATE SET token = excluded.token, at = excluded.at
 
 -- As the login, not as the role that serves people, until the transaction ends. A login that is a superuser is not held
 -- to row-level security: there the owner that each query asks for is the only wall. Rows are read piece by piece, which
@@ -42,17 +45,25 @@ SELECT pg_current_xact_id()::text
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SELECT set_config('previously.owner', %(owner)s, true);
 SELECT id FROM story WHERE id = %(story)s AND owner = %(owner)s FOR NO KEY UPDATE;
+INSERT INTO last_change (writer, token) VALUES (%(writer)s, %(token)s)
+ON CONFLICT (writer) DO UPDATE SET token = excluded.token, at = excluded.at;
 SET LOCAL ROLE NONE;
-SET LOCAL enable_bitmapscan TO off;
-SELECT pg_current_xact_id()::text
+SET LOCAL enable_bitmapscan TO off
 
 -- name: may_destroy
 SELECT bool_and(has_table_privilege(c.oid, 'DELETE')) AND bool_and(has_schema_privilege(c.relnamespace, 'USAGE'))
 FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
 WHERE s.nspname = 'previously' AND c.relname IN ('story', 'entry', 'node', 'line', 'version')
 
--- name: outcome
-SELECT pg_xact_status(%(xid)s::xid8)
+-- Changes nothing, and waits for the writer's transaction if it is still under way.
+-- name: last_change
+INSERT INTO last_change (writer, token) VALUES (%(writer)s, '')
+ON CONFLICT (writer) DO UPDATE SET token = last_change.token RETURNING token
+
+-- name: forget_old_writers
+DELETE FROM last_change WHERE writer IN (
+    SELECT writer FROM last_change WHERE at < now() - interval '1 day' FOR UPDATE SKIP LOCKED
+)
 
 -- Stories
 
