@@ -159,7 +159,8 @@ def test_the_layout_names_every_column_of_both_schemas() -> None:
     connection.close()
     query = (
         "SELECT c.relname::text, a.attname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid "
-        "WHERE c.relnamespace = 'previously'::regnamespace AND c.relkind = 'r' AND c.relname <> 'migration' "
+        "WHERE c.relnamespace = 'previously'::regnamespace AND c.relkind = 'r' "
+        "AND c.relname NOT IN ('migration', 'last_change') "
         "AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''"
     )
     assert set(shared_server().admin(query, database(shared_server().emptied()))) == named
