@@ -38,6 +38,10 @@ WAIT_S = 30.0
 """How long to wait for a server that is being restarted."""
 
 
+LIFETIME_S = 30.0
+"""A connection keeps the plans of its queries: those made while a story was short are bad once it is long."""
+
+
 class Connections:
     """Connections to one database, each used by one thread at a time."""
 
@@ -59,6 +63,7 @@ class Connections:
             min_size=1,
             max_size=size,
             timeout=WAIT_S,
+            max_lifetime=LIFETIME_S,
             configure=partial(prepare, queries=self._queries),
             open=True,
         )

@@ -414,19 +414,25 @@ SELECT owner, %(to_line)s, kind, scope, first, last, version, firm FROM cover
 WHERE line = %(from_line)s AND last <= %(last)s AND owner = %(owner)s
 ON CONFLICT DO NOTHING
 
+-- One step after another, each by its index: a limit keeps the planner from beginning with all versions.
 -- name: furthest_live
-SELECT (a.value ->> 2)::bigint, c.first, c.last, v.id, v.kind, v.scope, v.first, v.last, v.key, v.before, v.replaces, v.text, v.carry, v.status,
-       v.made_by, v.reason, v.at, v.model, v.prompt_hash, v.calls, v.input_tokens, v.output_tokens, v.shed, v.unverified,
-       v.anchor, v.reach, v.commitments, v.firm
-FROM jsonb_array_elements(%(asked)s::jsonb) a (value)
-CROSS JOIN LATERAL (
+SELECT a.number, c.first, c.last, v.*
+FROM (
+    SELECT value ->> 0 AS scope, least((value ->> 1)::bigint, %(last)s) AS last, (value ->> 2)::bigint AS number
+    FROM jsonb_array_elements(%(asked)s::jsonb)
+) a CROSS JOIN LATERAL (
     SELECT first, last, version FROM cover
-    WHERE line = %(line)s AND kind = %(kind)s AND scope = a.value ->> 0
-      AND last <= least((a.value ->> 1)::bigint, %(last)s) AND firm >= %(firm)s AND owner = %(owner)s
+    WHERE line = %(line)s AND kind = %(kind)s AND scope = a.scope AND last <= a.last AND firm >= %(firm)s
+      AND owner = %(owner)s
     ORDER BY last DESC, version DESC LIMIT 1
-) c JOIN version v ON v.id = c.version
-WHERE a.value ->> 0 = '' OR EXISTS (SELECT 1 FROM mark WHERE branch = %(branch)s
-                                    AND origin = (a.value ->> 0)::bigint AND retired_by = 0 AND owner = %(owner)s)
+) c CROSS JOIN LATERAL (
+    SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
+           prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
+    FROM version WHERE id = c.version AND owner = %(owner)s LIMIT 1
+) v
+WHERE CASE WHEN a.scope = '' THEN true ELSE (
+    SELECT origin FROM mark WHERE branch = %(branch)s AND origin = a.scope::bigint AND retired_by = 0 AND owner = %(owner)s
+) IS NOT NULL END
 
 -- name: insert_cover
 INSERT INTO cover (owner, line, kind, scope, first, last, version, firm) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
