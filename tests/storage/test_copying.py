@@ -473,19 +473,6 @@ async def test_of_many_that_copy_to_one_name_at_once_one_does(stores: dict[str, 
     assert await digest(stores[kind], "copy") == await digest(stores["sqlite"], "tale")
 
 
-async def test_a_line_that_is_taken_away_is_no_part_of_a_story(stores: dict[str, TableStore]) -> None:
-    store = stores["sqlite"]
-    key = await rich(store)
-    (before,) = [await digest(store, "tale")]
-    connection = apsw.Connection(str(store.database._path))  # type: ignore[attr-defined]
-    values = "SELECT owner, story, 0, 0, ?, ? FROM line LIMIT 1"
-    connection.execute(f"INSERT INTO line (owner, story, fork, published, id, begun_at) {values}", (-77, "now"))
-    connection.close()
-    assert await digest(store, "tale") == before
-    assert key.story == 1
-    await copy(store, "tale", stores["sqlite too"], "tale")
-
-
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 async def test_what_is_being_imported_is_copied_as_far_as_it_got(stores: dict[str, TableStore], kind: str) -> None:
     """A copy made in the middle of a long import shows the path of before."""
