@@ -271,7 +271,7 @@ ORDER BY position, behind, id
 
 -- name: marks_of_kinds
 SELECT id, origin, kind, position, text, made_by, at, seen, of, after, behind FROM mark
-WHERE branch = %(branch)s AND kind IN (SELECT jsonb_array_elements_text(%(kinds)s::jsonb))
+WHERE branch = %(branch)s AND kind = ANY (ARRAY(SELECT jsonb_array_elements_text(%(kinds)s::jsonb)))
   AND position >= %(since)s AND retired_by = 0 AND owner = %(owner)s
 ORDER BY position, behind, id
 
