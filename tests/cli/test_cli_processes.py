@@ -47,7 +47,9 @@ def test_a_round(tmp_path: Path) -> None:
 
 
 def test_help_is_quick_and_loads_little() -> None:
-    listed = "import sys; from previously.cli.main import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
+    listed = (
+        "import sys; from previously.cli.commands import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
+    )
     ran = subprocess.run([sys.executable, "-c", listed], capture_output=True, encoding="utf-8", check=True, timeout=60)
     loaded = set(ran.stderr.split())
     assert not loaded & {
@@ -136,6 +138,20 @@ def test_ctrl_c(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, b"")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+def test_ctrl_c_while_the_command_is_being_loaded() -> None:
+    """Importing a part of it raises what Ctrl-C raises."""
+    start = (
+        "import builtins; really = builtins.__import__\n"
+        "def importing(name, *rest):\n"
+        "    if name == 'typer': raise KeyboardInterrupt\n"
+        "    return really(name, *rest)\n"
+        "from previously.cli.main import run; builtins.__import__ = importing; run()"
+    )
+    ran = subprocess.run([sys.executable, "-c", start], capture_output=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, b"", b"")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the shell's words are POSIX")

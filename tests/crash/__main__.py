@@ -37,6 +37,9 @@ ON_POSTGRES = 0.3
 MUTATED = 0.02
 """The part of all states that is spent on stores that are not safe: those are found out soon."""
 
+GO_ON_EVERY = 10
+"""To play on from a state takes seven times as long as to look at it."""
+
 MOST_FAULTS = 20
 """Told of each part; the JSON has all."""
 
@@ -133,7 +136,8 @@ def _power_cuts(play: Play, asked: argparse.Namespace, again: str, report: dict[
     recording = recorded(play)
     kept = Path(tempfile.gettempdir()) / f"previously-crash-{asked.seed}.log"
     line = again + f"state:{shlex.quote(str(kept))}:{{point}}:{{seed}}"
-    tally = cut_many(recording, cuts(recording, asked.states, asked.seed), line, _progress("power cuts", asked.states))
+    chosen, progress = cuts(recording, asked.states, asked.seed), _progress("power cuts", asked.states)
+    tally = cut_many(recording, chosen, line, progress, go_on_every=GO_ON_EVERY)
     if tally.faults:
         kept.write_bytes(pickle.dumps(recording.log))  # the next recording would be another one
     unsafe = {
@@ -144,7 +148,7 @@ def _power_cuts(play: Play, asked: argparse.Namespace, again: str, report: dict[
     few = max(12, round(asked.states * MUTATED))
     report["unsafe_stores"] = {}
     for name, one in unsafe.items():
-        found = cut_many(one, cuts(one, few, asked.seed), "", _progress(name, few), go_on=False)
+        found = cut_many(one, cuts(one, few, asked.seed), "", _progress(name, few), go_on_every=None)
         found_out = {"states": found.crashes, "found": found.problems.total()}
         report["unsafe_stores"][name] = found_out | {"lost": 0, **found.problems}
     return tally

@@ -93,16 +93,22 @@ async def look_after(recording: Recording, point: int, seed: int, folder: Path, 
 
 
 def cut_many(
-    recording: Recording, chosen: Sequence[tuple[int, int]], replay: str, progress: Say, *, go_on: bool = True
+    recording: Recording,
+    chosen: Sequence[tuple[int, int]],
+    replay: str,
+    progress: Say,
+    *,
+    go_on_every: int | None = 1,
 ) -> Tally:
-    """Look at many states, some at a time in a process of its own."""
+    """Look at many states, some at a time in a process of its own, and play on from every so many-th of them."""
     tally = Tally()
     for first in range(0, len(chosen), AT_ONCE):
         progress(first)
         some = chosen[first : first + AT_ONCE]
 
         def work(say: Say, some: Iterable[tuple[int, int]] = some) -> None:
-            for point, seed in some:
+            for number, (point, seed) in enumerate(some):
+                go_on = go_on_every is not None and number % go_on_every == 0
                 say(asyncio.run(_one(recording, point, seed, go_on)).as_json())
 
         looked = isolated(work)

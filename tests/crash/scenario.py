@@ -39,10 +39,6 @@ from tests.crash.verbs import (
     take_back,
 )
 
-STAGED_SWIPES = 0
-"""Swipes that come with a change in stages. To be 2 once those of a change that was cut off are not seen: see the test
-in `test_disk_errors`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Story:
@@ -134,7 +130,7 @@ def verbs(chance: Random) -> list[Verb]:
     chance.shuffle(loose)
     return [
         append("main", words.pieces(2, swipes=2)),
-        append("main", words.pieces(6, swipes=STAGED_SWIPES)),
+        append("main", words.pieces(6, swipes=2)),
         append("main", words.pieces(2), receipt="first"),
         append("main", words.pieces(2), receipt="first"),  # seen before: changes nothing
         fold("main", Kind.RECAP, 0, 2, words.line(9)),
@@ -148,7 +144,7 @@ def verbs(chance: Random) -> list[Verb]:
         fork("main", "other", 9),
         splice("main", 2, 1, words.pieces(1), "edit"),  # the chain of recaps goes with it
         put_back("main", 2),  # and is back
-        splice("other", 1, 2, words.pieces(9, swipes=STAGED_SWIPES), "rewrite in stages"),
+        splice("other", 1, 2, words.pieces(9, swipes=2), "rewrite in stages"),
         Verb("switch", lambda store, key: store.switch(key, "other")),
         fold("other", Kind.RECAP, 0, 3, words.line(9)),
         splice("other", 3, 5, (), "delete in stages"),
@@ -159,7 +155,7 @@ def verbs(chance: Random) -> list[Verb]:
         take_back("main"),
         lease("recap", "worker 1", now=SOON, until=LATER),
         *loose,
-        append("main", words.pieces(12, swipes=STAGED_SWIPES), receipt="import"),
+        append("main", words.pieces(12, swipes=2), receipt="import"),
         Verb("give_lease", lambda store, key: store.give_lease(key, "recap", "worker 2")),
         fold("main", Kind.BACKBONE, 0, 1, words.line(20)),
         fork("other", "third", 4),

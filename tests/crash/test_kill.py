@@ -27,7 +27,6 @@ def test_a_process_killed_at_a_statement_loses_nothing() -> None:
     assert report["total"]["acknowledged_verbs_checked"] > 0
 
 
-@pytest.mark.xfail(strict=True, reason="what became of a transaction is asked by a number that was given again")
 async def test_a_commit_that_a_crashed_server_never_kept_is_not_taken_for_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that crashes gives the numbers of transactions that it never kept to others, who keep theirs."""
     server = shared_server()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from previously import Attributes, BadInput, BlockingMemory, Draft, Message, Settings, message
+from previously import Attributes, BadInput, BlockingMemory, Draft, Message, Settings, StoreProblem, message
 from previously.blocking import BlockingStory
 from previously.core.messages import Image, Role, Text, ToolCall, ToolResult
 from previously.core.paths import OnPath
@@ -86,19 +86,20 @@ def test_choosing_a_swipe_in_the_file_again_makes_no_new_one() -> None:
         assert sorted(entry.message.text for entry in story.swipes()) == sorted(texts)
 
 
-def test_a_story_that_shrinks_while_it_is_folded_ends_the_fold() -> None:
-    class Shrinking(InMemoryStore):
+def test_a_story_that_has_lost_messages_is_not_folded() -> None:
+    class Damaged(InMemoryStore):
         async def path(self, key: StoryKey, branch: str, first: int, last: int) -> list[OnPath]:
             return [] if last > first else await super().path(key, branch, first, last)
 
     with BlockingMemory(":memory:", settings=SMALL) as memory:
-        memory._memory._store = store = Shrinking()
+        memory._memory._store = store = Damaged()
         story = memory.story("tale")
         memory._runner.run(store.create_story("local", "tale", at=""))
         story = memory.story("tale")
         for number in range(20):
             story.add("user", f"Line {number}.")
-        assert "faster than it can be folded" in story.fold().stopped
+        with pytest.raises(StoreProblem, match="lost part of its path"):
+            story.fold()
 
 
 def test_many_hands_on_one_story_never_see_an_error(tmp_path: Path) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from previously import BlockingMemory, Draft, Furniture, Memory, Message, Settings, message
+from previously import BlockingMemory, BuiltinFolder, Draft, Furniture, Memory, Message, Settings, message
 from previously.blocking import BlockingStory
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Role, ToolCall, ToolResult
+from previously.settings import layer_of
 from previously.storage.in_memory import InMemoryStore
 from previously.view import epochs
 from previously.view.recipes import digest_of, from_text, to_text
@@ -179,7 +181,7 @@ def test_a_tool_loop_only_adds(memory: BlockingMemory) -> None:
         result = Message(Role.TOOL, (ToolResult(f"c{number}", "forty"),))
         story.add_drafts([Draft(call), Draft(result)])
         views.append(story.view())
-    for before, after in zip(views, views[1:], strict=False):
+    for before, after in pairwise(views):
         assert after.messages[: len(before.messages)] == before.messages
     story.add("assistant", "Forty.")
     assert story.why(-1).messages == views[-1].messages
@@ -220,9 +222,6 @@ def test_a_store_that_cannot_keep_recipes_still_gives_views() -> None:
             raise StoreProblem("The disk is full.")
 
     async def run() -> None:
-        from previously.app import BuiltinFolder
-        from previously.settings import layer_of
-
         async with Memory(Full(), owner="me", layers=[layer_of(SMALL)], folder=BuiltinFolder()) as memory:
             story = await memory.story("tale")
             await story.add("user", "Hello?")

@@ -19,12 +19,14 @@ from previously.core.scripts import Put, Script, Splice
 from previously.core.spans import Span
 from previously.core.versions import Kind, NewVersion, Status
 from previously.storage.postgres import PostgresStore
+from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.file import SqliteFile
 from previously.storage.store import Store, StoryKey
 from previously.storage.table_store import TableStore
 from previously.storage.tables import Tables, garbage, tables_of, writing
 from previously.storage.tables.findings import Collected, Garbage
+from previously.storage.whole_stories import WholeStories
 from tests.storage.postgres_server import database, shared_server
 from tests.storage.rich_story import OWNER, write_stories
 from tests.storage.test_stores_agree import NUMBERS, WORDS, Agreeing
@@ -174,12 +176,13 @@ async def test_what_a_killed_deep_edit_left_behind_is_gone(store: TableStore) ->
     assert await counted(store) == before
 
 
-async def test_swipes_that_can_be_seen_stay(store: TableStore) -> None:
+async def test_swipes_stay_and_those_of_a_dead_attempt_were_never_seen(store: TableStore) -> None:
     key = await told(store, *"abcdefghij")
     await begun(store, [Splice(1, 1, put("B", other=["BB"]))], 1)
-    await cleaned(store)
-    seen = [item.entry.message.text for item in await store.siblings(key, "main", 1)]
-    assert seen == ["b", "swipe", "BB"]
+    for _ in range(2):
+        seen = [item.entry.message.text for item in await store.siblings(key, "main", 1)]
+        assert seen == ["b", "swipe"]
+        await cleaned(store)
 
 
 async def test_nodes_that_a_second_attempt_took_over_stay(store: TableStore) -> None:
@@ -303,6 +306,33 @@ async def test_an_interrupted_cleaning_changes_no_answer_and_the_next_one_ends_i
         if ended:
             return
     raise AssertionError("a cleaning ends")
+
+
+async def test_a_story_whose_cleaning_was_interrupted_can_be_copied(store: TableStore) -> None:
+    """Swipes that were never seen are not seen in the copy, and its own cleaning takes them."""
+    key = await told(store, *"abcdefghij")
+    clean = await counted(store)
+    await begun(store, [Splice(2, 1, put("C", *"defghij", other=["unseen"]))], 2)
+
+    def set_aside(tables: Tables) -> Generator[None, None, None]:
+        next(garbage.take_garbage(tables.session, key, LATE))
+        yield
+
+    await store.database.destroying(key, set_aside)
+    with Spool() as spool:
+        read = await WholeStories(store.database, "me", "here").hand_over("tale", spool, lambda _: None)
+        await WholeStories(store.database, "they", "there").take_in("tale", spool, lambda _: None)
+    copied = await WholeStories(store.database, "they", "there").look("tale", lambda _: None)
+    assert copied.digest == read.digest
+    theirs = (await store.stories("they"))[0].key
+    for owner, one in (("me", key), ("they", theirs)):
+        assert [item.entry.message.text for item in await store.siblings(one, "main", 2)] == ["c", "swipe"]
+        assert (await store.verify(owner, before=LATE)).faults == ()
+        assert (await store.gc(owner, before=LATE)).lines == 1
+        assert await counted(store, owner) == clean
+    await store.fork(theirs, "main", "more", 3, at="")
+    await store.apply(theirs, "more", [Splice(3, 0, put("x"))], at="")
+    assert (await store.verify("they", before=LATE)).faults == ()
 
 
 async def test_what_is_written_while_it_is_cleaned_is_kept(store: TableStore) -> None:

@@ -4,7 +4,10 @@ story, and a server that goes away."""
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, cast
 
 import psycopg
@@ -269,6 +272,27 @@ async def test_a_connection_lost_while_committing_loses_and_doubles_nothing(
     assert (info.messages, await texts(store, key)) == (1, ["once"])
     assert (await store.branch(key)).head == info.head
     assert len(await store.moves(key)) == 1
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_whether_a_change_was_kept_is_known_only_when_it_has_ended(opening: Opening, kept: bool) -> None:
+    database = opening(connections=2).database
+    with ThreadPoolExecutor() as another, database._pool.connection() as one, database._pool.connection() as two:
+        writing, asking = (PostgresSession(connection, database._queries, "writer") for connection in (one, two))
+        with suppress(ZeroDivisionError), writing.begun("begin_creating", {"owner": "me", "name": "tale"}):
+            answer = another.submit(asking.kept, writing.token)
+            time.sleep(0.2)
+            assert not answer.done()
+            assert kept or 1 / 0
+        assert answer.result() is kept
+
+
+def test_writers_that_are_gone_leave_nothing_behind(opening: Opening, server: Server) -> None:
+    name = database(server.emptied())
+    rows = "('gone', 'x', now() - interval '2 days'), ('here', 'x', now())"
+    server.admin(f"INSERT INTO previously.last_change VALUES {rows}", name)
+    opening()
+    assert server.admin("SELECT writer FROM previously.last_change", name) == [("here",)]
 
 
 async def test_a_server_that_was_restarted_is_found_again(server: Server) -> None:

@@ -14,7 +14,9 @@ from previously.storage.postgres import PostgresStore, schema
 from previously.storage.queries import load_migrations, load_queries
 from tests.storage.postgres_server import Server, database, shared_server
 
-ONLY_POSTGRES = {"settings_of_a_session", "begin_reading", "begin_writing", "begin_creating", "outcome"} | {
+ONLY_POSTGRES = {"settings_of_a_session", "begin_reading", "begin_writing", "begin_creating"} | {
+    "last_change",
+    "forget_old_writers",
     "begin_destroying",
     "may_destroy",
     "reserve_entry",
@@ -153,7 +155,7 @@ def test_tables_and_columns_are_those_of_sqlite(server: Server) -> None:
     of_postgres = set(
         server.admin(
             "SELECT table_name::text, column_name::text FROM information_schema.columns "
-            "WHERE table_schema = 'previously' AND table_name <> 'migration'",
+            "WHERE table_schema = 'previously' AND table_name NOT IN ('migration', 'last_change')",
             database(server.emptied()),
         )
     )
@@ -168,10 +170,11 @@ def test_queries_are_those_of_sqlite_and_every_one_asks_for_the_owner() -> None:
             assert "owner" in statement, name
 
 
-def test_every_table_has_row_level_security_forced(server: Server) -> None:
+def test_every_table_of_owners_has_row_level_security_forced(server: Server) -> None:
     tables = server.admin(
         "SELECT relname, relrowsecurity, relforcerowsecurity FROM pg_class "
-        "WHERE relnamespace = 'previously'::regnamespace AND relkind = 'r' AND relname <> 'migration'",
+        "WHERE relnamespace = 'previously'::regnamespace AND relkind = 'r' "
+        "AND relname NOT IN ('migration', 'last_change')",
         database(server.emptied()),
     )
     assert len(tables) == 15

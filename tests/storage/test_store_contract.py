@@ -1022,3 +1022,10 @@ async def test_no_verb_crosses_the_wall_between_owners(store: Store) -> None:
         await store.set_status(other, version.id, Status.UNDONE, reason="theirs")
     await store.loosen(other, [version.id])
     assert await all_of_it() == before
+
+
+async def test_the_number_of_a_forgotten_story_is_never_given_again(store: Store) -> None:
+    """Whoever still holds it must not write into another story."""
+    gone = (await store.create_story("me", "gone", at="")).key
+    await store.forget_story(gone)
+    assert (await store.create_story("me", "new", at="")).key != gone

@@ -77,6 +77,13 @@ Endpoint = Annotated[str, typer.Option("--endpoint", metavar="URL", help="An Ope
 ModelName = Annotated[str, typer.Option("--model", metavar="NAME", help="The model there that writes memory.")]
 
 
+def on_a_server(ctx: typer.Context) -> bool:
+    """Whether the stories are in no file of ours."""
+    from previously.settings_file import effective
+
+    return "://" in str(ctx.obj or effective(os.environ)[0].get("PREVIOUSLY_DB", ""))
+
+
 @contextmanager
 def opened(ctx: typer.Context) -> Iterator[BlockingMemory]:
     """The stories that --db, PREVIOUSLY_DB or the user's data folder hold, for whatever needs no model."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, opened
+from previously.cli.arguments import AsJson, on_a_server, opened
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def gc(
     from previously.app import GIVEN_UP_S
 
     with opened(ctx) as memory:
-        if shrink:
+        if shrink and not on_a_server(ctx):
             output.note("Giving space back: a file is written anew, and nobody else can write meanwhile.")
         taken = memory.gc(older_than_s=GIVEN_UP_S if older_than is None else older_than * 60.0, shrink=shrink)
     shrunk = shrink and taken.freed_bytes is not None
@@ -81,11 +81,13 @@ def gc(
         return
     console = output.console()
     words = _words(taken)
-    console.print(f"Taken away: {words}." if words else "There was nothing to take away.", soft_wrap=True)
+    console.print(f"Taken away: {words}." if words else _nothing(older_than), soft_wrap=True)
     if taken.freed_bytes is None:
         if shrink:
             console.print(
-                "The server gives space back by itself (autovacuum); to shrink its files is up to whoever runs it."
+                "PostgreSQL uses free space again by itself (autovacuum). VACUUM FULL gives it back to the disk; that "
+                "is up to whoever runs the server.",
+                soft_wrap=True,
             )
     elif shrunk:
         console.print(f"The disk has {_size(taken.freed_bytes)} back.")
@@ -124,6 +126,12 @@ def _print_verified(found: Verified) -> None:
     words = _words(found.garbage)
     if words:
         console.print(f"`previously gc` would take away what no story needs: {words}.", soft_wrap=True)
+
+
+def _nothing(older_than: int | None) -> str:
+    since = "hour" if older_than is None else output.counted(older_than, "minute")
+    spared = f"; what was begun in the last {since} and is not finished is left alone" if older_than != 0 else ""
+    return f"There was nothing to take away{spared}."
 
 
 def _words(garbage: Garbage) -> str:

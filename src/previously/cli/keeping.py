@@ -102,11 +102,12 @@ def move(
     if not as_json:
         there = "that address" if "://" in done.target else output.one_line(done.target)
         left = (
-            "The stories are still here too" if "://" in done.source else f"{output.one_line(done.source)} is as it was"
+            "The stories are in the old database too; forget them there, or drop its schema `previously`,"
+            if "://" in done.source
+            else f"{output.one_line(done.source)} is as it was; delete it"
         )
         output.console().print(
-            f"Next: set PREVIOUSLY_DB to {there}, or give it with --db. {left}; delete it when you are content.",
-            soft_wrap=True,
+            f"Next: set PREVIOUSLY_DB to {there}, or give it with --db. {left} when you are content.", soft_wrap=True
         )
 
 

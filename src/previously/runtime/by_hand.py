@@ -22,7 +22,7 @@ from previously.runtime.handle import PERSON, StoryHandle
 from previously.runtime.reading import with_tail
 from previously.runtime.remembering import ChapterText, MemoryText, Remembering, joined
 from previously.runtime.times import time_at
-from previously.storage.store import BranchInfo
+from previously.storage.store import BranchInfo, Store
 
 LONGEST_TITLE = 200
 """Characters: a title stands in views and prompts."""
@@ -89,11 +89,15 @@ class ByHand(StoryHandle):
         await self._write(what, text)
 
     async def _write(self, what: str, text: str, *, flagged: bool = False) -> None:
-        words = _words(text)
-        branch, reading = await self._reading()
-        wanted = which(what)
-        place = await self._place(branch, reading, wanted)
-        run = await self._store.path(self._key, branch.name, place.first, place.last)
+        words, wanted = _words(text), which(what)
+
+        async def look(store: Store) -> tuple[BranchInfo, _Place, list[OnPath]]:
+            handle = ByHand(store, self._key, self._tuning)
+            branch, reading = await handle._reading()
+            place = await handle._place(branch, reading, wanted)
+            return branch, place, await store.path(self._key, branch.name, place.first, place.last)
+
+        branch, place, run = await self._store.at_one_moment(self._key.owner, look)
         seen = b"" if flagged else span_key(item.entry.digest for item in run)
         kind = _MARK_KINDS[wanted.kind]
         await self._add_mark(branch, kind, place.last, words, seen=seen, of=place.of, instead_of=place.marks)

@@ -3,13 +3,15 @@ rehearsal or an earlier moment. Each verb is that of `Store`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Coroutine, Sequence
+from typing import Any, Protocol, TypeVar
 
 from previously.core.marks import Mark, MarkKind
 from previously.core.paths import OnPath
 from previously.core.versions import Kind, LiveVersion, NewVersion, Status, Version
 from previously.storage.store import ALL_MARKS, BranchInfo, StoryKey
+
+T = TypeVar("T")
 
 
 class PathStore(Protocol):
@@ -46,6 +48,8 @@ class MemoryStore(PathStore, Protocol):
 
 class FoldStore(PathStore, Protocol):
     """Reads a path with its marks and versions; keeps new ones."""
+
+    async def at_one_moment(self, owner: str, work: Callable[[FoldStore], Coroutine[Any, Any, T]]) -> T: ...
 
     async def branch(self, key: StoryKey, name: str | None = None) -> BranchInfo: ...
 

@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
-from previously.core.errors import HeadMoved
 from previously.core.marks import MarkKind
 from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
@@ -86,27 +85,25 @@ class _Loop:
         self._tried: dict[tuple[object, ...], int] = {}
 
     async def next(self, pressed: Pressed) -> Step | Boundary | NotDue:
-        """What to do now; a moment that passed while it was looked at is looked at again."""
-        for _ in range(TRIES_WITHOUT_PROGRESS):
-            branch = await self.store.branch(self.key)
-            rules = await with_tail(self.store, self.key, branch, self.rules)
-            look = Look(
-                rules=rules,
-                amends=self.folder.amends,
-                anew=self._anew and await self.folder.ready(),
-                pressed=False,
-                failed=self._failed,
-            )
-            try:
-                found = await Steps(self.store, self.key, branch, look).next()
-                if isinstance(found, NotDue) and await pressed():
-                    found = await Steps(self.store, self.key, branch, replace(look, pressed=True)).next()
-            except HeadMoved:
-                continue
-            if self._goes_round(found):
-                return NotDue("what was folded is not valid on the path: the story is being changed")
-            return found
-        return NotDue("the story is being changed faster than it can be folded")
+        """What to do now."""
+        anew = self._anew and await self.folder.ready()
+        found = await self._looked(anew, pressed=False)
+        if isinstance(found, NotDue) and await pressed():
+            found = await self._looked(anew, pressed=True)
+        if self._goes_round(found):
+            return NotDue("what was folded is not valid on the path: the story is being changed")
+        return found
+
+    async def _looked(self, anew: bool, *, pressed: bool) -> Step | Boundary | NotDue:
+        """What there is to do at one moment of the story."""
+
+        async def look(store: FoldStore) -> Step | Boundary | NotDue:
+            branch = await store.branch(self.key)
+            rules = await with_tail(store, self.key, branch, self.rules)
+            seen = Look(rules=rules, amends=self.folder.amends, anew=anew, pressed=pressed, failed=self._failed)
+            return await Steps(store, self.key, branch, seen).next()
+
+        return await self.store.at_one_moment(self.key.owner, look)
 
     def _goes_round(self, found: Step | Boundary | NotDue) -> bool:
         what: tuple[object, ...]

@@ -6,8 +6,10 @@ be as long as they should be. So what `fold --plan` says is what `fold` does, as
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Coroutine
+from copy import copy
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from previously.core.marks import Mark, MarkKind
 from previously.core.paths import OnPath
@@ -16,6 +18,8 @@ from previously.folds.request import FoldRequest, words_read
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.folder import Folder, FolderReply
 from previously.storage.store import ALL_MARKS, BranchInfo, StoryKey
+
+T = TypeVar("T")
 
 PLANNED = "planned"
 _WORD = "word "
@@ -54,6 +58,15 @@ class RehearsalStore:
     def written(self) -> bool:
         """Whether anything has been folded."""
         return bool(self._versions)
+
+    async def at_one_moment(self, owner: str, work: Callable[[FoldStore], Coroutine[Any, Any, T]]) -> T:
+        return await self._store.at_one_moment(owner, lambda store: work(self._through(store)))
+
+    def _through(self, store: FoldStore) -> RehearsalStore:
+        """The same, what it keeps included, reading through to another store."""
+        other = copy(self)
+        other._store = store
+        return other
 
     async def branch(self, key: StoryKey, name: str | None = None) -> BranchInfo:
         return await self._store.branch(key, name)

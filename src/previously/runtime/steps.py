@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.digests import span_key
-from previously.core.errors import HeadMoved
+from previously.core.errors import StoreProblem
 from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
 from previously.core.paths import OnPath
 from previously.core.spans import Span
@@ -69,7 +69,7 @@ class Look:
 
 
 class Steps:
-    """Looks at one branch of a story at one moment. `HeadMoved` when it changed on the way."""
+    """Looks at one branch of a story, with a store that answers as of one moment."""
 
     def __init__(self, store: FoldStore, key: StoryKey, branch: BranchInfo, look: Look) -> None:
         self._store = store
@@ -283,7 +283,8 @@ class Steps:
     async def _path(self, first: int, last: int) -> list[OnPath]:
         found = await self._store.path(self._key, self._branch.name, first, last)
         if len(found) != last - first + 1:
-            raise HeadMoved(f"Branch {self._branch.name!r} became shorter while it was read.")
+            name = self._branch.name
+            raise StoreProblem(f"Branch {name!r} has lost part of its path: `previously verify` says more.")
         return found
 
 

@@ -70,7 +70,10 @@ def write_story(session: Session, key: StoryKey, name: str, spool: Spool, step: 
     for table, rows in spool.read():
         columns = [_stored(column, values, ids) for column, values in zip(table.columns, _turned(rows), strict=True)]
         place = [repeat(given[of], len(rows)) for of in table.given]
+        aside = _taken_in(table, columns)
         session.many(f"copy_into_{table.name}", _turned([*place, *columns]))
+        for line in aside:
+            session.run("set_line_aside", {"line": line, **_values(key)})
         step(len(rows) if table.name == "entry" else 0)
     with Spool(keeping=False) as stored:
         read_story(session, key, stored, step)
@@ -78,12 +81,22 @@ def write_story(session: Session, key: StoryKey, name: str, spool: Spool, step: 
         raise StoreProblem(f"The copy of {name!r} does not have the digest of what was read; it was undone.")
 
 
+def _taken_in(table: Table, columns: list[Iterable[Any]]) -> list[int]:
+    """Give lines that are being taken away the ids they had before, so that nobody else is given those; which they
+    are."""
+    if table.name != "line":
+        return []
+    signed = list(columns[0])
+    columns[0] = map(abs, signed)
+    return [-ident for ident in signed if ident < 0]
+
+
 def _own_ids(session: Session, key: StoryKey) -> Ids:
     """The ids of the story's rows."""
     found = {name: array("q") for name in WITH_IDS}
     for name in LISTED:
-        for rows in _onward(session, f"ids_of_{name}", _values(key), (0,)):  # one below is of a line that is taken away
-            found[name].extend(ident for (ident,) in rows)
+        for rows in _onward(session, f"ids_of_{name}", _values(key), (LOWEST,)):
+            found[name].extend(abs(ident) for (ident,) in rows)  # one below 0 is of a line that is being taken away
     for rows in _onward(session, "ids_of_node", _values(key), (LOWEST, LOWEST)):
         found["node"].extend(node for node, _, _ in rows)
         found["entry"].extend(entry for _, _, entry in rows)
@@ -117,7 +130,8 @@ def _chunks(session: Session, key: StoryKey, table: Table, ids: Ids) -> Iterator
         yield session.rows(query, whose)
     elif table.found_by == "id":
         for group in _groups(session, key, table, ids[table.name]):
-            yield session.rows(query, {**whose, "ids": json.dumps(group)})
+            aside = [-ident for ident in group] if table.name == "line" else []
+            yield session.rows(query, {**whose, "ids": json.dumps(group + aside)})
     elif table.found_by == "story":
         yield from _onward(session, query, whose, ("",))
     else:
@@ -168,12 +182,13 @@ def _canonical(column: Column, values: Iterable[Any], ids: Ids, unknown: Mapping
 
 
 def _rank(value: int | None, known: Sequence[int], unknown: set[int]) -> int | None:
-    if value is None or value <= 0:
+    if not value:
         return value  # refers to nothing
-    place = bisect_left(known, value)
-    if place == len(known) or known[place] != value:
-        unknown.add(value)
-    return place + 1
+    ident = abs(value)
+    place = bisect_left(known, ident)
+    if place == len(known) or known[place] != ident:
+        unknown.add(ident)
+    return place + 1 if value > 0 else -(place + 1)
 
 
 def _stored(column: Column, values: Iterable[Any], ids: Ids) -> Iterable[Any]:
@@ -185,7 +200,7 @@ def _stored(column: Column, values: Iterable[Any], ids: Ids) -> Iterable[Any]:
     given = ids[column.ids_of]
     if column.is_scope:
         return [value if isinstance(value, str) else str(given[value - 1] if value else 0) for value in values]
-    return [given[value - 1] if value and value > 0 else value for value in values]
+    return [value and (given[value - 1] if value > 0 else -given[-value - 1]) for value in values]
 
 
 def _is_id(scope: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TypeVar
 
+from previously.storage.damage import Damaged
 from previously.storage.database import Database
 from previously.storage.store import StoryKey
 from previously.storage.tables import Tables
@@ -51,7 +52,10 @@ async def verify(
         findings.fault("the file", line)
     stories = await read(lambda tables: [row.id for row in story_rows(tables.session, owner)])
     for story in stories:
-        await read(lambda tables, story=story: check_story(tables.session, owner, story, before, findings))  # type: ignore[misc]
+        try:
+            await read(lambda tables, story=story: check_story(tables.session, owner, story, before, findings))  # type: ignore[misc]
+        except Damaged as damage:
+            findings.fault("the rest of it was not looked at", f"{damage.what} {damage.why}")
     await read(lambda tables: check_strays(tables.session, owner, before, findings))
     return findings.verified(len(stories))
 

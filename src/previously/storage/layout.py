@@ -166,7 +166,7 @@ def copying_queries(backend: str) -> Mapping[str, str]:
     setting = "set_config('enable_bitmapscan', 'off', true)" if dialect is _POSTGRES else "0"
     found["plan_for_copying"] = f"SELECT {setting}"
     if dialect is _SQLITE:  # of these no id is ever given twice, not even of a row that is gone
-        for name in ("line", "mark"):
+        for name in ("story", "line", "mark"):
             found[f"last_{name}_id"] = f"SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{name}'"
     return found
 

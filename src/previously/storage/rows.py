@@ -25,6 +25,7 @@ from previously.core.messages import (
 )
 from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
+from previously.storage.damage import decoding
 
 Row = Sequence[Any]
 
@@ -74,6 +75,7 @@ def attributes_of(at: str | None, source_id: str | None, extra: str | None, hidd
     return Attributes(at, source_id, json.loads(extra) if extra else {}, bool(hidden))
 
 
+@decoding("a message")
 def entry_of(row: Row) -> Entry:
     """id, role, speaker, text, parts, witnesses, digest, at, source_id, extra, hidden, replaces."""
     entry, role, speaker, text, parts, witnesses, entry_digest, *attributes, replaces = row
@@ -86,6 +88,7 @@ def entry_of(row: Row) -> Entry:
     return Entry(entry, message, entry_digest, attributes_of(*attributes), replaces)
 
 
+@decoding("a message")
 def known_of(row: Row) -> Known:
     """id, digest, match_key, role, at, source_id, extra, hidden."""
     entry, entry_digest, key, role, *attributes = row
@@ -125,6 +128,7 @@ def version_row(owner: str, story: int, version: NewVersion, firm: bool) -> tupl
     )
 
 
+@decoding("a text of the memory")
 def version_of(row: Row) -> Version:
     """The version that a row of the `versions` query holds."""
     ident, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, *rest = row

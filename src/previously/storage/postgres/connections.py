@@ -8,10 +8,12 @@ the server is asked what became of it.
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from secrets import token_hex
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -36,6 +38,10 @@ WAIT_S = 30.0
 """How long to wait for a server that is being restarted."""
 
 
+LIFETIME_S = 30.0
+"""A connection keeps the plans of its queries: those made while a story was short are bad once it is long."""
+
+
 class Connections:
     """Connections to one database, each used by one thread at a time."""
 
@@ -46,6 +52,7 @@ class Connections:
             with psycopg.Connection[Row].connect(conninfo, autocommit=True) as connection:
                 bring_up_to_date(connection)
                 prepare(connection, self._queries)  # what a session needs is refused here, not at the first verb
+                connection.execute(self._queries["forget_old_writers"])
         except psycopg.Error as error:
             raise StoreProblem(f"{self._place} cannot be opened: {_words(error)}.") from error
         except StoreProblem as problem:
@@ -56,11 +63,13 @@ class Connections:
             min_size=1,
             max_size=size,
             timeout=WAIT_S,
+            max_lifetime=LIFETIME_S,
             configure=partial(prepare, queries=self._queries),
             open=True,
         )
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="previously-postgres")
         self._queues: WeakValueDictionary[StoryKey, asyncio.Lock] = WeakValueDictionary()
+        self._name = token_hex(16)
         self._closed = False
 
     async def reading(self, owner: str, work: Callable[[Tables], T]) -> T:
@@ -126,7 +135,7 @@ class Connections:
     def _done(self, how: str, values: Mapping[str, Any], work: Callable[[Tables], T]) -> T:
         for attempt in range(1, ATTEMPTS + 1):
             connection = self._pool.getconn()
-            session = PostgresSession(connection, self._queries)
+            session = self._session(connection)
             result: list[T] = []
             try:
                 with session.begun(how, values):
@@ -138,7 +147,7 @@ class Connections:
                 problem = error
             finally:
                 self._pool.putconn(connection)
-            if session.committing and session.xid and self._was_kept(session.xid):
+            if session.committing and session.token and self._was_kept(session.token):
                 return result[0]
             if attempt == ATTEMPTS:
                 raise problem
@@ -150,7 +159,7 @@ class Connections:
         connection broke while the last one was committed, the server is asked what became of it."""
         result: list[T] = []
         with self._pool.connection() as connection:
-            session = PostgresSession(connection, self._queries)
+            session = self._session(connection)
             stages = work(tables_of(session))
             try:
                 while not result:
@@ -162,23 +171,24 @@ class Connections:
                         except StopIteration as end:
                             result.append(end.value)
             except (psycopg.OperationalError, psycopg.InterfaceError):
-                if not (result and session.committing and session.xid and self._was_kept(session.xid)):
+                if not (result and session.committing and session.token and self._was_kept(session.token)):
                     raise
         return result[0]
 
-    def _was_kept(self, xid: str) -> bool:
-        """Whether a transaction whose end nobody saw was committed."""
+    def _session(self, connection: psycopg.Connection[Row]) -> PostgresSession:
+        """A connection in the hands of this thread, which is one writer whatever connections it is given."""
+        return PostgresSession(connection, self._queries, f"{self._name} {threading.current_thread().name}")
+
+    def _was_kept(self, token: str) -> bool:
+        """Whether this thread's last transaction, whose end nobody saw, was committed."""
         give_up = time.monotonic() + WAIT_S
         while time.monotonic() < give_up:
             try:
                 self._pool.check()
                 with self._pool.connection() as connection:
-                    outcome = PostgresSession(connection, self._queries).outcome(xid)
+                    return self._session(connection).kept(token)
             except psycopg.OperationalError:
                 continue  # the server is still away: waiting for a connection takes its time
-            if outcome in ("committed", "aborted"):
-                return outcome == "committed"
-            time.sleep(0.05)
         raise StoreProblem("The server went away while it kept a change, and cannot say whether it did.")
 
 

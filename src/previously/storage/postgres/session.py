@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from secrets import token_hex
 from typing import Any
 
 import psycopg
@@ -31,11 +32,12 @@ def prepare(connection: psycopg.Connection[Row], queries: Mapping[str, bytes]) -
 class PostgresSession:
     """A connection in autocommit mode and the named queries asked of it. Used by one thread at a time."""
 
-    def __init__(self, connection: psycopg.Connection[Row], queries: Mapping[str, bytes]) -> None:
+    def __init__(self, connection: psycopg.Connection[Row], queries: Mapping[str, bytes], writer: str) -> None:
         self._connection = connection
         self._queries = queries
-        self.xid: str | None = None
-        """The transaction that writes, by the server's own number."""
+        self._writer = writer
+        self.token = ""
+        """Names the transaction that writes, in the row of its writer."""
         self.committing = False
         """Whether the server was asked to commit, so that it may have done so even if it never answered."""
 
@@ -77,15 +79,11 @@ class PostgresSession:
     def begun(self, how: str, values: Mapping[str, Any]) -> Iterator[None]:
         """A transaction begun by a query of that name; committed when the work ends well, otherwise undone. Statements
         of one that writes go in a pipeline: only what is asked for is waited for."""
-        self.xid, self.committing = None, False
+        reading = how == "begin_reading"
+        self.token, self.committing = "" if reading else token_hex(16), False
         try:
             with psycopg.ClientCursor(self._connection) as cursor:
-                cursor.execute(self._queries[how], values)
-                while cursor.nextset():
-                    pass
-                row = cursor.fetchone()
-            reading = how == "begin_reading"
-            self.xid = None if reading or not row else row[0]
+                cursor.execute(self._queries[how], {**values, "writer": self._writer, "token": self.token})
             with nullcontext() if reading else self._connection.pipeline():
                 yield
             self.committing = True
@@ -96,10 +94,9 @@ class PostgresSession:
             self._undo()
             raise
 
-    def outcome(self, xid: str) -> str | None:
-        """What became of a transaction: `committed`, `aborted`, `in progress`, or None if the server cannot say."""
-        row = self.one("outcome", {"xid": xid})
-        return row[0] if row else None
+    def kept(self, token: str) -> bool:
+        """Whether a transaction of this writer, its last one, was committed. Waits for it to end."""
+        return self.one("last_change", {"writer": self._writer}) == (token,)
 
     def _undo(self) -> None:
         if self._connection.closed:

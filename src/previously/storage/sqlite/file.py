@@ -15,6 +15,7 @@ from typing import Any
 import apsw
 
 from previously.core.errors import StoreProblem
+from previously.storage.damage import Damaged
 from previously.storage.queries import all_queries, load_migrations
 from previously.storage.tables.session import Row
 
@@ -78,11 +79,17 @@ class SqliteFile:
 
     def rows(self, name: str, values: Mapping[str, Any]) -> list[Row]:
         """All rows a query gives."""
-        return list(self._connection.execute(self._queries[name], values))
+        try:
+            return list(self._connection.execute(self._queries[name], values))
+        except UnicodeDecodeError as error:
+            raise Damaged("a text", f"cannot be read ({error})") from error
 
     def one(self, name: str, values: Mapping[str, Any]) -> Row | None:
         """The first row a query gives."""
-        return self._connection.execute(self._queries[name], values).fetchone()
+        try:
+            return self._connection.execute(self._queries[name], values).fetchone()
+        except UnicodeDecodeError as error:
+            raise Damaged("a text", f"cannot be read ({error})") from error
 
     def run(self, name: str, values: Mapping[str, Any] | Sequence[Any]) -> int:
         """Carry out one statement; the id of the row it inserted last."""

@@ -11,6 +11,7 @@ from array import array
 from itertools import groupby, islice
 
 from previously.core.digests import ROOT_HASH, digest, match_key, node_hash
+from previously.storage.damage import Damaged
 from previously.storage.rows import entry_of
 from previously.storage.store import NO_NODE, StoryKey
 from previously.storage.tables.findings import ROWS_AT_ONCE, Findings
@@ -61,11 +62,21 @@ def _check_entries(session: Session, key: StoryKey, held: array[int], findings: 
     """Check each entry once, however many nodes hold it."""
     each = (entry for entry, _ in groupby(array("q", sorted(held))))
     while some := list(islice(each, ROWS_AT_ONCE)):
-        asked = {"ids": json.dumps(some), "story": key.story, "owner": key.owner}
-        rows = session.rows("check_entries", asked)
+        rows = _entry_rows(session, key, some, findings)
         for row in rows:
             _check_entry(row, key.story, findings)
         findings.looked_at("entries", len(rows))
+
+
+def _entry_rows(session: Session, key: StoryKey, entries: list[int], findings: Findings) -> list[Row]:
+    """The rows of these entries; one by one where some cannot be read."""
+    try:
+        return session.rows("check_entries", {"ids": json.dumps(entries), "story": key.story, "owner": key.owner})
+    except Damaged as damage:
+        if len(entries) == 1:
+            findings.fault(f"entry {entries[0]}", f"{damage.what} in it {damage.why}")
+            return []
+        return [row for entry in entries for row in _entry_rows(session, key, [entry], findings)]
 
 
 def _check_entry(row: Row, story: int, findings: Findings) -> None:
@@ -77,8 +88,8 @@ def _check_entry(row: Row, story: int, findings: Findings) -> None:
         findings.fault(what, "it must have either a text or parts")
     try:
         entry = entry_of(columns)
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        findings.fault(what, f"it cannot be read ({type(error).__name__}: {error})")
+    except Damaged as damage:
+        findings.fault(what, f"it {damage.why}")
         return
     if digest(entry.message) != entry.digest:
         findings.fault(what, "its digest is not that of its words")

@@ -14,6 +14,7 @@ from typing import Any
 from previously.core.digests import ROOT_HASH, digest, match_key, node_hash
 from previously.core.messages import Message, Role, Text
 from previously.core.versions import Status
+from previously.storage.damage import decoding, there
 from previously.storage.store import Forgotten, StoryKey, Traces
 from previously.storage.tables.cover import CoverTable
 from previously.storage.tables.lines import Lines
@@ -55,9 +56,8 @@ class Forgetting:
         found: set[int] = set()
         for depth in range(max(first, 0), min(last, branch.messages - 1) + 1):
             node, _, parent = self._lines.node_at(key, branch.line, depth)
-            standing = self._session.one("node_entry", {"node": node, **_values(key)})
-            assert standing is not None, "a path holds nodes that exist"
-            found.add(standing[0])
+            (standing,) = there(self._session.one("node_entry", {"node": node, **_values(key)}), f"node {node}")
+            found.add(standing)
             siblings = self._session.rows("node_siblings", {"parent": parent, **_values(key)})
             found |= {row[3] for row in siblings if row[3] not in found and not self._stands(key, row[3])}
         wordings: dict[int, set[int]] = {}
@@ -138,9 +138,12 @@ class Forgetting:
         return False
 
     def _empty(self, key: StoryKey, entry: int) -> Message:
-        row = self._session.one("entry_role", {"entry": entry, **_values(key)})
-        assert row is not None, "nodes hold entries that exist"
-        return emptied(Role(row[0]))
+        return _emptied(there(self._session.one("entry_role", {"entry": entry, **_values(key)}), f"entry {entry}"))
+
+
+@decoding("a message")
+def _emptied(row: Row) -> Message:
+    return emptied(Role(row[0]))
 
 
 def _values(key: StoryKey) -> dict[str, Any]:

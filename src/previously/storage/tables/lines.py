@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from previously.storage.damage import Damaged, there
 from previously.storage.store import StoryKey
 from previously.storage.tables.session import Row, Session
 
@@ -36,10 +37,7 @@ class Lines:
         found: list[Segment] = []
         at: int | None = line
         while at is not None and last >= first:
-            row = self._session.one("line", {"line": at, "owner": key.owner})
-            if row is None:
-                break
-            parent, fork = row
+            parent, fork = self._line(key, at)
             if last >= fork:
                 found.append(Segment(at, max(first, fork), last))
                 last = fork - 1
@@ -51,9 +49,7 @@ class Lines:
         segment says nothing here."""
         at: int | None = line
         while at is not None and last >= 0:
-            row = self._session.one("line", {"line": at, "owner": key.owner})
-            assert row is not None, "a line's parent exists"
-            parent, fork = row
+            parent, fork = self._line(key, at)
             yield Segment(at, 0, last)
             at, last = parent, min(last, fork - 1)
 
@@ -68,13 +64,16 @@ class Lines:
 
     def owner_of(self, key: StoryKey, line: int, depth: int) -> int | None:
         """The line that holds this depth; None for the depth before the first."""
-        return self.segments(key, line, depth, depth)[0].line if depth >= 0 else None
+        if depth < 0:
+            return None
+        held = self.segments(key, line, depth, depth)
+        return there(held[0] if held else None, f"the line with message {depth} of line {line}").line
 
     def node_at(self, key: StoryKey, line: int, depth: int) -> tuple[int, bytes, int]:
         """Node, its hash and its parent at a depth that exists."""
         holder = self.owner_of(key, line, depth)
-        row = self._session.one("path_node", {"line": holder, "depth": depth, "owner": key.owner})
-        assert row is not None, "a depth below a branch's length is on its path"
+        found = self._session.one("path_node", {"line": holder, "depth": depth, "owner": key.owner})
+        row = there(found, f"message {depth} of line {line}")
         return row[0], row[1], row[2]
 
     def last_place(self, key: StoryKey, line: int, last: int, entry: int) -> int | None:
@@ -87,10 +86,16 @@ class Lines:
 
     def may_change(self, key: StoryKey, line: int, depth: int) -> bool:
         """Whether rows of this line from `depth` on may be replaced in place."""
-        row = self._session.one("line", {"line": line, "owner": key.owner})
-        assert row is not None
+        _, fork = self._line(key, line)
         values = {"line": line, "depth": depth, "owner": key.owner}
-        return bool(depth >= row[1]) and self._session.one("line_serves_another", values) is None
+        return depth >= fork and self._session.one("line_serves_another", values) is None
+
+    def _line(self, key: StoryKey, line: int) -> tuple[int | None, int]:
+        """Its parent, and where it forks from it."""
+        parent, fork = there(self._session.one("line", {"line": line, "owner": key.owner}), f"line {line}")
+        if parent is not None and parent >= line:
+            raise Damaged(f"line {line}", f"goes on from line {parent}, which is younger")  # and might lead back here
+        return parent, fork
 
 
 def _values(key: StoryKey, segment: Segment) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from previously.core.errors import BadInput
 from previously.core.marks import STORY_SCOPE, Mark, MarkKind, moved_marks
 from previously.core.scripts import Script
+from previously.storage.damage import decoding
 from previously.storage.store import ALL_MARKS, StoryKey
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
@@ -123,5 +124,6 @@ class MarkTable:
         return values
 
 
+@decoding("a mark")
 def _mark(row: Row) -> Mark:
     return Mark(row[0], row[1], MarkKind(row[2]), *row[3:])

@@ -23,6 +23,7 @@ from previously.core.versions import (
     restated,
     supersedes,
 )
+from previously.storage.damage import there
 from previously.storage.rows import version_of, version_row
 from previously.storage.store import StoryKey
 from previously.storage.tables.cover import CoverTable
@@ -92,9 +93,7 @@ class VersionTable:
 
     def get(self, key: StoryKey, version: int) -> Version:
         """The version of that id, which exists."""
-        found = self.find(key, version)
-        assert found is not None, "versions are never deleted"
-        return found
+        return there(self.find(key, version), f"version {version}")
 
     def all(self, key: StoryKey) -> list[Version]:
         """Every version of a story, the oldest first."""

@@ -9,7 +9,7 @@ path.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -17,6 +17,7 @@ from previously.core.digests import ROOT_HASH, node_hash
 from previously.core.errors import BadInput, HeadMoved, StoreProblem
 from previously.core.messages import Attributes, Draft
 from previously.core.scripts import Put, Reuse, Script, checked, length_after
+from previously.storage.damage import there
 from previously.storage.rows import attribute_columns, entry_row
 from previously.storage.store import NO_NODE, BranchInfo, StoryKey
 from previously.storage.tables.cover import CoverTable
@@ -39,6 +40,10 @@ class Kept:
     digest: bytes
 
 
+Beside = tuple[int, int, bytes, Sequence[Draft], bytes]
+"""The arguments of `add_alternatives`, but for the story."""
+
+
 @dataclass(slots=True)
 class _Tip:
     """Where the path being written ends so far."""
@@ -48,6 +53,8 @@ class _Tip:
     depth: int
     fresh: bool = False
     """The node was made by this very change, so that nothing can hang below it yet."""
+    beside: list[Beside] = field(default_factory=list)
+    """What comes beside a message whose place others can see: not before the change itself can be seen."""
 
 
 class PathWriter:
@@ -83,7 +90,7 @@ class PathWriter:
                 self._expect_line(key, line)
                 self._write(key, line, tip, batch)
                 yield
-            self._expect(key, branch)
+                self._expect(key, branch)
             self._expect_line(key, line)
             if self._tip(key, branch, branch.messages).hash != end:
                 raise HeadMoved("Something on this path has been forgotten meanwhile.")
@@ -171,9 +178,9 @@ class PathWriter:
 
     def _tip(self, key: StoryKey, branch: BranchRow, start: int) -> _Tip:
         if start == branch.messages and branch.head != NO_NODE:
-            row = self._session.one("node_hash", {"node": branch.head, "owner": key.owner})
-            assert row is not None, "a branch ends in a node"
-            return _Tip(branch.head, row[0], start)
+            found = self._session.one("node_hash", {"node": branch.head, "owner": key.owner})
+            (hashed,) = there(found, f"node {branch.head}, in which branch {branch.name!r} ends,")
+            return _Tip(branch.head, hashed, start)
         return _Tip(*self.before(key, branch.line, start), start)
 
     def _write(self, key: StoryKey, line: int, tip: _Tip, steps: list[Kept | Put | Reuse]) -> None:
@@ -182,7 +189,7 @@ class PathWriter:
         new_entries = iter(self._session.reserve("entry", sum(isinstance(step, Put) for step in steps)))
         new_nodes: Iterator[int] = iter(())
         entries, nodes, path = [], [], []
-        alternatives: list[tuple[int, int, bytes, Sequence[Draft], bytes]] = []
+        hidden: list[Beside] = []
         for number, step in enumerate(steps):
             existing = None
             if isinstance(step, Put):
@@ -190,7 +197,8 @@ class PathWriter:
                 entries.append(row)
                 entry, digest = row[0], row[_DIGEST_COLUMN]
                 if step.draft.alternatives:
-                    alternatives.append((tip.node, tip.depth, tip.hash, step.draft.alternatives, digest))
+                    waiting = hidden if tip.fresh else tip.beside
+                    waiting.append((tip.node, tip.depth, tip.hash, step.draft.alternatives, digest))
             else:
                 entry, digest = step.entry, self._digest(key, step)
                 if not tip.fresh:
@@ -210,8 +218,8 @@ class PathWriter:
         self._session.many("insert_entry", entries)
         self._session.many("insert_node", nodes)
         self._session.many("insert_path", path)
-        for parent, depth, parent_hash, drafts, chosen in alternatives:
-            self.add_alternatives(key, parent, depth, parent_hash, drafts, chosen)
+        for beside in hidden:
+            self.add_alternatives(key, *beside)
 
     def _publish(
         self,
@@ -225,6 +233,8 @@ class PathWriter:
         receipt: str | None,
     ) -> None:
         values = {"owner": key.owner, "story": key.story, "branch": branch.id}
+        for beside in tip.beside:
+            self.add_alternatives(key, *beside)
         self._session.run("publish_branch", {**values, "head": tip.node, "messages": tip.depth, "line": line})
         self._marks.move(key, branch.id, script)
         self._cover.path_changed(key, branch.id, line, start, tip.depth)

@@ -17,7 +17,8 @@ SET enable_hashjoin TO off;
 SET enable_mergejoin TO off;
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
 
--- Transactions: each says first whose stories it is about, and one that writes waits for others on the same story
+-- Transactions: each says first whose stories it is about. One that writes waits for others on the same story, and says
+-- in the row of its writer which change it is, so that the row is locked until the change is kept or not.
 
 -- name: begin_reading
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
@@ -27,13 +28,15 @@ SELECT set_config('previously.owner', %(owner)s, true)
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SELECT set_config('previously.owner', %(owner)s, true);
 SELECT id FROM story WHERE id = %(story)s AND owner = %(owner)s FOR NO KEY UPDATE;
-SELECT pg_current_xact_id()::text
+INSERT INTO last_change (writer, token) VALUES (%(writer)s, %(token)s)
+ON CONFLICT (writer) DO UPDATE SET token = excluded.token, at = excluded.at
 
 -- name: begin_creating
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SELECT set_config('previously.owner', %(owner)s, true);
 SELECT pg_advisory_xact_lock(hashtextextended(%(name)s, hashtextextended(%(owner)s, 0)));
-SELECT pg_current_xact_id()::text
+INSERT INTO last_change (writer, token) VALUES (%(writer)s, %(token)s)
+ON CONFLICT (writer) DO UPDATE SET token = excluded.token, at = excluded.at
 
 -- As the login, not as the role that serves people, until the transaction ends. A login that is a superuser is not held
 -- to row-level security: there the owner that each query asks for is the only wall. Rows are read piece by piece, which
@@ -42,17 +45,25 @@ SELECT pg_current_xact_id()::text
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SELECT set_config('previously.owner', %(owner)s, true);
 SELECT id FROM story WHERE id = %(story)s AND owner = %(owner)s FOR NO KEY UPDATE;
+INSERT INTO last_change (writer, token) VALUES (%(writer)s, %(token)s)
+ON CONFLICT (writer) DO UPDATE SET token = excluded.token, at = excluded.at;
 SET LOCAL ROLE NONE;
-SET LOCAL enable_bitmapscan TO off;
-SELECT pg_current_xact_id()::text
+SET LOCAL enable_bitmapscan TO off
 
 -- name: may_destroy
 SELECT bool_and(has_table_privilege(c.oid, 'DELETE')) AND bool_and(has_schema_privilege(c.relnamespace, 'USAGE'))
 FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
 WHERE s.nspname = 'previously' AND c.relname IN ('story', 'entry', 'node', 'line', 'version')
 
--- name: outcome
-SELECT pg_xact_status(%(xid)s::xid8)
+-- Changes nothing, and waits for the writer's transaction if it is still under way.
+-- name: last_change
+INSERT INTO last_change (writer, token) VALUES (%(writer)s, '')
+ON CONFLICT (writer) DO UPDATE SET token = last_change.token RETURNING token
+
+-- name: forget_old_writers
+DELETE FROM last_change WHERE writer IN (
+    SELECT writer FROM last_change WHERE at < now() - interval '1 day' FOR UPDATE SKIP LOCKED
+)
 
 -- Stories
 
@@ -260,7 +271,7 @@ ORDER BY position, behind, id
 
 -- name: marks_of_kinds
 SELECT id, origin, kind, position, text, made_by, at, seen, of, after, behind FROM mark
-WHERE branch = %(branch)s AND kind IN (SELECT jsonb_array_elements_text(%(kinds)s::jsonb))
+WHERE branch = %(branch)s AND kind = ANY (ARRAY(SELECT jsonb_array_elements_text(%(kinds)s::jsonb)))
   AND position >= %(since)s AND retired_by = 0 AND owner = %(owner)s
 ORDER BY position, behind, id
 
@@ -403,19 +414,25 @@ SELECT owner, %(to_line)s, kind, scope, first, last, version, firm FROM cover
 WHERE line = %(from_line)s AND last <= %(last)s AND owner = %(owner)s
 ON CONFLICT DO NOTHING
 
+-- One step after another, each by its index: a limit keeps the planner from beginning with all versions.
 -- name: furthest_live
-SELECT (a.value ->> 2)::bigint, c.first, c.last, v.id, v.kind, v.scope, v.first, v.last, v.key, v.before, v.replaces, v.text, v.carry, v.status,
-       v.made_by, v.reason, v.at, v.model, v.prompt_hash, v.calls, v.input_tokens, v.output_tokens, v.shed, v.unverified,
-       v.anchor, v.reach, v.commitments, v.firm
-FROM jsonb_array_elements(%(asked)s::jsonb) a (value)
-CROSS JOIN LATERAL (
+SELECT a.number, c.first, c.last, v.*
+FROM (
+    SELECT value ->> 0 AS scope, least((value ->> 1)::bigint, %(last)s) AS last, (value ->> 2)::bigint AS number
+    FROM jsonb_array_elements(%(asked)s::jsonb)
+) a CROSS JOIN LATERAL (
     SELECT first, last, version FROM cover
-    WHERE line = %(line)s AND kind = %(kind)s AND scope = a.value ->> 0
-      AND last <= least((a.value ->> 1)::bigint, %(last)s) AND firm >= %(firm)s AND owner = %(owner)s
+    WHERE line = %(line)s AND kind = %(kind)s AND scope = a.scope AND last <= a.last AND firm >= %(firm)s
+      AND owner = %(owner)s
     ORDER BY last DESC, version DESC LIMIT 1
-) c JOIN version v ON v.id = c.version
-WHERE a.value ->> 0 = '' OR EXISTS (SELECT 1 FROM mark WHERE branch = %(branch)s
-                                    AND origin = (a.value ->> 0)::bigint AND retired_by = 0 AND owner = %(owner)s)
+) c CROSS JOIN LATERAL (
+    SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
+           prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
+    FROM version WHERE id = c.version AND owner = %(owner)s LIMIT 1
+) v
+WHERE CASE WHEN a.scope = '' THEN true ELSE (
+    SELECT origin FROM mark WHERE branch = %(branch)s AND origin = a.scope::bigint AND retired_by = 0 AND owner = %(owner)s
+) IS NOT NULL END
 
 -- name: insert_cover
 INSERT INTO cover (owner, line, kind, scope, first, last, version, firm) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)

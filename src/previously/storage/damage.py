@@ -1,0 +1,46 @@
+"""What is said of rows that no version of Previously wrote: `Damaged`, never an error of whatever stumbled over them.
+
+Decoders of rows are marked with `decoding`; a row that must be there is asked for with `there`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+
+from previously.core.errors import StoreProblem
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class Damaged(StoreProblem):
+    """Something in the store is not as it must be."""
+
+    def __init__(self, what: str, why: str) -> None:
+        super().__init__(f"The store is damaged: {what} {why}. `previously verify` says what else is wrong.")
+        self.what, self.why = what, why
+
+
+def decoding(what: str) -> Callable[[Callable[[R], T]], Callable[[R], T]]:
+    """A decoder whose row is damaged wherever its columns hold what cannot be decoded."""
+
+    def marked(decode: Callable[[R], T]) -> Callable[[R], T]:
+        @wraps(decode)
+        def decoded(row: R) -> T:
+            try:
+                return decode(row)
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
+                raise Damaged(what, f"cannot be read ({type(error).__name__}: {error})") from error
+
+        return decoded
+
+    return marked
+
+
+def there(row: T | None, what: str) -> T:
+    """A row that others refer to."""
+    if row is None:
+        raise Damaged(what, "is not there")
+    return row
