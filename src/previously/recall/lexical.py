@@ -1,0 +1,90 @@
+"""Ranking by words: BM25 over a path, for messages and for the scenes they stand in.
+
+Owns the arithmetic on postings. A message counts for more where its scene speaks of what is asked. All input is values:
+the postings of the query's terms, joined to the path, and the path's outline.
+
+What must stay true: pure; scores depend on what stands on the path, not on how a store keeps it; positions without
+any of the terms score zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from previously.recall.blocks import POSTING, Block, joined
+from previously.recall.outline import Outline, Positions
+from previously.recall.vectors import Floats
+
+_K1, _B = 0.9, 0.6
+_SCENE_K1, _SCENE_B = 1.5, 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Where a term stands on the path, how often it is said there, and how long each of those messages is."""
+
+    positions: Positions
+    counts: Floats
+    lengths: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Lexical:
+    """What words say of every position of a path, from 0 to 1."""
+
+    scores: Floats
+    scenes: Floats
+    rarity: Mapping[str, float]
+    """For each looked-up term how rare it is on the path."""
+
+
+def on_path(blocks: Mapping[str, Sequence[Block]], outline: Outline) -> dict[str, Postings]:
+    """The postings of these terms that stand on the path and may be known; a term that nobody says is left out."""
+    found: dict[str, Postings] = {}
+    for term, kept in blocks.items():
+        entries, records = joined(kept, POSTING)
+        positions = outline.entries.positions_of(entries)
+        rows = np.flatnonzero((positions >= 0) & (positions < len(outline)))
+        rows = rows[outline.known[positions[rows]]]
+        if len(rows):
+            counts, lengths = records["count"][rows], records["length"][rows]
+            found[term] = Postings(positions[rows], counts.astype(np.float32), lengths.astype(np.float32))
+    return found
+
+
+def rarity(count: int, total: int) -> float:
+    """The weight of a term that stands in `count` of `total` messages; never negative."""
+    return math.log(1 + (max(total - count, 0) + 0.5) / (count + 0.5))
+
+
+def lexical(terms: Collection[str], postings: Mapping[str, Postings], outline: Outline) -> Lexical:
+    """Every position scored by these terms. Postings of further terms only tell how rare those are."""
+    scores = np.zeros(len(outline), np.float32)
+    starts = outline.scenes
+    sizes = np.diff(np.append(starts, len(outline)))
+    crowd = _SCENE_K1 * (1 - _SCENE_B + _SCENE_B * sizes / max(float(sizes.mean()), 1.0))
+    scene_of = np.repeat(np.arange(len(starts)), np.maximum(sizes, 0))
+    by_scene = np.zeros(len(starts), np.float32)
+    rare = {term: rarity(len(found.positions), outline.messages) for term, found in postings.items()}
+    for term in dict.fromkeys(terms):
+        if term not in postings:
+            continue
+        found = postings[term]
+        spread = _K1 * (1 - _B + _B * found.lengths / max(outline.mean_terms, 1.0))
+        scores[found.positions] += rare[term] * found.counts / (found.counts + spread)
+        in_scene = np.bincount(scene_of[found.positions], weights=found.counts, minlength=len(starts))
+        weight = rarity(int(np.count_nonzero(in_scene)), len(starts))
+        by_scene += (weight * in_scene * (_SCENE_K1 + 1) / (in_scene + crowd)).astype(np.float32)
+    return Lexical(_to_one(scores), _to_one(by_scene)[scene_of], rare)
+
+
+def _to_one(scores: Floats) -> Floats:
+    """Scores moved and stretched so that they go from 0 to 1; all equal ones say nothing."""
+    if not len(scores):
+        return scores
+    low, high = float(scores.min()), float(scores.max())
+    return np.asarray((scores - low) / (high - low), np.float32) if high > low else np.zeros_like(scores)
