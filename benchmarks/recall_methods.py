@@ -17,9 +17,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import bm25s  # type: ignore[import-untyped, unused-ignore]
+import bm25s
 import numpy as np
-from nltk.stem.porter import PorterStemmer  # type: ignore[import-untyped, unused-ignore]
+from nltk.stem.porter import PorterStemmer
 
 from benchmarks import minilm
 from benchmarks.recall_data import Conversation, DataSet, Question
@@ -156,7 +156,7 @@ def _wordllama(conversation: Conversation) -> Callable[[Question], Scores]:
 @lru_cache(maxsize=1)
 def _wordllama_model() -> Any:
     logging.disable(logging.INFO)  # it turns the root logger on when imported
-    from wordllama import WordLlama  # type: ignore[import-untyped, unused-ignore]
+    from wordllama import WordLlama
 
     found = find_spec("wordllama")
     assert found is not None and found.submodule_search_locations

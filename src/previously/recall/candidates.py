@@ -44,7 +44,7 @@ def candidates(query: Query, outline: Outline, words: Lexical) -> Positions:
         return np.flatnonzero(outline.known)
     core = _best(words.scores, BEST_BY_WORDS)
     if query.days:
-        core = np.concatenate((core, _best(by_day(query, outline, np.arange(length)), BEST_BY_DAY)))
+        core = np.concatenate((core, _best(by_day(query, outline), BEST_BY_DAY)))
     looked_at = np.zeros(length, np.bool_)
     looked_at[:: sample_step(length)] = True
     for distance in range(-REACH, REACH + 1):
@@ -52,14 +52,13 @@ def candidates(query: Query, outline: Outline, words: Lexical) -> Positions:
     return np.flatnonzero(looked_at & outline.known)
 
 
-def by_day(query: Query, outline: Outline, positions: Positions) -> Floats:
+def by_day(query: Query, outline: Outline) -> Floats:
     """How near each position lies to the days the query names, from 0 to 1."""
-    found = np.zeros(len(positions), np.float32)
-    if query.days:
-        days, where = np.unique(outline.days(positions), return_inverse=True)
-        near = [nearness(query.days, day) if day else 0.0 for day in days.tolist()]
-        found = np.asarray(near, np.float32)[where]
-    return found
+    if not query.days:
+        return np.zeros(len(outline), np.float32)
+    days, where = np.unique(outline.days(), return_inverse=True)
+    near = [nearness(query.days, day) if day else 0.0 for day in days.tolist()]
+    return np.asarray(near, np.float32)[where]
 
 
 def _best(scores: Floats, most: int) -> Positions:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 
 from previously.core.messages import Error, Image, Message, Text, Thinking, ToolCall, ToolResult
@@ -115,6 +116,7 @@ def index_entry(entry: int, facts: MessageFacts, table: WordTable | None = None)
     )
 
 
+@lru_cache(maxsize=65_536)
 def speaker_key(name: str | None) -> int:
     """A number for a speaker, the same however the name is written; 0 for nobody."""
     return _key(fold(name.strip()) if name else None)

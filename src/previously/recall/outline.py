@@ -33,22 +33,36 @@ SCENE_MESSAGES = 100
 """A session is cut into scenes of so many messages."""
 
 
+_MOST_SPREAD = 16
+"""Ids that lie so many times wider than there are entries are looked up by searching, not in a table."""
+
+
 class PathEntries:
     """The ids of a path's entries, in order, and where each stands. Entries never change under a head: whoever knows
     that two heads are the same may keep this."""
 
     def __init__(self, entries: Iterable[int] | Ids) -> None:
         self.ids: Ids = np.asarray(entries if isinstance(entries, np.ndarray) else list(entries), np.int64)
-        self._order = np.argsort(self.ids, kind="stable")
-        self._sorted = self.ids[self._order]
+        self._first = int(self.ids.min()) if len(self.ids) else 0
+        span = int(self.ids.max()) - self._first + 1 if len(self.ids) else 0
+        self._table: Ids | None = None
+        if span <= _MOST_SPREAD * len(self.ids) + 1:
+            # One more than needed: what is before the first or after the last looks there.
+            self._table = np.full(span + 1, -1, np.int64)
+            self._table[self.ids - self._first] = np.arange(len(self.ids))
+        else:
+            self._order = np.argsort(self.ids, kind="stable")
+            self._sorted = self.ids[self._order]
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def positions_of(self, entries: Ids) -> Positions:
         """The last position of each of these entries; -1 for one that is not on the path."""
-        if not len(self.ids):
-            return np.full(len(entries), -1, np.int64)
+        if self._table is not None:
+            offsets = entries - self._first
+            offsets[(offsets < 0) | (offsets >= len(self._table))] = -1
+            return self._table[offsets]
         at = np.searchsorted(self._sorted, entries, side="right") - 1
         return np.where(self._sorted[at] == entries, self._order[at], -1)
 
@@ -58,8 +72,10 @@ class Outline:
     """A path as ranking needs to know it. Make it with `outline`."""
 
     entries: PathEntries
-    facts: Records
-    """What is known of the message at each position; all zero where nothing is or may be."""
+    records: Records
+    """The facts of the story's entries, in the order they were kept."""
+    where: Positions
+    """For each position the number of its record."""
     known: Mask
     """Where there is something that may be found."""
     sessions: Positions
@@ -81,7 +97,11 @@ class Outline:
         object.__setattr__(self, "scenes", np.asarray(starts, np.int64))
 
     def __len__(self) -> int:
-        return len(self.facts)
+        return len(self.known)
+
+    def facts(self, positions: Positions) -> Records:
+        """The facts of these positions, all of which are known."""
+        return self.records[self.where[positions]]
 
     def session_of(self, positions: Positions) -> Positions:
         """The number of the session each position is in."""
@@ -91,19 +111,22 @@ class Outline:
         """The number of the session one position is in."""
         return bisect_right(self.sessions, position) - 1
 
-    def days(self, positions: Positions) -> Positions:
+    def days(self) -> Positions:
         """The ordinal of the day of each position; 0 where it is not known."""
-        return (self.facts["minute"][positions] // MINUTES_A_DAY).astype(np.int64)
+        return _column(self.records, self.where, self.known, "minute") // MINUTES_A_DAY
 
     @property
     def newest_day(self) -> int | None:
         """The day of the newest message that has one: "today", as far as the story knows."""
-        timed = np.flatnonzero(self.facts["minute"])
-        return int(self.facts["minute"][timed[-1]]) // MINUTES_A_DAY if len(timed) else None
+        if not self.records["minute"].any():
+            return None
+        days = self.days()
+        timed = np.flatnonzero(days)
+        return int(days[timed[-1]]) if len(timed) else None
 
     def speaking(self, names: Iterable[str]) -> tuple[str, ...]:
         """Those of these names that speak on the path, sorted."""
-        keys = set(np.unique(self.facts["speaker"]).tolist())
+        keys = set(np.unique(_column(self.records, self.where, self.known, "speaker")).tolist())
         return tuple(sorted({name for name in names if name and speaker_key(name) in keys}))
 
 
@@ -114,19 +137,17 @@ def outline(
     may know it; positions from `until` on are as if they were not there."""
     ids, records = joined(blocks, FACT)
     positions = entries.positions_of(ids)
-    on_path = positions >= 0
-    facts = np.zeros(len(entries), FACT)
-    facts[positions[on_path]] = records[on_path]
-    known = np.zeros(len(entries), np.bool_)
-    known[positions[on_path]] = True
+    on_path = np.flatnonzero(positions >= 0)
+    where = np.full(len(entries), -1, np.int64)
+    where[positions[on_path]] = on_path
+    where = where[:until]
+    known = where >= 0
     if allowed is not None:
-        known &= allowed
-        facts[~known] = np.zeros(1, FACT)
-    if until is not None:
-        facts, known = facts[:until], known[:until]
+        known &= allowed[:until]
     messages = int(np.count_nonzero(known))
-    total = int(facts["length"].sum(dtype=np.int64))
-    return Outline(entries, facts, known, _session_starts(facts, known), total / max(messages, 1), messages)
+    total = int(_column(records, where, known, "length").sum())
+    sessions = _session_starts(records, where, known)
+    return Outline(entries, records, where, known, sessions, total / max(messages, 1), messages)
 
 
 def mask_of(positions: Collection[int] | Positions, length: int) -> Mask:
@@ -137,15 +158,25 @@ def mask_of(positions: Collection[int] | Positions, length: int) -> Mask:
     return mask
 
 
-def _session_starts(facts: Records, known: Mask) -> Positions:
+def _column(records: Records, where: Positions, known: Mask, name: str) -> Positions:
+    """One fact of every position; 0 where nothing is known."""
+    if not len(records):
+        return np.zeros(len(where), np.int64)
+    values: Positions = records[name].astype(np.int64)[where]
+    values[~known] = 0
+    return values
+
+
+def _session_starts(records: Records, where: Positions, known: Mask) -> Positions:
     """Where sessions begin among the known messages. One that has no time is told at that of the one before."""
     rows = np.flatnonzero(known)
-    if not len(rows):
-        return np.zeros(1, np.int64)
-    session, minute = facts["session"][rows], facts["minute"][rows].astype(np.int64)
-    timed = np.maximum.accumulate(np.where(minute > 0, np.arange(len(rows)), 0))
-    minute = minute[timed]
+    first = np.zeros(1, np.int64)
+    if not len(rows) or not (records["session"].any() or records["minute"].any()):
+        return first
+    session = _column(records, where, known, "session")[rows]
+    minute = _column(records, where, known, "minute")[rows]
+    minute = minute[np.maximum.accumulate(np.where(minute > 0, np.arange(len(rows)), 0))]
     said = (session[1:] != 0) | (session[:-1] != 0)
     paused = (minute[:-1] > 0) & (minute[1:] - minute[:-1] >= GAP_MINUTES)
     starts = np.where(said, session[1:] != session[:-1], paused)
-    return np.concatenate((np.zeros(1, np.int64), rows[1:][starts]))
+    return np.concatenate((first, rows[1:][starts]))

@@ -5,8 +5,8 @@ people who speak in the story are taken out of the words to look up: "what did M
 messages, not for messages that say "Mara". "What did I promise Mara" asks for the messages of whoever asks, "what did
 you say" for those of the one who is asked; other names are then words like any other.
 
-What must stay true: total for any text with something in it to look for; a text without is refused with one
-sentence; the cost is bounded, however long the text.
+What must stay true: any text gives a query, if only an empty one, which finds nothing (`Query.checked` refuses it with
+one sentence); the cost is bounded, however long the text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from functools import lru_cache
 from previously.core.errors import BadInput
 from previously.recall.dates import DaySpan, spans_in
 from previously.recall.index import speaker_key
-from previously.recall.words import FILLER, fold, read
+from previously.recall.words import FILLER, fold, is_spaceless, read
 
 LONGEST_QUERY = 16_000
 """Characters of a question that are read: of a longer one the front and the end, half each."""
@@ -30,6 +30,7 @@ MOST_TERMS = 128
 _NOT_PEOPLE = frozenset("user assistant system narrator tool human bot ai gm dm player character you everyone".split())
 _TITLES = frozenset("mr mrs ms miss dr sir lady lord captain king queen prince princess st saint the of von de".split())
 _PART = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_POSSESSIVE = re.compile(r"['’]s?$")
 _SEVERAL = re.compile(r"\s+(?:and|&)\s+|\s*[,;/]\s*", re.I)
 
 _OWN_WORDS = re.compile(
@@ -59,6 +60,17 @@ class Query:
     days: tuple[DaySpan, ...]
 
     @property
+    def empty(self) -> bool:
+        """Whether there is nothing to look for."""
+        return not (self.terms or self.words or self.speakers or self.days)
+
+    def checked(self) -> Query:
+        """This query, or `BadInput` if it is empty: for a person who asked, not for a chat that goes on."""
+        if self.empty:
+            raise BadInput("There is nothing to search for: the query holds no word, number or sign to be found by.")
+        return self
+
+    @property
     def lookups(self) -> tuple[str, ...]:
         """All terms that a store should give postings for."""
         return tuple(dict.fromkeys((*self.terms, *(term for _, term in self.words if term))))
@@ -85,14 +97,11 @@ def understand(
     whose = _by_person(text, asker, asked)
     named, rest = ((), text) if whose else _without_speakers(text, story)
     said = read(rest)
-    days = spans_in(text, today)
-    if not (said.terms or named or days) and not read(text).terms:
-        raise BadInput("There is nothing to search for: the query holds no word, number or sign that could be found.")
     return Query(
         terms=_few(said.terms),
         words=tuple(dict.fromkeys((word, _term_of(word)) for word in _few(said.content))),
         speakers=whose or named,
-        days=days,
+        days=spans_in(text, today),
     )
 
 
@@ -109,34 +118,33 @@ def _term_of(word: str) -> str:
 
 def _without_speakers(text: str, speakers: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
     """The speakers a text names, and the text without their names."""
-    pattern, whose = _speaker_pattern(speakers)
-    if pattern is None:
-        return (), text
+    whose, inside = _parts_of_names(speakers)
     named: dict[str, None] = {}
 
     def take(match: re.Match[str]) -> str:
         word = match[0]
-        part = fold(re.sub(r"['’]s?$", "", word))
-        if not word[0].isupper() and (part in FILLER or len(part) < 3):
+        part = fold(_POSSESSIVE.sub("", word))
+        if part not in whose or (word[0].islower() and (part in FILLER or len(part) < 3)):
             return word  # "will" is Will only with a capital
         named.update(dict.fromkeys(whose[part]))
         return " "
 
-    rest = pattern.sub(take, text)
+    if inside is not None:
+        text = inside.sub(take, text)
+    rest = _PART.sub(take, text) if whose else text
     return tuple(named), rest
 
 
 @lru_cache(maxsize=256)
-def _speaker_pattern(speakers: tuple[str, ...]) -> tuple[re.Pattern[str] | None, dict[str, tuple[str, ...]]]:
-    """A pattern that finds any part of any speaker's name, and who has each part."""
+def _parts_of_names(speakers: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], re.Pattern[str] | None]:
+    """Who has each part of a name, and a pattern for those parts that are written without spaces around them."""
     whose: dict[str, list[str]] = {}
     for speaker in speakers:
         for part in name_parts(speaker):
             whose.setdefault(part, []).append(speaker)
-    if not whose:
-        return None, {}
-    parts = "|".join(re.escape(part) for part in sorted(whose, key=len, reverse=True))
-    return re.compile(rf"(?<!\w)(?:{parts})(?:['’]s?)?(?!\w)", re.I), {part: tuple(who) for part, who in whose.items()}
+    inside = sorted((part for part in whose if is_spaceless(part)), key=lambda part: (-len(part), part))
+    pattern = re.compile("|".join(re.escape(part) for part in inside)) if inside else None
+    return {part: tuple(who) for part, who in whose.items()}, pattern
 
 
 def name_parts(speaker: str) -> tuple[str, ...]:

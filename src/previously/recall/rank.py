@@ -5,8 +5,8 @@ its neighbours' (a reply is found by what it replies to), then by who said it, w
 when. `Weights` are the constants of that sum; they were set on other people's conversations, and no single story is
 tuned to.
 
-What must stay true: pure and deterministic, ties going to the later message; every hit can say what it was found by;
-without vectors words alone carry the same weight.
+What must stay true: pure and deterministic, ties going to the later message; every hit can say what it was found by,
+and was found by something; without vectors words alone carry the same weight.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def rank(
     `excluded` ones count as neighbours but are never hits."""
     if not len(positions):
         return []
-    facts = outline.facts[positions]
+    facts = outline.facts(positions)
     by_words = np.asarray(weights.words * words.scores[positions] ** weights.sharpness, np.float32)
     by_meaning = _by_meaning(len(outline), positions, facts, vectors, wanted, weights)
     if by_meaning is None:
@@ -111,11 +111,13 @@ def rank(
     own = by_words + by_meaning
     by_neighbours = _by_neighbours(own, outline.session_of(positions), positions, facts, weights)
     by_speaker = _by_speaker(query, facts, weights)
-    near = weights.day * by_day(query, outline, positions)
+    near = weights.day * by_day(query, outline)[positions]
     by_scene = weights.scene * words.scenes[positions]
     says_when = weights.says_when * facts["time_words"].astype(np.float32) / 2
+    found = own + by_neighbours + by_speaker + near + by_scene
     # Rounded, so that the last bits, in which machines differ, decide nothing.
-    scores = np.round((own + by_neighbours + by_speaker + near + by_scene + says_when).astype(np.float64), 5)
+    scores = np.round((found + says_when).astype(np.float64), 5)
+    scores[found <= 0] = -np.inf
     if excluded:
         scores[np.isin(positions, np.fromiter(excluded, np.int64))] = -np.inf
     best = _best_first(scores, positions, most)

@@ -112,7 +112,9 @@ def search(
     most: int = MOST_HITS,
     weights: Weights = WEIGHTS,
 ) -> list[Hit]:
-    """The best hits of a path for a query, best first."""
+    """The best hits of a path for a query, best first; none for an empty query."""
+    if query.empty or not shape.messages:
+        return []
     postings = on_path(reader.postings(query.lookups), shape)
     words = lexical(query.terms, postings, shape)
     wanted = wanted_vector(query, words, table, shape.messages)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -101,13 +102,49 @@ def read(text: str) -> Read:
     content: list[str] = []
     opens = True
     for between, piece in (_ASCII_PIECE if text.isascii() else _PIECE).findall(text):
-        found, worth, name = _taken_apart(piece) if len(piece) <= LONGEST_TERM else _long(piece)
+        found, worth, name = _parts_of(piece)
         terms += found
         content += worth
         if name and not (opens or _ENDS_SENTENCE.search(between)):
             terms.append(name)  # at the front of a sentence every word has a capital
         opens = False
     return Read(tuple(terms), tuple(content))
+
+
+def places_of(text: str, terms: Collection[str]) -> tuple[tuple[int, int], ...]:
+    """Where in a text these terms stand, as starts and ends, in order: what to highlight."""
+    wanted = frozenset(terms)
+    places: list[tuple[int, int]] = []
+    for match in (_ASCII_PIECE if text.isascii() else _PIECE).finditer(text):
+        piece, start = match[2], match.start(2)
+        found, _, name = _parts_of(piece)
+        if is_spaceless(piece[0]):
+            places += _places_in_run(piece, start, wanted)
+        elif name in wanted or not wanted.isdisjoint(found):
+            places.append((start, match.end(2)))
+    return tuple(places)
+
+
+def _places_in_run(run: str, start: int, wanted: frozenset[str]) -> list[tuple[int, int]]:
+    """The same in a run without spaces; pairs that overlap are one place."""
+    size = _gram_size(run)
+    places: list[tuple[int, int]] = []
+    for at in range(max(1, len(run) - size + 1)):
+        if fold(run[at : at + size]) in wanted:
+            first, end = start + at, start + min(at + size, len(run))
+            if places and places[-1][1] >= first:
+                first = places.pop()[0]
+            places.append((first, end))
+    return places
+
+
+def is_spaceless(text: str) -> bool:
+    """Whether a text begins in a script that puts no spaces between words."""
+    return _RUN.match(text) is not None
+
+
+def _parts_of(piece: str) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    return _taken_apart(piece) if len(piece) <= LONGEST_TERM else _long(piece)
 
 
 @lru_cache(maxsize=65_536)
@@ -118,7 +155,7 @@ def _taken_apart(piece: str) -> tuple[tuple[str, ...], tuple[str, ...], str]:
         number = _number(numeral[1])
         return (number,), (number,), ""
     if _RUN.match(piece):
-        return tuple(_grams(fold(piece), 3 if "\u0e01" <= first <= "\u19df" else 2)), (piece,), ""
+        return tuple(_grams(fold(piece), _gram_size(piece))), (piece,), ""
     if not (first.isalnum() or first == "_"):
         return (piece,), (piece,), ""
     return _word(piece.strip("_"))
@@ -128,8 +165,7 @@ def _long(piece: str) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     """A run without spaces is read to its end; of anything else the front is enough to find it by."""
     if not _RUN.match(piece):
         return _taken_apart(piece[:LONGEST_TERM])
-    size = 3 if "\u0e01" <= piece[0] <= "\u19df" else 2
-    return tuple(_grams(fold(piece), size)), (piece,), ""
+    return tuple(_grams(fold(piece), _gram_size(piece))), (piece,), ""
 
 
 def _word(written: str) -> tuple[tuple[str, ...], tuple[str, ...], str]:
@@ -163,6 +199,11 @@ def _number(token: str) -> str:
     if groups and all(len(group) == 3 for group in groups):
         return fold(head + "".join(groups))
     return fold(token)
+
+
+def _gram_size(run: str) -> int:
+    """How many letters stand for a word: two, of Thai and its neighbours three."""
+    return 3 if "\u0e01" <= run[0] <= "\u19df" else 2
 
 
 def _grams(run: str, size: int) -> list[str]:
