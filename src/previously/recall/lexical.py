@@ -79,12 +79,11 @@ def lexical(terms: Collection[str], postings: Mapping[str, Postings], outline: O
         in_scene = np.bincount(scene_of[found.positions], weights=found.counts, minlength=len(starts))
         weight = rarity(int(np.count_nonzero(in_scene)), len(starts))
         by_scene += (weight * in_scene * (_SCENE_K1 + 1) / (in_scene + crowd)).astype(np.float32)
-    return Lexical(_to_one(scores), _to_one(by_scene)[scene_of], rare)
+    highest = float(scores.max(initial=0.0))
+    return Lexical(scores / highest if highest else scores, _set_apart(by_scene)[scene_of], rare)
 
 
-def _to_one(scores: Floats) -> Floats:
-    """Scores moved and stretched so that they go from 0 to 1; all equal ones say nothing."""
-    if not len(scores):
-        return scores
-    low, high = float(scores.min()), float(scores.max())
-    return np.asarray((scores - low) / (high - low), np.float32) if high > low else np.zeros_like(scores)
+def _set_apart(scenes: Floats) -> Floats:
+    """Scores of scenes from 0 for the poorest to 1 for the richest; all equal ones tell nothing apart."""
+    low, high = float(scenes.min()), float(scenes.max())
+    return np.asarray((scenes - low) / (high - low), np.float32) if high > low else np.zeros_like(scenes)
