@@ -64,7 +64,7 @@ RANGES: dict[str, Sequence[float]] = {
     "reach_tokens": (40.0, 60.0, 100.0),
     "speaker": (0.3, 0.5, 0.7),
     "day": (0.5, 0.8, 1.1),
-    "scene": (0.2, 0.3, 0.4, 0.5),
+    "page": (0.2, 0.3, 0.4, 0.5),
     "says_when": (0.0, 0.1, 0.2),
 }
 PRICE_RANGES: dict[str, Sequence[float]] = {
@@ -77,7 +77,7 @@ PRICE_RANGES: dict[str, Sequence[float]] = {
 _GREEDY = Prices(dearer=0.0, free_share=1.0, session=0.0)
 _BARE = replace(
     WEIGHTS, sharpness=1.0, meaning=0.0, few_words=0.0, common=False, beside=0.0, two_away=0.0, answer=0.0,
-    reach_tokens=1e9, speaker=0.0, day=0.0, scene=0.0, says_when=0.0,
+    reach_tokens=1e9, speaker=0.0, day=0.0, page=0.0, says_when=0.0,
 )  # fmt: skip
 
 WITHOUT: dict[str, Ours] = {
@@ -94,7 +94,7 @@ WITHOUT: dict[str, Ours] = {
     "speakers (names left in)": Ours(speakers=False),
     "speaker's weight (names taken out)": Ours(replace(WEIGHTS, speaker=0.0)),
     "days": Ours(replace(WEIGHTS, day=0.0)),
-    "scenes": Ours(replace(WEIGHTS, scene=0.0)),
+    "pages": Ours(replace(WEIGHTS, page=0.0)),
     "saying when": Ours(replace(WEIGHTS, says_when=0.0)),
     "cheaper first": Ours(prices=replace(PRICES, dearer=0.0)),
     "price of a session": Ours(prices=replace(PRICES, session=0.0)),
@@ -114,7 +114,7 @@ def ladder() -> dict[str, Ours]:
         "+ neighbours": {"beside": WEIGHTS.beside, "two_away": WEIGHTS.two_away},
         "+ fading": {"reach_tokens": WEIGHTS.reach_tokens},
         "+ answers": {"answer": WEIGHTS.answer},
-        "+ scenes": {"scene": WEIGHTS.scene},
+        "+ pages": {"page": WEIGHTS.page},
         "+ days": {"day": WEIGHTS.day},
         "+ saying when": {"says_when": WEIGHTS.says_when},
     }.items():

@@ -7,7 +7,7 @@ import numpy as np
 from previously.recall.dates import day_of
 from previously.recall.in_memory import InMemoryIndex
 from previously.recall.index import MessageFacts
-from previously.recall.outline import SCENE_MESSAGES, PathEntries, mask_of
+from previously.recall.outline import PAGE_MESSAGES, PathEntries, mask_of
 from previously.recall.search import outline_of
 
 
@@ -51,9 +51,9 @@ def test_what_is_not_known_begins_no_session() -> None:
 
 
 def test_long_sessions_are_cut_into_scenes() -> None:
-    index = made(*(MessageFacts("x y") for _ in range(2 * SCENE_MESSAGES + 1)))
+    index = made(*(MessageFacts("x y") for _ in range(2 * PAGE_MESSAGES + 1)))
     shape = outline_of(index, PathEntries(range(len(index))))
-    assert shape.scenes.tolist() == [0, SCENE_MESSAGES, 2 * SCENE_MESSAGES]
+    assert shape.pages.tolist() == [0, PAGE_MESSAGES, 2 * PAGE_MESSAGES]
 
 
 def test_only_those_who_speak_on_the_path() -> None:

@@ -18,9 +18,10 @@ from previously.recall.words import places_of, read
 
 NAMES = ("Mara", "Old Bram", "Will", "田中")
 WORDS = st.sampled_from(
-    'lantern key mill promised Mara Will will boat 灯台の鍵 🔑 yesterday May 8 2023 18,400 getUserName ? ! " AND'.split()
+    'lantern key mill promised Mara Will will boat yesterday May 8 2023 18,400 getName ? ! " AND'.split()
 )
-TEXTS = st.one_of(st.text(max_size=80), st.lists(WORDS, max_size=12).map(" ".join))
+SCRIPTS = st.sampled_from(["灯台の鍵", "🔑", "등대의 열쇠", "ประภาคาร", "маяк"])
+TEXTS = st.one_of(st.text(max_size=80), st.lists(WORDS | SCRIPTS, max_size=12).map(" ".join))
 TIMES = st.one_of(st.none(), st.text(max_size=12), st.datetimes().map(lambda moment: moment.isoformat()))
 FACTS = st.builds(
     MessageFacts,

@@ -1,7 +1,7 @@
 """An index held in memory.
 
 Owns nothing but data: the blocks and vectors that a store would keep in tables, in dictionaries. It is the
-`IndexReader` of the in-memory store and of the benchmark, and shows what the tables of any other store have to do.
+`StoryIndex` of the in-memory store and of the benchmark, and shows what the tables of any other store have to do.
 
 What must stay true: adding an entry twice changes nothing; after `remove` no record of an entry is left.
 """

@@ -1,6 +1,6 @@
-"""Ranking by words: BM25 over a path, for messages and for the scenes they stand in.
+"""Ranking by words: BM25 over a path, for messages and for the pages they stand in.
 
-Owns the arithmetic on postings. A message counts for more where its scene speaks of what is asked. All input is values:
+Owns the arithmetic on postings. A message counts for more where its page speaks of what is asked. All input is values:
 the postings of the query's terms, joined to the path, and the path's outline.
 
 What must stay true: pure; scores depend on what stands on the path, not on how a store keeps it; positions without
@@ -20,7 +20,7 @@ from previously.recall.outline import Outline, Positions
 from previously.recall.vectors import Floats
 
 _K1, _B = 0.9, 0.6
-_SCENE_K1, _SCENE_B = 1.5, 0.75
+_PAGE_K1, _PAGE_B = 1.5, 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Lexical:
     """What words say of every position of a path, from 0 to 1."""
 
     scores: Floats
-    scenes: Floats
+    pages: Floats
     rarity: Mapping[str, float]
     """For each looked-up term how rare it is on the path."""
 
@@ -64,11 +64,11 @@ def rarity(count: int, total: int) -> float:
 def lexical(terms: Collection[str], postings: Mapping[str, Postings], outline: Outline) -> Lexical:
     """Every position scored by these terms. Postings of further terms only tell how rare those are."""
     scores = np.zeros(len(outline), np.float32)
-    starts = outline.scenes
+    starts = outline.pages
     sizes = np.diff(np.append(starts, len(outline)))
-    crowd = _SCENE_K1 * (1 - _SCENE_B + _SCENE_B * sizes / max(float(sizes.mean()), 1.0))
-    scene_of = np.repeat(np.arange(len(starts)), np.maximum(sizes, 0))
-    by_scene = np.zeros(len(starts), np.float32)
+    crowd = _PAGE_K1 * (1 - _PAGE_B + _PAGE_B * sizes / max(float(sizes.mean()), 1.0))
+    page_of = np.repeat(np.arange(len(starts)), np.maximum(sizes, 0))
+    by_page = np.zeros(len(starts), np.float32)
     rare = {term: rarity(len(found.positions), outline.messages) for term, found in postings.items()}
     for term in dict.fromkeys(terms):
         if term not in postings:
@@ -76,14 +76,14 @@ def lexical(terms: Collection[str], postings: Mapping[str, Postings], outline: O
         found = postings[term]
         spread = _K1 * (1 - _B + _B * found.lengths / max(outline.mean_terms, 1.0))
         scores[found.positions] += rare[term] * found.counts / (found.counts + spread)
-        in_scene = np.bincount(scene_of[found.positions], weights=found.counts, minlength=len(starts))
-        weight = rarity(int(np.count_nonzero(in_scene)), len(starts))
-        by_scene += (weight * in_scene * (_SCENE_K1 + 1) / (in_scene + crowd)).astype(np.float32)
+        on_page = np.bincount(page_of[found.positions], weights=found.counts, minlength=len(starts))
+        weight = rarity(int(np.count_nonzero(on_page)), len(starts))
+        by_page += (weight * on_page * (_PAGE_K1 + 1) / (on_page + crowd)).astype(np.float32)
     highest = float(scores.max(initial=0.0))
-    return Lexical(scores / highest if highest else scores, _set_apart(by_scene)[scene_of], rare)
+    return Lexical(scores / highest if highest else scores, _set_apart(by_page)[page_of], rare)
 
 
-def _set_apart(scenes: Floats) -> Floats:
-    """Scores of scenes from 0 for the poorest to 1 for the richest; all equal ones tell nothing apart."""
-    low, high = float(scenes.min()), float(scenes.max())
-    return np.asarray((scenes - low) / (high - low), np.float32) if high > low else np.zeros_like(scenes)
+def _set_apart(pages: Floats) -> Floats:
+    """Scores of pages from 0 for the poorest to 1 for the richest; all equal ones tell nothing apart."""
+    low, high = float(pages.min()), float(pages.max())
+    return np.asarray((pages - low) / (high - low), np.float32) if high > low else np.zeros_like(pages)

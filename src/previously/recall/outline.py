@@ -2,7 +2,7 @@
 
 Owns the join of the index to a path. The index is kept by entry; an `Outline` is made for one path (the ids of its
 entries, in order) and says of every position what ranking has to know before it looks at any word. A *session* is a
-run of messages told in one go: it begins where the source says so (`extra.session`), else after a pause. A *scene* is a
+run of messages told in one go: it begins where the source says so (`extra.session`), else after a pause. A *page* is a
 session, cut where it grows long.
 
 What must stay true: an entry that is not on the path, is not indexed, or that the reader may not know has no part in
@@ -29,8 +29,8 @@ Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 GAP_MINUTES = 6 * 60
 """A pause after which people have slept, or at least done something else."""
 
-SCENE_MESSAGES = 100
-"""A session is cut into scenes of so many messages."""
+PAGE_MESSAGES = 100
+"""A session is cut into pages of so many messages."""
 
 
 _MOST_SPREAD = 16
@@ -69,7 +69,7 @@ class PathEntries:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A path as ranking needs to know it. Make it with `outline`."""
+    """A path as ranking needs to know it. Make it with `outlined`."""
 
     entries: PathEntries
     records: Records
@@ -84,17 +84,17 @@ class Outline:
     """How many terms a message has on average."""
     messages: int
     """How many positions are known."""
-    scenes: Positions = field(init=False)
-    """The positions at which scenes begin."""
+    pages: Positions = field(init=False)
+    """The positions at which pages begin."""
 
     def __post_init__(self) -> None:
         ends = [*self.sessions[1:].tolist(), len(self)]
         starts = [
             start
             for first, end in zip(self.sessions.tolist(), ends, strict=True)
-            for start in range(first, max(end, first + 1), SCENE_MESSAGES)
+            for start in range(first, max(end, first + 1), PAGE_MESSAGES)
         ]
-        object.__setattr__(self, "scenes", np.asarray(starts, np.int64))
+        object.__setattr__(self, "pages", np.asarray(starts, np.int64))
 
     def __len__(self) -> int:
         return len(self.known)
@@ -130,7 +130,7 @@ class Outline:
         return tuple(sorted({name for name in names if name and speaker_key(name) in keys}))
 
 
-def outline(
+def outlined(
     entries: PathEntries, blocks: Sequence[Block], *, allowed: Mask | None = None, until: int | None = None
 ) -> Outline:
     """The outline of a path from the blocks of facts of its story. `allowed` says of each position whether the reader
@@ -140,10 +140,10 @@ def outline(
     on_path = np.flatnonzero(positions >= 0)
     where = np.full(len(entries), -1, np.int64)
     where[positions[on_path]] = on_path
-    where = where[:until]
+    where = where[: None if until is None else max(until, 0)]
     known = where >= 0
     if allowed is not None:
-        known &= allowed[:until]
+        known &= allowed[: len(known)]
     messages = int(np.count_nonzero(known))
     total = int(_column(records, where, known, "length").sum())
     sessions = _session_starts(records, where, known)

@@ -1,7 +1,7 @@
 """Ranking: how much each message says about what is asked, and why.
 
 Owns the one order in which every store gives its hits. A message is scored by its own words and meaning, then by
-its neighbours' (a reply is found by what it replies to), then by who said it, when, in which scene, and whether it says
+its neighbours' (a reply is found by what it replies to), then by who said it, when, on which page, and whether it says
 when. `Weights` are the constants of that sum; they were set on other people's conversations, and no single story is
 tuned to.
 
@@ -45,7 +45,7 @@ class Weights:
     speaker: float = 0.6
     """Shared by all speakers that are named."""
     day: float = 0.9
-    scene: float = 0.4
+    page: float = 0.4
     says_when: float = 0.15
 
 
@@ -62,7 +62,7 @@ class Why:
     by_neighbours: float
     by_speaker: float
     by_day: float
-    by_scene: float
+    by_page: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +112,9 @@ def rank(
     by_neighbours = _by_neighbours(own, outline.session_of(positions), positions, facts, weights)
     by_speaker = _by_speaker(query, facts, weights)
     near = weights.day * by_day(query, outline)[positions]
-    by_scene = weights.scene * words.scenes[positions]
+    by_page = weights.page * words.pages[positions]
     says_when = weights.says_when * facts["time_words"].astype(np.float32) / 2
-    found = own + by_neighbours + by_speaker + near + by_scene
+    found = own + by_neighbours + by_speaker + near + by_page
     # Rounded, so that the last bits, in which machines differ, decide nothing.
     scores = np.round((found + says_when).astype(np.float64), 5)
     scores[found <= 0] = -np.inf
@@ -122,7 +122,7 @@ def rank(
         scores[np.isin(positions, np.fromiter(excluded, np.int64))] = -np.inf
     best = _best_first(scores, positions, most)
     places = positions[best]
-    shares = np.stack((by_words, by_meaning, by_neighbours, by_speaker, near, by_scene), axis=1)[best]
+    shares = np.stack((by_words, by_meaning, by_neighbours, by_speaker, near, by_page), axis=1)[best]
     return [
         Hit(place, score, Why(terms, *shared))
         for place, score, terms, shared in zip(

@@ -1,6 +1,6 @@
 """Answering a question: what a store has to give, and the steps from there to hits.
 
-Owns `IndexReader`, the seam between recall and a store. A store gives blocks and vectors of one story, as they were
+Owns `StoryIndex`, the seam between recall and a store. A store gives blocks and vectors of one story, as they were
 kept when entries were written; everything that decides what is found, and in which order, happens here and below, so
 that all stores give the same answer. `find` is the usual way; `outline_of`, `understand` and `search` are its steps.
 
@@ -20,7 +20,7 @@ from previously.recall.blocks import POSTING, Block, joined
 from previously.recall.candidates import candidates
 from previously.recall.index import EVERYONE, witness_term
 from previously.recall.lexical import lexical, on_path
-from previously.recall.outline import Mask, Outline, PathEntries, mask_of, outline
+from previously.recall.outline import Mask, Outline, PathEntries, mask_of, outlined
 from previously.recall.query import Query, understand
 from previously.recall.rank import WEIGHTS, Hit, Weights, rank, wanted_vector
 from previously.recall.vectors import WordTable, rows_of
@@ -28,7 +28,7 @@ from previously.recall.vectors import WordTable, rows_of
 MOST_HITS = 200
 
 
-class IndexReader(Protocol):
+class StoryIndex(Protocol):
     """The index of one story, whatever branch its entries are on."""
 
     def postings(self, terms: Collection[str]) -> Mapping[str, Sequence[Block]]:
@@ -58,7 +58,7 @@ class Found:
 
 
 def find(
-    reader: IndexReader,
+    index: StoryIndex,
     path: PathEntries,
     text: str,
     table: WordTable | None = None,
@@ -75,36 +75,36 @@ def find(
     """The best hits for a text. `asker` and `asked` are who asks whom ("I" and "you"); `today` is the day it is asked
     on, else that of the newest message. Only what `witness` was there for, only `allowed` positions and only those
     before `until` have a part in it; `excluded` ones (already in the view) are known, but no hits."""
-    shape = outline_of(reader, path, witness=witness, allowed=allowed, until=until)
+    outline = outline_of(index, path, witness=witness, allowed=allowed, until=until)
     query = understand(
         text,
-        speakers=shape.speaking(reader.speakers()),
+        speakers=outline.speaking(index.speakers()),
         asker=asker,
         asked=asked,
-        today=shape.newest_day if today is None else today,
+        today=outline.newest_day if today is None else today,
     )
-    return Found(query, shape, search(reader, shape, query, table, excluded=excluded, most=most))
+    return Found(query, outline, search(index, outline, query, table, excluded=excluded, most=most))
 
 
 def outline_of(
-    reader: IndexReader,
+    index: StoryIndex,
     path: PathEntries,
     *,
     witness: str | None = None,
     allowed: Collection[int] | None = None,
     until: int | None = None,
 ) -> Outline:
-    """The outline of a path as this reader of the story may know it."""
+    """The outline of a path as one reader of the story may know it."""
     mask: Mask | None = None if allowed is None else mask_of(allowed, len(path))
     if witness is not None:
-        there = _witnessed(reader, path, witness)
+        there = _witnessed(index, path, witness)
         mask = there if mask is None else mask & there
-    return outline(path, reader.facts(), allowed=mask, until=until)
+    return outlined(path, index.facts(), allowed=mask, until=until)
 
 
 def search(
-    reader: IndexReader,
-    shape: Outline,
+    index: StoryIndex,
+    outline: Outline,
     query: Query,
     table: WordTable | None = None,
     *,
@@ -113,21 +113,21 @@ def search(
     weights: Weights = WEIGHTS,
 ) -> list[Hit]:
     """The best hits of a path for a query, best first; none for an empty query."""
-    if query.empty or not shape.messages:
+    if query.empty or not outline.messages:
         return []
-    postings = on_path(reader.postings(query.lookups), shape)
-    words = lexical(query.terms, postings, shape)
-    wanted = wanted_vector(query, words, table, shape.messages)
-    positions = candidates(query, shape, words)
-    entries: list[int] = shape.entries.ids[positions].tolist()
-    vectors = rows_of(entries, reader.vectors(entries) if wanted is not None else {})
+    postings = on_path(index.postings(query.lookups), outline)
+    words = lexical(query.terms, postings, outline)
+    wanted = wanted_vector(query, words, table, outline.messages)
+    positions = candidates(query, outline, words)
+    entries: list[int] = outline.entries.ids[positions].tolist()
+    vectors = rows_of(entries, index.vectors(entries) if wanted is not None else {})
     return rank(
-        query, shape, words, postings, positions, vectors, wanted, excluded=excluded, most=most, weights=weights
+        query, outline, words, postings, positions, vectors, wanted, excluded=excluded, most=most, weights=weights
     )
 
 
-def _witnessed(reader: IndexReader, path: PathEntries, witness: str) -> Mask:
+def _witnessed(index: StoryIndex, path: PathEntries, witness: str) -> Mask:
     terms = (EVERYONE, witness_term(witness))
-    found = [joined(blocks, POSTING)[0] for blocks in reader.postings(terms).values()]
+    found = [joined(blocks, POSTING)[0] for blocks in index.postings(terms).values()]
     entries = np.concatenate(found) if found else np.zeros(0, np.int64)
     return mask_of(path.positions_of(entries), len(path))
