@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-BLOCK = 1_024
+BLOCK = 512
 """How many entry ids share a block."""
 
 POSTING = np.dtype([("place", "<u2"), ("count", "u1"), ("length", "<u2")])
