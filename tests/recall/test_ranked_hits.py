@@ -26,6 +26,7 @@ SMALL_TALK = [
 class Colours:
     """A table in which a word is as many letters as it has of the first ones of the alphabet."""
 
+    name = "colours"
     dimensions = DIMENSIONS
 
     def summed(self, words: Sequence[str], weights: Sequence[float] | None = None) -> Floats:

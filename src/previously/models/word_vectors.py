@@ -44,7 +44,8 @@ def read_table(weights: Path, pieces: Path) -> WordTable | None:
         numbers: dict[str, int] = json.loads(pieces.read_text("utf-8"))["model"]["vocab"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return PieceTable(rows, numbers) if rows.shape[1] == DIMENSIONS and len(rows) >= len(numbers) else None
+    fits = rows.shape[1] == DIMENSIONS and len(rows) >= len(numbers)
+    return PieceTable(weights.stem, rows, numbers) if fits else None
 
 
 def _mapped(path: Path) -> PieceRows:

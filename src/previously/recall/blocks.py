@@ -11,7 +11,7 @@ a block, and their order says nothing; a number too large for its field is kept 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -77,6 +77,16 @@ def without(data: bytes | bytearray | memoryview, entries: Iterable[int], layout
     gone = np.fromiter((entry % BLOCK for entry in entries), np.uint16)
     kept: Records = records[~np.isin(records["place"], gone)]
     return kept.tobytes()
+
+
+def retimed(data: bytes | bytearray | memoryview, times: Mapping[int, tuple[int, int]]) -> bytes:
+    """A block of facts in which these entries have another minute and session; those it does not have say nothing."""
+    records = np.frombuffer(data, FACT).copy()
+    for entry, (minute, session) in times.items():
+        own = records["place"] == entry % BLOCK
+        records["minute"][own] = min(minute, 0xFFFFFFFF)
+        records["session"][own] = session
+    return records.tobytes()
 
 
 def joined(blocks: Sequence[Block], layout: np.dtype[Any]) -> tuple[Ids, Records]:

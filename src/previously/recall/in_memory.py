@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from previously.recall.blocks import FACT, POSTING, Block, block_of, without
+from previously.recall.blocks import FACT, POSTING, Block, block_of, retimed, without
 from previously.recall.index import IndexedEntry, MessageFacts, index_entry
 from previously.recall.vectors import WordTable
 
@@ -44,6 +44,21 @@ class InMemoryIndex:
         if speaker:
             self._speakers[speaker] += 1
         self._entries[indexed.entry] = speaker
+
+    def keep_vectors(self, vectors: Mapping[int, bytes]) -> None:
+        """Keep vectors of entries that are known."""
+        self._vectors.update(vectors)
+
+    def drop_vectors(self) -> None:
+        """Leave all vectors away: another table gives others."""
+        self._vectors.clear()
+
+    def retime(self, times: Mapping[int, tuple[int, int]]) -> None:
+        """Give entries another minute and session. One that is not known is no error."""
+        for entry, time in times.items():
+            if entry in self._entries:
+                block = block_of(entry)
+                self._facts[block] = bytearray(retimed(self._facts[block], {entry: time}))
 
     def remove(self, entry: int) -> None:
         """Cut every record of an entry out. One that is not known is no error."""

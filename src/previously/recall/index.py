@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 
-from previously.core.messages import Error, Image, Message, Text, Thinking, ToolCall, ToolResult
+from previously.core.messages import Attributes, Entry, Error, Image, Message, Text, Thinking, ToolCall, ToolResult
 from previously.recall.blocks import block_of, fact_record, posting_record
 from previously.recall.dates import minute_of
 from previously.recall.vectors import WordTable, packed
@@ -30,6 +30,9 @@ LONGEST_TOOL_TEXT = 2_000
 
 MOST_TERMS = 20_000
 """Distinct terms kept of one message; a message with more is a word list."""
+
+LONGEST_NAME = 100
+"""Characters of a witness's name that a term holds: a database cannot look up terms of any length."""
 
 _WITNESS_MARK = "@"
 """What the term of a witness begins with; no word does."""
@@ -88,6 +91,22 @@ def facts_of(message: Message, at: str | None = None, session: str | None = None
     return MessageFacts(text, message.speaker, at, session, message.witnesses)
 
 
+def facts_of_entry(entry: Entry) -> MessageFacts:
+    """The facts of an entry."""
+    return facts_of(entry.message, entry.attributes.at, session_of(entry.attributes))
+
+
+def session_of(attributes: Attributes) -> str | None:
+    """What the source calls the session of a message, by a name or a number."""
+    said = attributes.extra.get("session")
+    return str(said) if isinstance(said, str | int) else None
+
+
+def times_of(attributes: Attributes) -> tuple[int, int]:
+    """The minute and the session as a record of facts has them: all of it that attributes decide."""
+    return minute_of(attributes.at) or 0, _key(session_of(attributes))
+
+
 def index_entry(entry: int, facts: MessageFacts, table: WordTable | None = None) -> IndexedEntry:
     """What is known of the message for finding it again."""
     said = read(facts.text)
@@ -123,8 +142,12 @@ def speaker_key(name: str | None) -> int:
 
 
 def witness_term(name: str) -> str:
-    """The term of the messages that this character witnessed, besides those that everyone did."""
-    return _WITNESS_MARK + fold(name.strip())
+    """The term of the messages that this character witnessed, besides those that everyone did. A name too long to be
+    looked up is known by its digest."""
+    folded = fold(name.strip())
+    if len(folded) > LONGEST_NAME:
+        folded = blake2b(folded.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    return _WITNESS_MARK + folded
 
 
 def _witness_terms(facts: MessageFacts) -> tuple[str, ...]:

@@ -31,7 +31,8 @@ class PieceTable:
     """A `WordTable` over word pieces: the vector of a word is the sum of those of its pieces, so that a rare word,
     which has several, weighs more than a common one."""
 
-    def __init__(self, rows: PieceRows, pieces: Mapping[str, int]) -> None:
+    def __init__(self, name: str, rows: PieceRows, pieces: Mapping[str, int]) -> None:
+        self.name = name
         self._rows = rows
         self._pieces = pieces
         self._split = lru_cache(maxsize=65_536)(self._split_anew)

@@ -29,6 +29,11 @@ class WordTable(Protocol):
     """Where words have vectors. What it gives must depend on the words alone."""
 
     @property
+    def name(self) -> str:
+        """What tells it from tables that give other vectors."""
+        ...
+
+    @property
     def dimensions(self) -> int:
         """How long a vector is."""
         ...
