@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from previously.core.align import Known
 from previously.core.digests import match_key
 from previously.core.errors import BadInput, HeadMoved
 from previously.core.marks import Mark, MarkKind
-from previously.core.messages import Attributes, Draft
+from previously.core.messages import Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Put, Script, Splice, checked
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
+from previously.storage.in_memory_recall import InMemoryRecall
 from previously.storage.in_memory_views import InMemoryViews
 from previously.storage.store import ALL_MARKS, NO_NODE, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
 from previously.storage.story_forgetting import entries_like, forget_entries, standing_at, traces
@@ -28,7 +28,7 @@ from previously.storage.story_tree import StoryTree
 T = TypeVar("T")
 
 
-class InMemoryStore(InMemoryViews):
+class InMemoryStore(InMemoryRecall, InMemoryViews):
     """Stories in this process's memory, gone with it."""
 
     def __init__(self) -> None:
@@ -115,12 +115,6 @@ class InMemoryStore(InMemoryViews):
         end = await self.branch(key, branch)
         script = [Splice(end.messages, 0, tuple(map(Put, drafts)))]
         return await self.apply(key, end.name, script, at=at, expected_head=expected_head, receipt=receipt)
-
-    async def set_attributes(self, key: StoryKey, changes: Sequence[tuple[int, Attributes]]) -> None:
-        entries = self._stories[key].entries
-        for entry, attributes in changes:
-            if entry in entries:
-                entries[entry] = replace(entries[entry], attributes=attributes)
 
     async def add_siblings(self, key: StoryKey, branch: str, siblings: Sequence[tuple[int, Sequence[Draft]]]) -> int:
         story = self._stories[key]

@@ -25,6 +25,7 @@ from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Script
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
+from previously.storage.recall_store import RecallStore
 from previously.storage.view_store import ViewStore
 
 T = TypeVar("T")
@@ -91,7 +92,7 @@ Traces = Mapping[bytes, Collection[bytes]]
 """Digests of entries, each with the hashes of its nodes."""
 
 
-class Store(ViewStore, Protocol):
+class Store(RecallStore, ViewStore, Protocol):
     """All that the engine asks of a place where stories live."""
 
     async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
@@ -264,8 +265,7 @@ class Store(ViewStore, Protocol):
         """What the calls to models for this owner's folds have cost since that time, refused answers included."""
 
     async def take_lease(self, key: StoryKey, work: str, holder: str, *, now: str, until: str) -> bool:
-        """Whether `holder` may do this work on the story: nobody else holds an unexpired lease. Taking it again
-        extends it."""
+        """Whether `holder` may do this work: nobody else holds an unexpired lease. Taking it again extends it."""
 
     async def give_lease(self, key: StoryKey, work: str, holder: str) -> None:
         """Give a lease back; no-op for one that is not held."""

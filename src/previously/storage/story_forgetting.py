@@ -59,6 +59,8 @@ def forget_entries(story: StoryTree, entries: Collection[int]) -> Forgotten:
             old, message=message, digest=digest(message), attributes=Attributes(None, None, {}, True)
         )
     story.forgotten |= own
+    if story.index:
+        story.index.forget(own)
     reached: set[int] = set()
     for ident, node in story.nodes.items():  # a parent was made before its children
         if node.entry in own or node.parent in reached:

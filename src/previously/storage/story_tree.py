@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from previously.core.cover import Covered, Link, place
 from previously.core.digests import ROOT_HASH, digest, node_hash, span_key
@@ -31,6 +32,9 @@ from previously.core.versions import (
 )
 from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryKey
 from previously.storage.view_store import KeptRecipe
+
+if TYPE_CHECKING:
+    from previously.storage.in_memory_recall import InMemoryStoryIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,8 @@ class StoryTree:
     budget_tokens: int | None = None
     header: str = "{}"
     settings: str = "{}"
+    index: InMemoryStoryIndex | None = None
+    """What was indexed of it; None = nothing ever was."""
 
     def path(self, branch: str) -> list[Node]:
         """The chain of nodes from the root to the branch's head."""

@@ -19,24 +19,27 @@ from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status
 from previously.storage import keeping
 from previously.storage.database import Database, Moment, to_its_end
 from previously.storage.store import ALL_MARKS, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
+from previously.storage.table_recall import TableRecall
 from previously.storage.table_views import TableViews
 from previously.storage.tables import Tables
 from previously.storage.tables.findings import Collected, Told, Verified
+from previously.storage.tables.kept_paths import KeptPaths
 from previously.storage.tables.stories import BranchRow
 
 T = TypeVar("T")
 
 
-class TableStore(TableViews):
+class TableStore(TableRecall, TableViews):
     """Stories in the tables of one database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, paths: KeptPaths | None = None) -> None:
         self.database = database
+        self.paths = paths or KeptPaths()
         self._reading = database.reading
         self._writing = database.writing
 
     async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
-        return await self._reading(owner, lambda tables: to_its_end(work(TableStore(Moment(tables)))))
+        return await self._reading(owner, lambda tables: to_its_end(work(TableStore(Moment(tables), self.paths))))
 
     async def create_story(self, owner: str, name: str, *, at: str) -> StoryInfo:
         return await self.database.creating(owner, name, lambda tables: tables.stories.create(owner, name, at))
@@ -274,7 +277,9 @@ class TableStore(TableViews):
         return replace(done, cleared=cleared)
 
     async def forget_story(self, key: StoryKey) -> bool:
-        return (await self._destroying(key, lambda tables: tables.forgetting.story(key)))[1]
+        _, cleared = await self._destroying(key, lambda tables: tables.forgetting.story(key))
+        self.paths.forget(key)
+        return cleared
 
     async def _destroying(self, key: StoryKey, work: Callable[[Tables], T]) -> tuple[T, bool]:
         def at_once(tables: Tables) -> Generator[None, None, T]:

@@ -17,6 +17,7 @@ from previously.core.versions import Status
 from previously.storage.damage import decoding, there
 from previously.storage.store import Forgotten, StoryKey, Traces
 from previously.storage.tables.cover import CoverTable
+from previously.storage.tables.index_state import entries_forgotten
 from previously.storage.tables.lines import Lines
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
@@ -34,6 +35,11 @@ TABLES_OF_A_STORY = (
     "lease",
     "recipe",
     "epoch",
+    "recall_state",
+    "recall_posting",
+    "recall_fact",
+    "recall_vector",
+    "recall_speaker",
     "branch",
 )
 
@@ -117,6 +123,7 @@ class Forgetting:
         self._cover.out_of_force(key, versions)
         self._session.many("forget_version", ((version, key.owner) for version in versions))
         self._session.many("forget_key", ((version, key.owner) for version in by_hand))
+        entries_forgotten(self._session, key, own)
         for table in ("recipe", "epoch"):  # views may have shown it, word for word or retold
             self._session.run(f"delete_story_{table}", _values(key))
         return Forgotten(len(own), len(versions))

@@ -26,6 +26,7 @@ from previously.storage.store import StoryKey
 from previously.storage.tables.checking_messages import LOWEST
 from previously.storage.tables.checking_paths import LineMap, LineRow
 from previously.storage.tables.findings import Garbage
+from previously.storage.tables.index_state import entries_deleted
 from previously.storage.tables.session import Session
 
 ROWS_PER_STAGE = 1_000
@@ -217,6 +218,7 @@ class Piece:
         entries = holders.let_go(self.entries)
         session.many("delete_node", ((node, key.story, key.owner) for node in self.nodes))
         session.many("delete_entry", ((entry, key.story, key.owner) for entry in entries))
+        entries_deleted(session, key, entries)
         caches = _without_caches(session, key, self.line, self.depth)
         return replace(caches, nodes=len(self.nodes), entries=len(entries))
 

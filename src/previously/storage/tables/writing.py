@@ -21,6 +21,7 @@ from previously.storage.damage import there
 from previously.storage.rows import attribute_columns, entry_row
 from previously.storage.store import NO_NODE, BranchInfo, StoryKey
 from previously.storage.tables.cover import CoverTable
+from previously.storage.tables.index_state import attributes_changed
 from previously.storage.tables.lines import Lines
 from previously.storage.tables.marks import MarkTable
 from previously.storage.tables.session import Session
@@ -115,6 +116,7 @@ class PathWriter:
         """Give entries of the story new attributes."""
         rows = ((*attribute_columns(new), entry, key.story, key.owner) for entry, new in changes)
         self._session.many("set_attributes", rows)
+        attributes_changed(self._session, key, changes)
 
     def before(self, key: StoryKey, line: int, depth: int) -> tuple[int, bytes]:
         """The node after which this depth comes, and its hash; the root for depth 0."""

@@ -487,6 +487,96 @@ ORDER BY r.position DESC, r.id DESC LIMIT %(most)s
 -- name: witnessed_entry
 SELECT 1 FROM entry WHERE story = %(story)s AND witnesses IS NOT NULL AND owner = %(owner)s LIMIT 1
 
+-- Recall
+
+-- name: recall_state
+SELECT s.created_at, r.version, r.word_table, r.through, r.vectors_through, r.changes
+FROM story s LEFT JOIN recall_state r ON r.story = s.id AND r.owner = s.owner
+WHERE s.id = %(story)s AND s.owner = %(owner)s
+
+-- name: insert_recall_state
+INSERT INTO recall_state (story, owner, version, word_table, through, vectors_through, changes)
+SELECT id, owner, %(version)s, '', -1, -1, 0 FROM story WHERE id = %(story)s AND owner = %(owner)s
+
+-- name: set_recall_state
+UPDATE recall_state SET version = %(version)s, word_table = %(word_table)s, through = %(through)s,
+                        vectors_through = %(vectors_through)s, changes = %(changes)s
+WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: entries_to_index
+SELECT id, role, speaker, text, parts, witnesses, digest, at, source_id, extra, hidden, replaces
+FROM entry
+WHERE story = %(story)s AND id > %(after)s AND forgotten = 0 AND owner = %(owner)s ORDER BY id LIMIT %(most)s
+
+-- name: count_to_index
+SELECT count(*) FROM (SELECT 1 FROM entry
+                      WHERE story = %(story)s AND id > %(after)s AND forgotten = 0 AND owner = %(owner)s LIMIT %(most)s) waiting
+
+-- name: append_posting
+INSERT INTO recall_posting (owner, story, block, term, data) VALUES (%s, %s, %s, %s, %s)
+ON CONFLICT (story, term, block) DO UPDATE SET data = recall_posting.data || excluded.data
+WHERE recall_posting.owner = excluded.owner
+
+-- name: append_facts
+INSERT INTO recall_fact (owner, story, block, data) VALUES (%s, %s, %s, %s)
+ON CONFLICT (story, block) DO UPDATE SET data = recall_fact.data || excluded.data
+WHERE recall_fact.owner = excluded.owner
+
+-- name: insert_vector
+INSERT INTO recall_vector (owner, story, entry, data) VALUES (%s, %s, %s, %s)
+
+-- name: insert_speaker
+INSERT INTO recall_speaker (owner, story, name) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING
+
+-- name: postings
+SELECT term, block, data FROM recall_posting
+WHERE story = %(story)s AND term = ANY (ARRAY(SELECT jsonb_array_elements_text(%(terms)s::jsonb))) AND block <= %(last)s
+  AND owner = %(owner)s
+
+-- name: facts
+SELECT block, data FROM recall_fact WHERE story = %(story)s AND block BETWEEN %(first)s AND %(last)s AND owner = %(owner)s
+
+-- name: vectors
+SELECT entry, data FROM recall_vector
+WHERE story = %(story)s AND entry = ANY (ARRAY(SELECT jsonb_array_elements_text(%(entries)s::jsonb)::bigint))
+  AND entry <= %(last)s AND owner = %(owner)s
+
+-- name: speakers
+SELECT name FROM recall_speaker WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: postings_of_block
+SELECT term, data FROM recall_posting WHERE story = %(story)s AND block = %(block)s AND owner = %(owner)s
+
+-- name: set_posting
+UPDATE recall_posting SET data = %s WHERE story = %s AND block = %s AND term = %s AND owner = %s
+
+-- name: set_facts
+UPDATE recall_fact SET data = %s WHERE story = %s AND block = %s AND owner = %s
+
+-- name: delete_posting
+DELETE FROM recall_posting WHERE story = %s AND block = %s AND term = %s AND owner = %s
+
+-- name: delete_postings
+DELETE FROM recall_posting WHERE story = %(story)s AND block BETWEEN %(first)s AND %(last)s AND owner = %(owner)s
+
+-- name: delete_facts
+DELETE FROM recall_fact WHERE story = %(story)s AND block BETWEEN %(first)s AND %(last)s AND owner = %(owner)s
+
+-- name: delete_vectors
+DELETE FROM recall_vector WHERE story = %(story)s AND entry BETWEEN %(first)s AND %(last)s AND owner = %(owner)s
+
+-- name: delete_vector
+DELETE FROM recall_vector WHERE story = %s AND entry = %s AND owner = %s
+
+-- name: delete_silent_speakers
+DELETE FROM recall_speaker WHERE story = %(story)s AND owner = %(owner)s
+  AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.story = %(story)s AND e.id <= %(through)s AND e.speaker COLLATE "C" = recall_speaker.name
+                  AND e.owner = %(owner)s)
+
+-- name: path_ids
+SELECT node, entry FROM path
+WHERE line = %(line)s AND depth BETWEEN %(first)s AND %(last)s AND owner = %(owner)s ORDER BY depth
+
 -- Checking: what is stored beside what it is derived from
 
 -- name: check_stories
@@ -568,6 +658,11 @@ FROM (
     UNION ALL SELECT 'move', id::text, story, 0 FROM move WHERE owner = %(owner)s
     UNION ALL SELECT 'receipt', key, story, 0 FROM receipt WHERE owner = %(owner)s
     UNION ALL SELECT 'lease', work, story, 0 FROM lease WHERE owner = %(owner)s
+    UNION ALL SELECT 'index', story::text, story, 0 FROM recall_state WHERE owner = %(owner)s
+    UNION ALL SELECT DISTINCT 'postings', story::text, story, 0 FROM recall_posting WHERE owner = %(owner)s
+    UNION ALL SELECT DISTINCT 'facts', story::text, story, 0 FROM recall_fact WHERE owner = %(owner)s
+    UNION ALL SELECT DISTINCT 'vectors', story::text, story, 0 FROM recall_vector WHERE owner = %(owner)s
+    UNION ALL SELECT DISTINCT 'speakers', story::text, story, 0 FROM recall_speaker WHERE owner = %(owner)s
 ) t LEFT JOIN story s ON s.id = t.story AND s.owner = %(owner)s
     LEFT JOIN branch b ON b.id = t.branch AND b.owner = %(owner)s
 WHERE s.id IS NULL OR (t.branch <> 0 AND b.id IS NULL) LIMIT %(most)s
@@ -714,6 +809,21 @@ DELETE FROM epoch WHERE story = %(story)s AND owner = %(owner)s
 
 -- name: delete_story_recipe
 DELETE FROM recipe WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story_recall_state
+DELETE FROM recall_state WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story_recall_posting
+DELETE FROM recall_posting WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story_recall_fact
+DELETE FROM recall_fact WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story_recall_vector
+DELETE FROM recall_vector WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story_recall_speaker
+DELETE FROM recall_speaker WHERE story = %(story)s AND owner = %(owner)s
 
 -- name: delete_story_branch
 DELETE FROM branch WHERE story = %(story)s AND owner = %(owner)s

@@ -400,7 +400,95 @@ WHERE r.story = :story AND r.reader = :reader AND r.position BETWEEN :first AND 
 ORDER BY r.position DESC, r.id DESC LIMIT :most
 
 -- name: witnessed_entry
-SELECT 1 FROM entry WHERE story = :story AND witnesses IS NOT NULL AND owner = :owner LIMIT 1
+SELECT 1 FROM entry INDEXED BY entry_witnessed WHERE story = :story AND witnesses IS NOT NULL AND owner = :owner LIMIT 1
+
+-- Recall
+
+-- name: recall_state
+SELECT s.created_at, r.version, r.word_table, r.through, r.vectors_through, r.changes
+FROM story s LEFT JOIN recall_state r ON r.story = s.id AND r.owner = s.owner
+WHERE s.id = :story AND s.owner = :owner
+
+-- name: insert_recall_state
+INSERT INTO recall_state (story, owner, version, word_table, through, vectors_through, changes)
+SELECT id, owner, :version, '', -1, -1, 0 FROM story WHERE id = :story AND owner = :owner
+
+-- name: set_recall_state
+UPDATE recall_state SET version = :version, word_table = :word_table, through = :through,
+                        vectors_through = :vectors_through, changes = :changes
+WHERE story = :story AND owner = :owner
+
+-- name: entries_to_index
+SELECT id, role, speaker, text, parts, witnesses, digest, at, source_id, extra, hidden, replaces
+FROM entry INDEXED BY entry_by_story
+WHERE story = :story AND id > :after AND forgotten = 0 AND owner = :owner ORDER BY id LIMIT :most
+
+-- name: count_to_index
+SELECT count(*) FROM (SELECT 1 FROM entry INDEXED BY entry_by_story
+                      WHERE story = :story AND id > :after AND forgotten = 0 AND owner = :owner LIMIT :most)
+
+-- name: append_posting
+INSERT INTO recall_posting (owner, story, block, term, data) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (story, block, term) DO UPDATE SET data = CAST(data || excluded.data AS BLOB) WHERE owner = excluded.owner
+
+-- name: append_facts
+INSERT INTO recall_fact (owner, story, block, data) VALUES (?, ?, ?, ?)
+ON CONFLICT (story, block) DO UPDATE SET data = CAST(data || excluded.data AS BLOB) WHERE owner = excluded.owner
+
+-- name: insert_vector
+INSERT INTO recall_vector (owner, story, entry, data) VALUES (?, ?, ?, ?)
+
+-- name: insert_speaker
+INSERT INTO recall_speaker (owner, story, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING
+
+-- name: postings
+SELECT p.term, p.block, p.data
+FROM recall_fact f CROSS JOIN json_each(:terms) t
+CROSS JOIN recall_posting p ON p.story = f.story AND p.block = f.block AND p.term = t.value AND p.owner = :owner
+WHERE f.story = :story AND f.block <= :last AND f.owner = :owner
+
+-- name: facts
+SELECT block, data FROM recall_fact WHERE story = :story AND block BETWEEN :first AND :last AND owner = :owner
+
+-- name: vectors
+SELECT entry, data FROM recall_vector
+WHERE story = :story AND entry IN (SELECT value FROM json_each(:entries)) AND entry <= :last AND owner = :owner
+
+-- name: speakers
+SELECT name FROM recall_speaker WHERE story = :story AND owner = :owner
+
+-- name: postings_of_block
+SELECT term, data FROM recall_posting WHERE story = :story AND block = :block AND owner = :owner
+
+-- name: set_posting
+UPDATE recall_posting SET data = ? WHERE story = ? AND block = ? AND term = ? AND owner = ?
+
+-- name: set_facts
+UPDATE recall_fact SET data = ? WHERE story = ? AND block = ? AND owner = ?
+
+-- name: delete_posting
+DELETE FROM recall_posting WHERE story = ? AND block = ? AND term = ? AND owner = ?
+
+-- name: delete_postings
+DELETE FROM recall_posting WHERE story = :story AND block BETWEEN :first AND :last AND owner = :owner
+
+-- name: delete_facts
+DELETE FROM recall_fact WHERE story = :story AND block BETWEEN :first AND :last AND owner = :owner
+
+-- name: delete_vectors
+DELETE FROM recall_vector WHERE story = :story AND entry BETWEEN :first AND :last AND owner = :owner
+
+-- name: delete_vector
+DELETE FROM recall_vector WHERE story = ? AND entry = ? AND owner = ?
+
+-- name: delete_silent_speakers
+DELETE FROM recall_speaker WHERE story = :story AND owner = :owner
+  AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.story = :story AND e.id <= :through AND e.speaker = recall_speaker.name
+                  AND e.owner = :owner)
+
+-- name: path_ids
+SELECT node, entry FROM path
+WHERE line = :line AND depth BETWEEN :first AND :last AND owner = :owner ORDER BY depth
 
 -- Checking: what is stored beside what it is derived from
 
@@ -421,7 +509,7 @@ ORDER BY n.parent, n.entry LIMIT :most
 SELECT e.id, e.role, e.speaker, e.text, e.parts, e.witnesses, e.digest, e.at, e.source_id, e.extra, e.hidden,
        e.replaces, e.match_key, r.story
 FROM entry e LEFT JOIN entry r ON r.id = e.replaces AND r.owner = :owner
-WHERE e.id IN (SELECT value FROM json_each(:ids)) AND e.story = :story AND e.owner = :owner
+WHERE e.id IN (SELECT value FROM json_each(:ids)) AND +e.story = :story AND e.owner = :owner
 
 -- name: check_path
 SELECT p.depth, p.node, p.entry, n.parent, n.depth, n.entry, n.story
@@ -483,6 +571,11 @@ FROM (
     UNION ALL SELECT 'move', id, story, 0 FROM move WHERE owner = :owner
     UNION ALL SELECT 'receipt', key, story, 0 FROM receipt WHERE owner = :owner
     UNION ALL SELECT 'lease', work, story, 0 FROM lease WHERE owner = :owner
+    UNION ALL SELECT 'index', story, story, 0 FROM recall_state WHERE owner = :owner
+    UNION ALL SELECT DISTINCT 'postings', story, story, 0 FROM recall_posting WHERE owner = :owner
+    UNION ALL SELECT DISTINCT 'facts', story, story, 0 FROM recall_fact WHERE owner = :owner
+    UNION ALL SELECT DISTINCT 'vectors', story, story, 0 FROM recall_vector WHERE owner = :owner
+    UNION ALL SELECT DISTINCT 'speakers', story, story, 0 FROM recall_speaker WHERE owner = :owner
 ) t LEFT JOIN story s ON s.id = t.story AND s.owner = :owner
     LEFT JOIN branch b ON b.id = t.branch AND b.owner = :owner
 WHERE s.id IS NULL OR (t.branch <> 0 AND b.id IS NULL) LIMIT :most
@@ -629,6 +722,21 @@ DELETE FROM epoch WHERE story = :story AND owner = :owner
 
 -- name: delete_story_recipe
 DELETE FROM recipe WHERE story = :story AND owner = :owner
+
+-- name: delete_story_recall_state
+DELETE FROM recall_state WHERE story = :story AND owner = :owner
+
+-- name: delete_story_recall_posting
+DELETE FROM recall_posting WHERE story = :story AND owner = :owner
+
+-- name: delete_story_recall_fact
+DELETE FROM recall_fact WHERE story = :story AND owner = :owner
+
+-- name: delete_story_recall_vector
+DELETE FROM recall_vector WHERE story = :story AND owner = :owner
+
+-- name: delete_story_recall_speaker
+DELETE FROM recall_speaker WHERE story = :story AND owner = :owner
 
 -- name: delete_story_branch
 DELETE FROM branch WHERE story = :story AND owner = :owner

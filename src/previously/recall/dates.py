@@ -1,0 +1,247 @@
+"""Dates in questions, and how near a message is to them.
+
+Owns two readings: `day_of`, the calendar day a message was said on, and `spans_in`, the days a question speaks of:
+"on 7 May 2023", "last May", "in 2022", "three weeks ago", "yesterday", 2023-05-07, 5月7日. Words are English;
+figures are anyone's. What is relative needs a `now` given from outside: nothing here looks at a clock.
+
+What must stay true: total (an impossible date is no date); days are those of the place where the message was said, so
+an offset in a time is not applied.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from calendar import monthrange
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        "january jan|february feb|march|april apr|may|june jun|july jul|august aug|september sept sep|october oct|"
+        "november nov|december dec".split("|"),
+        1,
+    )
+    for name in names.split()
+}
+_MONTH_NAMES = "January February March April May June July August September October November December".split()
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_WEEKDAYS = {
+    name: number for number, name in enumerate("monday tuesday wednesday thursday friday saturday sunday".split())
+}
+_NUMBERS = {
+    word: number
+    for number, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)
+} | {"a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 3, "a few": 3}
+
+_MONTH = "|".join(_MONTHS)
+_DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"((?:1[6-9]|20)\d\d)"
+_LEAD = r"(?:\b(in|of|during|since|until|by|from|last|this|early|late|mid|around|before|after)[\s-]+)?"
+_WRITTEN = re.compile(
+    rf"(?:\b{_DAY}(?:\s+of)?\s+({_MONTH})\b\.?(?:,?\s+{_YEAR})?"
+    rf"|\b({_MONTH})\b\.?\s+{_DAY}\b(?!:)(?:,?\s+{_YEAR})?"
+    rf"|{_LEAD}\b({_MONTH})\b\.?(?:(?:\s+of)?,?\s+{_YEAR})?)",
+    re.I,
+)
+_FIGURES = re.compile(
+    r"\b(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?\b|\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b"
+    r"|(?:(\d{4})[年년]\s?)?(\d{1,2})[月월]\s?(?:(\d{1,2})[日일])?"
+)
+_YEAR_ALONE = re.compile(rf"\b(?:in|during|of|since|year|until|before|after|around)\s+{_YEAR}\b", re.I)
+_SEASON = re.compile(rf"\b(?:(last|this)\s+)?({'|'.join(_SEASONS)})(?:\s+(?:of\s+)?{_YEAR})?\b", re.I)
+_AGO = re.compile(
+    rf"\b(\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})\s+(day|week|month|year)s?\s+ago\b", re.I
+)
+_STRETCH = re.compile(r"\b(last|this|past|previous)\s+(week|weekend|month|year|night)\b", re.I)
+_WEEKDAY = re.compile(rf"\b(?:(last|on|this)\s+)({'|'.join(_WEEKDAYS)})\b", re.I)
+_NEAR = re.compile(r"\b(the day before yesterday|yesterday|today|tonight|this (?:morning|evening|afternoon))\b", re.I)
+_SENTENCE = re.compile(r"[^.!?？\n]+[.!?？\n]?")
+_FEW_WORDS = 80
+_AMBIGUOUS = ("may", "march")
+
+MINUTES_A_DAY = 24 * 60
+
+_EARLIEST_TODAY = date(3, 1, 1).toordinal()
+"""Before this there is no last year."""
+
+AFTER_DAYS = 45
+AFTER_SPAN_DAYS = 14
+"""How long after a day, or a longer span, what happened in it is still told."""
+
+
+@dataclass(frozen=True, slots=True)
+class DaySpan:
+    """Days from `first` to `last`, as ordinals; `yearly` when the year was not said and any will do."""
+
+    first: int
+    last: int
+    yearly: bool = False
+
+
+def minute_of(at: str | None) -> int | None:
+    """The minute a message was said at, counted from day 0 of the calendar; None where its time is not given or cannot
+    be read. Where only a day is given, it is that day's first."""
+    if not at:
+        return None
+    try:
+        said = datetime.fromisoformat(at.strip())
+    except ValueError:
+        spans = (*_in_figures(at), *_in_writing(at, None))
+        return next((span.first * MINUTES_A_DAY for span in spans if not span.yearly), None)
+    return said.toordinal() * MINUTES_A_DAY + said.hour * 60 + said.minute
+
+
+def day_of(at: str | None) -> int | None:
+    """The ordinal of the day a message was said on; None where its time is not given or cannot be read."""
+    minute = minute_of(at)
+    return None if minute is None else minute // MINUTES_A_DAY
+
+
+def day_words(at: str | None) -> str:
+    """The day a message was said on, for people: "8 May 2023". Empty where it is not known."""
+    day = day_of(at)
+    if day is None:
+        return ""
+    said = date.fromordinal(day)
+    return f"{said.day} {_MONTH_NAMES[said.month - 1]} {said.year}"
+
+
+def spans_in(text: str, today: int | None = None) -> tuple[DaySpan, ...]:
+    """The days a question speaks of, each once, in its order."""
+    found = [*_in_figures(text), *_in_writing(text, today), *_years(text)]
+    if today is not None and today > _EARLIEST_TODAY:
+        # "I slept badly last night" in a chat asks for nothing; in a question, or a few words, it does.
+        asked = (
+            text
+            if len(text) <= _FEW_WORDS
+            else " ".join(one for one in _SENTENCE.findall(text) if one.endswith(("?", "？")))
+        )
+        found += _relative(asked, date.fromordinal(today))
+    return tuple(dict.fromkeys(found))
+
+
+def nearness(spans: tuple[DaySpan, ...], day: int) -> float:
+    """How well a day fits the best of the spans, from 0 to 1. People tell of a day on it, or some time after."""
+    return max((_fit(span, day) for span in spans), default=0.0)
+
+
+def _fit(span: DaySpan, day: int) -> float:
+    if span.yearly:
+        moved = (_in_year(span, date.fromordinal(day).year - back) for back in (0, 1))
+        return max((_fit(one, day) for one in moved if one), default=0.0)
+    if span.first <= day <= span.last:
+        return 1.0
+    if span.first != span.last:
+        return 0.5 if 0 < day - span.last <= AFTER_SPAN_DAYS else 0.0
+    if day > span.last:
+        return 0.8 * math.exp((span.last - day) / 10) if day - span.last <= AFTER_DAYS else 0.0
+    return 0.5 * math.exp((day - span.first) / 3)
+
+
+def _in_year(span: DaySpan, year: int) -> DaySpan | None:
+    first, last = date.fromordinal(span.first), date.fromordinal(span.last)
+    if last.day >= 28 and first.day == 1:
+        return _calendar(year, first.month, None)
+    return _calendar(year, first.month, first.day)
+
+
+def _calendar(year: int | None, month: int, day: int | None) -> DaySpan | None:
+    """The span of a day or a month; None for one that no calendar has."""
+    try:
+        first = date(year or 2000, month, day or 1)
+    except ValueError:
+        return None
+    last = first if day else first.replace(day=monthrange(first.year, month)[1])
+    return DaySpan(first.toordinal(), last.toordinal(), yearly=year is None)
+
+
+def _in_figures(text: str) -> Iterator[DaySpan]:
+    for match in _FIGURES.finditer(text):
+        year, month, day, day2, month2, year2, year3, month3, day3 = match.groups()
+        a_year = year or year2 or year3
+        span = _calendar(
+            int(a_year) if a_year else None, int(month or month2 or month3), int(day or day2 or day3 or 0) or None
+        )
+        if span:
+            yield span
+
+
+def _in_writing(text: str, today: int | None) -> Iterator[DaySpan]:
+    for match in _WRITTEN.finditer(text):
+        day, month, year, month2, day2, year2, lead, month3, year3 = match.groups()
+        name = (month or month2 or month3).lower()
+        said_year = year or year2 or year3
+        said_day = day or day2
+        if name in _AMBIGUOUS and not (said_day or said_year or lead):
+            continue
+        number = _MONTHS[name]
+        resolved = int(said_year) if said_year else None
+        if resolved is None and today is not None and (lead or "").lower() in ("last", "this"):
+            now = date.fromordinal(today)
+            resolved = now.year - (number >= now.month if lead.lower() == "last" else number > now.month)
+        span = _calendar(resolved, number, int(said_day) if said_day else None)
+        if span:
+            yield span
+
+
+def _years(text: str) -> Iterator[DaySpan]:
+    for match in _YEAR_ALONE.finditer(_WRITTEN.sub(" ", text)):
+        year = int(match[1])
+        yield DaySpan(date(year, 1, 1).toordinal(), date(year, 12, 31).toordinal())
+    for match in _SEASON.finditer(text):
+        if match[3]:
+            yield _season(match[2], int(match[3]))
+
+
+def _season(name: str, year: int) -> DaySpan:
+    first = date(year, _SEASONS[name.lower()], 1)
+    return DaySpan(first.toordinal(), first.toordinal() + 90)
+
+
+def _relative(text: str, today: date) -> Iterator[DaySpan]:
+    for match in _NEAR.finditer(text):
+        word = match[1].lower()
+        back = 2 if word.startswith("the day") else int(word == "yesterday")
+        yield _days(today - timedelta(back), 0)
+    for match in _AGO.finditer(text):
+        number = _NUMBERS.get(match[1].lower()) or int(match[1])
+        unit = match[2].lower()
+        days = number * {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
+        if days < today.toordinal() - 400:
+            yield _days(today - timedelta(days), {"day": 0, "week": 3, "month": 10, "year": 60}[unit])
+    for match in _WEEKDAY.finditer(text):
+        back = (today.weekday() - _WEEKDAYS[match[2].lower()]) % 7
+        yield _days(today - timedelta(back or 7 * (match[1].lower() == "last")), 0)
+    for match in _STRETCH.finditer(text):
+        yield _stretch(match[1].lower(), match[2].lower(), today)
+    for match in _SEASON.finditer(text):
+        if match[1]:
+            span = _season(match[2], today.year)
+            over = span.last < today.toordinal()
+            wanted = today.year - (not over if match[1].lower() == "last" else span.first > today.toordinal())
+            yield _season(match[2], wanted)
+
+
+def _stretch(which: str, unit: str, today: date) -> DaySpan:
+    back = which != "this"
+    if unit == "night":
+        return _days(today - timedelta(back), 0)
+    monday = today - timedelta(today.weekday())
+    if unit == "week":
+        return DaySpan(monday.toordinal() - 7 * back, monday.toordinal() - 7 * back + 6)
+    if unit == "weekend":
+        return DaySpan(monday.toordinal() + 5 - 7 * back, monday.toordinal() + 6 - 7 * back)
+    if unit == "year":
+        return DaySpan(date(today.year - back, 1, 1).toordinal(), date(today.year - back, 12, 31).toordinal())
+    first = today.replace(day=1)
+    start = (first - timedelta(1)).replace(day=1) if back else first
+    span = _calendar(start.year, start.month, None)
+    assert span is not None
+    return span
+
+
+def _days(middle: date, around: int) -> DaySpan:
+    return DaySpan(middle.toordinal() - around, middle.toordinal() + around)

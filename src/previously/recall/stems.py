@@ -1,0 +1,159 @@
+"""One form for the forms of a word.
+
+Owns `stem`: what "promises", "promised" and "promising" share, so that a question finds the message that says it in
+another form. Latin words go through Porter's algorithm after a table of the irregular English forms it cannot know
+("went", "children"); words with Cyrillic letters lose the common endings of case and person; all others stay as they
+are. What must stay true: the same word always gives the same stem, never an empty one; what is indexed and what is
+asked go through the same function, so a change here needs a new `INDEX_VERSION`.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+_IRREGULAR_FORMS = """
+arise arose arisen|awake awoke awoken|beat beaten|become became|begin began begun|bend bent
+|bite bit bitten|bleed bled|blow blew blown|break broke broken|breed bred|bring brought|build built|burn burnt
+|buy bought|catch caught|choose chose chosen|cling clung|come came|creep crept|deal dealt|dig dug|draw drew drawn
+|dream dreamt|drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen|feed fed|feel felt|fight fought
+|find found|flee fled|fly flew flown|forbid forbade forbidden|forget forgot forgotten|forgive forgave forgiven
+|freeze froze frozen|get got gotten|give gave given|go went gone goes|grow grew grown|hang hung
+|hear heard|hide hid hidden|hold held|keep kept|kneel knelt|know knew known|lay laid|lead led|learn learnt|leave left
+|lend lent|lose lost|make made|mean meant|meet met|pay paid|ride rode ridden|ring rang rung|rise risen
+|run ran|say said|see saw seen|seek sought|sell sold|send sent|sew sewn|shake shook shaken|shine shone|shoot shot
+|show shown|shrink shrank shrunk|sing sang sung|sink sank sunk|sit sat|sleep slept|slide slid|smell smelt
+|speak spoke spoken|spell spelt|spend spent|spill spilt|spin spun|spit spat|spoil spoilt|spring sprang sprung
+|stand stood|steal stole stolen|stick stuck|sting stung|stink stank stunk|stride strode|strike struck|swear swore sworn
+|sweep swept|swell swollen|swim swam swum|swing swung|take took taken|teach taught|tear tore torn|tell told
+|think thought|throw threw thrown|tread trod trodden|understand understood|wake woke woken|wear wore worn
+|weave wove woven|weep wept|win won|write wrote written
+|child children|foot feet|goose geese|half halves|knife knives|leaf leaves|life lives|loaf loaves|man men|mouse mice
+|person people|shelf shelves|thief thieves|tooth teeth|wife wives|wolf wolves|woman women
+|bad worse worst|good better best|far further furthest
+|2 two|3 three|4 four|5 five|6 six|7 seven|8 eight|9 nine|10 ten|11 eleven|12 twelve|13 thirteen|14 fourteen
+|15 fifteen|16 sixteen|17 seventeen|18 eighteen|19 nineteen|20 twenty|30 thirty|40 forty|50 fifty|60 sixty
+|70 seventy|80 eighty|90 ninety
+"""
+"""Groups of forms; the first of each stands for all."""
+
+IRREGULAR = {form: forms[0] for forms in (group.split() for group in _IRREGULAR_FORMS.split("|")) for form in forms[1:]}
+
+_CYRILLIC = re.compile("[\u0400-\u04ff]")
+_CYRILLIC_ENDINGS = tuple(
+    sorted(
+        "ами ями ого его ому ему ыми ими ала яла ила ыла али яли или ать ять ить ешь ишь ете ите ает яет ает ают яют "
+        "ая яя ое ее ые ие ой ей ий ый ом ем ам ям ах ях ов ев ую юю ть ла ло ли ет ит ут ют ат ят "
+        "а я о е ы и у ю ь й".split(),
+        key=len,
+        reverse=True,
+    )
+)
+
+_VOWELS = "aeiou"
+_STEP_2 = {
+    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "abli": "able", "alli": "al",
+    "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize", "ation": "ate", "ator": "ate", "alism": "al",
+    "iveness": "ive", "fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble",
+}  # fmt: skip
+_STEP_3 = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}
+_STEP_4 = (
+    "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "sion", "tion", "ou", "ism",
+    "ate", "iti", "ous", "ive", "ize",
+)  # fmt: skip
+
+
+def stem(word: str) -> str:
+    """The stem of a lower-case word whose accents are folded."""
+    word = IRREGULAR.get(word, word)
+    if word.isascii():
+        return _porter(word) if len(word) > 2 and word.isalpha() else word
+    return _without_case_ending(word) if _CYRILLIC.search(word) else word
+
+
+def _without_case_ending(word: str) -> str:
+    for ending in _CYRILLIC_ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+def _porter(word: str) -> str:
+    """Porter's five steps, each of which takes at most one ending off."""
+    word = _past_and_participle(_plural(word))
+    if word.endswith("y") and _has_vowel(word[:-1]):
+        word = word[:-1] + "i"
+    word = _replaced(word, _STEP_2)
+    word = _replaced(word, _STEP_3)
+    word = _bare(word)
+    if word.endswith("e") and (_measure(word[:-1]) > 1 or (_measure(word[:-1]) == 1 and not _ends_short(word[:-1]))):
+        word = word[:-1]
+    if word.endswith("ll") and _measure(word) > 1:
+        word = word[:-1]
+    return word
+
+
+def _plural(word: str) -> str:
+    if word.endswith(("sses", "ies")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _past_and_participle(word: str) -> str:
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    for ending in ("ed", "ing"):
+        rest = word[: -len(ending)]
+        if word.endswith(ending) and _has_vowel(rest):
+            if rest.endswith(("at", "bl", "iz")):
+                return rest + "e"
+            if _ends_doubled(rest) and rest[-1] not in "lsz":
+                return rest[:-1]
+            return rest + "e" if _measure(rest) == 1 and _ends_short(rest) else rest
+    return word
+
+
+def _replaced(word: str, endings: dict[str, str]) -> str:
+    """The word with the longest of these endings exchanged, if enough remains before it."""
+    for size in range(min(7, len(word) - 1), 2, -1):
+        ending = word[-size:]
+        if ending in endings:
+            rest = word[:-size]
+            return rest + endings[ending] if _measure(rest) > 0 else word
+    return word
+
+
+def _bare(word: str) -> str:
+    """The word without its last suffix, where two syllables or more remain."""
+    found = max((ending for ending in _STEP_4 if word.endswith(ending)), key=len, default="")
+    if found in ("sion", "tion"):
+        found = "ion"  # the s or t stays
+    rest = word[: len(word) - len(found)]
+    return rest if found and _measure(rest) > 1 else word
+
+
+def _consonants(word: str) -> list[bool]:
+    """For each letter whether it is a consonant; y is one at the front and after a vowel."""
+    kinds: list[bool] = []
+    for letter in word:
+        kinds.append(letter not in _VOWELS and (letter != "y" or not kinds or not kinds[-1]))
+    return kinds
+
+
+def _measure(word: str) -> int:
+    """How often a run of vowels is followed by a consonant: roughly, syllables."""
+    kinds = _consonants(word)
+    return sum(1 for before, after in pairwise(kinds) if after and not before)
+
+
+def _has_vowel(word: str) -> bool:
+    return not all(_consonants(word))
+
+
+def _ends_doubled(word: str) -> bool:
+    return len(word) > 1 and word[-1] == word[-2] and _consonants(word)[-1]
+
+
+def _ends_short(word: str) -> bool:
+    """Consonant, vowel, consonant other than w, x, y at the end: "hop", not "how"."""
+    return len(word) > 2 and _consonants(word)[-3:] == [True, False, True] and word[-1] not in "wxy"

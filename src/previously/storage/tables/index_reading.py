@@ -1,0 +1,126 @@
+"""The index of a story as recall reads it from tables, and the entries of a path. Called inside a snapshot.
+
+To read the ids of a path takes as long as the path is; but a node always has the same messages before it. So the ids
+of a path are kept, per process, with those of its nodes; of a path that has changed only what comes after the last node
+they have in common is read, which is found by halving. Nothing else is kept.
+
+What must stay true: `path_entries` gives what the path holds at the moment of the snapshot, whatever was kept before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from previously.recall.blocks import Block, Ids, block_of
+from previously.recall.in_memory import InMemoryIndex
+from previously.recall.index import INDEX_VERSION
+from previously.recall.outline import PathEntries
+from previously.recall.search import StoryIndex
+from previously.storage.store import StoryKey
+from previously.storage.tables.index_state import IndexState, read_state, values_of
+from previously.storage.tables.kept_paths import KeptPath, KeptPaths
+from previously.storage.tables.lines import Lines, Segment
+from previously.storage.tables.session import Row, Session
+from previously.storage.tables.stories import BranchRow
+
+
+def story_index(session: Session, key: StoryKey) -> StoryIndex:
+    """The index of a story; an empty one where it was not indexed, or by another version."""
+    _, state = read_state(session, key)
+    if state is None or state.version != INDEX_VERSION:
+        return InMemoryIndex()
+    return _TableIndex(session, key, state)
+
+
+class _TableIndex:
+    """A `StoryIndex` on tables."""
+
+    def __init__(self, session: Session, key: StoryKey, state: IndexState) -> None:
+        self._session = session
+        self._asked = {**values_of(key), "last": block_of(state.through)}
+        self._vectors_through = state.vectors_through
+
+    def postings(self, terms: Collection[str]) -> Mapping[str, Sequence[Block]]:
+        """The blocks of postings of these terms."""
+        found: defaultdict[str, list[Block]] = defaultdict(list)
+        asked = json.dumps([term for term in terms if _can_be_kept(term)], ensure_ascii=False)
+        for term, block, data in self._session.rows("postings", {**self._asked, "terms": asked}):
+            found[term].append((block, data))
+        return found
+
+    def facts(self) -> Sequence[Block]:
+        """The blocks of facts."""
+        return [(block, data) for block, data in self._session.rows("facts", {**self._asked, "first": 0})]
+
+    def vectors(self, entries: Sequence[int]) -> Mapping[int, bytes]:
+        """The vectors of these entries."""
+        asked = {**self._asked, "last": self._vectors_through, "entries": json.dumps(list(entries))}
+        return dict(self._session.rows("vectors", asked))
+
+    def speakers(self) -> Iterable[str]:
+        """The names that speak in the story."""
+        return [name for (name,) in self._session.rows("speakers", self._asked)]
+
+
+def _can_be_kept(term: str) -> bool:
+    """Whether a database can hold it: what a question may hold, and no message."""
+    return "\x00" not in term and not any("\ud800" <= letter <= "\udfff" for letter in term)
+
+
+def path_entries(session: Session, key: StoryKey, branch: BranchRow, paths: KeptPaths) -> PathEntries:
+    """The entries of a branch's path."""
+    begun, _ = read_state(session, key)
+    kept = paths.get(key, branch.name)
+    if kept is None or kept.begun != begun:
+        kept = KeptPath(begun, np.zeros(0, np.int64), PathEntries(()))
+    path = _Path(session, key, branch)
+    common = path.common(kept.nodes)
+    if not common == len(kept.nodes) == branch.messages:
+        rows = np.asarray(path.rows(common), np.int64).reshape(-1, 2)
+        nodes = np.concatenate((kept.nodes[:common], rows[:, 0]))
+        entries = np.concatenate((kept.entries.ids[:common], rows[:, 1]))
+        kept = KeptPath(begun, nodes, PathEntries(entries))
+    paths.keep(key, branch.name, kept)
+    return kept.entries
+
+
+class _Path:
+    """The path of a branch, read through its lines."""
+
+    def __init__(self, session: Session, key: StoryKey, branch: BranchRow) -> None:
+        self._session = session
+        self._owner = key.owner
+        self._messages = branch.messages
+        self._segments = Lines(session).segments(key, branch.line, 0, branch.messages - 1)
+
+    def rows(self, first: int) -> list[Row]:
+        """Node and entry of each position from one on."""
+        found: list[Row] = []
+        for segment in reversed(self._segments):
+            if segment.last >= first:
+                found += self._read(segment, max(first, segment.first), segment.last)
+        return found
+
+    def common(self, nodes: Ids) -> int:
+        """How many nodes this path and another have in common, from the front. Looks at the end first: most paths
+        have grown there, or have a few messages replaced."""
+        low, high, step = 0, min(len(nodes), self._messages), 1  # the first `low` are in common, none from `high` on
+        while low < high:
+            at = max(low, high - step) if step else (low + high) // 2
+            if self._node(at) == nodes[at]:
+                low, step = at + 1, 0
+            else:
+                high, step = at, 2 * step
+        return low
+
+    def _node(self, depth: int) -> int:
+        segment = next(one for one in self._segments if one.first <= depth)
+        return int(self._read(segment, depth, depth)[0][0])
+
+    def _read(self, segment: Segment, first: int, last: int) -> list[Row]:
+        values = {"line": segment.line, "first": first, "last": last, "owner": self._owner}
+        return self._session.rows("path_ids", values)

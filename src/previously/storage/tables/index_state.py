@@ -1,0 +1,86 @@
+"""How far a story is indexed, and how changes to its entries reach the index. Called inside a transaction.
+
+Owns the row of a story in `recall_state`. Whoever indexes reads entries first, computes, and writes later: it keeps
+what it made only if this row is still the one it read. So whatever changes what is known of an entry (`forget`, `gc`,
+new attributes) cuts or replaces what is kept of it and changes the row. A story that was never indexed has no row, and
+nothing to be changed; who indexes makes the row before it reads the first entry.
+
+What must stay true: an entry up to `through` has its records, exactly once, unless it was forgotten; rows of blocks
+behind that of `through`, and vectors behind `vectors_through`, count as if they were not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from previously.core.messages import Attributes
+from previously.storage.store import StoryKey
+from previously.storage.tables.session import Session
+
+NO_ENTRY = -1
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """How far a story is indexed."""
+
+    version: int
+    """Of what is computed and how it is kept."""
+    word_table: str = ""
+    """Whose vectors are kept; empty = none."""
+    through: int = NO_ENTRY
+    """The last entry that is indexed."""
+    vectors_through: int = NO_ENTRY
+    """The last entry whose vector is kept, if it has one. A process that has no table of vectors lets it lag."""
+    changes: int = 0
+    """Grows whenever what is known of an entry changes."""
+
+
+def read_state(session: Session, key: StoryKey) -> tuple[str | None, IndexState | None]:
+    """When the story was begun, None if it is not there; and how far it is indexed, None if it never was."""
+    row = session.one("recall_state", values_of(key))
+    if row is None:
+        return None, None
+    begun, *state = row
+    return begun, None if state[0] is None else IndexState(*state)
+
+
+def keep_state(session: Session, key: StoryKey, state: IndexState) -> None:
+    """Keep the row of a story that has one."""
+    session.run("set_recall_state", {**asdict(state), **values_of(key)})
+
+
+def entries_forgotten(session: Session, key: StoryKey, entries: Collection[int]) -> None:
+    """Cut what is kept of entries out of the index, after they were forgotten."""
+    _, state = read_state(session, key)
+    if state is not None and entries:
+        from previously.storage.tables.cutting import cut  # brings numpy
+
+        cut(session, key, state, entries)
+
+
+def entries_deleted(session: Session, key: StoryKey, entries: Collection[int]) -> None:
+    """The same after entries were deleted. Their ids may be given again, so that none may count as indexed."""
+    entries_forgotten(session, key, entries)
+    _, state = read_state(session, key)
+    newest = session.one("last_entry_id", {})
+    if state is not None and newest is not None:
+        last: int = newest[0]
+        lowered = min(state.through, last), min(state.vectors_through, last)
+        keep_state(session, key, replace(state, through=lowered[0], vectors_through=lowered[1]))
+
+
+def attributes_changed(session: Session, key: StoryKey, changes: Sequence[tuple[int, Attributes]]) -> None:
+    """Give what is kept of entries the times of their new attributes."""
+    _, state = read_state(session, key)
+    if state is not None and changes:
+        from previously.storage.tables.cutting import retime  # brings numpy
+
+        retime(session, key, state, changes)
+
+
+def values_of(key: StoryKey) -> dict[str, Any]:
+    """The values that every query of a story asks for."""
+    return {"story": key.story, "owner": key.owner}

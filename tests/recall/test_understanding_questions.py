@@ -1,0 +1,77 @@
+"""Questions: whose words are meant, what is looked up, and what is too much or too little."""
+
+from __future__ import annotations
+
+import pytest
+
+from previously.core.errors import BadInput
+from previously.recall.query import LONGEST_QUERY, MOST_TERMS, name_parts, understand
+
+CREW = ("Mara Voss", "Old Bram", "Will", "José", "田中", "Narrator")
+
+
+def test_a_named_speaker_is_taken_out_of_the_words() -> None:
+    query = understand("What did Mara promise?", speakers=CREW)
+    assert query.speakers == ("Mara Voss",)
+    assert query.terms == ("promis",)
+
+
+def test_several_speakers() -> None:
+    assert set(understand("What did Mara and Bram's friend say?", speakers=CREW).speakers) == {"Mara Voss", "Old Bram"}
+
+
+def test_a_name_that_is_also_a_word_needs_its_capital() -> None:
+    assert understand("Where is Will going?", speakers=CREW).speakers == ("Will",)
+    assert understand("where will the boat land?", speakers=CREW).speakers == ()
+
+
+@pytest.mark.parametrize("text", ["What did Jose cook?", "What did JOSÉ cook?"])
+def test_names_with_accents(text: str) -> None:
+    assert understand(text, speakers=CREW).speakers == ("José",)
+
+
+def test_names_without_spaces_around_them() -> None:
+    query = understand("田中さんは何を約束した？", speakers=CREW)
+    assert query.speakers == ("田中",)
+    assert "約束" in query.terms
+
+
+def test_the_first_person_is_whoever_asks() -> None:
+    query = understand("What did I promise Mara?", speakers=CREW, asker="Old Bram")
+    assert query.speakers == ("Old Bram",)
+    assert "mara" in query.terms
+    assert understand("What is my favourite tea?", asker="Old Bram").speakers == ("Old Bram",)
+    assert understand("What did I promise Mara?", speakers=CREW).speakers == ("Mara Voss",)
+
+
+def test_the_second_person_is_whoever_is_asked() -> None:
+    assert understand("What did you suggest for dinner?", asker="A", asked="B").speakers == ("B",)
+    assert understand("Did I tell you about it?", asker="A", asked="B").speakers == ("A",)
+    assert understand("I told the crew what you said.", asker="A", asked="B").speakers == ()
+
+
+def test_titles_and_roles_are_no_names() -> None:
+    assert name_parts("Captain Ahab") == ("ahab",)
+    assert name_parts("User") == ()
+    assert name_parts("SAM and LIAM") == ("sam", "liam")
+
+
+@pytest.mark.parametrize("text", ["", "   ", "?!…", "what is it?", "\x00", "()\"'*"])
+def test_nothing_to_search_for(text: str) -> None:
+    query = understand(text, speakers=CREW)
+    assert query.empty
+    with pytest.raises(BadInput, match="nothing to search for"):
+        query.checked()
+
+
+def test_a_megabyte_is_cut_to_its_front_and_its_end() -> None:
+    query = understand("opening " + "filler%d " * 10 + "x " * 500_000 + " lighthouse")
+    assert {"open", "lighthous"} <= set(query.terms)
+    many = understand(" ".join(f"word{number}" for number in range(200_000)))
+    assert len(many.terms) <= MOST_TERMS
+    assert LONGEST_QUERY < 1_000_000
+
+
+def test_days_are_understood_with_the_rest() -> None:
+    query = understand("What did Mara say in May 2023?", speakers=CREW)
+    assert query.days and query.speakers == ("Mara Voss",)
