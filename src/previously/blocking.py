@@ -83,6 +83,7 @@ class BlockingStory:
     plan = _blocking(Story.plan)
     view = _blocking(Story.view)
     why = _blocking(Story.why)
+    search = _blocking(Story.search)
     recap = _blocking(Story.recap)
     chapters = _blocking(Story.chapters)
     backbone = _blocking(Story.backbone)

@@ -21,6 +21,7 @@ from previously.cli import (
     memory,
     output,
     people,
+    searching,
     settings,
     stories,
     transcript,
@@ -52,6 +53,7 @@ app.command("fold")(memory.fold)
 app.command("view")(viewing.view)
 app.command("why", context_settings=_TAKES_POSITIONS)(viewing.why)
 app.command("show")(memory.show)
+app.command("search")(searching.search)
 app.command("log")(versions.log)
 app.command("diff")(versions.diff)
 app.command("blame")(versions.blame)

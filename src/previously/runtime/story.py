@@ -15,6 +15,7 @@ from previously.runtime.folder import Folder
 from previously.runtime.folding import FoldReport, Progress, fold, plan_folds
 from previously.runtime.history import History
 from previously.runtime.reading import persistently
+from previously.runtime.recalling import SearchHit, catch_up, search, try_to_catch_up
 from previously.runtime.remembering import ChapterText, MemoryText
 from previously.runtime.transcript import Transcript
 from previously.runtime.tuning import Tuning
@@ -89,12 +90,25 @@ class Story(Transcript, History):
                 return None, await view_before(store, self._key, self._rules, asked, before)
             return info.budget_tokens if info else None, await view_of(store, self._key, self._rules, asked)
 
+        if asked.recall_percent and before is None:
+            await try_to_catch_up(self._store, self._key)
         noted, made = await self._store.at_one_moment(self._key.owner, read)
         if before is None:
             await keep(self._store, self._key, made)
             if noted != asked.budget_tokens and asked.reader.kind is ReaderKind.CHAT:
                 await self._store.note_budget(self._key, asked.budget_tokens)
         return made.view
+
+    async def search(
+        self, query: str, *, top: int = 10, budget_tokens: int | None = None, witness: str | None = None
+    ) -> list[SearchHit]:
+        """The messages that say most about a query, best first, at most `top`, and within a budget of tokens if there
+        is one; only what `witness` witnessed."""
+        await catch_up(self._store, self._key)
+        counter = self._tuning.counter
+        return await self._store.at_one_moment(
+            self._key.owner, lambda store: search(store, self._key, query, top, budget_tokens, witness, counter)
+        )
 
     async def why(self, position: int, *, reader: str = "chat") -> View:
         """What the model saw at a turn: before the answer at that position, or at the user's message there."""
@@ -112,7 +126,13 @@ class Story(Transcript, History):
         if budget <= 0:
             raise BadInput(f"A budget of {budget} tokens is no budget; give a positive number.")
         return Asked(
-            budget, who, memory_sections(exclude), furniture, self._tuning.counter, tail_percent=settings.tail_percent
+            budget,
+            who,
+            memory_sections(exclude),
+            furniture,
+            self._tuning.counter,
+            settings.tail_percent,
+            settings.recall_percent,
         )
 
     async def recap(self) -> MemoryText | None:

@@ -5,6 +5,7 @@ What must stay true: all that a view is made of is of one moment. Keeping its re
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.calibration import counter_named
@@ -16,6 +17,7 @@ from previously.core.tokens import Counter, message_tokens
 from previously.folds.recap import FoldRules
 from previously.runtime.earlier import Earlier
 from previously.runtime.reading import read_newest, with_tail
+from previously.runtime.recalling import recalled_for
 from previously.runtime.remembering import memories_of
 from previously.runtime.times import time_at
 from previously.storage.store import NO_NODE, BranchInfo, Store, StoryKey
@@ -24,7 +26,7 @@ from previously.view.build import Asked, Material, build, shown_again
 from previously.view.epochs import COUNTED_ANEW, FIRST_VIEW, PATH_CHANGED, Epoch
 from previously.view.recipes import Recipe, digest_of, from_text, to_text, unchanged_tokens
 from previously.view.view import Section, View
-from previously.view.volatile import with_recall
+from previously.view.volatile import MARKS_TOKENS, Recalled, with_recall
 
 RECENT = 8
 """How many recipes are looked at for one to go on from: those of other branches may lie between."""
@@ -63,11 +65,14 @@ async def view_of(store: Store, key: StoryKey, rules: FoldRules, asked: Asked) -
     counted = before.counter or asked.counter
     view, epoch = build(material, replace(asked, counter=counted), before.epoch, before.ended)
     if view.epoch and counted.name != asked.counter.name:
-        view, epoch = build(material, asked, None, view.epoch)  # another way of counting comes with a new epoch
+        counted = asked.counter  # another way of counting comes with a new epoch
+        view, epoch = build(material, asked, None, view.epoch)
     if not material.newest:
         return Made(view, None)
+    recalled = await _recalled(store, key, branch, view, replace(asked, counter=counted), material, before)
+    view = with_recall(view, recalled, counted)
     front = await store.path(key, branch.name, epoch.first - 1, epoch.first - 1) if epoch.first else []
-    return _with_recipe(view, epoch, asked, material, before, front[0].node if front else NO_NODE)
+    return _with_recipe(view, epoch, asked, material, before, front[0].node if front else NO_NODE, recalled)
 
 
 async def view_before(store: Store, key: StoryKey, rules: FoldRules, asked: Asked, position: int) -> Made:
@@ -156,16 +161,45 @@ def terms(asked: Asked) -> str:
     return f"{asked.budget_tokens} tokens, tail to {asked.tail_percent} %{without}"
 
 
-def _with_recipe(view: View, epoch: Epoch, asked: Asked, material: Material, before: _Before, anchor: int) -> Made:
+async def _recalled(
+    store: Store, key: StoryKey, branch: BranchInfo, view: View, asked: Asked, material: Material, before: _Before
+) -> Sequence[Recalled]:
+    """What is found again for this turn; once it was, it stays for the whole turn."""
+    shown = {item.sources[0].first for item in view.items if item.section is Section.TAIL}
+    unwanted = Section.RECALL not in asked.reader.sections - asked.without
+    if unwanted or not asked.recall_percent or len(shown) == material.path_length:
+        return ()
+    if before.recipe and before.recipe.turn_position == _turn_position(material):
+        return before.recipe.recalled
+    share = asked.reader.shares[Section.RECALL].most(asked.budget_tokens)
+    wanted = asked.budget_tokens * asked.recall_percent // 100
+    room = min(share, wanted, view.budget_tokens - view.tokens) - MARKS_TOKENS
+    return await recalled_for(store, key, branch.name, material.newest, shown, asked.reader, room, asked.counter)
+
+
+def _turn_position(material: Material) -> int:
+    """Where the newest user message stands; -1 if it was not read."""
+    users = (item for item in reversed(material.newest) if item.entry.message.role is Role.USER)
+    return next((item.position for item in users), -1)
+
+
+def _with_recipe(
+    view: View,
+    epoch: Epoch,
+    asked: Asked,
+    material: Material,
+    before: _Before,
+    anchor: int,
+    recalled: Sequence[Recalled],
+) -> Made:
     """The view with what is known of the one before, and its recipe if it is not kept already."""
     newest = material.newest[-1]
-    turn = next((item for item in reversed(material.newest) if item.entry.message.role is Role.USER), None)
     shown = [item.sources[0].first for item in view.items if item.section is Section.TAIL]
     recipe = Recipe(
         epoch,
-        turn.position if turn else -1,
+        _turn_position(material),
         tuple(spans_of(shown)),
-        (),
+        tuple(recalled),
         asked.budget_tokens,
         digest_of(view.messages),
         asked.furniture,

@@ -50,6 +50,8 @@ class Asked:
     counter: Counter = ESTIMATE
     tail_percent: int = 60
     """The tail's ceiling: beyond it, new memory is taken up."""
+    recall_percent: int = 15
+    """How much recalled passages may take."""
 
     @property
     def ceiling_tokens(self) -> int:

@@ -18,6 +18,9 @@ from previously.view.view import Item, Section, View
 
 OPENING = "<recalled>\nFrom earlier in this story, for reference:"
 CLOSING = "</recalled>"
+MARKS_TOKENS = 24
+"""What the marks around passages cost, at most."""
+
 _BLOCK = re.compile(r"\A<recalled>\n.*?\n</recalled>\n\n", re.DOTALL)
 _MARK = re.compile(r"<(/?)(recalled)>", re.IGNORECASE)
 

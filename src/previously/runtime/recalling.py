@@ -1,0 +1,249 @@
+"""Recall in a story: messages found again, for whoever searches and for the turn a view is made of.
+
+What must stay true: nothing is found that is not on the path, nor anything that the one who reads did not witness; a
+hidden message is shown to whoever searches, and in no view. The index catches up before it is asked; where that cannot
+be, what it has is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from previously.core.errors import BadInput, StoreProblem
+from previously.core.messages import Role
+from previously.core.paths import OnPath
+from previously.core.spans import Span
+from previously.core.tokens import Counter
+from previously.storage.store import Store, StoryKey
+from previously.view.readers import Reader
+from previously.view.volatile import Recalled
+
+if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
+    from previously.recall.outline import Outline, PathEntries
+    from previously.recall.rank import Hit, Why
+    from previously.recall.search import Found, StoryIndex
+    from previously.recall.vectors import WordTable
+
+MOST_FOUND = 200
+"""How many messages a search gives at most."""
+
+MOST_FOR_A_VIEW = 24
+"""How many hits are read for a view; its budget holds few of them."""
+
+WORTH_SHOWING = 0.5
+"""A passage is put into a view if it scores at least this part of the best one."""
+
+FEW_WORDS = 4
+"""A message with fewer words is looked up together with the one before it."""
+
+CAUGHT_UP_FOR_A_VIEW = 1_000
+"""How many new messages are indexed before a view; more are left to `search`, and to the views after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A message that was found."""
+
+    position: int
+    id: str | None
+    """The id it has in the file or client it came from."""
+    speaker: str | None
+    at: str | None
+    text: str
+    score: float
+    tokens: int
+    terms: tuple[str, ...]
+    """What of the query it was found by."""
+    highlights: tuple[tuple[int, int], ...]
+    """Where in its text that stands: starts and ends."""
+    hidden: bool
+
+
+async def catch_up(store: Store, key: StoryKey, most: int | None = None) -> int:
+    """Index what was written since, all of it or so many messages at most; how many wait."""
+    table = _table()
+    waiting = await store.index(key, table, most=most) if most else await store.index(key, table)
+    while waiting and not most:
+        waiting = await store.index(key, table)
+    return waiting
+
+
+async def try_to_catch_up(store: Store, key: StoryKey) -> None:
+    """The same for a view, which goes out in any case."""
+    try:
+        await catch_up(store, key, CAUGHT_UP_FOR_A_VIEW)
+    except StoreProblem:
+        return
+
+
+async def search(
+    store: Store, key: StoryKey, query: str, top: int, budget_tokens: int | None, witness: str | None, counter: Counter
+) -> list[SearchHit]:
+    """The best hits for a query, best first. To be called at one moment."""
+    if top < 1:
+        raise BadInput(f"A search for {top} messages finds none; give a positive number.")
+    branch = await store.branch(key)
+    most = MOST_FOUND if budget_tokens else min(top, MOST_FOUND)
+    found = await store.recall(
+        key, branch.name, lambda index, path: _find(index, path, query, witness=witness, most=most)
+    )
+    found.query.checked()
+    hits = [(hit, await _at(store, key, branch.name, hit.position)) for hit in found.hits]
+    hits = [(hit, item) for hit, item in hits if _knows(item, witness)]
+    if budget_tokens is not None:
+        hits = _within(hits, budget_tokens, counter, found.outline)
+    return [_hit(hit, item, counter) for hit, item in hits[:top]]
+
+
+async def recalled_for(
+    store: Store,
+    key: StoryKey,
+    branch: str,
+    newest: Sequence[OnPath],
+    shown: Collection[int],
+    reader: Reader,
+    budget_tokens: int,
+    counter: Counter,
+) -> list[Recalled]:
+    """What is found again for the newest turn, the best first: nothing that is shown anyway, within a budget."""
+    turn = next((at for at in range(len(newest) - 1, -1, -1) if newest[at].entry.message.role is Role.USER), None)
+    if turn is None or budget_tokens <= 0:
+        return []
+    said = newest[turn].entry.message
+    text = said.text
+    if len(text.split()) < FEW_WORDS and turn:
+        text = f"{newest[turn - 1].entry.message.text}\n{text}"
+    asked = next((one.entry.message.speaker for one in reversed(newest[:turn]) if _other(one, said.speaker)), None)
+    excluded = {*shown, *(item.position for item in newest[turn:])}
+    witness = reader.name or None
+
+    def work(index: StoryIndex, path: PathEntries) -> Found:
+        return _find(
+            index, path, text, asker=said.speaker, asked=asked, witness=witness, excluded=excluded, most=MOST_FOR_A_VIEW
+        )
+
+    found = await store.recall(key, branch, work)
+    best = found.hits[0].score if found.hits else 0.0
+    hits = [hit for hit in found.hits if hit.score >= WORTH_SHOWING * best and hit.why.terms]
+    items = {hit.position: await _at(store, key, branch, hit.position) for hit in hits}
+    hits = [hit for hit in hits if _may_be_shown(items[hit.position], reader)]
+    return _passages(hits, items, budget_tokens, counter, found.outline, excluded)
+
+
+def _find(
+    index: StoryIndex,
+    path: PathEntries,
+    text: str,
+    *,
+    asker: str | None = None,
+    asked: str | None = None,
+    witness: str | None = None,
+    excluded: Collection[int] = (),
+    most: int,
+) -> Found:
+    from previously.recall.search import find
+
+    return find(index, path, text, _table(), asker=asker, asked=asked, witness=witness, excluded=excluded, most=most)
+
+
+def _passages(
+    hits: Sequence[Hit],
+    items: dict[int, OnPath],
+    budget_tokens: int,
+    counter: Counter,
+    outline: Outline,
+    excluded: Collection[int],
+) -> list[Recalled]:
+    from previously.recall.passages import Told, passages
+
+    told = {position: Told(_text(item), item.entry.message.speaker, item.entry.attributes.at) for position, item in
+            items.items()}  # fmt: skip
+    found = passages(hits, told, budget_tokens, counter.tokens, outline, excluded=excluded)
+    best_first = sorted(found, key=lambda one: (-one.score, one.position))
+    return [
+        Recalled(Span(one.position, one.position), one.line, round(one.score, 4), _reason(one.why, one.score, one.line))
+        for one in best_first
+    ]
+
+
+def _within(
+    hits: list[tuple[Hit, OnPath]], budget_tokens: int, counter: Counter, outline: Outline
+) -> list[tuple[Hit, OnPath]]:
+    from previously.recall.passages import Told, chosen, line_of
+
+    items = {hit.position: item for hit, item in hits}
+    costs = {
+        position: float(counter.tokens(line_of(position, Told(_text(item), item.entry.message.speaker))))
+        for position, item in items.items()
+    }
+    return [(hit, items[hit.position]) for hit in chosen([hit for hit, _ in hits], budget_tokens, costs, outline)]
+
+
+def _hit(hit: Hit, item: OnPath, counter: Counter) -> SearchHit:
+    from previously.recall.words import places_of
+
+    text = _text(item)
+    return SearchHit(
+        hit.position,
+        item.entry.attributes.source_id,
+        item.entry.message.speaker,
+        item.entry.attributes.at,
+        text,
+        round(hit.score, 4),
+        counter.tokens(text),
+        hit.why.terms,
+        places_of(text, hit.why.terms),
+        item.entry.attributes.hidden,
+    )
+
+
+def _reason(why: Why, score: float, line: str) -> str:
+    """What a passage was found by, in words."""
+    from previously.recall.words import places_of
+
+    parts = {
+        "words": why.by_words,
+        "meaning": why.by_meaning,
+        "neighbours": why.by_neighbours,
+        "speaker": why.by_speaker,
+        "day": why.by_day,
+        "page": why.by_page,
+    }
+    told = ", ".join(f"{name} {part / score:.0%}" for name, part in parts.items() if part / score >= 0.05)
+    words = list(dict.fromkeys(line[start:end] for start, end in places_of(line, why.terms)))
+    return f"recalled by {told}; found: {', '.join(words[:6])}"
+
+
+async def _at(store: Store, key: StoryKey, branch: str, position: int) -> OnPath:
+    (item,) = await store.path(key, branch, position, position)
+    return item
+
+
+def _text(item: OnPath) -> str:
+    """What there is to read of a message: captions and results of tools included."""
+    from previously.recall.index import facts_of
+
+    return item.entry.message.text or facts_of(item.entry.message).text
+
+
+def _knows(item: OnPath, witness: str | None) -> bool:
+    return Reader(name=witness or "").witnessed(item.entry.message)
+
+
+def _may_be_shown(item: OnPath, reader: Reader) -> bool:
+    entry = item.entry
+    if entry.attributes.hidden or entry.message.role is Role.SYSTEM:
+        return False
+    return bool(_text(item).strip()) and reader.witnessed(entry.message)
+
+
+def _other(item: OnPath, speaker: str | None) -> bool:
+    return item.entry.message.speaker not in (None, speaker)
+
+
+def _table() -> WordTable | None:
+    from previously.models.word_vectors import word_table
+
+    return word_table()
