@@ -100,7 +100,8 @@ class Memory(Forgetting):
             if not create:
                 raise UnknownStory(name)
             info = await self._store.create_story(self._owner, name, at=time_at())
-        return Story(self._store, info, self._folder, Tuning(self._layers, await self._store.settings(info.key)))
+        own, usage = await self._store.settings(info.key), await self._store.usage(info.key)
+        return Story(self._store, info, self._folder, Tuning(self._layers, own, usage))
 
     async def stories(self) -> list[StoryInfo]:
         """Every story, by name."""

@@ -84,6 +84,7 @@ class BlockingStory:
     view = _blocking(Story.view)
     why = _blocking(Story.why)
     search = _blocking(Story.search)
+    report_usage = _blocking(Story.report_usage)
     recap = _blocking(Story.recap)
     chapters = _blocking(Story.chapters)
     backbone = _blocking(Story.backbone)

@@ -77,6 +77,8 @@ OF_A_STORY: dict[str, Verb] = {
     "note_budget": lambda store, key, _: store.note_budget(key, 7),
     "keep_recipe": lambda store, key, known: _nothing(store.keep_recipe(key, replace(known["recipe"], body="theirs"))),
     "recipes": lambda store, key, _: store.recipes(key, "chat", None, 9, last=99),
+    "usage": lambda store, key, _: store.usage(key),
+    "keep_usage": lambda store, key, _: store.keep_usage(key, '{"theirs":1}'),
     "all_witnessed": lambda store, key, _: _nothing(store.all_witnessed(key)),
     "standing_at": lambda store, key, _: store.standing_at(key, "main", 0, 9),
     "traces": lambda store, key, known: store.traces(key, [known["entry"]]),

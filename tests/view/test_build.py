@@ -36,7 +36,7 @@ def view(
     length = length if length is not None else (items[-1].position + 1 if items else 0)
     opening = opening_of(items if not live and items and items[0].position == 0 else [])
     newest = [item for item in items if live is None or (live.span and item.position > live.span.last)]
-    return build(Material(length, opening, [live] if live else [], newest, tail), Asked(budget))[0]
+    return build(Material(length, opening, [live] if live else [], newest, tail), Asked(budget, recall_percent=0))[0]
 
 
 def texts(built: View) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from previously.core.errors import BadInput, BudgetTooSmall
+from previously.core.samples import sample_of
 from previously.core.versions import Kind
 from previously.runtime.by_hand import Which
 from previously.runtime.folder import Folder
@@ -98,6 +99,14 @@ class Story(Transcript, History):
             if noted != asked.budget_tokens and asked.reader.kind is ReaderKind.CHAT:
                 await self._store.note_budget(self._key, asked.budget_tokens)
         return made.view
+
+    async def report_usage(self, view: View, prompt_tokens: int, *, model: str = "") -> None:
+        """Say how many tokens a server counted in a view. After a few reports the estimate is calibrated; views count
+        by it from the next epoch on. Reports of another model begin anew."""
+        if prompt_tokens <= 0:
+            raise BadInput(f"A prompt of {prompt_tokens} tokens is none; give what the server reported.")
+        learnt = self._tuning.learn(sample_of(view.messages, prompt_tokens), model)
+        await self._store.keep_usage(self._key, learnt)
 
     async def search(
         self, query: str, *, top: int = 10, budget_tokens: int | None = None, witness: str | None = None

@@ -171,9 +171,7 @@ async def _recalled(
         return ()
     if before.recipe and before.recipe.turn_position == _turn_position(material):
         return before.recipe.recalled
-    share = asked.reader.shares[Section.RECALL].most(asked.budget_tokens)
-    wanted = asked.budget_tokens * asked.recall_percent // 100
-    room = min(share, wanted, view.budget_tokens - view.tokens) - MARKS_TOKENS
+    room = min(asked.recall_tokens, view.budget_tokens - view.tokens) - MARKS_TOKENS
     return await recalled_for(store, key, branch.name, material.newest, shown, asked.reader, room, asked.counter)
 
 

@@ -65,8 +65,15 @@ def write_story(session: Session, key: StoryKey, name: str, spool: Spool, step: 
     """A new story of that key and name from the spool. Called inside a transaction that is undone if this raises."""
     ids: Ids = {table: session.reserve(table, count) for table, count in spool.counts.items()}
     _use_up(session, key, ids["mark"])
-    # The budget of the last view is no part of a story: to look at one changes nothing.
-    given = {"owner": key.owner, "story": key.story, "id": key.story, "name": name, "budget_tokens": None}
+    # The budget of views and what was reported of them are no part of a story: to look at one changes nothing.
+    given = {
+        "owner": key.owner,
+        "story": key.story,
+        "id": key.story,
+        "name": name,
+        "budget_tokens": None,
+        "usage": None,
+    }
     for table, rows in spool.read():
         columns = [_stored(column, values, ids) for column, values in zip(table.columns, _turned(rows), strict=True)]
         place = [repeat(given[of], len(rows)) for of in table.given]

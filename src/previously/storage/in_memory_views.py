@@ -23,5 +23,11 @@ class InMemoryViews:
         found = [one for one in found if first <= one.position <= last]
         return sorted(found, key=lambda one: -one.position)[:most]
 
+    async def usage(self, key: StoryKey) -> str:
+        return self._stories[key].usage
+
+    async def keep_usage(self, key: StoryKey, usage: str) -> None:
+        self._stories[key].usage = usage
+
     async def all_witnessed(self, key: StoryKey) -> bool:
         return all(entry.message.witnesses is None for entry in self._stories[key].entries.values())

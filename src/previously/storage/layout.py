@@ -74,7 +74,7 @@ def _table(
 
 
 TABLES = (
-    _table("story", "branch>active created_at header* settings*", ("id", "owner", "name", "budget_tokens")),
+    _table("story", "branch>active created_at header* settings*", ("id", "owner", "name", "budget_tokens", "usage")),
     _table("branch", "id name node>head messages line>line created_at"),
     _table("line", "id line>parent fork published begun_at"),
     _table(

@@ -70,6 +70,7 @@ class StoryTree:
     forgotten: set[int] = field(default_factory=set)
     leases: dict[str, tuple[str, str]] = field(default_factory=dict)
     budget_tokens: int | None = None
+    usage: str = "{}"
     header: str = "{}"
     settings: str = "{}"
     index: InMemoryStoryIndex | None = None

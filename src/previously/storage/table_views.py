@@ -22,5 +22,11 @@ class TableViews:
             key.owner, lambda tables: tables.recipes.of(key, reader, asked, most, first, last)
         )
 
+    async def usage(self, key: StoryKey) -> str:
+        return await self.database.reading(key.owner, lambda tables: tables.stories.kept(key, "usage"))
+
+    async def keep_usage(self, key: StoryKey, usage: str) -> None:
+        await self.database.writing(key, lambda tables: tables.stories.keep(key, "usage", usage))
+
     async def all_witnessed(self, key: StoryKey) -> bool:
         return await self.database.reading(key.owner, lambda tables: tables.recipes.all_witnessed(key))

@@ -44,5 +44,11 @@ class ViewStore(Protocol):
         """The recipes of a reader (with `asked`, under those terms) whose newest message stands at positions first to
         last, on whatever path: the furthest first, of those at one place the newest."""
 
+    async def usage(self, key: StoryKey) -> str:
+        """What servers reported of views, as JSON; `{}` if nothing was kept."""
+
+    async def keep_usage(self, key: StoryKey, usage: str) -> None:
+        """Keep that, in place of what was kept before."""
+
     async def all_witnessed(self, key: StoryKey) -> bool:
         """Whether no message of the story, on a path or off, says who witnessed it."""

@@ -54,8 +54,14 @@ class Asked:
     """How much recalled passages may take."""
 
     @property
+    def recall_tokens(self) -> int:
+        """What recalled passages may take in tokens, as far as the reader has a share for it."""
+        share = self.reader.shares[Section.RECALL].most(self.budget_tokens)
+        return min(share, self.budget_tokens * self.recall_percent // 100)
+
+    @property
     def ceiling_tokens(self) -> int:
-        """That in tokens."""
+        """The tail's ceiling in tokens."""
         return self.budget_tokens * self.tail_percent // 100
 
 
@@ -99,6 +105,7 @@ class _Desk:
         self.fresh_first = max((memory.span.last + 1 for memory in self.memories if memory.span), default=0)
         self.texts = [*asked.furniture.system_texts, *(item.entry.message.text for item in self.opening)]
         self.furniture_tokens = asked.furniture.tokens(self.counter) + self.counter.request_overhead_tokens
+        self.recall_tokens = asked.recall_tokens if Section.RECALL in self.reader.sections - asked.without else 0
         pins = [memory for memory in self.memories if memory.section is Section.PINS]
         shown = self.shown_from(0)
         self.fixed = self.system_tokens(pins) + self.furniture_tokens + tail.cost(shown[-1:], self.counter)
@@ -133,8 +140,9 @@ class _Desk:
             if over <= 0:
                 break
             spare = max(0, spare - over)  # texts can cost more together than each alone
-        fits = tail.cost(shown, counter) <= room
-        kept = shown if fits else (tail.stepped if stepwise else tail.filled)(shown, room, counter)
+        kept = shown
+        if tail.cost(shown, counter) > room:  # then something is worth being found again
+            kept = (tail.stepped if stepwise else tail.filled)(shown, room - self.recall_tokens, counter)
         first = kept[0].position if kept and len(kept) < len(shown) else self.first_of(shown)
         told, written = told_by(self.memories), written_in(self.memories)
         return Epoch(first, tuple(memories), tuple(cut), told, written, counter.name)

@@ -97,12 +97,12 @@ class StoryTable:
         self._session.run("give_lease", {**_values(key), "work": work, "holder": holder})
 
     def kept(self, key: StoryKey, what: str) -> str:
-        """The `header` or the `settings`, as JSON."""
+        """The `header`, the `settings` or the `usage`, as JSON."""
         row = self._session.one(what, _values(key))
         return str(row[0]) if row else "{}"
 
     def keep(self, key: StoryKey, what: str, value: str | int) -> None:
-        """Keep the `header`, the `settings` or the `budget_tokens`."""
+        """Keep the `header`, the `settings`, the `usage` or the `budget_tokens`."""
         self._session.run(f"set_{what}", {**_values(key), what: value})
 
 

@@ -97,6 +97,12 @@ SELECT settings FROM story WHERE id = %(story)s AND owner = %(owner)s
 -- name: set_settings
 UPDATE story SET settings = %(settings)s WHERE id = %(story)s AND owner = %(owner)s
 
+-- name: usage
+SELECT coalesce(usage, '{}') FROM story WHERE id = %(story)s AND owner = %(owner)s
+
+-- name: set_usage
+UPDATE story SET usage = %(usage)s WHERE id = %(story)s AND owner = %(owner)s
+
 -- name: set_budget_tokens
 UPDATE story SET budget_tokens = %(budget_tokens)s WHERE id = %(story)s AND owner = %(owner)s
 

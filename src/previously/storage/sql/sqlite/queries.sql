@@ -30,6 +30,12 @@ SELECT settings FROM story WHERE id = :story AND owner = :owner
 -- name: set_settings
 UPDATE story SET settings = :settings WHERE id = :story AND owner = :owner
 
+-- name: usage
+SELECT coalesce(usage, '{}') FROM story WHERE id = :story AND owner = :owner
+
+-- name: set_usage
+UPDATE story SET usage = :usage WHERE id = :story AND owner = :owner
+
 -- name: set_budget_tokens
 UPDATE story SET budget_tokens = :budget_tokens WHERE id = :story AND owner = :owner
 

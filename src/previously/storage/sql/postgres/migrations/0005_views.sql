@@ -42,3 +42,6 @@ BEGIN
     END LOOP;
 END $$;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA previously TO previously_app;
+
+-- What servers reported of views, for calibrating the estimate of tokens: JSON. It is learnt anew in a copy.
+ALTER TABLE story ADD COLUMN usage text;

@@ -28,3 +28,6 @@ CREATE INDEX recipe_by_story ON recipe (story);
 
 -- Whether anything was said before some people only.
 CREATE INDEX entry_witnessed ON entry (story) WHERE witnesses IS NOT NULL;
+
+-- What servers reported of views, for calibrating the estimate of tokens: JSON. It is learnt anew in a copy.
+ALTER TABLE story ADD COLUMN usage TEXT;
