@@ -123,7 +123,8 @@ WITH_IDS = tuple(table.name for table in TABLES if any(column.name == "id" for c
 """The tables whose ids are told apart within a story."""
 
 LISTED = tuple(name for name in WITH_IDS if name not in ("entry", "node"))
-"""Those of them that can be listed by story and id. The others have no such index: `ids_of_node` lists both."""
+"""Those of them that are listed by story and id. Nodes have no such index, and say which entries there are:
+`ids_of_node` lists both."""
 
 
 @dataclass(frozen=True, slots=True)
