@@ -19,6 +19,7 @@ BENCHMARKS = {
     "cost": None,
     "tokens": None,
     "recall": ALL,
+    "recall_stores": None,
 }
 """Each benchmark and the data set it needs; `ALL` for one that takes the whole folder, or none."""
 

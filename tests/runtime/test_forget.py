@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import apsw
 import pytest
@@ -13,6 +14,10 @@ from previously import Memory, Settings
 from previously.core.errors import BadInput, HeadMoved, UnknownStory
 from previously.core.versions import Status
 from previously.runtime.story import Story
+from previously.storage import layout
+from previously.storage.table_store import TableStore
+from previously.storage.tables import Tables
+from tests.storage.letters import Letters
 from tests.storage.postgres_server import shared_server
 
 SECRET = "Wilhelmina keeps the brass key under the third stair"
@@ -204,11 +209,38 @@ async def test_no_byte_of_it_is_left_in_the_file(tmp_path: Path) -> None:
         story = await told(memory)
         await story.edit(5, f"{SECRET}, she said.")
         await story.fold()
+        await memory._store.index(story._key, None)
         on_disk = bytes_in(tmp_path)
-        assert WORD.encode() in on_disk
+        assert WORD.encode() in on_disk and WORD.lower().encode() in on_disk
         await memory.forget("tale", 5)
         on_disk = bytes_in(tmp_path)
-        assert WORD.encode() not in on_disk
+        assert WORD.encode() not in on_disk and WORD.lower().encode() not in on_disk
+
+
+@pytest.mark.parametrize("whole", [False, True])
+async def test_no_row_of_the_index_tells_of_it(memory: Memory, whole: bool) -> None:
+    story = await told(memory)
+    store, key = memory._store, story._key
+    await story.add("user", "Only she was there.", name=WORD, witnesses=[WORD])
+    if not isinstance(store, TableStore):
+        pytest.skip("there are no rows")
+    while await store.index(key, Letters(), most=7):
+        pass
+    found = await store.database.reading(key.owner, rows_of_the_index)
+    assert WORD.lower() in found and WORD in found
+    for at in () if whole else (5, 30):
+        await store.forget_entries(key, await store.standing_at(key, "main", at, at))
+    if whole:
+        await memory.forget("tale")
+    found = await store.database.reading(key.owner, rows_of_the_index)
+    assert WORD.lower() not in found and WORD not in found and "stair" not in found
+    assert ("street" in found) is not whole
+
+
+def rows_of_the_index(tables: Tables) -> str:
+    """All rows of all its tables, as text."""
+    connection = cast(Any, tables.session)._connection
+    return repr([list(connection.execute(f"SELECT * FROM {name}")) for name in layout.NOT_COPIED])
 
 
 @pytest.mark.parametrize("whole", [False, True])

@@ -18,6 +18,8 @@ from previously.core.messages import Draft, message
 from previously.core.scripts import Put, Script, Splice
 from previously.core.spans import Span
 from previously.core.versions import Kind, NewVersion, Status
+from previously.recall.outline import PathEntries
+from previously.recall.search import StoryIndex, find
 from previously.storage.postgres import PostgresStore
 from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore
@@ -27,6 +29,7 @@ from previously.storage.table_store import TableStore
 from previously.storage.tables import Tables, garbage, tables_of, writing
 from previously.storage.tables.findings import Collected, Garbage
 from previously.storage.whole_stories import WholeStories
+from tests.storage.letters import Letters
 from tests.storage.postgres_server import database, shared_server
 from tests.storage.rich_story import OWNER, write_stories
 from tests.storage.test_stores_agree import NUMBERS, WORDS, Agreeing
@@ -154,6 +157,22 @@ async def test_what_a_killed_import_left_behind_is_gone(store: TableStore, stage
     taken = await cleaned(store)
     assert await counted(store) == before
     assert (taken.lines, taken.nodes, taken.entries, taken.path_rows) == (1, stages * 4, stages * 4, stages * 4)
+
+
+async def test_what_was_indexed_of_a_killed_import_is_gone_and_its_ids_are_indexed_again(store: TableStore) -> None:
+    key = await told(store, *"abcdef")
+    await begun(store, [Splice(6, 0, many(9, "dead"))], 2)
+    while await store.index(key, Letters(), most=4):
+        pass
+    await cleaned(store)
+    await store.append(key, None, [Draft(message("user", f"living {number}")) for number in range(9)], at="")
+    assert await store.index(key, Letters()) == 0
+
+    def found(index: StoryIndex, path: PathEntries) -> list[int]:
+        return [len(find(index, path, word, Letters()).hits[0].why.terms) for word in ("dead", "living")]
+
+    assert await store.recall(key, "main", found) == [0, 1]
+    assert (await store.verify("me", before=LATE)).faults == ()
 
 
 async def test_the_first_import_of_a_story_and_its_swipes_are_gone(store: TableStore) -> None:

@@ -83,6 +83,8 @@ OF_A_STORY: dict[str, Verb] = {
     "standing_at": lambda store, key, _: store.standing_at(key, "main", 0, 9),
     "traces": lambda store, key, known: store.traces(key, [known["entry"]]),
     "entries_like": lambda store, key, known: store.entries_like(key, {known["digest"]: [known["hash"]]}),
+    "index": lambda store, key, _: store.index(key, None),
+    "recall": lambda store, key, _: store.recall(key, "main", lambda index, path: [*index.facts(), *path.ids]),
     "forget_entries": lambda store, key, known: store.forget_entries(key, [known["entry"]]),
     "forget_story": lambda store, key, _: _nothing(store.forget_story(key)),
 }
@@ -119,6 +121,7 @@ async def with_a_story(store: Store) -> tuple[StoryKey, dict[str, Any]]:
     await store.take_lease(key, "recap", "me", now=AT, until="9")
     recipe = KeptRecipe("chat", "", path[1].node, 1, path[0].node, "{}", "{}", AT)
     await store.keep_recipe(key, recipe)
+    await store.index(key, None)
     first = path[0]
     return key, {
         "entry": first.entry.id,
@@ -146,6 +149,7 @@ async def all_of_it(store: Store, key: StoryKey) -> list[Any]:
         await store.header(key),
         await store.spent("me", ""),
         await store.take_lease(key, "recap", "another", now=AT, until="9"),
+        await store.recall(key, "main", lambda index, path: [index.postings(["@"]), index.facts(), path.ids.tolist()]),
     ]
 
 

@@ -26,9 +26,13 @@ from previously.storage.store import StoryKey
 from previously.storage.tables import Tables
 from previously.storage.tables.session import Row
 from previously.storage.whole_stories import Backup, WholeStories
+from tests.storage.letters import Letters
 from tests.storage.postgres_server import Server, database, shared_server
 
-TABLES = "story branch entry node line path version cover mark move receipt lease backup".split()
+TABLES = (
+    "story branch entry node line path version cover mark move receipt lease backup "
+    "recall_state recall_posting recall_fact recall_vector recall_speaker"
+).split()
 Opening = Callable[..., PostgresStore]
 
 
@@ -52,7 +56,7 @@ async def opening(server: Server) -> AsyncIterator[Opening]:
 
 
 def put(*texts: str) -> tuple[Put, ...]:
-    return tuple(Put(Draft(message("user", text))) for text in texts)
+    return tuple(Put(Draft(message("user", text, speaker="Ann"))) for text in texts)
 
 
 async def add(store: PostgresStore, key: StoryKey, text: str, **options: Any) -> None:
@@ -77,6 +81,7 @@ async def with_all_kinds_of_rows(store: PostgresStore, owner: str) -> StoryKey:
     await store.apply(key, "main", [Splice(0, 0, put(*"abcd"))], at="", receipt="r")
     await store.add_mark(key, "main", MarkKind.PIN, 1, "secret", made_by="person", at="")
     await commit(store, key)
+    await store.index(key, Letters())
     await store.take_lease(key, "recap", "one", now="1", until="2")
     await WholeStories(store.database, owner, "here").note(Backup("b.db", "1", ()))
     return key

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from previously.core.errors import UnknownBranch
@@ -18,29 +18,12 @@ from previously.recall import index as recall_index
 from previously.recall.blocks import BLOCK
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
-from previously.recall.vectors import DIMENSIONS, Floats
 from previously.storage.store import Store, StoryKey
 from previously.storage.table_store import TableStore
 from previously.storage.tables import cutting, index_reading, indexing
+from tests.storage.letters import Letters
 
 AT = "2026-03-02T19:04:00+00:00"
-
-
-class Letters:
-    """A table in which a word is the letters it has, turned by so many."""
-
-    dimensions = DIMENSIONS
-
-    def __init__(self, turned: int = 0) -> None:
-        self.name = f"letters {turned}"
-        self._turned = turned
-
-    def summed(self, words: Sequence[str], weights: Sequence[float] | None = None) -> Floats:
-        made = np.zeros(DIMENSIONS, np.float32)
-        for word, weight in zip(words, weights or [1.0] * len(words), strict=True):
-            for letter in word.lower():
-                made[(ord(letter) + self._turned) % DIMENSIONS] += weight
-        return made
 
 
 async def begun(store: Store, *texts: str, name: str = "tale") -> StoryKey:
@@ -60,8 +43,10 @@ async def caught_up(store: Store, key: StoryKey, table: Letters | None = None, *
 
 
 async def hits(store: Store, key: StoryKey, text: str, branch: str = "main", **how: Any) -> list[int]:
+    """Where what is asked for is said, the best first."""
+
     def work(index: StoryIndex, path: PathEntries) -> list[int]:
-        return [hit.position for hit in find(index, path, text, **how).hits]
+        return [hit.position for hit in find(index, path, text, **how).hits if hit.why.terms]
 
     return await store.recall(key, branch, work)
 
@@ -245,20 +230,20 @@ async def test_new_attributes_reach_the_index(store: Store) -> None:
 
 
 async def test_what_is_forgotten_is_not_found_and_leaves_nothing(store: Store) -> None:
-    key = await begun(store, *(f"word{n} common" for n in range(20)))
+    key = await begun(store, *(f"{letter * 4} common" for letter in "abcdefghijklmnopqrst"))
     await store.append(
         key, None, [Draft(message("user", "a secret", speaker="Nobody Else", witnesses=["Orsa"]))], at=AT
     )
     await said(store, key, "last")
     await caught_up(store, key, Letters())
-    terms = [*(f"word{n}" for n in range(20)), "common", "secret", "@orsa", "@", "last"]
+    terms = [*(letter * 4 for letter in "abcdefghijklmnopqrst"), "common", "secret", "@orsa", "@", "last"]
     path = await store.path(key, "main", 0, 99)
     gone = {path[3].entry.id, path[20].entry.id}
     await store.forget_entries(key, gone)
-    assert await hits(store, key, "word3") == await hits(store, key, "secret") == []
+    assert await hits(store, key, "dddd") == await hits(store, key, "secret") == []
     left = await kept(store, key, terms)
     assert left["speakers"] == ["Mara", "Tess"]
-    assert not {"word3", "secret", "@orsa"} & set(left["postings"])
+    assert not {"dddd", "secret", "@orsa"} & set(left["postings"])
     assert not gone & set(left["vectors"])
     await caught_up(store, key, Letters())
     assert await kept(store, key, terms) == left
@@ -282,6 +267,53 @@ async def test_a_moment_answers_too_and_writes_nothing(store: Store) -> None:
         return await hits(moment, key, "comb")
 
     assert await store.at_one_moment("me", ask) == [1]
+
+
+async def test_what_changes_while_a_batch_is_made_is_not_written(store: Store) -> None:
+    if not isinstance(store, TableStore):
+        pytest.skip("here nothing comes in between")
+    key = await begun(store, "a secret", "rain", "snow")
+    first, second, _ = await store.path(key, "main", 0, 9)
+
+    async def made() -> indexing.Batch:
+        batch = await store.database.reading("me", lambda tables: indexing.read_batch(tables.session, key, None, 9))
+        assert batch is not None
+        return batch
+
+    async def was_kept(batch: indexing.Batch) -> bool:
+        return await store.database.writing(key, lambda tables: indexing.keep_batch(tables.session, key, batch))
+
+    assert not await was_kept(await made()), "nothing is read before there is a state to change"
+    batch = await made()
+    await store.forget_entries(key, [first.entry.id])
+    assert not await was_kept(batch)
+    batch = await made()
+    await store.set_attributes(key, [(second.entry.id, Attributes("2024-01-01"))])
+    assert not await was_kept(batch)
+    batch, another = await made(), await made()
+    assert await was_kept(batch)
+    assert not await was_kept(another), "somebody else was faster"
+    assert await store.index(key, None) == 0
+    assert (await store.verify("me", before="")).faults == ()
+    batch_of_a_story_that_is_gone = batch
+    await store.forget_story(key)
+    assert not await was_kept(batch_of_a_story_that_is_gone)
+    assert await store.index(key, None) == 0
+    assert (await store.verify("me", before="")).faults == ()
+
+
+async def test_several_at_once_index_nothing_twice(store: Store) -> None:
+    if not isinstance(store, TableStore):
+        pytest.skip("here nothing comes in between")
+    key = await begun(store, *(f"word{n} and word{n + 1}" for n in range(300)))
+
+    async def some(most: int) -> None:
+        while await store.index(key, Letters(), most=most):
+            await said(store, key, f"added meanwhile {most}")
+
+    await asyncio.gather(*(some(most) for most in (40, 50, 60, 70)))
+    await caught_up(store, key, Letters())
+    assert (await store.verify("me", before="")).faults == ()
 
 
 ODD = {

@@ -21,14 +21,17 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from previously.core.digests import span_key
 from previously.core.errors import BadInput
 from previously.core.marks import MarkKind, starts
-from previously.core.messages import Draft, message
+from previously.core.messages import Attributes, Draft, message
 from previously.core.scripts import Piece, Put, Reuse, Splice
 from previously.core.spans import Span
 from previously.core.versions import Kind, NewVersion, Status, Version
+from previously.recall.outline import PathEntries
+from previously.recall.search import StoryIndex, find
 from previously.storage.in_memory import InMemoryStore
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
 from previously.storage.tables import writing
+from tests.storage.letters import Letters
 
 NUMBERS = st.integers(min_value=0, max_value=10_000)
 WORDS = st.lists(st.sampled_from("abc"), max_size=4)
@@ -263,6 +266,33 @@ class Agreeing(RuleBasedStateMachine):
     def loosen(self, numbers: list[int]) -> None:
         idents = [self.versions[number % len(self.versions)].id for number in numbers]
         self.both(lambda store: store.loosen(self.key, idents))
+
+    @rule(most=st.integers(1, 12), turned=st.sampled_from([None, 0, 0, 1]))
+    def index(self, most: int, turned: int | None) -> None:
+        """By processes that have a table of vectors, another, or none."""
+        self.both(lambda store: store.index(self.key, None if turned is None else Letters(turned), most=most))
+
+    @rule(branch=NUMBERS, at=NUMBERS, day=st.integers(1, 9), session=st.sampled_from(["one", 2, None]))
+    def tell_when(self, branch: int, at: int, day: int, session: object) -> None:
+        entries = self.both(lambda store: store.path(self.key, self.name(branch), 0, 99))
+        if entries:
+            changed = entries[at % len(entries)].entry.id
+            new = Attributes(f"2024-05-0{day}", None, {"session": session})
+            self.both(lambda store: store.set_attributes(self.key, [(changed, new)]))
+
+    @rule(branch=NUMBERS, text=st.sampled_from(["b", "b c", "who said c on 7 May 2024?", "", "b OR c*"]))
+    def recall(self, branch: int, text: str) -> None:
+        def found(index: StoryIndex, path: PathEntries) -> list[Any]:
+            answer = find(index, path, text, Letters())
+            return [
+                path.ids.tolist(),
+                sorted(index.speakers()),
+                answer.query,
+                answer.outline.sessions.tolist(),
+                answer.hits,
+            ]
+
+        self.both(lambda store: store.recall(self.key, self.name(branch), found))
 
     @rule(branch=NUMBERS, number=NUMBERS, most=st.integers(0, 5), kinds=st.sets(st.sampled_from(MarkKind)))
     def look(self, branch: int, number: int, most: int, kinds: set[MarkKind]) -> None:

@@ -3,7 +3,7 @@
 All that copies a story whole (`storage.copying`) is told here and nowhere else what a story is made of: one list in
 place of dozens of queries that are nearly alike. What must stay true: every column of every table of both schemas is
 named, except those that the place gives (`owner`, `story`) and those that a database works out by itself. Leases are no
-part of a story.
+part of a story, and what is `NOT_COPIED` is made anew from what is.
 """
 
 from __future__ import annotations
@@ -109,11 +109,22 @@ TABLES = (
 """Those that may be told apart early come first, the long ones last. Which messages a story has, its nodes say: there
 is no entry without one."""
 
+NOT_COPIED = {
+    "recall_state": ("owner", "story", "version", "word_table", "through", "vectors_through", "changes"),
+    "recall_posting": ("owner", "story", "block", "term", "data"),
+    "recall_fact": ("owner", "story", "block", "data"),
+    "recall_vector": ("owner", "story", "entry", "data"),
+    "recall_speaker": ("owner", "story", "name"),
+}
+"""The index of recall is derived, entry by entry, from ids that a copy gives anew: a copy is indexed when it is first
+asked."""
+
 WITH_IDS = tuple(table.name for table in TABLES if any(column.name == "id" for column in table.columns))
 """The tables whose ids are told apart within a story."""
 
 LISTED = tuple(name for name in WITH_IDS if name not in ("entry", "node"))
-"""Those of them that can be listed by story and id. The others have no such index: `ids_of_node` lists both."""
+"""Those of them that are listed by story and id. Nodes have no such index, and say which entries there are:
+`ids_of_node` lists both."""
 
 
 @dataclass(frozen=True, slots=True)

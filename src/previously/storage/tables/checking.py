@@ -16,6 +16,7 @@ from previously.storage.tables.checking_paths import LineMap, check_paths
 from previously.storage.tables.checking_versions import check_versions
 from previously.storage.tables.findings import ROWS_AT_ONCE, Findings
 from previously.storage.tables.garbage import garbage_of, old_leases
+from previously.storage.tables.index_state import read_state
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
 
@@ -61,6 +62,11 @@ def check_story(session: Session, owner: str, story: int, before: str, findings:
             covers.check_branch(branch, starts)
     covers.check_keys()
     _check_moves(session, key, branches, findings)
+    _, state = read_state(session, key)
+    if state is not None:
+        from previously.storage.tables.checking_index import check_index  # brings numpy
+
+        check_index(session, key, state, findings)
     for kind in ("receipts", "leases"):
         counted = session.one(f"count_{kind}", asked)
         findings.looked_at(kind, counted[0] if counted else 0)

@@ -55,7 +55,7 @@ def keep_state(session: Session, key: StoryKey, state: IndexState) -> None:
 def entries_forgotten(session: Session, key: StoryKey, entries: Collection[int]) -> None:
     """Cut what is kept of entries out of the index, after they were forgotten."""
     _, state = read_state(session, key)
-    if state is not None and entries:
+    if state is not None:
         from previously.storage.tables.cutting import cut  # brings numpy
 
         cut(session, key, state, entries)
@@ -63,13 +63,14 @@ def entries_forgotten(session: Session, key: StoryKey, entries: Collection[int])
 
 def entries_deleted(session: Session, key: StoryKey, entries: Collection[int]) -> None:
     """The same after entries were deleted. Their ids may be given again, so that none may count as indexed."""
+    if not entries:
+        return
     entries_forgotten(session, key, entries)
     _, state = read_state(session, key)
-    newest = session.one("last_entry_id", {})
+    newest = session.one("newest_entry", values_of(key))
     if state is not None and newest is not None:
-        last: int = newest[0]
-        lowered = min(state.through, last), min(state.vectors_through, last)
-        keep_state(session, key, replace(state, through=lowered[0], vectors_through=lowered[1]))
+        through, vectors_through = min(state.through, newest[0]), min(state.vectors_through, newest[0])
+        keep_state(session, key, replace(state, through=through, vectors_through=vectors_through))
 
 
 def attributes_changed(session: Session, key: StoryKey, changes: Sequence[tuple[int, Attributes]]) -> None:

@@ -29,9 +29,11 @@ from previously.storage.tables.session import Session
 class Batch:
     """What is new of some entries, joined by block."""
 
-    before: IndexState | None
+    read: IndexState | None
     """The state in which it was read."""
-    after: IndexState
+    start: IndexState
+    """The state it goes on from: that, without what does not count any more."""
+    end: IndexState
     postings: Mapping[tuple[int, str], bytes | bytearray]
     """By block and term, what is appended."""
     facts: Mapping[int, bytes | bytearray]
@@ -43,15 +45,15 @@ class Batch:
 
 def read_batch(session: Session, key: StoryKey, table: WordTable | None, most: int) -> Batch | None:
     """The next entries that are not indexed, `most` at most, as the index keeps them; None if there are none."""
-    begun, before = read_state(session, key)
+    begun, read = read_state(session, key)
     if begun is None:
         return None
-    start = _wanted(before, table)
-    if before is None:
-        return Batch(None, start, {}, {}, (), (), 0)
+    start = _start(read, table)
+    if read is None:
+        return Batch(None, start, start, {}, {}, (), (), 0)
     after = start.through if table is None else min(start.through, start.vectors_through)
     rows = session.rows("entries_to_index", {"after": after, "most": most, **values_of(key)})
-    if not rows and start == before:
+    if not rows and start == read:
         return None
     postings: defaultdict[tuple[int, str], bytearray] = defaultdict(bytearray)
     facts: defaultdict[int, bytearray] = defaultdict(bytearray)
@@ -74,9 +76,11 @@ def read_batch(session: Session, key: StoryKey, table: WordTable | None, most: i
         through=max(start.through, last),
         vectors_through=start.vectors_through if table is None else max(start.vectors_through, last),
     )
-    counted = session.one("count_to_index", {"after": last, "most": MOST_WAITING, **values_of(key)})
-    waiting = counted[0] if counted and len(rows) == most else 0
-    return Batch(before, end, postings, facts, vectors, speakers, waiting)
+    waiting = 0
+    if len(rows) == most:
+        counted = session.one("count_to_index", {"after": last, "most": MOST_WAITING, **values_of(key)})
+        waiting = counted[0] if counted else 0
+    return Batch(read, start, end, postings, facts, vectors, speakers, waiting)
 
 
 def keep_batch(session: Session, key: StoryKey, batch: Batch) -> bool:
@@ -84,11 +88,10 @@ def keep_batch(session: Session, key: StoryKey, batch: Batch) -> bool:
     _, now = read_state(session, key)
     if now is None:
         session.run("insert_recall_state", {"version": INDEX_VERSION, **values_of(key)})
-    if now is None or now != batch.before:
+    if now is None or now != batch.read:
         return False
-    start, end = batch.before, batch.after
-    begun = block_of(start.through) if start.version == end.version else -1
-    own = {"first": begun + 1, "last": block_of(end.through), **values_of(key)}
+    start, end = batch.start, batch.end
+    own = {"first": block_of(start.through) + 1, "last": block_of(end.through), **values_of(key)}
     session.run("delete_postings", own)
     session.run("delete_facts", own)
     session.many(
@@ -96,16 +99,15 @@ def keep_batch(session: Session, key: StoryKey, batch: Batch) -> bool:
         ((key.owner, key.story, block, term, data) for (block, term), data in sorted(batch.postings.items())),
     )
     session.many("append_facts", ((key.owner, key.story, block, data) for block, data in sorted(batch.facts.items())))
-    if end.vectors_through != start.vectors_through:
-        kept = start.vectors_through if start.word_table == end.word_table and start.version == end.version else -1
-        session.run("delete_vectors", {"first": kept + 1, "last": end.vectors_through, **values_of(key)})
+    own |= {"first": start.vectors_through + 1, "last": end.vectors_through}
+    session.run("delete_vectors", own)
     session.many("insert_vector", ((key.owner, key.story, entry, data) for entry, data in batch.vectors))
     session.many("insert_speaker", ((key.owner, key.story, name) for name in sorted(batch.speakers)))
     keep_state(session, key, end)
     return True
 
 
-def _wanted(state: IndexState | None, table: WordTable | None) -> IndexState:
+def _start(state: IndexState | None, table: WordTable | None) -> IndexState:
     """The state to go on from: what another version made does not count, nor do the vectors of another table."""
     if state is None:
         return IndexState(INDEX_VERSION)

@@ -518,6 +518,9 @@ WHERE story = %(story)s AND id > %(after)s AND forgotten = 0 AND owner = %(owner
 SELECT count(*) FROM (SELECT 1 FROM entry
                       WHERE story = %(story)s AND id > %(after)s AND forgotten = 0 AND owner = %(owner)s LIMIT %(most)s) waiting
 
+-- name: newest_entry
+SELECT coalesce(max(id), -1) FROM entry WHERE story = %(story)s AND owner = %(owner)s
+
 -- name: append_posting
 INSERT INTO recall_posting (owner, story, block, term, data) VALUES (%s, %s, %s, %s, %s)
 ON CONFLICT (story, term, block) DO UPDATE SET data = recall_posting.data || excluded.data
@@ -647,6 +650,20 @@ FROM move m LEFT JOIN branch b ON b.id = m.branch AND b.owner = %(owner)s
             LEFT JOIN node o ON o.id = m.old_head AND o.owner = %(owner)s
             LEFT JOIN node n ON n.id = m.new_head AND n.owner = %(owner)s
 WHERE m.story = %(story)s AND m.id > %(after)s AND m.owner = %(owner)s ORDER BY m.id LIMIT %(most)s
+
+-- name: check_blocks
+SELECT block FROM recall_fact WHERE story = %(story)s AND block <= %(last)s AND owner = %(owner)s
+UNION SELECT block FROM recall_posting WHERE story = %(story)s AND block <= %(last)s AND owner = %(owner)s
+
+-- name: check_vectors
+SELECT v.entry, octet_length(v.data)
+FROM recall_vector v LEFT JOIN entry e ON e.id = v.entry AND e.story = v.story AND e.forgotten = 0 AND e.owner = %(owner)s
+WHERE v.story = %(story)s AND v.entry <= %(last)s AND v.owner = %(owner)s AND (e.id IS NULL OR octet_length(v.data) <> %(size)s)
+
+-- name: silent_speakers
+SELECT s.name FROM recall_speaker s WHERE s.story = %(story)s AND s.owner = %(owner)s
+  AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.story = %(story)s AND e.speaker COLLATE "C" = s.name AND e.owner = %(owner)s)
+ORDER BY s.name
 
 -- name: count_receipts
 SELECT count(*) FROM receipt WHERE story = %(story)s AND owner = %(owner)s

@@ -433,6 +433,9 @@ WHERE story = :story AND id > :after AND forgotten = 0 AND owner = :owner ORDER 
 SELECT count(*) FROM (SELECT 1 FROM entry INDEXED BY entry_by_story
                       WHERE story = :story AND id > :after AND forgotten = 0 AND owner = :owner LIMIT :most)
 
+-- name: newest_entry
+SELECT coalesce(max(id), -1) FROM entry WHERE story = :story AND owner = :owner
+
 -- name: append_posting
 INSERT INTO recall_posting (owner, story, block, term, data) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (story, block, term) DO UPDATE SET data = CAST(data || excluded.data AS BLOB) WHERE owner = excluded.owner
@@ -560,6 +563,20 @@ FROM move m LEFT JOIN branch b ON b.id = m.branch AND b.owner = :owner
             LEFT JOIN node o ON o.id = m.old_head AND o.owner = :owner
             LEFT JOIN node n ON n.id = m.new_head AND n.owner = :owner
 WHERE m.story = :story AND m.id > :after AND m.owner = :owner ORDER BY m.id LIMIT :most
+
+-- name: check_blocks
+SELECT block FROM recall_fact WHERE story = :story AND block <= :last AND owner = :owner
+UNION SELECT block FROM recall_posting WHERE story = :story AND block <= :last AND owner = :owner
+
+-- name: check_vectors
+SELECT v.entry, octet_length(v.data)
+FROM recall_vector v LEFT JOIN entry e ON e.id = v.entry AND e.story = v.story AND e.forgotten = 0 AND e.owner = :owner
+WHERE v.story = :story AND v.entry <= :last AND v.owner = :owner AND (e.id IS NULL OR octet_length(v.data) <> :size)
+
+-- name: silent_speakers
+SELECT s.name FROM recall_speaker s WHERE s.story = :story AND s.owner = :owner
+  AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.story = :story AND e.speaker = s.name AND e.owner = :owner)
+ORDER BY s.name
 
 -- name: count_receipts
 SELECT count(*) FROM receipt WHERE story = :story AND owner = :owner
