@@ -15,9 +15,8 @@ role-play needs no data.
   them, many in the first person.
 
 *Left out*: the constants are drawn anew: of 40 random settings, the best on the other conversations answers each
-conversation, and the best on the other data sets each data set. *Ladder*: the
-pipeline built up step by step. *Speed*: CPU time of a question in a warm process on a generated story, and of indexing
-a message.
+conversation, and the best on the other data sets each data set. *Ladder*: the pipeline built up step by step. *Speed*:
+CPU time of a question in a warm process on a generated story, and of indexing a message.
 """
 
 from __future__ import annotations

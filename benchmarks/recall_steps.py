@@ -37,8 +37,8 @@ PRICE_RANGES: dict[str, Sequence[float]] = {
 
 _GREEDY = Prices(dearer=0.0, free_share=1.0, session=0.0)
 _BARE = replace(
-    WEIGHTS, sharpness=1.0, full_terms=1e9, meaning=0.0, few_words=0.0, common=False, beside=0.0, two_away=0.0, answer=0.0,
-    reach_tokens=1e9, speaker=0.0, day=0.0, page=0.0, says_when=0.0,
+    WEIGHTS, sharpness=1.0, full_terms=1e9, meaning=0.0, few_words=0.0, common=False, beside=0.0, two_away=0.0,
+    answer=0.0, reach_tokens=1e9, speaker=0.0, day=0.0, page=0.0, says_when=0.0,
 )  # fmt: skip
 
 
