@@ -15,9 +15,8 @@ role-play needs no data.
   them, many in the first person.
 
 *Left out*: the constants are drawn anew: of 40 random settings, the best on the other conversations answers each
-conversation, and the best on the other data sets each data set. *Steps*: each step of the pipeline switched off, and
-the pipeline built up step by step. *Speed*: CPU time of a question in a warm process on a generated story, and of
-indexing a message.
+conversation, and the best on the other data sets each data set. *Ladder*: the pipeline built up step by step. *Speed*:
+CPU time of a question in a warm process on a generated story, and of indexing a message.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from benchmarks import minilm
 from benchmarks.recall_data import Conversation, DataSet, data_sets
 from benchmarks.recall_methods import Answering, Method, methods
 from benchmarks.recall_speed import SIZES, indexing, speed
-from benchmarks.recall_steps import WITHOUT, drawn, ladder
+from benchmarks.recall_steps import drawn, ladder
 from previously.models.word_vectors import word_table
 
 FIRST = 10
@@ -135,11 +134,10 @@ def run(folder: Path | None, *, with_minilm: bool, quick: bool, sizes: Sequence[
     result["methods"] = compared
     if not quick:
         result["left_out"] = left_out([data for data in found if data.name != "crd3 cast"])
-        for title, rows in (("without", WITHOUT), ("ladder", ladder())):
-            result[title] = {}
-            for name, ours in rows.items():
-                result[title][name] = {data.name: scored(data, ours)["mean"] for data in found}
-                _progress(f"{title} {name}: {result[title][name]}")
+        result["ladder"] = {}
+        for name, ours in ladder().items():
+            result["ladder"][name] = {data.name: scored(data, ours)["mean"] for data in found}
+            _progress(f"{name}: {result['ladder'][name]}")
     result["speed"] = speed(sizes)
     return result
 
@@ -161,9 +159,8 @@ def show(result: dict[str, Any], console: Console) -> None:
         kinds = list(result["methods"]["ours"]["locomo"]["by_category"])
         by_kind = {name: found["locomo"]["by_category"] for name, found in result["methods"].items()}
         console.print(_table("LoCoMo by category", by_kind, kinds))
-    for title in ("without", "ladder"):
-        if title in result:
-            console.print(_table("Without one step" if title == "without" else "Step by step", result[title], sets))
+    if "ladder" in result:
+        console.print(_table("Step by step", result["ladder"], sets))
     for name, figures in result.get("left_out", {}).items():
         console.print(f"{name}, settings drawn at random: {figures}")
     for size in (key for key in result["speed"] if key != "ratio"):

@@ -1,4 +1,4 @@
-"""The steps of recall: the pipeline without each of them, the pipeline built up, and settings drawn at random."""
+"""The steps of recall: the pipeline built up one after the other, and settings of it drawn at random."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ SEED = 7
 RANGES: dict[str, Sequence[float]] = {
     "words": (0.4, 0.6, 0.8, 1.0),
     "sharpness": (1.0, 1.4, 1.8),
+    "full_terms": (4.0, 6.0, 10.0, 20.0),
     "meaning": (1.0, 1.4, 1.8, 2.4),
     "few_words": (1.0, 2.0, 4.0),
     "beside": (0.15, 0.25, 0.35),
@@ -36,29 +37,9 @@ PRICE_RANGES: dict[str, Sequence[float]] = {
 
 _GREEDY = Prices(dearer=0.0, free_share=1.0, session=0.0)
 _BARE = replace(
-    WEIGHTS, sharpness=1.0, meaning=0.0, few_words=0.0, common=False, beside=0.0, two_away=0.0, answer=0.0,
-    reach_tokens=1e9, speaker=0.0, day=0.0, page=0.0, says_when=0.0,
+    WEIGHTS, sharpness=1.0, full_terms=1e9, meaning=0.0, few_words=0.0, common=False, beside=0.0, two_away=0.0,
+    answer=0.0, reach_tokens=1e9, speaker=0.0, day=0.0, page=0.0, says_when=0.0,
 )  # fmt: skip
-
-WITHOUT: dict[str, Ours] = {
-    "all": Ours(),
-    "vectors (words only)": Ours(vectors=False),
-    "words (vectors only)": Ours(replace(WEIGHTS, words=1e-6)),
-    "sharpening of words": Ours(replace(WEIGHTS, sharpness=1.0)),
-    "caution with short messages": Ours(replace(WEIGHTS, few_words=0.0)),
-    "taking out what is common": Ours(replace(WEIGHTS, common=False)),
-    "neighbours": Ours(replace(WEIGHTS, beside=0.0, two_away=0.0, answer=0.0)),
-    "neighbours two away": Ours(replace(WEIGHTS, two_away=0.0)),
-    "answers after questions": Ours(replace(WEIGHTS, answer=0.0)),
-    "fading of long neighbours": Ours(replace(WEIGHTS, reach_tokens=1e9)),
-    "speakers (names left in)": Ours(speakers=False),
-    "speaker's weight (names taken out)": Ours(replace(WEIGHTS, speaker=0.0)),
-    "days": Ours(replace(WEIGHTS, day=0.0)),
-    "pages": Ours(replace(WEIGHTS, page=0.0)),
-    "saying when": Ours(replace(WEIGHTS, says_when=0.0)),
-    "cheaper first": Ours(prices=replace(PRICES, dearer=0.0)),
-    "price of a session": Ours(prices=replace(PRICES, session=0.0)),
-}
 
 
 def ladder() -> dict[str, Ours]:
@@ -70,6 +51,7 @@ def ladder() -> dict[str, Ours]:
         "+ common taken out": {"common": True},
         "+ caution with short messages": {"few_words": WEIGHTS.few_words},
         "+ sharpening of words": {"sharpness": WEIGHTS.sharpness},
+        "+ long texts by meaning": {"full_terms": WEIGHTS.full_terms},
         "+ speakers": {"speaker": WEIGHTS.speaker},
         "+ neighbours": {"beside": WEIGHTS.beside, "two_away": WEIGHTS.two_away},
         "+ fading": {"reach_tokens": WEIGHTS.reach_tokens},

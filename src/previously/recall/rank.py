@@ -31,6 +31,9 @@ class Weights:
     words: float = 0.7
     sharpness: float = 1.8
     """The power of the score by words: above 1, a few good matches stand out from many fair ones."""
+    full_terms: float = 6.0
+    """Of a text of more terms than this the score by words weighs less, in proportion: many words match somewhere, and
+    meaning is the better guide."""
     meaning: float = 1.8
     few_words: float = 3.0
     """A message of so many terms gets half of its likeness: one word alone is like too much."""
@@ -108,6 +111,8 @@ def rank(
         # Words alone carry what both would.
         by_words *= (weights.words + weights.meaning) / weights.words / 2
         by_meaning = np.zeros_like(by_words)
+    else:
+        by_words *= min(1.0, weights.full_terms / max(1, len(query.terms)))
     own = by_words + by_meaning
     by_neighbours = _by_neighbours(own, outline.session_of(positions), positions, facts, weights)
     by_speaker = _by_speaker(query, facts, weights)

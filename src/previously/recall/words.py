@@ -63,12 +63,13 @@ _MARKS_INSIDE = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u090
 _SPACELESS = f"{_HAN_AND_KIN}{_THAI_AND_KIN}"
 _LETTERS = rf"(?:[^\W{_SPACELESS}]|[{_MARKS_INSIDE}])+"
 _PIECE = re.compile(
-    rf"([^\w{_EMOJI}{_MARKS_INSIDE}]*)"
+    rf"([^\w{_EMOJI}{_MARKS_INSIDE}]*+)"
     rf"([{_HAN_AND_KIN}]+|[{_THAI_AND_KIN}]+|[{_EMOJI}]|\d+(?:[.,:]\d+)*(?![^\W{_SPACELESS}])"
-    rf"|{_LETTERS}(?:['’][^\W\d_{_SPACELESS}]+)*)"
+    rf"|{_LETTERS}(?:['’][^\W\d_{_SPACELESS}]+)*|\Z)"
 )
-_ASCII_PIECE = re.compile(r"(\W*)(\d+(?:[.,:]\d+)*(?!\w)|\w+(?:'[A-Za-z]+)*)", re.ASCII)
-"""What lies between two pieces, and the next piece: a word, a number, an emoji, or a run of a script without spaces."""
+_ASCII_PIECE = re.compile(r"(\W*+)(\d+(?:[.,:]\d+)*(?!\w)|\w+(?:'[A-Za-z]+)*|\Z)", re.ASCII)
+"""What lies between two pieces, and the next piece: a word, a number, an emoji, or a run of a script without spaces; at
+the end of the text nothing, so that no run of other characters is looked at twice."""
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
 _ENDS_SENTENCE = re.compile(r"[.!?…:\n\"“”„«»*()\[\]—–-]")
@@ -118,7 +119,7 @@ def places_of(text: str, terms: Collection[str]) -> tuple[tuple[int, int], ...]:
     for match in (_ASCII_PIECE if text.isascii() else _PIECE).finditer(text):
         piece, start = match[2], match.start(2)
         found, _, name = _parts_of(piece)
-        if is_spaceless(piece[0]):
+        if is_spaceless(piece):
             places += _places_in_run(piece, start, wanted)
         elif name in wanted or not wanted.isdisjoint(found):
             places.append((start, match.end(2)))
@@ -144,6 +145,8 @@ def is_spaceless(text: str) -> bool:
 
 
 def _parts_of(piece: str) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    if not piece:
+        return (), (), ""
     return _taken_apart(piece) if len(piece) <= LONGEST_TERM else _long(piece)
 
 
