@@ -86,7 +86,7 @@ async def run_ours(world: World, model: ForgetfulModel | None) -> Run:
             if course.due(told):
                 course.note(told, "\n".join(await memory_text(story)))
         texts, rest = await memory_text(story)
-        view = await story.view(VIEW_TOKENS)
+        view = await story.view(VIEW_TOKENS, exclude=["recall"])
         everything = f"{texts}\n\n{rest}"
         return Run(
             everything,

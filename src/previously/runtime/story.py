@@ -91,7 +91,7 @@ class Story(Transcript, History):
                 return None, await view_before(store, self._key, self._rules, asked, before)
             return info.budget_tokens if info else None, await view_of(store, self._key, self._rules, asked)
 
-        if asked.recall_percent and before is None:
+        if asked.recall_tokens and before is None:
             await try_to_catch_up(self._store, self._key)
         noted, made = await self._store.at_one_moment(self._key.owner, read)
         if before is None:

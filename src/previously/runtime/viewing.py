@@ -166,8 +166,7 @@ async def _recalled(
 ) -> Sequence[Recalled]:
     """What is found again for this turn; once it was, it stays for the whole turn."""
     shown = {item.sources[0].first for item in view.items if item.section is Section.TAIL}
-    unwanted = Section.RECALL not in asked.reader.sections - asked.without
-    if unwanted or not asked.recall_percent or len(shown) == material.path_length:
+    if not asked.recall_tokens or len(shown) == material.path_length:
         return ()
     if before.recipe and before.recipe.turn_position == _turn_position(material):
         return before.recipe.recalled

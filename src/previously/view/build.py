@@ -55,7 +55,9 @@ class Asked:
 
     @property
     def recall_tokens(self) -> int:
-        """What recalled passages may take in tokens, as far as the reader has a share for it."""
+        """What recalled passages may take in tokens, as far as the reader is shown any and has a share for them."""
+        if Section.RECALL not in self.reader.sections - self.without:
+            return 0
         share = self.reader.shares[Section.RECALL].most(self.budget_tokens)
         return min(share, self.budget_tokens * self.recall_percent // 100)
 
@@ -105,7 +107,6 @@ class _Desk:
         self.fresh_first = max((memory.span.last + 1 for memory in self.memories if memory.span), default=0)
         self.texts = [*asked.furniture.system_texts, *(item.entry.message.text for item in self.opening)]
         self.furniture_tokens = asked.furniture.tokens(self.counter) + self.counter.request_overhead_tokens
-        self.recall_tokens = asked.recall_tokens if Section.RECALL in self.reader.sections - asked.without else 0
         pins = [memory for memory in self.memories if memory.section is Section.PINS]
         shown = self.shown_from(0)
         self.fixed = self.system_tokens(pins) + self.furniture_tokens + tail.cost(shown[-1:], self.counter)
@@ -142,7 +143,7 @@ class _Desk:
             spare = max(0, spare - over)  # texts can cost more together than each alone
         kept = shown
         if tail.cost(shown, counter) > room:  # then something is worth being found again
-            kept = (tail.stepped if stepwise else tail.filled)(shown, room - self.recall_tokens, counter)
+            kept = (tail.stepped if stepwise else tail.filled)(shown, room - asked.recall_tokens, counter)
         first = kept[0].position if kept and len(kept) < len(shown) else self.first_of(shown)
         told, written = told_by(self.memories), written_in(self.memories)
         return Epoch(first, tuple(memories), tuple(cut), told, written, counter.name)
