@@ -50,8 +50,9 @@ def entries_like(story: StoryTree, traces: Traces) -> tuple[set[int], bool]:
 
 
 def forget_entries(story: StoryTree, entries: Collection[int]) -> Forgotten:
-    """Destroy what these say, and the memory made where they could be read."""
-    own = {node.entry for node in story.nodes.values() if node.entry in entries}
+    """Destroy what these say, and the memory made where they could be read; the same messages in the same place too."""
+    hashes = {node.hash for node in story.nodes.values() if node.entry in entries}
+    own = {node.entry for node in story.nodes.values() if node.hash in hashes}
     for entry in own:
         old = story.entries[entry]
         message = emptied(old.message.role)
