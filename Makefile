@@ -39,8 +39,9 @@ fix: setup ## Format, and mend what the linter can
 bench: setup ## Measure (DATA=path to the benchmark data, see docs/benchmarks.md)
 	@$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
 
-soak: setup ## The state machine for much longer
-	@HYPOTHESIS_PROFILE=soak $(BIN)/pytest tests/runtime/test_conservation.py tests/storage/test_stores_agree.py
+soak: setup ## State machines and canaries for much longer
+	@HYPOTHESIS_PROFILE=soak PREVIOUSLY_CANARY_STEPS=10000 $(BIN)/pytest tests/runtime/test_conservation.py \
+		tests/storage/test_stores_agree.py tests/storage/test_recall_agrees.py tests/storage/test_recall_canaries.py
 
 crash: setup ## Kills, power loss, disk errors and damage, the long run (ARGS=…)
 	@$(BIN)/python -m tests.crash $(ARGS)

@@ -61,7 +61,7 @@ def test_view_keeps_its_shape_and_its_budget(long: Cli) -> None:
     long("fold", "tale")
     ran = long("view", "tale", "--budget", 1200, "--json").json
     assert {"budget_tokens", "tokens", "messages", "items", "left_out", "fold_due"} <= set(ran)
-    assert ran["report"]["sections"].keys() == {"recap", "tail"}
+    assert ran["report"]["sections"].keys() >= {"recap", "tail"}
     assert 0 < ran["tokens"] <= ran["budget_tokens"] == 1200
     assert ran["messages"][0]["role"] == "system"
     assert all({"role", "content"} <= set(message) for message in ran["messages"])

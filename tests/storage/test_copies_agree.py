@@ -15,6 +15,8 @@ from hypothesis.stateful import initialize, invariant, rule
 
 from previously.core.errors import BadInput
 from previously.core.scripts import Splice
+from previously.recall.outline import PathEntries
+from previously.recall.search import StoryIndex, find
 from previously.storage.postgres import PostgresStore
 from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore
@@ -23,6 +25,7 @@ from previously.storage.table_store import TableStore
 from previously.storage.tables import writing
 from previously.storage.whole_stories import WholeStories
 from tests.storage.ids_aside import Mirror, ids_of
+from tests.storage.letters import Letters
 from tests.storage.postgres_server import shared_server
 from tests.storage.test_postgres_agrees import AgreeingOnPostgres
 from tests.storage.test_stores_agree import NUMBERS, SOAKING, WORDS, _put
@@ -106,6 +109,26 @@ class Copying(AgreeingOnPostgres):
             return await verb
         except BadInput as error:
             return re.sub(r"\d+", "#", str(error))
+
+    @rule(most=st.integers(1, 12))
+    def index(self, most: int) -> None:
+        """Only the original: copies hold no index."""
+        self.runner.run(self.original.index(self.key, None, most=most))
+
+    @rule(branch=NUMBERS, text=st.sampled_from(["b", "b c", "who said c on 7 May 2024?"]))
+    def recall(self, branch: int, text: str) -> None:
+        """Once the copy has been indexed too, both find the same in the same places."""
+
+        def found(index: StoryIndex, path: PathEntries) -> list[Any]:
+            answer = find(index, path, text, Letters())
+            return [answer.query, answer.outline.sessions.tolist(), answer.hits]
+
+        async def caught_up(store: Store) -> list[Any]:
+            while await store.index(self.key, Letters()):
+                pass
+            return await store.recall(self.key, self.name(branch), found)
+
+        self.both(caught_up)
 
     @rule(branch=NUMBERS, number=NUMBERS, remove=st.booleans())
     def change_a_mark(self, branch: int, number: int, remove: bool) -> None:

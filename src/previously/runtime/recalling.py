@@ -35,6 +35,9 @@ MOST_FOR_A_VIEW = 24
 WORTH_SHOWING = 0.5
 """A passage is put into a view if it scores at least this part of the best one."""
 
+LONG_QUERY = 15
+"""A passage must hold a fifth of the terms that it was looked up by, but need not hold more than a fifth of these."""
+
 FEW_WORDS = 4
 """A message with fewer words is looked up together with the one before it."""
 
@@ -126,7 +129,8 @@ async def recalled_for(
 
     found = await store.recall(key, branch, work)
     best = found.hits[0].score if found.hits else 0.0
-    hits = [hit for hit in found.hits if hit.score >= WORTH_SHOWING * best and hit.why.terms]
+    fewest = max(1, min(len(found.query.terms), LONG_QUERY) // 5)
+    hits = [hit for hit in found.hits if hit.score >= WORTH_SHOWING * best and len(hit.why.terms) >= fewest]
     items = {hit.position: await _at(store, key, branch, hit.position) for hit in hits}
     hits = [hit for hit in hits if _may_be_shown(items[hit.position], reader)]
     return _passages(hits, items, budget_tokens, counter, found.outline, excluded)
