@@ -8,7 +8,7 @@ be, what it has is used.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from previously.core.errors import BadInput, StoreProblem
@@ -22,6 +22,7 @@ from previously.view.volatile import Recalled
 
 if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
     from previously.recall.outline import Outline, PathEntries
+    from previously.recall.passages import Told
     from previously.recall.rank import Hit, Why
     from previously.recall.search import Found, StoryIndex
     from previously.recall.vectors import WordTable
@@ -136,6 +137,16 @@ async def recalled_for(
     return _passages(hits, items, budget_tokens, counter, found.outline, excluded)
 
 
+async def retold(store: Store, key: StoryKey, branch: str, recalled: Sequence[Recalled]) -> list[Recalled]:
+    """The same passages with their words."""
+    if not recalled:
+        return []
+    from previously.recall.passages import line_of
+
+    items = [await _at(store, key, branch, one.span.first) for one in recalled]
+    return [replace(one, text=line_of(item.position, _told(item))) for one, item in zip(recalled, items, strict=True)]
+
+
 def _find(
     index: StoryIndex,
     path: PathEntries,
@@ -160,10 +171,9 @@ def _passages(
     outline: Outline,
     excluded: Collection[int],
 ) -> list[Recalled]:
-    from previously.recall.passages import Told, passages
+    from previously.recall.passages import passages
 
-    told = {position: Told(_text(item), item.entry.message.speaker, item.entry.attributes.at) for position, item in
-            items.items()}  # fmt: skip
+    told = {position: _told(item) for position, item in items.items()}
     found = passages(hits, told, budget_tokens, counter.tokens, outline, excluded=excluded)
     best_first = sorted(found, key=lambda one: (-one.score, one.position))
     return [
@@ -175,13 +185,10 @@ def _passages(
 def _within(
     hits: list[tuple[Hit, OnPath]], budget_tokens: int, counter: Counter, outline: Outline
 ) -> list[tuple[Hit, OnPath]]:
-    from previously.recall.passages import Told, chosen, line_of
+    from previously.recall.passages import chosen, line_of
 
     items = {hit.position: item for hit, item in hits}
-    costs = {
-        position: float(counter.tokens(line_of(position, Told(_text(item), item.entry.message.speaker))))
-        for position, item in items.items()
-    }
+    costs = {position: float(counter.tokens(line_of(position, _told(item)))) for position, item in items.items()}
     return [(hit, items[hit.position]) for hit in chosen([hit for hit, _ in hits], budget_tokens, costs, outline)]
 
 
@@ -223,6 +230,12 @@ def _reason(why: Why, score: float, line: str) -> str:
 async def _at(store: Store, key: StoryKey, branch: str, position: int) -> OnPath:
     (item,) = await store.path(key, branch, position, position)
     return item
+
+
+def _told(item: OnPath) -> Told:
+    from previously.recall.passages import Told
+
+    return Told(_text(item), item.entry.message.speaker, item.entry.attributes.at)
 
 
 def _text(item: OnPath) -> str:

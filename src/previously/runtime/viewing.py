@@ -17,7 +17,7 @@ from previously.core.tokens import Counter, message_tokens
 from previously.folds.recap import FoldRules
 from previously.runtime.earlier import Earlier
 from previously.runtime.reading import read_newest, with_tail
-from previously.runtime.recalling import recalled_for
+from previously.runtime.recalling import recalled_for, retold
 from previously.runtime.remembering import memories_of
 from previously.runtime.times import time_at
 from previously.storage.store import NO_NODE, BranchInfo, Store, StoryKey
@@ -112,14 +112,18 @@ async def _before(store: Store, key: StoryKey, branch: BranchInfo, asked: Asked)
     if asked.reader.turns:
         return _Before()  # such a reader's view moves on with every turn
     found = await store.recipes(key, str(asked.reader), terms(asked), RECENT, last=branch.messages - 1)
-    read = [(kept, recipe) for kept in found if (recipe := from_text(kept.body, kept.epoch))]
-    for kept, recipe in read:
-        if await _stands(store, key, branch, kept.node, kept.position):
+    for kept in found:
+        stands = await _stands(store, key, branch, kept.node, kept.position)
+        if stands and (recipe := from_text(kept.body, kept.epoch)):
             counter = _counter(recipe.epoch, asked)
             return _Before(recipe.epoch if counter else None, recipe, kept, counter, COUNTED_ANEW)
-    for kept, recipe in read:
-        first, counter = recipe.epoch.first, _counter(recipe.epoch, asked)
-        if counter and (first == 0 or await _stands(store, key, branch, kept.anchor, first - 1)):
+    for kept in found:
+        recipe = from_text(kept.body, kept.epoch)
+        counter = _counter(recipe.epoch, asked) if recipe else None
+        if not recipe or not counter:
+            continue
+        first = recipe.epoch.first
+        if first == 0 or await _stands(store, key, branch, kept.anchor, first - 1):
             return _Before(recipe.epoch, counter=counter)
     return _Before(ended=PATH_CHANGED if found else FIRST_VIEW)
 
@@ -169,7 +173,7 @@ async def _recalled(
     if not asked.recall_tokens or len(shown) == material.path_length:
         return ()
     if before.recipe and before.recipe.turn_position == _turn_position(material):
-        return before.recipe.recalled
+        return await retold(store, key, branch.name, before.recipe.recalled)
     room = min(asked.recall_tokens, view.budget_tokens - view.tokens) - MARKS_TOKENS
     return await recalled_for(store, key, branch.name, material.newest, shown, asked.reader, room, asked.counter)
 
@@ -244,7 +248,7 @@ async def _replayed(
     view = shown_again(material, asked, recipe.epoch)
     if view is None:
         raise BadInput(f"The view at message {kept.position} was counted another way ({recipe.epoch.counter}).")
-    view = with_recall(view, recipe.recalled, asked.counter)
+    view = with_recall(view, await retold(store, key, branch.name, recipe.recalled), asked.counter)
     return replace(
         view,
         epoch=recipe.began,

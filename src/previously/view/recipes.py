@@ -34,7 +34,7 @@ class Recipe:
     shown: tuple[Span, ...]
     """The messages of the tail that were shown."""
     recalled: tuple[Recalled, ...]
-    """What was found again, the best first."""
+    """What was found again, the best first. Its words are not kept: they stand in the transcript."""
     budget_tokens: int
     digest: str
     """That of the messages."""
@@ -86,6 +86,7 @@ def to_text(recipe: Recipe) -> tuple[str, str]:
     """The recipe but for its epoch, and the epoch."""
     body = asdict(recipe)
     epoch = body.pop("epoch")
+    body["recalled"] = [[asdict(one.span), one.score, one.reason] for one in recipe.recalled]
     if recipe.furniture == NO_FURNITURE:
         del body["furniture"]
     else:
@@ -100,7 +101,7 @@ def from_text(body: str, epoch: str) -> Recipe | None:
     try:
         values: dict[str, Any] = json.loads(body)
         values["shown"] = tuple(_span(one) for one in values["shown"])
-        values["recalled"] = tuple(Recalled(**{**one, "span": _span(one["span"])}) for one in values["recalled"])
+        values["recalled"] = tuple(Recalled(_span(at), "", score, why) for at, score, why in values["recalled"])
         if "furniture" in values:
             values["furniture"] = _furniture(values["furniture"])
         return Recipe(epoch=_epoch(json.loads(epoch)), **values)
