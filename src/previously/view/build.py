@@ -170,7 +170,8 @@ class _Desk:
         tokens = remembered + self.furniture_tokens + tail.cost(kept, counter)
         if tokens > asked.budget_tokens:
             return None
-        halved = [item for item in shown if item not in kept]
+        whole = {item.position for item in kept}
+        halved = [item for item in shown if item.position not in whole]
         missing = accounting.left_out(path, self.reader, self._told(epoch), kept, halved, self.withheld)
         fronts = [system_tokens(texts, (), counter) for texts in (asked.furniture.system_texts, self.texts)]
         parts = SystemCost(self.furniture_tokens + fronts[0], fronts[1] - fronts[0], remembered - fronts[1])
