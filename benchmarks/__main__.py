@@ -18,6 +18,7 @@ BENCHMARKS = {
     "survival": None,
     "cost": None,
     "tokens": None,
+    "prefix": None,
     "recall": ALL,
     "recall_stores": None,
 }
