@@ -27,6 +27,7 @@ from previously.core.messages import Image, Role, Text, Thinking, ToolCall, Tool
 from previously.core.versions import IN_FORCE
 from previously.storage.store import NO_NODE
 from previously.view.view import Reason, Section, View
+from previously.view.volatile import without_recall
 
 RULES = Settings(
     window_tokens=256,
@@ -259,7 +260,7 @@ class Histories(RuleBasedStateMachine):
                 assert listed[position] in (Reason.HIDDEN, Reason.BUDGET, Reason.WAITING)
             assert not (position in verbatim and hidden)
         has_system = any(item.section is not Section.TAIL and item.tokens for item in view.items)
-        shown = [message.text for message in view.messages[int(has_system) :]]
+        shown = [without_recall(message.text) for message in view.messages[int(has_system) :]]
         assert shown == [self.path[position][0] for position in sorted(verbatim)]
         first_verbatim = min(verbatim, default=len(self.path))
         for position, reason in listed.items():

@@ -12,7 +12,13 @@ from previously.core.errors import BadInput
 from previously.view.view import Reason, Section, View
 
 SMALL = Settings(
-    fold_messages=6, tail_messages=4, chapter_messages=0, fold_words=10_000, recap_words=60, backbone_words=60
+    fold_messages=6,
+    recall_percent=0,
+    tail_messages=4,
+    chapter_messages=0,
+    fold_words=10_000,
+    recap_words=60,
+    backbone_words=60,
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -14,10 +15,12 @@ from previously import BlockingMemory, BuiltinFolder, Draft, Furniture, Memory, 
 from previously.blocking import BlockingStory
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Role, ToolCall, ToolResult
+from previously.core.tokens import message_tokens
+from previously.core.versions import IN_FORCE
 from previously.settings import layer_of
 from previously.storage.in_memory import InMemoryStore
 from previously.view import epochs
-from previously.view.recipes import digest_of, from_text, to_text
+from previously.view.recipes import digests_of, from_text, to_text
 from previously.view.view import Section, View
 from tests.storage.postgres_server import shared_server
 
@@ -218,7 +221,7 @@ def test_what_is_forgotten_is_in_no_recipe(memory: BlockingMemory, tmp_path: Pat
 
 def test_a_store_that_cannot_keep_recipes_still_gives_views() -> None:
     class Full(InMemoryStore):
-        async def keep_recipe(self, key: Any, recipe: Any) -> None:
+        async def keep_recipe(self, key: Any, recipe: Any, seen: bytes) -> None:
             raise StoreProblem("The disk is full.")
 
     async def run() -> None:
@@ -249,4 +252,120 @@ def test_recipes_are_read_as_they_were_written(memory: BlockingMemory) -> None:
 def test_the_digest_tells_apart_what_a_model_could() -> None:
     said = message("user", "a", speaker="Ines")
     others = [message("user", "a"), message("assistant", "a", speaker="Ines"), message("user", "b", speaker="Ines")]
-    assert len({digest_of([one]) for one in (said, *others)} | {digest_of([]), digest_of([said, said])}) == 6
+    assert len(set(digests_of([said, *others]))) == 4
+    assert len(set(digests_of([said, said]))) == 1
+
+
+def test_why_knows_how_it_was_counted(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    for number in range(12):
+        story.add("user", f"{number}: {WORDS}, {WORDS}.")
+    seen = story.view(300)
+    for _ in range(6):
+        story.report_usage(seen, int(seen.tokens * 1.25), model="x")
+    again = story.why(-1)
+    assert (again.messages, again.tokens, again.counter) == (seen.messages, seen.tokens, seen.counter)
+    story.set(["tokenizer=cl100k"])
+    assert story.why(-1).tokens == seen.tokens
+
+
+def test_memory_that_was_taken_back_is_not_shown(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    for part in range(3):
+        for number in range(24):
+            story.add(
+                "user" if number % 2 else "assistant", f"{part} {number}: Bram owes {part}{number} crowns, {WORDS}."
+            )
+        story.close_chapter(f"Part {part}")
+        story.fold()
+    assert "version" in str(story.view(700).items)
+    for _ in range(6):
+        story.undo()
+        in_force = {version.id for version in story.log() if version.made.status in IN_FORCE}
+        told = [int(found) for item in story.view(700).items for found in re.findall(r"version (\d+)", item.reason)]
+        assert set(told) <= in_force
+
+
+def test_a_recipe_that_read_what_was_forgotten_meanwhile_is_not_kept(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    for number in range(6):
+        story.add("user", f"{number}: {WORDS}.")
+    inner = story._story
+
+    async def race() -> list[Any]:
+        from previously.runtime import viewing
+
+        asked = inner._asked(None, "chat", (), Furniture())
+        made = await inner._store.at_one_moment(
+            inner._key.owner, lambda store: viewing.view_of(store, inner._key, inner._rules, asked)
+        )
+        entries = await inner._store.standing_at(inner._key, "main", 0, 0)
+        await inner._store.forget_entries(inner._key, entries)
+        await viewing.keep(inner._store, inner._key, made)
+        return await inner._store.recipes(inner._key, "chat", None, 9, last=99)
+
+    assert memory._runner.run(race()) == []
+
+
+def test_why_shows_the_last_view_that_was_asked_for(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    for number in range(8):
+        story.add("user", f"{number}: {WORDS}.")
+    for budget in (500, 300, 500):
+        story.view(budget)
+    assert story.why(-1).budget_tokens == 500
+    for _ in range(5):
+        story.view(reader="state")
+    kept = memory._runner.run(story._story._store.recipes(story._story._key, "state", None, 99, last=99))
+    assert len(kept) == 1
+
+
+def test_an_answer_is_not_part_of_what_it_came_from(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    for number in range(4):
+        story.add("assistant", f"{number}: {WORDS}.")
+        story.view(500)
+    assert len(story.why(2).messages) == 2
+    with pytest.raises(BadInput):
+        story.why(0)
+
+
+def test_what_is_unchanged_is_counted_message_by_message(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    furniture = Furniture(notes=((3, message("system", "A note.")),))
+    before: View | None = None
+    for number in range(10):
+        story.add("user", f"{number}: {WORDS}.")
+        view = story.view(furniture=furniture)
+        if before and not view.epoch:
+            same = 0
+            for one, other in zip(before.messages, view.messages, strict=False):
+                if one != other:
+                    break
+                same += message_tokens(other)
+            assert view.unchanged_tokens == same
+        before = view
+        story.add("assistant", f"{number}: {WORDS}.")
+
+
+def test_a_long_story_that_was_never_folded_does_not_slide() -> None:
+    with BlockingMemory(":memory:", settings=Settings(recall_percent=0)) as memory:
+        story = memory.story("tale")
+        story.add_drafts([Draft(message("user" if at % 2 else "assistant", f"line {at}")) for at in range(2_600)])
+        first = story.view(200_000)
+        assert not first.left_out
+        story.add("user", "one more")
+        second = story.view(200_000)
+        assert second.epoch == "" and second.messages[: len(first.messages)] == first.messages
+
+
+def test_a_small_budget_does_not_begin_an_epoch_every_turn() -> None:
+    with BlockingMemory(":memory:", settings=SMALL) as memory:
+        story = memory.story("tale")
+        begun = 0
+        for number in range(60):
+            story.add("user", f"Ines counts lamp {number} {WORDS}.", name="Ines")
+            begun += bool(story.view(500).epoch)
+            story.add("assistant", f"Bram owes {number} crowns {WORDS}.", name="Bram")
+            story.fold()
+        assert begun <= 30

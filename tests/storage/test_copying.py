@@ -130,7 +130,7 @@ async def rich(store: TableStore, owner: str = "me", name: str = "tale") -> Stor
         recipe = KeptRecipe(
             "chat", "800", one.node, one.position, first_node.node, "{}", f'{{"n": {one.position}}}', "6"
         )
-        await store.keep_recipe(key, recipe)
+        await store.keep_recipe(key, recipe, one.hash)
     return key
 
 
@@ -167,7 +167,7 @@ async def test_how_views_were_made_comes_along(stores: dict[str, TableStore], ta
         assert (old.body, old.epoch, old.position) == (new.body, new.epoch, new.position)
         (stands,) = await stores[target].path(found.key, "other", new.position, new.position)
         (front,) = await stores[target].path(found.key, "other", 0, 0)
-        assert (new.node, new.anchor) == (stands.node, front.node)
+        assert (new.node, new.before_tail) == (stands.node, front.node)
 
 
 def test_the_layout_names_every_column_of_both_schemas() -> None:

@@ -75,7 +75,9 @@ OF_A_STORY: dict[str, Verb] = {
     "header": lambda store, key, _: store.header(key),
     "keep_header": lambda store, key, _: store.keep_header(key, '{"theirs":1}'),
     "note_budget": lambda store, key, _: store.note_budget(key, 7),
-    "keep_recipe": lambda store, key, known: _nothing(store.keep_recipe(key, replace(known["recipe"], body="theirs"))),
+    "keep_recipe": lambda store, key, known: _nothing(
+        store.keep_recipe(key, replace(known["recipe"], body="theirs"), known["recipe_hash"])
+    ),
     "recipes": lambda store, key, _: store.recipes(key, "chat", None, 9, last=99),
     "usage": lambda store, key, _: store.usage(key),
     "keep_usage": lambda store, key, _: store.keep_usage(key, '{"theirs":1}'),
@@ -120,7 +122,7 @@ async def with_a_story(store: Store) -> tuple[StoryKey, dict[str, Any]]:
     mark = await store.add_mark(key, "main", MarkKind.PIN, 0, "pinned", made_by="person", at=AT)
     await store.take_lease(key, "recap", "me", now=AT, until="9")
     recipe = KeptRecipe("chat", "", path[1].node, 1, path[0].node, "{}", "{}", AT)
-    await store.keep_recipe(key, recipe)
+    await store.keep_recipe(key, recipe, path[1].hash)
     await store.index(key, None)
     first = path[0]
     return key, {
@@ -132,6 +134,7 @@ async def with_a_story(store: Store) -> tuple[StoryKey, dict[str, Any]]:
         "mark": mark.id,
         "new": new,
         "recipe": recipe,
+        "recipe_hash": path[1].hash,
     }
 
 

@@ -151,10 +151,7 @@ def test_a_result_is_never_shown_without_its_call() -> None:
     assert len(view(items, 1_000).messages) == 3
     built = view(items, 60)
     assert texts(built) == ["thanks"]
-    assert [(out.span, out.reason) for out in built.left_out] == [
-        (Span(0, 0), Reason.BUDGET),
-        (Span(1, 1), Reason.HALF_A_PAIR),
-    ]
+    assert [(out.span, out.reason) for out in built.left_out] == [(Span(0, 1), Reason.BUDGET)]
 
 
 def test_a_call_is_never_shown_without_its_result_unless_it_is_the_newest() -> None:

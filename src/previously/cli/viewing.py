@@ -65,7 +65,7 @@ def why(
     with opened(ctx) as memory:
         seen = memory.story(story, create=False).why(at, reader=reader)
     if not seen.as_shown:
-        output.note("This view cannot be made again byte for byte: a newer version words memory differently.")
+        output.note("This view cannot be made again byte for byte: what it was made of has changed since.")
     _tell(story, seen, explain=True, as_json=as_json)
 
 

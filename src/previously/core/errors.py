@@ -37,8 +37,8 @@ class BudgetTooSmall(BadInput):
         self.budget_tokens = budget_tokens
         self.needed_tokens = needed_tokens
         super().__init__(
-            f"A budget of {budget_tokens} tokens is too small: the system message, pins and the newest message "
-            f"need {needed_tokens}."
+            f"A budget of {budget_tokens} tokens is too small: the system message, pins, what the client adds "
+            f"and the newest message need {needed_tokens}."
         )
 
 

@@ -59,16 +59,23 @@ async def with_tail(store: PathStore, key: StoryKey, branch: BranchInfo, rules: 
 
 
 MOST_READ = 2_048
-"""How far back messages are read at most: somebody may have witnessed nothing for a long time."""
+"""How far back messages are read for somebody who may have witnessed nothing for a long time."""
 
 
 async def read_newest(
-    store: PathStore, key: StoryKey, branch: BranchInfo, first: int, budget_tokens: int, cost: Callable[[OnPath], int]
+    store: PathStore,
+    key: StoryKey,
+    branch: BranchInfo,
+    first: int,
+    budget_tokens: int,
+    cost: Callable[[OnPath], int],
+    most: int,
 ) -> list[OnPath]:
-    """The newest messages from `first` on, as far back as a budget can reach in which each costs so much."""
+    """The newest messages from `first` on, as far back as a budget can reach in which each costs so much, but no more
+    than about `most`."""
     newest: list[OnPath] = []
     tokens, end = 0, branch.messages
-    while end > first and tokens <= budget_tokens and len(newest) < MOST_READ:
+    while end > first and tokens <= budget_tokens and len(newest) < most:
         batch = await store.path(key, branch.name, max(first, end - READ_AHEAD), end - 1)
         tokens += sum(map(cost, batch))
         newest[:0] = batch

@@ -89,7 +89,7 @@ async def search(
     if top < 1:
         raise BadInput(f"A search for {top} messages finds none; give a positive number.")
     branch = await store.branch(key)
-    most = MOST_FOUND if budget_tokens else min(top, MOST_FOUND)
+    most = MOST_FOUND if budget_tokens or witness else min(top, MOST_FOUND)
     found = await store.recall(
         key, branch.name, lambda index, path: _find(index, path, query, witness=witness, most=most)
     )
@@ -105,28 +105,31 @@ async def recalled_for(
     store: Store,
     key: StoryKey,
     branch: str,
-    newest: Sequence[OnPath],
-    shown: Collection[int],
+    seen: Sequence[OnPath],
+    turn: OnPath,
     reader: Reader,
     budget_tokens: int,
     counter: Counter,
+    until: int,
 ) -> list[Recalled]:
-    """What is found again for the newest turn, the best first: nothing that is shown anyway, within a budget."""
-    turn = next((at for at in range(len(newest) - 1, -1, -1) if newest[at].entry.message.role is Role.USER), None)
-    if turn is None or budget_tokens <= 0:
+    """What is found again for a turn, the best first, within a budget: nothing of what the reader has seen anyway, and
+    nothing from `until` on. Only what they have seen decides what is looked for."""
+    if budget_tokens <= 0:
         return []
-    said = newest[turn].entry.message
+    earlier = [item.entry.message for item in seen if item.position < turn.position]
+    said = turn.entry.message
     text = said.text
-    if len(text.split()) < FEW_WORDS and turn:
-        text = f"{newest[turn - 1].entry.message.text}\n{text}"
-    asked = next((one.entry.message.speaker for one in reversed(newest[:turn]) if _other(one, said.speaker)), None)
-    excluded = {*shown, *(item.position for item in newest[turn:])}
+    if len(text.split()) < FEW_WORDS and earlier:
+        text = f"{earlier[-1].text}\n{text}"
+    asked = next((one.speaker for one in reversed(earlier) if one.speaker not in (None, said.speaker)), None)
+    excluded = {item.position for item in seen}
     witness = reader.name or None
 
     def work(index: StoryIndex, path: PathEntries) -> Found:
         return _find(
-            index, path, text, asker=said.speaker, asked=asked, witness=witness, excluded=excluded, most=MOST_FOR_A_VIEW
-        )
+            index, path, text, asker=said.speaker, asked=asked, witness=witness, excluded=excluded, until=until,
+            most=MOST_FOR_A_VIEW,
+        )  # fmt: skip
 
     found = await store.recall(key, branch, work)
     best = found.hits[0].score if found.hits else 0.0
@@ -137,14 +140,17 @@ async def recalled_for(
     return _passages(hits, items, budget_tokens, counter, found.outline, excluded)
 
 
-async def retold(store: Store, key: StoryKey, branch: str, recalled: Sequence[Recalled]) -> list[Recalled]:
-    """The same passages with their words."""
+async def retold(
+    store: Store, key: StoryKey, branch: str, recalled: Sequence[Recalled], reader: Reader | None
+) -> list[Recalled]:
+    """The same passages with their words; with a reader, only those that may be shown to them now."""
     if not recalled:
         return []
     from previously.recall.passages import line_of
 
-    items = [await _at(store, key, branch, one.span.first) for one in recalled]
-    return [replace(one, text=line_of(item.position, _told(item))) for one, item in zip(recalled, items, strict=True)]
+    found = [(one, await _at(store, key, branch, one.span.first)) for one in recalled]
+    found = [(one, item) for one, item in found if reader is None or _may_be_shown(item, reader)]
+    return [replace(one, text=line_of(item.position, _told(item))) for one, item in found]
 
 
 def _find(
@@ -156,11 +162,15 @@ def _find(
     asked: str | None = None,
     witness: str | None = None,
     excluded: Collection[int] = (),
+    until: int | None = None,
     most: int,
 ) -> Found:
     from previously.recall.search import find
 
-    return find(index, path, text, _table(), asker=asker, asked=asked, witness=witness, excluded=excluded, most=most)
+    return find(
+        index, path, text, _table(), asker=asker, asked=asked, witness=witness, excluded=excluded, until=until,
+        most=most,
+    )  # fmt: skip
 
 
 def _passages(
@@ -254,10 +264,6 @@ def _may_be_shown(item: OnPath, reader: Reader) -> bool:
     if entry.attributes.hidden or entry.message.role is Role.SYSTEM:
         return False
     return bool(_text(item).strip()) and reader.witnessed(entry.message)
-
-
-def _other(item: OnPath, speaker: str | None) -> bool:
-    return item.entry.message.speaker not in (None, speaker)
 
 
 def _table() -> WordTable | None:

@@ -6,9 +6,10 @@ Nothing here decides: folding is `runtime.folding`, the view `view.build`, what 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
-from previously.core.errors import BadInput, BudgetTooSmall
+from previously.core.errors import BadInput, BudgetTooSmall, StoreProblem
 from previously.core.samples import sample_of
 from previously.core.versions import Kind
 from previously.runtime.by_hand import Which
@@ -18,9 +19,10 @@ from previously.runtime.history import History
 from previously.runtime.reading import persistently
 from previously.runtime.recalling import SearchHit, catch_up, search, try_to_catch_up
 from previously.runtime.remembering import ChapterText, MemoryText
+from previously.runtime.replaying import view_again
 from previously.runtime.transcript import Transcript
 from previously.runtime.tuning import Tuning
-from previously.runtime.viewing import Made, keep, view_again, view_before, view_of
+from previously.runtime.viewing import Made, keep, view_before, view_of
 from previously.settings import Settings
 from previously.storage.store import Store, StoryInfo
 from previously.view.build import Asked
@@ -97,7 +99,8 @@ class Story(Transcript, History):
         if before is None:
             await keep(self._store, self._key, made)
             if noted != asked.budget_tokens and asked.reader.kind is ReaderKind.CHAT:
-                await self._store.note_budget(self._key, asked.budget_tokens)
+                with suppress(StoreProblem):  # the view goes out in any case
+                    await self._store.note_budget(self._key, asked.budget_tokens)
         return made.view
 
     async def report_usage(self, view: View, prompt_tokens: int, *, model: str = "") -> None:

@@ -12,8 +12,10 @@ class InMemoryViews:
 
     _stories: dict[StoryKey, StoryTree]
 
-    async def keep_recipe(self, key: StoryKey, recipe: KeptRecipe) -> None:
-        self._stories[key].recipes.append(recipe)
+    async def keep_recipe(self, key: StoryKey, recipe: KeptRecipe, seen: bytes) -> None:
+        node = self._stories[key].nodes.get(recipe.node)
+        if node is not None and node.hash == seen:
+            self._stories[key].recipes.append(recipe)
 
     async def recipes(
         self, key: StoryKey, reader: str, asked: str | None, most: int, *, first: int = -1, last: int

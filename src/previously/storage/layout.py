@@ -96,7 +96,7 @@ TABLES = (
     ),
     _table("move", "id branch>branch node>old_head node>new_head at"),
     _table("epoch", "id digest# text*", is_digested=False),
-    _table("recipe", "id reader asked node>node position node>anchor epoch>epoch body* at", is_digested=False),
+    _table("recipe", "id reader asked node>node position node>before_tail epoch>epoch body* at", is_digested=False),
     _table("receipt", "key", found_by="story", key=("key",), is_ordered=False),
     _table(
         "entry",

@@ -12,8 +12,8 @@ class TableViews:
 
     database: Database
 
-    async def keep_recipe(self, key: StoryKey, recipe: KeptRecipe) -> None:
-        await self.database.writing(key, lambda tables: tables.recipes.keep(key, recipe))
+    async def keep_recipe(self, key: StoryKey, recipe: KeptRecipe, seen: bytes) -> None:
+        await self.database.writing(key, lambda tables: tables.recipes.keep(key, recipe, seen))
 
     async def recipes(
         self, key: StoryKey, reader: str, asked: str | None, most: int, *, first: int = -1, last: int

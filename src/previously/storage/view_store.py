@@ -25,7 +25,7 @@ class KeptRecipe:
     """The newest message of the path it was of,"""
     position: int
     """and where that stands."""
-    anchor: int
+    before_tail: int
     """The node before its tail; 0 if the tail begins the story."""
     epoch: str
     body: str
@@ -35,8 +35,9 @@ class KeptRecipe:
 class ViewStore(Protocol):
     """Keeps recipes."""
 
-    async def keep_recipe(self, key: StoryKey, recipe: KeptRecipe) -> None:
-        """Keep a recipe. Those of the same place stay; the newest counts."""
+    async def keep_recipe(self, key: StoryKey, recipe: KeptRecipe, seen: bytes) -> None:
+        """Keep a recipe. Those of the same place stay; the newest counts. No-op if the hash of its node is no longer
+        the one that was seen: something on its path has been forgotten since."""
 
     async def recipes(
         self, key: StoryKey, reader: str, asked: str | None, most: int, *, first: int = -1, last: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from previously.core.paths import OnPath
@@ -76,7 +76,6 @@ def left_out(
     reader: Reader,
     memories: Sequence[Remembered],
     kept: Sequence[OnPath],
-    halved: Iterable[OnPath],
     withheld: Sequence[tuple[Span, Reason]],
 ) -> list[LeftOut]:
     """Every position that is neither shown nor covered, by reason, in path order. Memory that gave way has been listed
@@ -88,10 +87,9 @@ def left_out(
         for item in path.newest
         if item.position not in shown and not any(item.position in span for span in remembered)
     }
-    half = {item.position for item in halved}
     by_reason: dict[Reason, list[int]] = {}
     for position, item in missing.items():
-        by_reason.setdefault(_why(item, reader, position in half), []).append(position)
+        by_reason.setdefault(_why(item, reader), []).append(position)
     found = [(span, reason) for reason, positions in by_reason.items() for span in spans_of(positions)]
     front = len(path.opening)
     for span, reason in withheld:
@@ -104,12 +102,13 @@ def left_out(
     return [LeftOut(str(span), reason, span) for span, reason in _joined(sorted(found))]
 
 
-def _why(item: OnPath, reader: Reader, half: bool) -> Reason:
+def _why(item: OnPath, reader: Reader) -> Reason:
+    """Why a message of the tail is not shown. All of it is but for halves of what belongs together."""
     if not reader.witnessed(item.entry.message):
         return Reason.UNWITNESSED
     if item.entry.attributes.hidden:
         return Reason.HIDDEN
-    return Reason.HALF_A_PAIR if half else Reason.BUDGET
+    return Reason.HALF_A_PAIR
 
 
 def _holes(front: int, end: int, remembered: Sequence[Span]) -> tuple[Span | None, list[Span]]:

@@ -52,6 +52,8 @@ class Asked:
     """The tail's ceiling: beyond it, new memory is taken up."""
     recall_percent: int = 15
     """How much recalled passages may take."""
+    held_tokens: int = 0
+    """What passages take that were recalled earlier in this turn: they stay, so there is less room for the rest."""
 
     @property
     def recall_tokens(self) -> int:
@@ -77,7 +79,7 @@ def build(material: Material, asked: Asked, epoch: Epoch | None = None, ended: s
         if view and not ended:
             return view, epoch
         ended = ended or NO_ROOM
-    new = desk.begin(stepwise=ended == NO_ROOM)
+    new = desk.begin(stepwise=epoch is not None)
     view = desk.show(new)
     assert view is not None, "an epoch begins with what there is room for"
     return replace(view, epoch=ended), new
@@ -96,6 +98,7 @@ class _Desk:
         self.length, self.tail_messages = material.path_length, material.tail_messages
         self.opening = [item for item in material.opening if self.reader.witnessed(item.entry.message)]
         allowed = self.reader.sections if material.all_witnessed or not self.reader.name else frozenset()
+        self.told_of = bool(allowed & TIMELINE)
         self.memories = [one for one in material.memories if one.section in allowed - asked.without]
         self.withheld = [
             (one.span, Reason.EXCLUDED if one.section in asked.without else Reason.NOT_READ)
@@ -108,42 +111,50 @@ class _Desk:
         self.texts = [*asked.furniture.system_texts, *(item.entry.message.text for item in self.opening)]
         self.furniture_tokens = asked.furniture.tokens(self.counter) + self.counter.request_overhead_tokens
         pins = [memory for memory in self.memories if memory.section is Section.PINS]
-        shown = self.shown_from(0)
-        self.fixed = self.system_tokens(pins) + self.furniture_tokens + tail.cost(shown[-1:], self.counter)
+        newest = [item for unit in self.units_from(0)[-1:] for item in unit]
+        self.fixed = self.system_tokens(pins) + self.furniture_tokens + tail.cost(newest, self.counter)
         if self.fixed > asked.budget_tokens:
             raise BudgetTooSmall(asked.budget_tokens, self.fixed)
 
     def system_tokens(self, memories: Sequence[Remembered]) -> int:
         return system_tokens(self.texts, memories, self.counter)
 
-    def shown_from(self, first: int) -> list[OnPath]:
-        """What of the newest messages can be shown to this reader, from a position on."""
+    def units_from(self, first: int) -> list[list[OnPath]]:
+        """What of the newest messages can be shown to this reader, from a position on, in units."""
         items = [item for item in self.newest if item.position >= first]
         if self.reader.turns:
             items = list(tail.newest_turns(items, self.reader.turns))
-        return [
+        return tail.units(
             item for item in items if not item.entry.attributes.hidden and self.reader.witnessed(item.entry.message)
-        ]
+        )
+
+    def shown_from(self, first: int) -> list[OnPath]:
+        """The messages of those units."""
+        return [item for unit in self.units_from(first) for item in unit]
 
     def begin(self, *, stepwise: bool) -> Epoch:
-        """A new epoch of the memory there is now, its sections sharing the budget. With `stepwise`, a tail that does
-        not fit is cut by more than it must."""
+        """A new epoch of the memory there is now, its sections sharing the budget. With `stepwise`, a tail that leaves
+        next to no room to grow is cut by more than it must."""
         asked, counter = self.asked, self.counter
-        shown = self.shown_from(min(self.fresh_first, max(0, self.length - self.tail_messages)))
-        wants = {**section_tokens(self.memories, counter), Section.TAIL: tail.cost(shown[:-1], counter)}
+        units = self.units_from(min(self.fresh_first, max(0, self.length - self.tail_messages)))
+        shown = [item for unit in units for item in unit]
+        newest = tail.cost(units[-1], counter) if units else 0
+        wants = {**section_tokens(self.memories, counter), Section.TAIL: tail.cost(shown, counter) - newest}
         spare = asked.budget_tokens - self.fixed
         while True:
             limits = allot(spare, asked.budget_tokens, wants, self.reader.shares)
             del limits[Section.TAIL]
             memories, cut = fit(self.memories, limits, counter, len(self.opening))
             room = asked.budget_tokens - self.system_tokens(memories) - self.furniture_tokens
-            over = tail.cost(shown[-1:], counter) - room
+            over = newest - room
             if over <= 0:
                 break
             spare = max(0, spare - over)  # texts can cost more together than each alone
-        kept = shown
-        if tail.cost(shown, counter) > room:  # then something is worth being found again
-            kept = (tail.stepped if stepwise else tail.filled)(shown, room - asked.recall_tokens, counter)
+        kept, needed = shown, tail.cost(shown, counter)
+        enough = room - asked.held_tokens
+        if needed > enough or (stepwise and needed > enough * 7 // 8):  # then something is worth being found again
+            cut_to = tail.stepped if stepwise else tail.filled
+            kept = cut_to(units, room - max(asked.recall_tokens, asked.held_tokens), counter)
         first = kept[0].position if kept and len(kept) < len(shown) else self.first_of(shown)
         told, written = told_by(self.memories), written_in(self.memories)
         return Epoch(first, tuple(memories), tuple(cut), told, written, counter.name)
@@ -164,15 +175,12 @@ class _Desk:
             [item for item in self.newest if item.position >= epoch.first],
             self.tail_messages,
         )
-        shown = self.shown_from(epoch.first)
-        kept = tail.whole_pairs(shown)
+        kept = self.shown_from(epoch.first)
         remembered = self.system_tokens(epoch.memories)
         tokens = remembered + self.furniture_tokens + tail.cost(kept, counter)
-        if tokens > asked.budget_tokens:
+        if tokens + asked.held_tokens > asked.budget_tokens:
             return None
-        whole = {item.position for item in kept}
-        halved = [item for item in shown if item.position not in whole]
-        missing = accounting.left_out(path, self.reader, self._told(epoch), kept, halved, self.withheld)
+        missing = accounting.left_out(path, self.reader, self._told(epoch), kept, self.withheld)
         fronts = [system_tokens(texts, (), counter) for texts in (asked.furniture.system_texts, self.texts)]
         parts = SystemCost(self.furniture_tokens + fronts[0], fronts[1] - fronts[0], remembered - fronts[1])
         items = accounting.items(path, epoch.memories, parts, kept, counter)
@@ -204,8 +212,8 @@ class _Desk:
         return [*epoch.memories, *gone]
 
     def _fold_due(self, path: Path, missing: Sequence[LeftOut], tail_tokens: int) -> bool:
-        if not (self.reader.sections & TIMELINE):
-            return False
+        if not self.told_of:
+            return False  # no fold would show this reader any more
         lost = (one.span for one in missing if one.reason in (Reason.BUDGET, Reason.WAITING))
         if any(span is not None and span.first < path.outside_tail for span in lost):
             return True

@@ -25,6 +25,9 @@ OUTGROWN = "the tail had outgrown its ceiling"
 NO_ROOM = "there was no room for the tail"
 COUNTED_ANEW = "tokens are counted another way"
 
+_SHORTER = (Section.RECAP, Section.CHAPTERS, Section.BACKBONE)
+"""What a text becomes part of when time goes on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
@@ -62,7 +65,7 @@ def why_ended(epoch: Epoch, fresh: Sequence[Remembered], left_out: Sequence[Left
     now = told_by(fresh)
     if any(digest != now.get(place, digest) for place, digest in epoch.told.items()):
         return RENEWED
-    if _reach(epoch.memories) > _reach(fresh):
+    if not all(_succeeded(memory, fresh) for memory in epoch.memories if memory.span):
         return TAKEN_BACK
     missing = [one.span for one in left_out if one.span and one.reason in (Reason.BUDGET, Reason.WAITING)]
     new = [memory.span for memory in fresh if memory.span and _place(memory) not in epoch.told]
@@ -75,8 +78,11 @@ def _place(memory: Remembered) -> str:
     return f"{memory.section.value} {memory.span}"
 
 
-def _reach(memories: Sequence[Remembered]) -> int:
-    return max((memory.span.last for memory in memories if memory.span), default=-1)
+def _succeeded(memory: Remembered, fresh: Sequence[Remembered]) -> bool:
+    """Whether what a text told last is still told by a text of its kind, or by one that tells it shorter."""
+    assert memory.span is not None
+    shorter = _SHORTER[_SHORTER.index(memory.section) :]
+    return any(one.span and memory.span.last in one.span and one.section in shorter for one in fresh)
 
 
 def _digest(text: str) -> str:

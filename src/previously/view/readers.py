@@ -13,6 +13,7 @@ from enum import StrEnum
 from previously.core.budgets import Share
 from previously.core.errors import BadInput
 from previously.core.messages import Message
+from previously.core.text import folded_name
 from previously.view.view import Section
 
 TIMELINE = frozenset({Section.BACKBONE, Section.CHAPTERS, Section.RECAP})
@@ -73,9 +74,10 @@ class Reader:
 
     def witnessed(self, message: Message) -> bool:
         """Whether they may know of a message."""
-        return (
-            not self.name or message.witnesses is None or self.name in message.witnesses or message.speaker == self.name
-        )
+        if not self.name or message.witnesses is None:
+            return True
+        own = folded_name(self.name)
+        return own in map(folded_name, message.witnesses) or own == folded_name(message.speaker or "")
 
 
 CHAT = Reader()

@@ -8,16 +8,17 @@ reading is total; what cannot be read is None.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any
 
 from previously.core.messages import Error, Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
 from previously.core.spans import Span
+from previously.core.tokens import Counter, message_tokens
 from previously.view.epochs import Epoch
 from previously.view.furniture import NO_FURNITURE, Furniture
-from previously.view.memory import Remembered
+from previously.view.memory import Remembered, system_message
 from previously.view.view import LeftOut, Reason, Section, View
 from previously.view.volatile import Recalled
 
@@ -36,50 +37,40 @@ class Recipe:
     recalled: tuple[Recalled, ...]
     """What was found again, the best first. Its words are not kept: they stand in the transcript."""
     budget_tokens: int
-    digest: str
-    """That of the messages."""
+    digests: tuple[str, ...]
+    """Those of the messages."""
     furniture: Furniture = NO_FURNITURE
     began: str = ""
     """Why the epoch began with this view; empty if it went on."""
     unchanged_tokens: int | None = None
 
 
-def digest_of(messages: Sequence[Message]) -> str:
-    """What tells the bytes of a view from all others."""
-    plain = [_plain(message) for message in messages]
-    return sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+def digests_of(messages: Iterable[Message]) -> tuple[str, ...]:
+    """What tells the bytes of each message from those of any other."""
+    plain = (json.dumps(_plain(message), sort_keys=True) for message in messages)
+    return tuple(sha256(text.encode()).hexdigest()[:16] for text in plain)
 
 
-def unchanged_tokens(view: View, recipe: Recipe, before: Recipe) -> int:
-    """How many tokens at the front of a view are those of the one before, which was of the same path: where an epoch
-    began, up to the first text of memory that is new; else up to the message that volatile memory was put into, or to
-    the end of the tail there was."""
-    if before.furniture.front != recipe.furniture.front:
-        return 0
-    same = before.epoch == recipe.epoch
-    new = None if same else _first_new(recipe.epoch.memories, before.epoch.memories)
-    then = [position for span in before.shown for position in range(span.first, span.last + 1)]
-    total = at = 0
-    for item in view.items:
-        if item.section is Section.RECALL or item.section is new:
+def unchanged_tokens(view: View, recipe: Recipe, before: Recipe, opening: Sequence[str], counter: Counter) -> int:
+    """How many tokens at the front of a view are those of the one before, byte for byte. Of a system message that has
+    changed, what both begin with counts; `opening` is what the story has in it."""
+    if before.furniture.tools != recipe.furniture.tools:
+        return 0  # servers put them before everything
+    total = counter.tokens(recipe.furniture.tools) + counter.request_overhead_tokens
+    for message, now, then in zip(view.messages, recipe.digests, before.digests, strict=False):
+        if now != then:
+            if message is view.messages[0] and message.role is Role.SYSTEM:
+                earlier = system_message([*before.furniture.system_texts, *opening], before.epoch.memories)
+                total += counter.tokens(_common(message.text, earlier.text if earlier else ""))
             break
-        if item.section is Section.TAIL:
-            position = item.sources[0].first
-            moved = at >= len(then) or position != then[at]
-            if not same or moved or (before.recalled and position >= before.turn_position):
-                break
-            at += 1
-        total += item.tokens
+        total += message_tokens(message, counter)
     return total
 
 
-def _first_new(memories: Sequence[Remembered], before: Sequence[Remembered]) -> Section | None:
-    """The first section, in the order of the view, that does not tell the same as it did."""
-    for section in Section:
-        now, then = ([one.shown for one in texts if one.section is section] for texts in (memories, before))
-        if now != then:
-            return section
-    return None
+def _common(one: str, other: str) -> str:
+    """What two texts begin with."""
+    longest = min(len(one), len(other))
+    return one[: next((at for at in range(longest) if one[at] != other[at]), longest)]
 
 
 def to_text(recipe: Recipe) -> tuple[str, str]:
@@ -100,6 +91,7 @@ def from_text(body: str, epoch: str) -> Recipe | None:
     """The recipe of these texts."""
     try:
         values: dict[str, Any] = json.loads(body)
+        values["digests"] = tuple(map(str, values["digests"]))
         values["shown"] = tuple(_span(one) for one in values["shown"])
         values["recalled"] = tuple(Recalled(_span(at), "", score, why) for at, score, why in values["recalled"])
         if "furniture" in values:

@@ -1,8 +1,9 @@
 """The tail: which of the newest messages are shown as they were said.
 
-It is filled from the newest message backwards, whole messages only and without a gap. Once it has been shown it only
-grows, so that what a model has read stays where it was; where there is no room for it and memory does not yet tell of
-its front, whole turns are cut there, at least a quarter of it at a time, so that it can grow again.
+It is filled from the newest message backwards, without a gap. A message that calls tools and the results right behind
+it are one unit: no model accepts half of it, so it is shown or cut as a whole. Once it has been shown the tail only
+grows, so that what a model has read stays where it was; where there is no room for it, whole turns are cut at its
+front, at least a quarter of it at a time, so that it can grow again.
 """
 
 from __future__ import annotations
@@ -26,35 +27,52 @@ def newest_turns(items: Sequence[OnPath], turns: int) -> Sequence[OnPath]:
     return items[begun[-turns] :] if len(begun) >= turns else items
 
 
-def filled(items: Sequence[OnPath], room: int, counter: Counter) -> list[OnPath]:
-    """The newest of these messages, as many as there is room for; the very newest in any case."""
-    fitting = list(items[-1:])
-    room -= cost(fitting, counter)
-    for item in reversed(items[:-1]):
-        room -= message_tokens(item.entry.message, counter)
+def units(items: Iterable[OnPath]) -> list[list[OnPath]]:
+    """The messages, those that belong together as one: calls, and the results right behind that answer them. What is
+    not whole is left out: results without their call, calls that were never answered; the newest may still be."""
+    found: list[list[OnPath]] = []
+    waiting: set[str] = set()
+    broken: set[int] = set()
+    for item in items:
+        calls, answers = _ids(item, ToolCall), _ids(item, ToolResult)
+        if answers and answers <= waiting:
+            found[-1].append(item)
+            waiting = (waiting - answers) | calls
+            continue
+        if waiting:
+            broken.add(len(found) - 1)
+        if answers:
+            broken.add(len(found))
+        found.append([item])
+        waiting = calls
+    return [unit for at, unit in enumerate(found) if at not in broken]
+
+
+def filled(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> list[OnPath]:
+    """The newest units, as many as there is room for; the very newest in any case."""
+    fitting = [list(whole[-1])] if whole else []
+    room -= sum(cost(unit, counter) for unit in fitting)
+    for unit in reversed(whole[:-1]):
+        room -= cost(unit, counter)
         if room < 0:
             break
-        fitting.append(item)
-    return fitting[::-1]
+        fitting.append(list(unit))
+    return [item for unit in reversed(fitting) for item in unit]
 
 
-def stepped(items: Sequence[OnPath], room: int, counter: Counter) -> list[OnPath]:
+def stepped(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> list[OnPath]:
     """The messages of the newest whole turns that take three quarters of the room at most; where a single turn takes
-    more, as many messages as there is room for."""
-    begun = turn_starts([item.entry.message.role for item in items])
-    for start in begun[1:]:
-        if cost(items[start:], counter) <= room * 3 // 4:
-            return list(items[start:])
-    return filled(items, room, counter)
+    more, as many units as there is room for."""
+    items = [item for unit in whole for item in unit]
+    left = cost(items, counter)
+    at = 0
+    for start in turn_starts([item.entry.message.role for item in items])[1:]:
+        left -= cost(items[at:start], counter)
+        at = start
+        if left <= room * 3 // 4:
+            return items[start:]
+    return filled(whole, room, counter)
 
 
-def whole_pairs(items: Sequence[OnPath]) -> list[OnPath]:
-    """Without results whose call is not shown, and calls whose result is not: no model accepts half of a pair. The
-    newest message may still wait for its results."""
-    called, answered = _ids(items, ToolCall), _ids(items, ToolResult)
-    whole = [item for item in items if called.issuperset(_ids([item], ToolResult))]
-    return [item for item in whole if answered.issuperset(_ids([item], ToolCall)) or item is items[-1]]
-
-
-def _ids(items: Iterable[OnPath], kind: type[ToolCall] | type[ToolResult]) -> set[str]:
-    return {part.id for item in items for part in item.entry.message.parts if isinstance(part, kind)}
+def _ids(item: OnPath, kind: type[ToolCall] | type[ToolResult]) -> set[str]:
+    return {part.id for part in item.entry.message.parts if isinstance(part, kind)}

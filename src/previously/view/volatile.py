@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.messages import Message, Role, Text
+from previously.core.messages import Message, Text
 from previously.core.spans import Span
 from previously.core.tokens import Counter, message_tokens
 from previously.view.view import Item, Section, View
@@ -22,7 +22,7 @@ MARKS_TOKENS = 24
 """What the marks around passages cost, at most."""
 
 _BLOCK = re.compile(r"\A<recalled>\n.*?\n</recalled>\n\n", re.DOTALL)
-_MARK = re.compile(r"<(/?)(recalled)>", re.IGNORECASE)
+_MARK = re.compile(r"<(\s*/?\s*recalled[^>]*)>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,8 @@ class Recalled:
 
 def block(passages: Sequence[Recalled]) -> str:
     """Those passages as they stand in a view, in the order of the story."""
-    lines = [_MARK.sub(r"‹\1\2›", one.text) for one in sorted(passages, key=lambda one: one.span)]
+    texts = (_MARK.sub(r"‹\1›", one.text) for one in sorted(passages, key=lambda one: one.span))
+    lines = ["\n  ".join(text.splitlines()) for text in texts]  # so that no line of one looks like another passage
     return "\n".join([OPENING, *lines, CLOSING]) + "\n\n"
 
 
@@ -46,10 +47,10 @@ def without_recall(text: str) -> str:
     return _BLOCK.sub("", text)
 
 
-def with_recall(view: View, passages: Sequence[Recalled], counter: Counter) -> View:
-    """The view with as many of these passages, the best first, as it has room for."""
-    at = _newest_user(view.messages)
-    if at is None:
+def with_recall(view: View, passages: Sequence[Recalled], said: Message | None, counter: Counter) -> View:
+    """The view with as many of these passages, the best first, as it has room for, in what the user said."""
+    at = next((at for at, one in enumerate(view.messages) if one is said), None)
+    if at is None or not any(isinstance(part, Text) for part in view.messages[at].parts):
         return view
     kept = list(passages)
     while kept:
@@ -64,14 +65,6 @@ def with_recall(view: View, passages: Sequence[Recalled], counter: Counter) -> V
             )
         kept.pop()
     return view
-
-
-def _newest_user(messages: Sequence[Message]) -> int | None:
-    """Where volatile memory belongs: in the newest user message that has words."""
-    for at in range(len(messages) - 1, -1, -1):
-        if messages[at].role is Role.USER:
-            return at if any(isinstance(part, Text) for part in messages[at].parts) else None
-    return None
 
 
 def _put(message: Message, text: str) -> Message:

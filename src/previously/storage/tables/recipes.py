@@ -15,10 +15,11 @@ class RecipeTable:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def keep(self, key: StoryKey, recipe: KeptRecipe) -> None:
-        """Keep a recipe, and the text of its epoch if it is not there yet. No-op for a story that is not there."""
+    def keep(self, key: StoryKey, recipe: KeptRecipe, seen: bytes) -> None:
+        """Keep a recipe, and the text of its epoch if it is not there yet; no-op unless its node has the hash seen."""
         of = {"story": key.story, "owner": key.owner}
-        if self._session.one("header", of) is None:
+        row = self._session.one("node_hash", {"node": recipe.node, **of})
+        if row is None or row[0] != seen:
             return
         digest = sha256(recipe.epoch.encode()).digest()
         row = self._session.one("epoch", {"digest": digest, **of})
@@ -30,7 +31,7 @@ class RecipeTable:
                 "asked": recipe.asked,
                 "node": recipe.node,
                 "position": recipe.position,
-                "anchor": recipe.anchor,
+                "before_tail": recipe.before_tail,
                 "epoch": epoch,
                 "body": recipe.body,
                 "at": recipe.at,

@@ -475,18 +475,18 @@ INSERT INTO epoch (owner, story, digest, text) VALUES (%(owner)s, %(story)s, %(d
 RETURNING id
 
 -- name: insert_recipe
-INSERT INTO recipe (owner, story, reader, asked, node, position, anchor, epoch, body, at)
-VALUES (%(owner)s, %(story)s, %(reader)s, %(asked)s, %(node)s, %(position)s, %(anchor)s, %(epoch)s, %(body)s, %(at)s)
+INSERT INTO recipe (owner, story, reader, asked, node, position, before_tail, epoch, body, at)
+VALUES (%(owner)s, %(story)s, %(reader)s, %(asked)s, %(node)s, %(position)s, %(before_tail)s, %(epoch)s, %(body)s, %(at)s)
 RETURNING id
 
 -- name: recipes
-SELECT r.reader, r.asked, r.node, r.position, r.anchor, e.text, r.body, r.at
+SELECT r.reader, r.asked, r.node, r.position, r.before_tail, e.text, r.body, r.at
 FROM recipe r JOIN epoch e ON e.id = r.epoch
 WHERE r.story = %(story)s AND md5(r.reader) = md5(%(reader)s) AND r.position BETWEEN %(first)s AND %(last)s AND r.owner = %(owner)s AND r.asked = %(asked)s
 ORDER BY r.position DESC, r.id DESC LIMIT %(most)s
 
 -- name: recipes_of_reader
-SELECT r.reader, r.asked, r.node, r.position, r.anchor, e.text, r.body, r.at
+SELECT r.reader, r.asked, r.node, r.position, r.before_tail, e.text, r.body, r.at
 FROM recipe r JOIN epoch e ON e.id = r.epoch
 WHERE r.story = %(story)s AND md5(r.reader) = md5(%(reader)s) AND r.position BETWEEN %(first)s AND %(last)s AND r.owner = %(owner)s
 ORDER BY r.position DESC, r.id DESC LIMIT %(most)s

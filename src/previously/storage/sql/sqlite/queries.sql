@@ -390,17 +390,17 @@ SELECT id FROM epoch WHERE story = :story AND digest = :digest AND owner = :owne
 INSERT INTO epoch (owner, story, digest, text) VALUES (:owner, :story, :digest, :text)
 
 -- name: insert_recipe
-INSERT INTO recipe (owner, story, reader, asked, node, position, anchor, epoch, body, at)
-VALUES (:owner, :story, :reader, :asked, :node, :position, :anchor, :epoch, :body, :at)
+INSERT INTO recipe (owner, story, reader, asked, node, position, before_tail, epoch, body, at)
+VALUES (:owner, :story, :reader, :asked, :node, :position, :before_tail, :epoch, :body, :at)
 
 -- name: recipes
-SELECT r.reader, r.asked, r.node, r.position, r.anchor, e.text, r.body, r.at
+SELECT r.reader, r.asked, r.node, r.position, r.before_tail, e.text, r.body, r.at
 FROM recipe r JOIN epoch e ON e.id = r.epoch
 WHERE r.story = :story AND r.reader = :reader AND r.position BETWEEN :first AND :last AND r.owner = :owner AND r.asked = :asked
 ORDER BY r.position DESC, r.id DESC LIMIT :most
 
 -- name: recipes_of_reader
-SELECT r.reader, r.asked, r.node, r.position, r.anchor, e.text, r.body, r.at
+SELECT r.reader, r.asked, r.node, r.position, r.before_tail, e.text, r.body, r.at
 FROM recipe r JOIN epoch e ON e.id = r.epoch
 WHERE r.story = :story AND r.reader = :reader AND r.position BETWEEN :first AND :last AND r.owner = :owner
 ORDER BY r.position DESC, r.id DESC LIMIT :most

@@ -18,7 +18,7 @@ CREATE TABLE recipe (
     asked text COLLATE "C" NOT NULL,
     node bigint NOT NULL,
     position bigint NOT NULL,
-    anchor bigint NOT NULL,           -- the node before the tail; 0 = the tail begins the story
+    before_tail bigint NOT NULL,           -- the node before the tail; 0 = the tail begins the story
     epoch bigint NOT NULL,
     body text NOT NULL,               -- JSON
     at text COLLATE "C" NOT NULL

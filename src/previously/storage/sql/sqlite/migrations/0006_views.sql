@@ -18,7 +18,7 @@ CREATE TABLE recipe (
     asked TEXT NOT NULL,
     node INTEGER NOT NULL,
     position INTEGER NOT NULL,
-    anchor INTEGER NOT NULL,          -- the node before the tail; 0 = the tail begins the story
+    before_tail INTEGER NOT NULL,          -- the node before the tail; 0 = the tail begins the story
     epoch INTEGER NOT NULL,
     body TEXT NOT NULL,               -- JSON
     at TEXT NOT NULL

@@ -1,0 +1,78 @@
+"""Calls and their results in the tail: whole or not at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from previously.core.digests import digest
+from previously.core.errors import BudgetTooSmall
+from previously.core.messages import Entry, Message, Role, Text, ToolCall, ToolResult, message
+from previously.core.paths import OnPath
+from previously.view import tail
+from previously.view.build import Asked, Material, build
+from previously.view.view import Reason, View
+
+
+def path(*messages: Message) -> list[OnPath]:
+    return [OnPath(at, at + 1, b"", Entry(at, said, digest(said))) for at, said in enumerate(messages)]
+
+
+def call(*ids: str, arguments: str = "{}") -> Message:
+    return Message(Role.ASSISTANT, tuple(ToolCall(one, "look", arguments) for one in ids))
+
+
+def result(ident: str, text: str = "seen") -> Message:
+    return Message(Role.TOOL, (ToolResult(ident, text),))
+
+
+USER = message("user", "look around")
+
+
+def positions(*messages: Message) -> list[list[int]]:
+    return [[item.position for item in unit] for unit in tail.units(path(*messages))]
+
+
+def view(*messages: Message, budget: int = 500) -> View:
+    asked = Asked(budget, recall_percent=0)
+    return build(Material(len(messages), (), (), path(*messages), 4), asked)[0]
+
+
+def test_units() -> None:
+    assert positions(USER, call("a"), result("a"), USER) == [[0], [1, 2], [3]]
+    assert positions(USER, call("a", "b"), result("b"), result("a"), USER) == [[0], [1, 2, 3], [4]]
+    assert positions(USER, call("a", "b"), result("a"), USER) == [[0], [3]], "b was never answered"
+    assert positions(USER, call("a", "b"), result("a")) == [[0], [1, 2]], "b may still be"
+    assert positions(result("a"), USER) == [[1]], "a result of nothing"
+    assert positions(call("x"), result("x"), call("x"), result("x")) == [[0, 1], [2, 3]], "ids may be used again"
+    assert positions(call("a"), USER, result("a")) == [[1]], "a result must follow its call"
+    both = Message(Role.ASSISTANT, (Text("so"), ToolCall("b", "look", "{}")))
+    assert positions(call("a"), result("a"), both, result("b")) == [[0, 1], [2, 3]]
+
+
+def test_parallel_calls_wait_together() -> None:
+    seen = view(USER, call("a", "b"), result("a"))
+    assert len(seen.messages) == 3
+
+
+def test_ids_that_are_used_again_belong_to_the_call_before_them() -> None:
+    turns = [one for _ in range(6) for one in (USER, call("call_0"), result("call_0", "word " * 20))]
+    for budget in range(80, 400, 5):
+        seen = view(*turns, budget=budget)
+        assert seen.messages[0].role is not Role.TOOL
+        calls = sum(isinstance(part, ToolCall) for one in seen.messages for part in one.parts)
+        results = sum(isinstance(part, ToolResult) for one in seen.messages for part in one.parts)
+        assert calls == results
+
+
+def test_the_newest_unit_is_fixed() -> None:
+    long = (USER, call("a", arguments="word " * 500), result("a"))
+    with pytest.raises(BudgetTooSmall) as caught:
+        view(*long, budget=300)
+    seen = view(*long, budget=caught.value.needed_tokens)
+    assert len(seen.messages) == 2
+    assert [one.reason for one in seen.left_out] == [Reason.BUDGET]
+
+
+def test_half_of_a_unit_is_listed_as_such() -> None:
+    seen = view(USER, call("a"), USER)
+    assert [(str(one.span), one.reason) for one in seen.left_out] == [("message 1", Reason.HALF_A_PAIR)]
