@@ -40,7 +40,7 @@ def search(
         return
     console = output.console()
     if not hits:
-        console.print("Nothing was found.")
+        console.print("Nothing was found." if tokens is None else "Nothing was found that fits the budget.")
     for hit in hits:
         when = f", {hit.at}" if hit.at else ""
         hidden = ", hidden" if hit.hidden else ""
