@@ -51,7 +51,7 @@ def test_unknown_story(tale: Cli, arguments: tuple[str, ...]) -> None:
         (("view", "tale", "--reader", "character"), "character:NAME"),
         (("view", "tale", "--reader", "chat:Ines"), "no reader"),
         (("why", "tale", "9"), "position 9"),
-        (("why", "tale", "1"), "No view for chat was made"),
+        (("why", "tale", "1"), "No view for chat is known"),
         (("edit", "tale", "4", "--text", "x"), "position 4"),
         (("edit", "tale", "-5", "--text", "x"), "position -5"),
         (("edit", "tale", "one", "--text", "x"), "'one' is not a position"),

@@ -259,12 +259,12 @@ class Histories(RuleBasedStateMachine):
             if hidden and position not in covered | opening:
                 assert listed[position] in (Reason.HIDDEN, Reason.BUDGET, Reason.WAITING)
             assert not (position in verbatim and hidden)
-        has_system = any(item.section is not Section.TAIL and item.tokens for item in view.items)
+        has_system = any(item.tokens for item in view.items if item.section not in (Section.TAIL, Section.RECALL))
         shown = [without_recall(message.text) for message in view.messages[int(has_system) :]]
         assert shown == [self.path[position][0] for position in sorted(verbatim)]
         first_verbatim = min(verbatim, default=len(self.path))
         for position, reason in listed.items():
-            if reason is Reason.BUDGET and not self.path[position][1]:
+            if reason is Reason.BUDGET and not self.path[position][1] and position not in verbatim:
                 assert position < first_verbatim, "what is cut is older than what is shown"
 
     @invariant()

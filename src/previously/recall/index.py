@@ -28,6 +28,9 @@ INDEX_VERSION = 1
 LONGEST_TOOL_TEXT = 2_000
 """Characters of a tool's output that are indexed: what it was about stands at its front."""
 
+LONGEST_TEXT = 200_000
+"""Characters of a message that are indexed: of a longer one, which is a file that went astray, its front."""
+
 MOST_TERMS = 20_000
 """Distinct terms kept of one message; a message with more is a word list."""
 
@@ -109,7 +112,7 @@ def times_of(attributes: Attributes) -> tuple[int, int]:
 
 def index_entry(entry: int, facts: MessageFacts, table: WordTable | None = None) -> IndexedEntry:
     """What is known of the message for finding it again."""
-    said = read(facts.text)
+    said = read(facts.text[:LONGEST_TEXT])
     counts = Counter(said.terms)
     if len(counts) > MOST_TERMS:
         counts = Counter(dict(list(counts.items())[:MOST_TERMS]))

@@ -133,21 +133,21 @@ async def stands(store: Store, key: StoryKey, branch: BranchInfo, node: int, pos
 
 
 def _built(material: Material, asked: Asked, before: _Before, held: Sequence[Recalled]) -> tuple[View, Epoch, Counter]:
-    """The view beside what was recalled earlier in this turn, or without it where there is no room for both; and what
-    counted."""
+    """The view, and what counted. While an epoch goes on there is room for what was recalled earlier in this turn; when
+    a new one begins, messages come first, and another way of counting may."""
     counter = before.counter or asked.counter
-    held_tokens = counter.tokens(block(held)) if held else 0
+    held_tokens = counter.tokens(block(held)) if held and before.epoch else 0
     try:
         view, epoch = build(
             material, replace(asked, counter=counter, held_tokens=held_tokens), before.epoch, before.ended
         )
-        if view.epoch and counter.name != asked.counter.name:
-            counter = asked.counter  # another way of counting comes with a new epoch
-            view, epoch = build(material, replace(asked, held_tokens=held_tokens), None, view.epoch)
     except BudgetTooSmall:
-        if not held:
+        if not held_tokens:
             raise
         return _built(material, asked, before, ())
+    if view.epoch and (held_tokens or counter.name != asked.counter.name):
+        counter = asked.counter
+        view, epoch = build(material, asked, None, view.epoch)
     return view, epoch, counter
 
 

@@ -79,8 +79,8 @@ def build(material: Material, asked: Asked, epoch: Epoch | None = None, ended: s
         if view and not ended:
             return view, epoch
         ended = ended or NO_ROOM
-    new = desk.begin(stepwise=epoch is not None)
-    view = desk.show(new)
+    new = desk.begin(stepwise=ended == NO_ROOM)
+    view = desk.show(new, begins=True)
     assert view is not None, "an epoch begins with what there is room for"
     return replace(view, epoch=ended), new
 
@@ -151,10 +151,9 @@ class _Desk:
                 break
             spare = max(0, spare - over)  # texts can cost more together than each alone
         kept, needed = shown, tail.cost(shown, counter)
-        enough = room - asked.held_tokens
-        if needed > enough or (stepwise and needed > enough * 7 // 8):  # then something is worth being found again
+        if needed > room or (stepwise and needed > room * 7 // 8):  # then something is worth being found again
             cut_to = tail.stepped if stepwise else tail.filled
-            kept = cut_to(units, room - max(asked.recall_tokens, asked.held_tokens), counter)
+            kept = cut_to(units, room - asked.recall_tokens, counter)
         first = kept[0].position if kept and len(kept) < len(shown) else self.first_of(shown)
         told, written = told_by(self.memories), written_in(self.memories)
         return Epoch(first, tuple(memories), tuple(cut), told, written, counter.name)
@@ -166,8 +165,8 @@ class _Desk:
         least = min(self.fresh_first, max(0, self.length - self.tail_messages))
         return max(least, self.newest[0].position) if self.newest else self.length
 
-    def show(self, epoch: Epoch) -> View | None:
-        """The view in this epoch; None if there is no room for it."""
+    def show(self, epoch: Epoch, *, begins: bool = False) -> View | None:
+        """The view in this epoch; None if there is no room for it, and for what is held if it goes on."""
         asked, counter = self.asked, self.counter
         path = Path(
             self.length,
@@ -178,7 +177,7 @@ class _Desk:
         kept = self.shown_from(epoch.first)
         remembered = self.system_tokens(epoch.memories)
         tokens = remembered + self.furniture_tokens + tail.cost(kept, counter)
-        if tokens + asked.held_tokens > asked.budget_tokens:
+        if tokens > asked.budget_tokens - asked.held_tokens * (not begins):
             return None
         missing = accounting.left_out(path, self.reader, self._told(epoch), kept, self.withheld)
         fronts = [system_tokens(texts, (), counter) for texts in (asked.furniture.system_texts, self.texts)]
