@@ -99,6 +99,8 @@ def test_without_room_and_without_new_memory_whole_turns_are_cut_a_quarter_at_a_
         ([recap(9)], [recap(9, "In my words.", by_hand=True)], epochs.BY_HAND),
         ([recap(9, stale=True)], [recap(9)], epochs.RENEWED),
         ([recap(9)], [recap(9, "Maya left the lock.")], epochs.RENEWED),
+        ([recap(9, stale=True)], [recap(12)], epochs.RENEWED),
+        ([recap(9, stale=True)], [recap(12, stale=True)], ""),
         ([recap(9)], [recap(5)], epochs.TAKEN_BACK),
         ([recap(9)], [], epochs.TAKEN_BACK),
         ([recap(9)], [recap(9)], ""),

@@ -187,7 +187,7 @@ def _passages(
     found = passages(hits, told, budget_tokens, counter.tokens, outline, excluded=excluded)
     best_first = sorted(found, key=lambda one: (-one.score, one.position))
     return [
-        Recalled(Span(one.position, one.position), one.line, round(one.score, 4), _reason(one.why, one.score, one.line))
+        Recalled(Span(one.position, one.position), one.line, round(one.score, 4), _reason(one.why, one.line))
         for one in best_first
     ]
 
@@ -220,7 +220,7 @@ def _hit(hit: Hit, item: OnPath, counter: Counter) -> SearchHit:
     )
 
 
-def _reason(why: Why, score: float, line: str) -> str:
+def _reason(why: Why, line: str) -> str:
     """What a passage was found by, in words."""
     from previously.recall.words import places_of
 
@@ -232,7 +232,8 @@ def _reason(why: Why, score: float, line: str) -> str:
         "day": why.by_day,
         "page": why.by_page,
     }
-    told = ", ".join(f"{name} {part / score:.0%}" for name, part in parts.items() if part / score >= 0.05)
+    whole = sum(part for part in parts.values() if part > 0) or 1.0
+    told = ", ".join(f"{name} {part / whole:.0%}" for name, part in parts.items() if part / whole >= 0.05)
     words = list(dict.fromkeys(line[start:end] for start, end in places_of(line, why.terms)))
     return f"recalled by {told}; found: {', '.join(words[:6])}"
 

@@ -65,6 +65,9 @@ def why_ended(epoch: Epoch, fresh: Sequence[Remembered], left_out: Sequence[Left
     now = told_by(fresh)
     if any(digest != now.get(place, digest) for place, digest in epoch.told.items()):
         return RENEWED
+    still_stale = {memory.section for memory in fresh if memory.stale}
+    if any(memory.stale and memory.section not in still_stale for memory in epoch.memories):
+        return RENEWED
     if not all(_succeeded(memory, fresh) for memory in epoch.memories if memory.span):
         return TAKEN_BACK
     missing = [one.span for one in left_out if one.span and one.reason in (Reason.BUDGET, Reason.WAITING)]
