@@ -28,6 +28,7 @@ from statistics import fmean
 from typing import Any
 
 from previously import BlockingMemory, Message, Settings, message
+from previously.core.diffs import common_front
 from previously.core.messages import Text
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.demo.generated import generated_story
@@ -70,15 +71,9 @@ def same_front(before: Sequence[Message], now: Sequence[Message]) -> int:
             total += message_tokens(other)
             continue
         if (one.role, one.speaker) == (other.role, other.speaker):
-            total += ESTIMATE.tokens(_common(one.text, other.text))
+            total += ESTIMATE.tokens(common_front(one.text, other.text))
         break
     return total
-
-
-def _common(one: str, other: str) -> str:
-    """What two texts begin with."""
-    longest = min(len(one), len(other))
-    return one[: next((at for at in range(longest) if one[at] != other[at]), longest)]
 
 
 class Measured:

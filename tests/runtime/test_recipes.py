@@ -84,6 +84,7 @@ def test_every_view_can_be_made_again(memory: BlockingMemory) -> None:
             again = story.why(position)
             assert again.as_shown, position
             assert again.messages == view.messages
+            assert again.items == view.items
             assert (again.tokens, again.epoch, again.unchanged_tokens) == (
                 view.tokens,
                 view.epoch,

@@ -1,4 +1,4 @@
-"""What changed between two texts, word by word."""
+"""What changed between two texts, word by word, and what they begin with alike."""
 
 from __future__ import annotations
 
@@ -41,3 +41,9 @@ def diff_words(old: str, new: str) -> list[Change]:
         if new_end > new_first:
             changes.append(Change(ChangeKind.ADDED, "".join(after[new_first:new_end])))
     return changes
+
+
+def common_front(one: str, other: str) -> str:
+    """What two texts begin with."""
+    longest = min(len(one), len(other))
+    return one[: next((at for at in range(longest) if one[at] != other[at]), longest)]

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
-from functools import lru_cache
 
 from previously.core.errors import BadInput
 
@@ -51,9 +49,3 @@ def clean_json(value: object, depth: int = 0) -> tuple[object, int]:
     if isinstance(value, float) and not math.isfinite(value):
         raise BadInput(f"{value} is not a number that can be stored.")
     return value, 0
-
-
-@lru_cache(maxsize=4_096)
-def folded_name(name: str) -> str:
-    """A name as it is compared: however it is spelt, `Bram`, `bram` and ` BRAM` are one."""
-    return unicodedata.normalize("NFKC", name).casefold().strip()

@@ -62,7 +62,7 @@ async def _replayed(
     tail = await store.path(key, branch.name, recipe.epoch.first, kept.position)
     shown = {position for span in recipe.shown for position in range(span.first, span.last + 1)}
     newest = [_as_shown(item, item.position in shown) for item in tail]
-    material = Material(kept.position + 1, opening_of(front), recipe.epoch.memories, newest, 0)
+    material = Material(kept.position + 1, opening_of(front), recipe.epoch.memories, newest, recipe.tail_messages)
     counter = _counter(recipe.epoch.counter, asked.counter)
     # Who counts otherwise may count more: what was shown is shown.
     asked = replace(asked, budget_tokens=ANY_BUDGET, furniture=recipe.furniture, counter=counter)

@@ -22,7 +22,7 @@ from previously.runtime.remembering import ChapterText, MemoryText
 from previously.runtime.replaying import view_again
 from previously.runtime.transcript import Transcript
 from previously.runtime.tuning import Tuning
-from previously.runtime.viewing import Made, keep, view_before, view_of
+from previously.runtime.viewing import Made, is_pressed, keep, view_before, view_of
 from previously.settings import Settings
 from previously.storage.store import Store, StoryInfo
 from previously.view.build import Asked
@@ -169,13 +169,12 @@ class Story(Transcript, History):
     async def _pressed(self) -> bool:
         """Whether the view that was last asked for has no room for a message outside the tail, or soon will not."""
 
-        async def read(store: Store) -> Made:
+        async def read(store: Store) -> bool:
             info = await store.story(self._key.owner, self.name)
             asked = self._asked((info and info.budget_tokens) or None, "chat", (), NO_FURNITURE)
-            return await view_of(store, self._key, self._rules, asked)
+            return await is_pressed(store, self._key, self._rules, asked)
 
         try:
-            made = await self._store.at_one_moment(self._key.owner, read)
+            return await self._store.at_one_moment(self._key.owner, read)
         except BudgetTooSmall:
             return False  # no fold makes room for a message that is too long by itself
-        return made.view.fold_due

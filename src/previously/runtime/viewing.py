@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.calibration import counter_named
-from previously.core.errors import BudgetTooSmall, StoreProblem
+from previously.core.errors import StoreProblem
 from previously.core.messages import Role
 from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
 from previously.core.spans import position_on, spans_of
@@ -58,41 +58,48 @@ class _Before:
     ended: str = FIRST_VIEW
 
 
+@dataclass(frozen=True, slots=True)
+class _Stable:
+    """A view before anything is recalled for its turn, and what it was made of."""
+
+    branch: BranchInfo
+    before: _Before
+    material: Material
+    held: Sequence[Recalled]
+    """What was recalled earlier in the same turn."""
+    view: View
+    epoch: Epoch
+    counter: Counter
+
+    @property
+    def turn(self) -> OnPath | None:
+        """The newest user message."""
+        return _turn(self.material)
+
+    @property
+    def same_turn(self) -> bool:
+        """Whether the view before was of this turn too."""
+        return _same_turn(self.before, self.turn)
+
+
 async def view_of(store: Store, key: StoryKey, rules: FoldRules, asked: Asked) -> Made:
     """The view of the active branch. To be called at one moment."""
-    branch = await store.branch(key)
-    before = await _before(store, key, branch, asked)
-    material = await _material(store, key, branch, rules, asked, before.epoch.first if before.epoch else None)
-    if not material.newest:
-        return Made(build(material, asked)[0])
-    turn = _turn(material)
-    held: Sequence[Recalled] = ()
-    if before.recipe and turn and before.recipe.turn_position == turn.position and asked.recall_tokens:
-        held = await retold(store, key, branch.name, before.recipe.recalled, asked.reader)
-    view, epoch, counter = _built(material, asked, before, held)
-    shown = _shown(view)
-    recalled = [one for one in held if one.span.first not in shown]
-    if before.recipe is None or turn is None or before.recipe.turn_position != turn.position:
-        recalled = await _recalled(store, key, branch, view, replace(asked, counter=counter), material)
-    view = with_recall(view, recalled, turn.entry.message if turn else None, counter)
-    front = await store.path(key, branch.name, epoch.first - 1, epoch.first - 1) if epoch.first else []
-    recipe = _recipe(view, epoch, asked, material, recalled)
-    if before.recipe:
-        opening = [item.entry.message.text for item in material.opening if asked.reader.witnessed(item.entry.message)]
-        recipe = replace(recipe, unchanged_tokens=unchanged_tokens(view, recipe, before.recipe, opening, counter))
-    newest = material.newest[-1]
-    again = await _newest_recipe(store, key, str(asked.reader), newest)
-    if again and again.digests == recipe.digests and again.budget_tokens == recipe.budget_tokens:
-        # The very view that was given last: it gets the same answer.
-        return Made(replace(view, epoch=again.began, unchanged_tokens=again.unchanged_tokens))
-    if before.recipe and before.position == newest.position and before.recipe.digests == recipe.digests:
-        known = before.recipe
-        recipe = replace(recipe, began=known.began, unchanged_tokens=known.unchanged_tokens)
-        view = replace(view, epoch=known.began)
-    body, text = to_text(recipe)
-    node = front[0].node if front else NO_NODE
-    kept = KeptRecipe(str(asked.reader), terms(asked), newest.node, newest.position, node, text, body, time_at())
-    return Made(replace(view, unchanged_tokens=recipe.unchanged_tokens), kept, newest.hash)
+    stable = await _stable(store, key, rules, asked)
+    if not stable.material.newest:
+        return Made(stable.view)
+    if stable.same_turn:
+        recalled = [one for one in stable.held if one.span.first not in _shown(stable.view)]
+    else:
+        counted = replace(asked, counter=stable.counter)
+        recalled = await _recalled(store, key, stable.branch, stable.view, counted, stable.material)
+    turn = stable.turn
+    view = with_recall(stable.view, recalled, turn.entry.message if turn else None, stable.counter)
+    return await _with_recipe(store, key, asked, stable, view, recalled)
+
+
+async def is_pressed(store: Store, key: StoryKey, rules: FoldRules, asked: Asked) -> bool:
+    """Whether that view has no room for a message outside the tail, or soon will not; nothing is recalled for it."""
+    return (await _stable(store, key, rules, asked)).view.fold_due
 
 
 async def view_before(store: Store, key: StoryKey, rules: FoldRules, asked: Asked, position: int) -> Made:
@@ -132,23 +139,56 @@ async def stands(store: Store, key: StoryKey, branch: BranchInfo, node: int, pos
     return bool(found) and found[0].node == node
 
 
-def _built(material: Material, asked: Asked, before: _Before, held: Sequence[Recalled]) -> tuple[View, Epoch, Counter]:
-    """The view, and what counted. While an epoch goes on there is room for what was recalled earlier in this turn; when
-    a new one begins, messages come first, and another way of counting may."""
+async def _stable(store: Store, key: StoryKey, rules: FoldRules, asked: Asked) -> _Stable:
+    """The view but for recall. While an epoch goes on, there must be room for what was recalled earlier in this turn;
+    when a new one begins, messages come first, and another way of counting may."""
+    branch = await store.branch(key)
+    before = await _before(store, key, branch, asked)
+    material = await _material(store, key, branch, rules, asked, before.epoch.first if before.epoch else None)
+    held: Sequence[Recalled] = ()
+    if before.recipe and asked.recall_tokens and _same_turn(before, _turn(material)):
+        held = await retold(store, key, branch.name, before.recipe.recalled, asked.reader)
     counter = before.counter or asked.counter
-    held_tokens = counter.tokens(block(held)) if held and before.epoch else 0
-    try:
-        view, epoch = build(
-            material, replace(asked, counter=counter, held_tokens=held_tokens), before.epoch, before.ended
-        )
-    except BudgetTooSmall:
-        if not held_tokens:
-            raise
-        return _built(material, asked, before, ())
-    if view.epoch and (held_tokens or counter.name != asked.counter.name):
+    held_tokens = counter.tokens(block(held)) if held else 0
+    counted = replace(asked, counter=counter, held_tokens=held_tokens)
+    view, epoch = build(material, counted, before.epoch, before.ended)
+    if view.epoch and counter.name != asked.counter.name:
         counter = asked.counter
         view, epoch = build(material, asked, None, view.epoch)
-    return view, epoch, counter
+    return _Stable(branch, before, material, held, view, epoch, counter)
+
+
+async def _with_recipe(
+    store: Store, key: StoryKey, asked: Asked, stable: _Stable, view: View, recalled: Sequence[Recalled]
+) -> Made:
+    """The view with its recipe, and with what both say of the view before. A view that was given before at this very
+    place gets the same answer."""
+    before, material, epoch = stable.before, stable.material, stable.epoch
+    recipe = _recipe(view, epoch, asked, material, recalled)
+    newest = material.newest[-1]
+    last = await _newest_recipe(store, key, str(asked.reader), newest)
+    known = last
+    if not _is_again(last, recipe):
+        known = before.recipe if before.position == newest.position and _is_again(before.recipe, recipe) else None
+    if known:
+        recipe = replace(recipe, began=known.began, unchanged_tokens=known.unchanged_tokens)
+    elif before.recipe:
+        opening = [item.entry.message.text for item in material.opening if asked.reader.witnessed(item.entry.message)]
+        same = unchanged_tokens(view, recipe, before.recipe, opening, stable.counter)
+        recipe = replace(recipe, unchanged_tokens=same)
+    view = replace(view, epoch=recipe.began, unchanged_tokens=recipe.unchanged_tokens)
+    if known is not None and known is last:
+        return Made(view)  # its recipe is the newest there is
+    front = await store.path(key, stable.branch.name, epoch.first - 1, epoch.first - 1) if epoch.first else []
+    body, text = to_text(recipe)
+    node = front[0].node if front else NO_NODE
+    kept = KeptRecipe(str(asked.reader), terms(asked), newest.node, newest.position, node, text, body, time_at())
+    return Made(view, kept, newest.hash)
+
+
+def _is_again(known: Recipe | None, recipe: Recipe) -> bool:
+    """Whether a recipe is of the same view."""
+    return known is not None and (known.digests, known.budget_tokens) == (recipe.digests, recipe.budget_tokens)
 
 
 async def _before(store: Store, key: StoryKey, branch: BranchInfo, asked: Asked) -> _Before:
@@ -232,6 +272,10 @@ def _turn(material: Material) -> OnPath | None:
     return next(users, None)
 
 
+def _same_turn(before: _Before, turn: OnPath | None) -> bool:
+    return before.recipe is not None and turn is not None and before.recipe.turn_position == turn.position
+
+
 def _shown(view: View) -> set[int]:
     return {item.sources[0].first for item in view.items if item.section is Section.TAIL}
 
@@ -248,4 +292,5 @@ def _recipe(view: View, epoch: Epoch, asked: Asked, material: Material, recalled
         digests_of(view.messages),
         asked.furniture,
         began=view.epoch,
+        tail_messages=material.tail_messages,
     )

@@ -53,15 +53,14 @@ class Asked:
     recall_percent: int = 15
     """How much recalled passages may take."""
     held_tokens: int = 0
-    """What passages take that were recalled earlier in this turn: they stay, so there is less room for the rest."""
+    """What passages take that were recalled earlier in this turn: while the epoch goes on there must be room for them
+    too."""
 
     @property
     def recall_tokens(self) -> int:
-        """What recalled passages may take in tokens, as far as the reader is shown any and has a share for them."""
-        if Section.RECALL not in self.reader.sections - self.without:
-            return 0
-        share = self.reader.shares[Section.RECALL].most(self.budget_tokens)
-        return min(share, self.budget_tokens * self.recall_percent // 100)
+        """What recalled passages may take in tokens, if the reader is shown any."""
+        shown = Section.RECALL in self.reader.sections - self.without
+        return self.budget_tokens * self.recall_percent // 100 if shown else 0
 
     @property
     def ceiling_tokens(self) -> int:
@@ -177,7 +176,7 @@ class _Desk:
         kept = self.shown_from(epoch.first)
         remembered = self.system_tokens(epoch.memories)
         tokens = remembered + self.furniture_tokens + tail.cost(kept, counter)
-        if tokens > asked.budget_tokens - asked.held_tokens * (not begins):
+        if tokens + (0 if begins else asked.held_tokens) > asked.budget_tokens:
             return None
         missing = accounting.left_out(path, self.reader, self._told(epoch), kept, self.withheld)
         fronts = [system_tokens(texts, (), counter) for texts in (asked.furniture.system_texts, self.texts)]

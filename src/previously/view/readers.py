@@ -6,14 +6,15 @@ What tells of the whole story is for them only while every message of it was wit
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 
 from previously.core.budgets import Share
 from previously.core.errors import BadInput
 from previously.core.messages import Message
-from previously.core.text import folded_name
 from previously.view.view import Section
 
 TIMELINE = frozenset({Section.BACKBONE, Section.CHAPTERS, Section.RECAP})
@@ -24,16 +25,15 @@ SHARES: Mapping[Section, Share] = {
     Section.RECAP: Share(20, priority=1),
     Section.BACKBONE: Share(15, priority=2),
     Section.CHAPTERS: Share(15, priority=3),
-    Section.RECALL: Share(15, priority=4, ceiling=15),
 }
-"""How sections share a budget where nothing else is said. What one does not want goes to the others."""
+"""How sections share a budget where nothing else is said. What one does not want goes to the others. Recall has what is
+left, as far as the setting goes."""
 
 GAME_SHARES: Mapping[Section, Share] = {
     Section.TAIL: Share(60, priority=0),
     Section.RECAP: Share(10, priority=1, floor=100, ceiling=15),
     Section.CHAPTERS: Share(5, priority=2, floor=50, ceiling=10),
     Section.BACKBONE: Share(10, priority=3, ceiling=15),
-    Section.RECALL: Share(10, priority=4, ceiling=10),
 }
 """Those of a game's narrator: short memory, much of what was just said."""
 
@@ -76,8 +76,14 @@ class Reader:
         """Whether they may know of a message."""
         if not self.name or message.witnesses is None:
             return True
-        own = folded_name(self.name)
-        return own in map(folded_name, message.witnesses) or own == folded_name(message.speaker or "")
+        own = _folded(self.name)
+        return own in map(_folded, message.witnesses) or own == _folded(message.speaker or "")
+
+
+@lru_cache(maxsize=4_096)
+def _folded(name: str) -> str:
+    """A name as it is compared: however it is spelt, `Bram`, `bram` and ` BRAM` are one."""
+    return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
 CHAT = Reader()

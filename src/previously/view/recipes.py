@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any
 
+from previously.core.diffs import common_front
 from previously.core.messages import Error, Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
 from previously.core.spans import Span
 from previously.core.tokens import Counter, message_tokens
@@ -43,6 +44,8 @@ class Recipe:
     began: str = ""
     """Why the epoch began with this view; empty if it went on."""
     unchanged_tokens: int | None = None
+    tail_messages: int = 0
+    """How many messages were never folded."""
 
 
 def digests_of(messages: Iterable[Message]) -> tuple[str, ...]:
@@ -61,16 +64,10 @@ def unchanged_tokens(view: View, recipe: Recipe, before: Recipe, opening: Sequen
         if now != then:
             if message is view.messages[0] and message.role is Role.SYSTEM:
                 earlier = system_message([*before.furniture.system_texts, *opening], before.epoch.memories)
-                total += counter.tokens(_common(message.text, earlier.text if earlier else ""))
+                total += counter.tokens(common_front(message.text, earlier.text if earlier else ""))
             break
         total += message_tokens(message, counter)
     return total
-
-
-def _common(one: str, other: str) -> str:
-    """What two texts begin with."""
-    longest = min(len(one), len(other))
-    return one[: next((at for at in range(longest) if one[at] != other[at]), longest)]
 
 
 def to_text(recipe: Recipe) -> tuple[str, str]:
