@@ -10,7 +10,7 @@ import pytest
 import previously
 
 PACKAGE = Path(previously.__file__).parent
-PURE = ("core", "folds", "recall", "view")
+PURE = ("core", "folds", "recall", "recognition", "view")
 PURE_MODULES = sorted(path for layer in PURE for path in (PACKAGE / layer).rglob("*.py"))
 
 ALLOWED_IMPORTS = {

@@ -1,0 +1,1 @@
+"""Recognising a story in what a client sends. Pure: decisions about lists of messages, no I/O."""
