@@ -20,8 +20,8 @@ from previously.recognition.following import Following, Sorted, follow, sort_not
 from previously.recognition.heard import Ask, Heard, Piece
 from previously.recognition.prefill import NO_PREFILL, Prefill, last_exchange, without_prefill
 from previously.recognition.unfolding import Keys, unfolded
-from previously.recognition.windows import Window, hash_of, shared, shingles, story_hashes
 from previously.recognition.wording import is_continue
+from previously.runtime.windows import Window, hash_of, shared, shingles, story_hashes
 from previously.storage.store import BranchInfo, Store, StoryKey
 
 MOST_WINDOWS = 2_048

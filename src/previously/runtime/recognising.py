@@ -17,11 +17,11 @@ from previously.core.messages import Attributes, Draft, Message, Text
 from previously.core.scripts import Put, Script, Splice
 from previously.recognition.heard import Ask, Piece, ask_of
 from previously.recognition.prefill import Prefill
-from previously.recognition.windows import Window, hash_of
 from previously.runtime.candidates import Candidate, Candidates, Listed, said_hashes
 from previously.runtime.reading import persistently
 from previously.runtime.times import time_at
 from previously.runtime.transcript import with_swipes
+from previously.runtime.windows import Window, hash_of
 from previously.storage.store import BranchInfo, Store, StoryKey
 
 PARTIAL = {"partial": True}
