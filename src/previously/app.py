@@ -17,6 +17,7 @@ from previously.models.client import Model
 from previously.runtime.backups import check_name
 from previously.runtime.folder import BuiltinFolder, Folder
 from previously.runtime.forgetting import Forgetting
+from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
 from previously.runtime.prompts import check_prompts, load_prompts
 from previously.runtime.story import Story
 from previously.runtime.times import time_at
@@ -32,15 +33,12 @@ from previously.storage.whole_stories import WholeStories
 IN_MEMORY = ":memory:"
 """Where to open a memory that is gone with the process."""
 
-LOCAL_OWNER = "local"
-"""Who owns the stories of a person's own machine."""
-
 GIVEN_UP_S = 3_600.0
 """An import that was begun so long ago and is not done never will be."""
 
 
-class Memory(Forgetting):
-    """All stories of one owner, and the way to them."""
+class Memory(Keys, Forgetting):
+    """All stories of one owner, and the way to them; and the keys of the place they are at."""
 
     def __init__(
         self,
@@ -77,6 +75,7 @@ class Memory(Forgetting):
         folder writes. `prompts` is a folder of prompts that stand in for the package's own. `folder` replaces all
         of that.
         """
+        check_owner(owner)
         environment, layers = effective(os.environ)
         if settings is not None:
             layers = [layer_of(settings)]

@@ -18,6 +18,7 @@ from previously.cli import (
     demo,
     forgetting,
     keeping,
+    keys,
     memory,
     output,
     people,
@@ -82,6 +83,7 @@ app.command("forget", context_settings=_TAKES_POSITIONS)(forgetting.forget)
 app.command("verify")(checking.verify)
 app.command("gc")(checking.gc)
 app.command("doctor")(stories.doctor)
+app.add_typer(keys.app, name="keys")
 
 
 def _show_version(asked: bool) -> None:
