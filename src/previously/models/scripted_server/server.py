@@ -117,6 +117,13 @@ class ScriptedServer:
             await asyncio.gather(*(connection.lost for connection in connections))
         await server.wait_closed()
 
+    def new_plan(self, plan: Plan | None = None) -> None:
+        """Go on by another plan: the log is emptied, and numbers begin at 0 again. What is under way goes on."""
+        self.plan = plan
+        self._asked = self.most_running = 0
+        self.requests.clear()
+        self.others.clear()
+
     async def request(self, number: int) -> ServedRequest:
         """Wait until the request of that number is there."""
         await self.changes.until(lambda: self._asked > number)
