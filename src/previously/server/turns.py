@@ -19,7 +19,7 @@ from previously.core.errors import BadInput, BudgetTooSmall, PreviouslyError
 from previously.core.messages import Message
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.models.received import ReceivedReply
-from previously.recognition.replies import messages_of
+from previously.server.replies import messages_of
 from previously.runtime.candidates import Listed
 from previously.runtime.recognising import Place, Recognising
 from previously.runtime.story import Story
