@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 from previously.core.errors import BadInput
 from previously.models.sse import ReplyReader
 from previously.server.asked import AskedChat, read_chat, with_messages
+from previously.server.bodies import body_of
 from previously.server.commands import Commands
 from previously.server.guard import caller_of
 from previously.server.keeper import Keeper
@@ -48,7 +49,7 @@ class Chat:
         caller = caller_of(scope)
         given = dict(scope["headers"])
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in given.items()}
-        asked = await _read(await _body(receive), headers)
+        asked = await _read(await body_of(receive), headers)
         if words := await self._commands.answer(caller.owner, asked, listed_of(caller.owner, asked)):
             await _say(words, asked, send)
             return
@@ -110,16 +111,6 @@ def memory_headers(turn: Turn) -> list[Header]:
     state = b"degraded" if turn.degraded else b"on" if turn.place else b"off"
     named = [(b"x-previously-story", quote(turn.place.name).encode())] if turn.place else []
     return [(b"x-previously-memory", state), *named]
-
-
-async def _body(receive: Receive) -> bytes:
-    """The body, which was read before and is bounded."""
-    body = bytearray()
-    while True:
-        message = await receive()
-        body += message.get("body", b"")
-        if not message.get("more_body", False):
-            return bytes(body)
 
 
 async def _read(body: bytes, headers: dict[str, str]) -> AskedChat:

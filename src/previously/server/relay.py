@@ -1,8 +1,8 @@
 """Passing a request on and its answer back.
 
-What must stay true: what the upstream sends reaches the client as it comes, byte for byte; when the client goes away the
-upstream is let go at once, before the first byte as well as after; what the upstream does wrong becomes a sentence that
-a person can act upon: as an error before the first byte, as an error event after it.
+What must stay true: what the upstream sends reaches the client as it comes, byte for byte; when the client goes away,
+the upstream is let go at once, before the first byte as well as after; what the upstream does wrong becomes a sentence
+that a person can act upon: as an error before the first byte, as an error event after it.
 """
 
 from __future__ import annotations

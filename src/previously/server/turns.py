@@ -19,13 +19,13 @@ from previously.core.errors import BadInput, BudgetTooSmall, PreviouslyError
 from previously.core.messages import Message
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.models.received import ReceivedReply
-from previously.server.replies import messages_of
 from previously.runtime.candidates import Listed
 from previously.runtime.recognising import Place, Recognising
 from previously.runtime.story import Story
 from previously.server.asked import AskedChat
 from previously.server.composing import compose, cut_to_fit, furniture_of
 from previously.server.naming import new_name
+from previously.server.replies import messages_of
 from previously.server.serving import UNKNOWN_WINDOW_TOKENS
 from previously.server.spool import Spool
 from previously.view.view import View
@@ -134,8 +134,8 @@ class Turns:
             return
         if counted < turn.view.tokens * TRUNCATED_SHARE and turn.view.tokens > 1_000:
             log.warning(
-                "The upstream read %d tokens of about %d: it seems to cut prompts; give it a larger window, or tell its "
-                "real one with --window.",
+                "The upstream read %d tokens of about %d: it seems to cut prompts; give it a larger window, or tell "
+                "its real one with --window.",
                 counted,
                 turn.view.tokens,
             )

@@ -110,6 +110,11 @@ class Upstream:
         except TimeoutError:
             return Facts()
 
+    def known(self, model: str) -> Facts:
+        """What is known of a model by now."""
+        found = self._facts.get(model)
+        return found[1] if found else Facts()
+
     async def _look(self, model: str, key: str) -> Facts:
         try:
             asked = OpenAICompatibleModel(
