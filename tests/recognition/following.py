@@ -154,8 +154,11 @@ class Follower:
 
     async def _check(self, chat: Chat, place: Place) -> None:
         path = await self.store.path(place.key, place.branch, 0, 1_000_000)
-        stored = [_plain(item.entry.message.text) for item in path if not item.entry.attributes.hidden]
-        wanted = [_plain(one.text) for one in chat.shown]
+        shown = [item.entry.message for item in path if not item.entry.attributes.hidden]
+        stored = [(message.role.value, _plain(message.text)) for message in shown]
+        wanted = [(one.role, _plain(one.text)) for one in chat.shown]
+        if chat.mode in ("merge", "strict"):
+            stored, wanted = _joined(stored), _joined(wanted)
         if chat.copied:
             wanted = wanted[chat.before :]
             stored = stored[-len(wanted) :]
@@ -173,6 +176,17 @@ class Follower:
 
 def _plain(text: str) -> str:
     return " ".join(text.split())
+
+
+def _joined(said: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """As a client that joins neighbours of one role shows them: where one ends and the next begins is not to be told."""
+    joined: list[tuple[str, str]] = []
+    for role, text in said:
+        if joined and joined[-1][0] == role:
+            joined[-1] = role, f"{joined[-1][1]} {text}"
+        else:
+            joined.append((role, text))
+    return joined
 
 
 async def run(steps: int, chats: int, seed: int, *, modes: tuple[str, ...], store: Store | None = None) -> Follower:

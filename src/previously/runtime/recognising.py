@@ -100,7 +100,8 @@ class Recognising:
     async def _put(self, place: Place, draft: Draft) -> BranchInfo:
         if place.ask is not Ask.CONTINUE:
             return await self._store.append(place.key, place.branch, [draft], at=time_at(), expected_head=place.head)
-        last = (await self._store.path(place.key, place.branch, place.messages - 1, place.messages - 1))[0]
+        at = place.positions[-1] if place.positions else place.messages - 1  # hidden ones may stand behind it
+        last = (await self._store.path(place.key, place.branch, at, at))[0]
         more = draft.message.text
         text = last.entry.message.text
         joined = text + more if text[-1:].isspace() or more[:1].isspace() else f"{text} {more}"
