@@ -143,14 +143,14 @@ def _window_pairs(sides: _Sides) -> tuple[list[Pair], int, int]:
         matches.append((shown.pop(), matches[-1][1] - 1))
     links = _chain([sides.keys[i] for i in shown], sides.keys_in[: matches[-1][1]], rare=False)
     matches = [*((shown[k], j) for k, j in links), *reversed(matches)]
-    i, j = matches[0]
-    matches = _chain(sides.keys[:i], sides.keys_in[:j], rare=False) + matches
-    pairs = matches[:1]
+    matches = _chain(sides.keys[: matches[0][0]], sides.keys_in[: matches[0][1]], rare=False) + matches
+    i, j = matches[0]  # what stands before it and is new is an edit of what is stored there, if anything is
+    pairs = [*(_paired(sides, max(0, i - j), i, 0, j, 1) if i < length else ()), matches[0]]
     for (i, j), (next_i, next_j) in pairwise(matches):
         pairs += [*_paired(sides, i + 1, next_i, j + 1, next_j, 1), (next_i, next_j)]
     pairs.pop()
     last = max((i for i, j in pairs if sides.same(i, j)), default=length)
-    return pairs, matches[0][0], next((i for i in range(last + 1, length) if not sides.absent(i)), length)
+    return pairs, (pairs or matches)[0][0], next((i for i in range(last + 1, length) if not sides.absent(i)), length)
 
 
 def _paired(sides: _Sides, first: int, last: int, first_in: int, last_in: int, level: int) -> list[Pair]:

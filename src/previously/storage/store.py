@@ -26,10 +26,10 @@ from previously.core.scripts import Script
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
 from previously.storage.key_store import KeyStore
 from previously.storage.recall_store import RecallStore
+from previously.storage.recognition_store import RecognitionStore
 from previously.storage.view_store import ViewStore
 
 T = TypeVar("T")
-
 MAIN = "main"
 """The branch every story begins with."""
 
@@ -92,7 +92,7 @@ Traces = Mapping[bytes, Collection[bytes]]
 """Digests of entries, each with the hashes of its nodes."""
 
 
-class Store(KeyStore, RecallStore, ViewStore, Protocol):
+class Store(KeyStore, RecallStore, RecognitionStore, ViewStore, Protocol):
     """All that the engine asks of a place where stories live."""
 
     async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:

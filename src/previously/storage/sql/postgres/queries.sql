@@ -872,3 +872,12 @@ DELETE FROM branch WHERE story = %(story)s AND owner = %(owner)s
 
 -- name: delete_story
 DELETE FROM story WHERE id = %(story)s AND owner = %(owner)s
+
+-- Recognition
+
+-- name: stories_holding
+SELECT DISTINCT e.story, s.name, e.match_key
+FROM entry e JOIN story s ON s.id = e.story AND s.owner = e.owner
+WHERE e.owner = %(owner)s
+  AND e.match_key = ANY (ARRAY(SELECT decode(jsonb_array_elements_text(%(keys)s::jsonb), 'hex')))
+LIMIT %(most)s

@@ -784,3 +784,11 @@ DELETE FROM branch WHERE story = :story AND owner = :owner
 
 -- name: delete_story
 DELETE FROM story WHERE id = :story AND owner = :owner
+
+-- Recognition
+
+-- name: stories_holding
+SELECT DISTINCT e.story, s.name, e.match_key
+FROM entry e JOIN story s ON s.id = e.story AND s.owner = e.owner
+WHERE e.owner = :owner AND e.match_key IN (SELECT unhex(value) FROM json_each(:keys))
+LIMIT :most
