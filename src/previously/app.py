@@ -56,6 +56,12 @@ class Memory(Keys, Forgetting):
         self._layers = layers
         self._folder = folder
         self._model = model
+        self._is_shared = False  # whether the store is closed by somebody else
+
+    @property
+    def store(self) -> Store:
+        """Where the stories are, for what is built on them."""
+        return self._store
 
     @classmethod
     async def open(
@@ -101,6 +107,16 @@ class Memory(Keys, Forgetting):
             info = await self._store.create_story(self._owner, name, at=time_at())
         own, usage = await self._store.settings(info.key), await self._store.usage(info.key)
         return Story(self._store, info, self._folder, Tuning(self._layers, own, usage))
+
+    def sharing(self, owner: str, model: Model | None = None) -> Memory:
+        """The stories of another owner in the same place, or folded by another model; closing it closes only that."""
+        folder, settings = self._folder, resolve(self._layers)
+        if model is not None:
+            settings.check_memory_window()
+            folder = _model_folder(self._store, owner, settings, model, load_prompts(_prompts(None, os.environ)))
+        shared = Memory(self._store, owner=owner, layers=self._layers, folder=folder, model=model, place=self._place)
+        shared._is_shared = True
+        return shared
 
     async def stories(self) -> list[StoryInfo]:
         """Every story, by name."""
@@ -178,7 +194,8 @@ class Memory(Keys, Forgetting):
         """Give back what is held open."""
         if self._model is not None:
             await self._model.close()
-        await self._store.close()
+        if not self._is_shared:
+            await self._store.close()
 
     async def __aenter__(self) -> Memory:
         return self

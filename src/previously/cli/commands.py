@@ -23,6 +23,7 @@ from previously.cli import (
     output,
     people,
     searching,
+    serving,
     settings,
     stories,
     transcript,
@@ -76,6 +77,7 @@ app.command("approve")(people.approve)
 app.command("reject")(people.reject)
 app.command("rebuild")(people.rebuild)
 app.command("set")(settings.set_values)
+app.command("serve")(serving.serve)
 app.command("backup")(keeping.backup)
 app.command("restore")(keeping.restore)
 app.command("move")(keeping.move)
