@@ -155,14 +155,14 @@ async def test_a_file_of_before_there_were_keys_gets_them(tmp_path: Path) -> Non
     await store.create_story("me", "tale", at=AT)
     await store.close()
     connection = apsw.Connection(path)
-    connection.execute("DROP TABLE access_key; DELETE FROM migration WHERE name = '0009_keys'")
+    connection.execute("DROP TABLE access_key; DELETE FROM migration WHERE name = '0008_keys'")
     connection.close()
     store = SqliteStore(path)
     assert await store.keys() == []
     await store.add_key(kept("phone"))
     assert [info.name for info in await store.stories("me")] == ["tale"]
     await store.close()
-    assert [name for name, _ in load_migrations("sqlite")][8] == "0009_keys"
+    assert [name for name, _ in load_migrations("sqlite")][7] == "0008_keys"
 
 
 async def test_on_a_server_only_a_transaction_of_nobody_sees_keys() -> None:
