@@ -127,6 +127,12 @@ class Candidates:
         while len(mine.by_shingle) > 4 * MOST_WINDOWS:
             mine.by_shingle.popitem(last=False)
 
+    def forget_others(self, key: StoryKey, branch: str) -> None:
+        """Forget the lists of other branches of a story: what was hidden on one is hidden on all that share it."""
+        mine = self._owners.get(key.owner)
+        for other in [one for one in (mine.windows if mine else ()) if one[0] == key and one[1] != branch]:
+            del mine.windows[other]  # type: ignore[union-attr]
+
     def window(self, key: StoryKey, branch: str) -> Window | None:
         """What is known of the list before of a branch."""
         mine = self._owners.get(key.owner)
