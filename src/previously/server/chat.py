@@ -19,6 +19,8 @@ from previously.server.bodies import body_of
 from previously.server.commands import Commands
 from previously.server.guard import caller_of
 from previously.server.keeper import Keeper
+from previously.server.logs import noted
+from previously.server.metrics import Metrics
 from previously.server.refusals import Header, Refusal
 from previously.server.relay import Outcome, Outgoing, relay
 from previously.server.replies import own_stream, own_words
@@ -37,15 +39,17 @@ KEEP_S = 2.0
 class Chat:
     """Answers chat requests."""
 
-    def __init__(self, upstream: Upstream, turns: Turns, keeper: Keeper, commands: Commands) -> None:
+    def __init__(self, upstream: Upstream, turns: Turns, keeper: Keeper, commands: Commands, metrics: Metrics) -> None:
         self._upstream = upstream
         self._turns = turns
         self._keeper = keeper
         self._commands = commands
+        self._metrics = metrics
         self._keeping: set[asyncio.Task[None]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
+        begun = time.perf_counter()
         caller = caller_of(scope)
         given = dict(scope["headers"])
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in given.items()}
@@ -55,9 +59,14 @@ class Chat:
             return
         with self._keeper.request(caller.owner, asked.model, caller.key):
             turn = await self._turns.begin(caller.owner, asked)
+            noted(scope).story = turn.place.key.story if turn.place else None
+            self._metrics.turns.add()
+            if turn.degraded:
+                self._metrics.degraded.add()
             body = with_messages(asked, turn.messages)
             sent = self._upstream.headers(given, None if caller.ours else caller.key)
             out = Outgoing("POST", "chat/completions", sent, body, scope["query_string"], asked.streams)
+            self._metrics.added_ms.observe((time.perf_counter() - begun) * 1_000)
             await self._answer(turn, out, receive, send)
 
     async def _answer(self, turn: Turn, out: Outgoing, receive: Receive, send: Send) -> None:

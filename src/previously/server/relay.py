@@ -83,7 +83,10 @@ async def relay(
             outcome.gone = outcome.broken = True
             passing.cancel()
         with suppress(asyncio.CancelledError):
-            await passing
+            try:
+                await passing
+            except OSError:  # the connection to the client is gone, or its key is
+                outcome.gone = outcome.broken = True
     finally:
         leaving.cancel()
         if not passing.done():  # we are being stopped ourselves
