@@ -77,7 +77,9 @@ class Chat:
             nonlocal kept
             kept = True
             reply = reader.finish()
-            whole = reply.whole and not outcome.broken
+            whole = (reply.done and reply.error is None) or (
+                reply.whole and not outcome.broken
+            )  # many clients leave once they have read the end
             return self._keep(self._turns.end(turn, reply, whole=whole), turn)
 
         def keep_before_end(outcome: Outcome) -> asyncio.Future[Any]:
