@@ -6,7 +6,8 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
@@ -46,6 +47,7 @@ class Chat:
         self._commands = commands
         self._metrics = metrics
         self._keeping: set[asyncio.Task[None]] = set()
+        self._answering: set[asyncio.Task[Any]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -57,7 +59,7 @@ class Chat:
         if words := await self._commands.answer(caller.owner, asked, listed_of(caller.owner, asked)):
             await _say(words, asked, send)
             return
-        with self._keeper.request(caller.owner, asked.model, caller.key):
+        with self._under_way(), self._keeper.request(caller.owner, asked.model, caller.key):
             turn = await self._turns.begin(caller.owner, asked)
             noted(scope).story = turn.place.key.story if turn.place else None
             self._metrics.turns.add()
@@ -111,10 +113,21 @@ class Chat:
         task.add_done_callback(self._keeping.discard)
         return task
 
+    @contextmanager
+    def _under_way(self) -> Iterator[None]:
+        """A turn that `finish` waits for."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._answering.add(task)
+        try:
+            yield
+        finally:
+            self._answering.discard(task)
+
     async def finish(self) -> None:
-        """Wait until every answer that came in is kept."""
-        while self._keeping:
-            await asyncio.wait(set(self._keeping))
+        """Wait until every turn under way has ended, and every answer that came in is kept."""
+        while waiting := self._answering | self._keeping:
+            await asyncio.wait(waiting)
 
 
 def memory_headers(turn: Turn) -> list[Header]:

@@ -35,6 +35,9 @@ log = logging.getLogger("previously.server")
 ANSWER_TOKENS = 1_024
 """How much of the window is left for an answer where the client does not say."""
 
+LARGE_CHARS = 64 * 1024
+"""An answer beyond this is read beside the others, which must not wait for it."""
+
 TRUNCATED_SHARE = 0.5
 """A server that counts less than this part of what was sent has cut it."""
 
@@ -103,7 +106,11 @@ class Turns:
 
     async def end(self, turn: Turn, reply: ReceivedReply, *, whole: bool) -> None:
         """Keep the answer, and learn from what the server counted. Takes as long as it takes."""
-        replies = messages_of(reply, turn.asked.heard, turn.place.prefill.begins if turn.place else "")
+        begins = turn.place.prefill.begins if turn.place else ""
+        if sum(len(choice.text) for choice in reply.choices) > LARGE_CHARS:
+            replies = await asyncio.to_thread(messages_of, reply, turn.asked.heard, begins)
+        else:
+            replies = messages_of(reply, turn.asked.heard, begins)
         if turn.late is not None:
             turn.place = await self._caught_up(turn)
         if turn.place is None:
