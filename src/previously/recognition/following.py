@@ -90,6 +90,8 @@ class Following:
     is_this: bool
     """Whether the list and the path are of the same story."""
     removed: int
+    replied: int | None = None
+    """The reply at the end that is taken off because another is asked for."""
 
     @property
     def changes_nothing(self) -> bool:
@@ -118,7 +120,10 @@ def follow(
     fork = back > 1 + sum(1 for piece in (at_end.pieces if at_end else ()) if _is_user(piece))
     matched = found.unchanged + sum(1 for _, new in found.attributes if not new.hidden)
     positions = _positions(known, script, attributes)[-len(pieces) :] if pieces else ()
-    return Following(script, attributes, fork, tuple(positions), matched, is_same_story(known, pieces), len(gone))
+    again = at_end is not None and not at_end.pieces and len(lost) == 1 and lost[0].role is Role.ASSISTANT
+    same = is_same_story(known, pieces)
+    replied = lost[0].entry if again else None
+    return Following(script, attributes, fork, tuple(positions), matched, same, len(gone), replied)
 
 
 def is_same_story(known: Sequence[Known], pieces: Sequence[Piece]) -> bool:

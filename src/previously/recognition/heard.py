@@ -13,6 +13,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from previously.core.messages import Draft, Message, Role, Text
+from previously.recognition.commands import is_ours
 from previously.recognition.wording import (
     Names,
     holds_start,
@@ -77,8 +78,8 @@ class Heard:
 
 
 def hear(drafts: Sequence[Draft], names: Names | None = None) -> Heard:
-    """Take a client's list apart. `names` are those it gives beside it."""
-    pieces = [Piece(index, draft) for index, draft in enumerate(drafts)]
+    """Take a client's list apart. `names` are those it gives beside it. Commands and their answers are left out."""
+    pieces = [Piece(index, draft) for index, draft in enumerate(drafts) if not is_ours(draft.message)]
     start = next((at for at, piece in enumerate(pieces) if piece.message.role is not Role.SYSTEM), len(pieces))
     if start < len(pieces) and is_start(pieces[start].message.text):
         start += 1  # a placeholder for servers that want a user to begin

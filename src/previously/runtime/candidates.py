@@ -7,6 +7,7 @@ shared user message is the same story, and a list that goes back in it is a bran
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,9 @@ from previously.recognition.unfolding import Keys, unfolded
 from previously.recognition.wording import is_continue
 from previously.runtime.windows import Window, hash_of, shared, shingles, story_hashes
 from previously.storage.store import BranchInfo, Store, StoryKey
+
+USER = "client_user"
+"""Under which name a story's header says whose conversation it is."""
 
 MOST_WINDOWS = 2_048
 """How many lists are remembered; those not seen for longest are forgotten first."""
@@ -50,6 +54,10 @@ class Listed:
     """What it is for, where that is given."""
     messages: int | None = None
     """How many messages the client's history has, where that is given."""
+    user: str = ""
+    """Whose conversation it is, where a client serves several people: their stories are never mixed."""
+    creates: bool = True
+    """Whether a story that is not there yet is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +102,7 @@ class _Remembered:
     """The lists before of one owner."""
 
     windows: OrderedDict[tuple[StoryKey, str], tuple[str, Window]] = field(default_factory=OrderedDict)
-    by_shingle: OrderedDict[int, tuple[StoryKey, str]] = field(default_factory=OrderedDict)
+    by_shingle: OrderedDict[tuple[str, int], tuple[StoryKey, str]] = field(default_factory=OrderedDict)
 
 
 class Candidates:
@@ -104,14 +112,16 @@ class Candidates:
         self._store = store
         self._owners: dict[str, _Remembered] = {}
 
-    def remember(self, key: StoryKey, branch: str, name: str, window: Window, said: Sequence[int] = ()) -> None:
+    def remember(
+        self, key: StoryKey, branch: str, name: str, window: Window, said: Sequence[int] = (), user: str = ""
+    ) -> None:
         """Keep what is known of a list; `said` are the hashes of all it shows but for system messages."""
         mine = self._owners.setdefault(key.owner, _Remembered())
         mine.windows[key, branch] = name, window
         mine.windows.move_to_end((key, branch))
         for shingle in islice(shingles(said), 2):
-            mine.by_shingle[shingle] = key, branch
-            mine.by_shingle.move_to_end(shingle)
+            mine.by_shingle[user, shingle] = key, branch
+            mine.by_shingle.move_to_end((user, shingle))
         while len(mine.windows) > MOST_WINDOWS:
             mine.windows.popitem(last=False)
         while len(mine.by_shingle) > 4 * MOST_WINDOWS:
@@ -129,7 +139,7 @@ class Candidates:
         if mine is None:
             return None
         for shingle in shingles(said_hashes(listed.heard)):
-            found = mine.by_shingle.get(shingle)
+            found = mine.by_shingle.get((listed.user, shingle))
             if found in mine.windows and found is not None:
                 return found[0], mine.windows[found][0], found[1]
         return None
@@ -147,6 +157,8 @@ class Candidates:
                 return found
         candidates = []
         for holding in (await self._store.holding(listed.owner, asked_for(listed.heard)))[:MOST_STORIES]:
+            if user_in(await self._store.header(holding.key)) != listed.user:
+                continue
             found = await self._of_story(listed, holding.key, holding.name)
             if found.is_this:
                 candidates.append(found)
@@ -232,6 +244,12 @@ class Candidates:
     async def new(self, listed: Listed, key: StoryKey, name: str) -> Candidate:
         """The list held against a story that is still empty."""
         return await self._against(listed, key, name, await self._store.branch(key), ())
+
+
+def user_in(header: str) -> str:
+    """Whose conversation a story is, by what is kept beside it."""
+    kept = json.loads(header)
+    return str(kept.get(USER, "")) if isinstance(kept, dict) else ""
 
 
 def said_hashes(heard: Heard) -> list[int]:

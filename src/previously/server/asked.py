@@ -15,6 +15,7 @@ from previously.core.errors import BadInput
 from previously.core.messages import Draft, Role, Text, cleaned
 from previously.formats.openai import draft_of
 from previously.formats.reading import kind, parse_json
+from previously.recognition.commands import Command, command_in
 from previously.recognition.heard import Ask, Heard, hear, is_lone_task
 from previously.recognition.wording import Names
 from previously.view.volatile import without_recall
@@ -50,7 +51,10 @@ class AskedChat:
     body: dict[str, Any]
     """As it was sent, but for what is meant for us."""
     messages: list[dict[str, Any]]
+    drafts: list[Draft]
     heard: Heard
+    command: Command | None
+    """What the last message asks of memory, if it does."""
     replaced: int
     """Characters that could not be kept."""
     model: str
@@ -62,12 +66,6 @@ class AskedChat:
     ask: Ask | None
     history: int | None
     """How many messages the client's history has, where it says so."""
-
-    @property
-    def last_words(self) -> str:
-        """What the user said last, if that is what the request is for."""
-        last = self.heard.body[-1].message if self.heard.body and not self.heard.behind else None
-        return last.text.strip() if last and last.role is Role.USER else ""
 
 
 def read_chat(body: bytes, headers: Mapping[str, str]) -> AskedChat:
@@ -95,10 +93,13 @@ def read_chat(body: bytes, headers: Mapping[str, str]) -> AskedChat:
     if ask is None and _is_sillytavern(headers) and is_lone_task(heard, streams=streams):
         ask = Ask.ASIDE
     user = fields.get("user")
+    last = drafts[-1].message
     return AskedChat(
         fields,
         messages,
+        drafts,
         heard,
+        command_in(last.text) if last.role is Role.USER else None,
         replaced,
         str(fields.get("model") or ""),
         streams,
