@@ -33,10 +33,10 @@ PARTIAL = "(partial) "
 
 FLAGS = {
     "window": "--window",
-    "deadline_s": "--deadline-s",
-    "timeout_s": "--timeout-s",
-    "drain_s": "--drain-s",
-    "memory": "--memory",
+    "deadline_s": "--deadline",
+    "timeout_s": "--timeout",
+    "drain_s": "--drain",
+    "idle_s": "--idle",
 }
 """How the command calls what tests want to set."""
 

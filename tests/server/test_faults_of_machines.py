@@ -162,7 +162,7 @@ async def test_c12_a_store_that_hangs_does_not_keep_the_answer(tmp_path: Path) -
         said = [(message["role"], message["content"]) for message in talk.messages]
         await rig.keeps("C12:", *said)
         response = await talk.ask("C12: three.")
-        assert DEGRADED not in response.headers
+        assert response.headers.get(DEGRADED) != "degraded"
         await rig.keeps("C12:", *[(message["role"], message["content"]) for message in talk.messages])
         await rig.check_after_stopping()
 
@@ -182,7 +182,7 @@ async def test_c11_what_was_said_while_the_store_was_down_outlives_a_kill(tmp_pa
             said = [(message["role"], message["content"]) for message in talk.messages]
             await settled(proxy.db, "C11:", said)
             talk.rig = Rig(upstream, proxy)
-            assert DEGRADED not in (await talk.ask("C11: four.")).headers
+            assert (await talk.ask("C11: four.")).headers.get(DEGRADED) != "degraded"
             await settled(proxy.db, "C11:", [(message["role"], message["content"]) for message in talk.messages])
 
 
