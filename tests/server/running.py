@@ -96,13 +96,15 @@ class Proxy:
 
 @asynccontextmanager
 async def running_proxy(
-    upstream_url: str, *, db: Path, window: int = 8_192, env: dict[str, str] | None = None, **options: object
+    upstream_url: str, *, db: Path, window: int | None = 8_192, env: dict[str, str] | None = None, **options: object
 ) -> AsyncIterator[Proxy]:
     """A proxy in front of an upstream, which is ready when this is entered and gone when it is left."""
     port = free_port()
     command = [sys.executable, "-m", "previously", "--db", str(db), "serve", "--upstream", upstream_url]
-    command += ["--port", str(port), FLAGS["window"], str(window)]
-    for name, value in options.items():
+    command += ["--port", str(port)]
+    for name, value in {"window": window, **options}.items():
+        if value is None:
+            continue
         command += [FLAGS.get(name, f"--{name.replace('_', '-')}"), str(value)]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREVIOUSLY_")}
     environment |= {"PREVIOUSLY_CONFIG": ""} | (env or {})
