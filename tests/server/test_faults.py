@@ -118,7 +118,7 @@ async def test_c1_the_turn_after_goes_on_from_what_the_client_kept(rig: Rig) -> 
 @pytest.mark.parametrize("pieces", [None, 1, 2, 3, 7, 1000])
 async def test_c3_bytes_are_passed_on_as_they_are(rig: Rig, pieces: int | None) -> None:
     rig.upstream.new_plan(ScriptedAnswer(body=EMOJI, content_type="text/event-stream", piece_bytes=pieces))
-    words = f"C3 in pieces of {pieces}"
+    words = f"C3 in pieces of {pieces}."
     talk = Talk(rig, words)
     async with talk.hearing(words) as hearing:
         await hearing.all()

@@ -340,7 +340,7 @@ async def _until_refused(rig: Rig) -> None:
 
 
 async def test_c16_a_stream_that_does_not_end_is_broken_off_and_kept(tmp_path: Path) -> None:
-    async with running_rig(tmp_path, drain_s=0.5) as rig:
+    async with running_rig(tmp_path, drain_s=1) as rig:
         rig.upstream.new_plan(ScriptedAnswer(text=["One ", "two."], hold={1: asyncio.Event()}))
         async with Talk(rig, "c16").hearing("C16 endless") as hearing:
             await hearing.until("One ")
