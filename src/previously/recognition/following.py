@@ -8,7 +8,7 @@ that is another reply or an undo; further, it is another branch, so that the way
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -20,6 +20,13 @@ from previously.recognition.heard import Piece
 
 DEEP_NOTE = 16
 """A system message with more messages of the story behind it than this is taken for part of the story."""
+
+
+LONG_TEXT = 20
+"""What has so many characters is not said twice by chance."""
+
+MOST_CHANGED = 2
+"""So many of the user's messages may be others than they were; with more, it is another way the story went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,26 +120,38 @@ def follow(
     script, attributes = _settled(known, found, unsettled)
     if expected is not None:
         script, attributes = _counted(known, script, attributes, expected)
-    gone = [one for splice in script for one in known[splice.at : splice.at + splice.remove]]
-    at_end = script[-1] if script and script[-1].at + script[-1].remove == len(known) else None
-    lost = known[at_end.at : at_end.at + at_end.remove] if at_end else ()
-    back = sum(1 for one in lost if one.role is Role.USER)
-    fork = back > 1 + sum(1 for piece in (at_end.pieces if at_end else ()) if _is_user(piece))
+    gone = [at for splice in script for at in range(splice.at, splice.at + splice.remove)]
+    left = frozenset(gone)
+    end = next((at for at in range(len(known) - 1, -1, -1) if at not in left and not known[at].attributes.hidden), -1)
+    lost = [known[at] for at in gone if at > end]
+    fork = _users(lost) > 1 or _users(known[at] for at in gone) > MOST_CHANGED
     matched = found.unchanged + sum(1 for _, new in found.attributes if not new.hidden)
     positions = _positions(known, script, attributes)[-len(pieces) :] if pieces else ()
-    again = at_end is not None and not at_end.pieces and len(lost) == 1 and lost[0].role is Role.ASSISTANT
+    nothing_new = bool(pieces) and not is_put(pieces[-1], script)
+    again = nothing_new and len(lost) == 1 and lost[0].role is Role.ASSISTANT
     same = is_same_story(known, pieces)
     replied = lost[0].entry if again else None
     return Following(script, attributes, fork, tuple(positions), matched, same, len(gone), replied)
 
 
+def is_put(piece: Piece, script: Script) -> bool:
+    """Whether a script puts this very message on the path, as a new one or as an edit."""
+    puts = (put for splice in script for put in splice.pieces if isinstance(put, Put))
+    return any(put.draft.message is piece.message for put in puts)
+
+
 def is_same_story(known: Sequence[Known], pieces: Sequence[Piece]) -> bool:
-    """Whether a list and a path have two neighbours in common, one of them the user's; or, where a story has hardly
-    begun, its first message. Single messages prove nothing: people say the same things again and again."""
+    """Whether a list and a path have two neighbours in common, one of them the user's, or a longer message of the user;
+    or, where a story has hardly begun, its first message. Short messages prove nothing: people say the same things
+    again and again."""
     shown = [one for one in known if not one.attributes.hidden]
     keys = [match_key(piece.message) for piece in pieces]
     if keys and known and keys[0] == known[0].match_key and len(keys) == 1 and len(known) <= 2:
         return True
+    texts = {one.match_key for one in known if one.role is Role.USER}
+    for piece, key in zip(pieces, keys, strict=True):
+        if len(pieces) > 1 and key in texts and len(piece.message.text) >= LONG_TEXT:
+            return True
     neighbours = {(one.match_key, two.match_key) for one, two in pairwise(shown)}
     neighbours |= {(one.match_key, two.match_key) for one, two in pairwise(known)}
     for at, pair in enumerate(pairwise(keys)):
@@ -154,8 +173,8 @@ def _positions(known: Sequence[Known], script: Script, attributes: Sequence[tupl
     return [position for position, is_hidden in enumerate(flags) if not is_hidden]
 
 
-def _is_user(piece: Put | Reuse) -> bool:
-    return isinstance(piece, Put) and piece.draft.message.role is Role.USER and piece.replaces is not None
+def _users(messages: Iterable[Known]) -> int:
+    return sum(1 for one in messages if one.role is Role.USER)
 
 
 def _settled(

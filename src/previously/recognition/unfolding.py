@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from previously.core.align import Known
 from previously.core.digests import match_key
@@ -19,6 +20,9 @@ from previously.recognition.wording import Names, holds_start, is_nudge, split_n
 MOST_PARAGRAPHS = 64
 """The longest run of paragraphs that is tried as one message of a joined list."""
 
+MOST_TRIED = 4
+"""How many paragraphs are tried as a message when a story is looked for."""
+
 _ROLES = (Role.USER, Role.ASSISTANT, Role.SYSTEM)
 _NOTE = re.compile(r"\[[^\[\]]*\]\s*", re.DOTALL)
 
@@ -28,6 +32,11 @@ class Keys:
 
     def __init__(self, known: Sequence[Known]) -> None:
         self._keys = {one.match_key for one in known}
+        self._followed = {(one.match_key, two.role) for one, two in pairwise(known)}
+
+    def is_followed(self, message: Message) -> bool:
+        """Whether on the path a message of the same role stands behind it."""
+        return (match_key(message), message.role) in self._followed
 
     def find(self, message: Message, *, any_role: bool) -> Message | None:
         """The form in which the path holds what a message says; None if it does not."""
@@ -76,10 +85,19 @@ def _as(piece: Piece, message: Message) -> Piece:
     return replace(piece, draft=replace(piece.draft, message=message))
 
 
+def first_and_last(message: Message) -> Iterator[Message]:
+    """What a joined message may begin and end with: its first and last paragraphs."""
+    paragraphs = message.text.split("\n\n")
+    for count in range(1, min(len(paragraphs), MOST_TRIED + 1)):
+        for run in (paragraphs[:count], paragraphs[-count:]):
+            yield with_text(message, "\n\n".join(run))
+
+
 def _parted(piece: Piece, keys: Keys, *, last: bool) -> list[Piece]:
     """A joined message as those of the path it is made of. What is not on the path is a note if it is set in brackets;
-    behind all others in the newest message it is new; elsewhere it was added to its neighbour."""
-    role, found, hits = piece.message.role, list[Message](), 0
+    behind all others in the newest message it is new; where the path has one more of the role it is an edit of that;
+    elsewhere it was added to its neighbour."""
+    role, found = piece.message.role, list[Message]()
     runs = list(_runs(piece.message, keys))
     ends = max((at for at, (_, hit) in enumerate(runs) if hit), default=-1)
     if ends < 0:
@@ -87,15 +105,14 @@ def _parted(piece: Piece, keys: Keys, *, last: bool) -> list[Piece]:
     for at, (run, hit) in enumerate(runs):
         if hit:
             found.append(hit)
-            hits += 1
         elif _NOTE.fullmatch(run) or is_nudge(run):
             continue
         elif at > ends and last:
             found.append(Message(role, (Text(run),)))
-        elif found:
-            found[-1] = with_text(found[-1], f"{found[-1].text}\n\n{run}")
-        else:
+        elif not found or (runs[at - 1][1] and keys.is_followed(found[-1])):
             found.append(Message(role, (Text(run),)))
+        else:
+            found[-1] = with_text(found[-1], f"{found[-1].text}\n\n{run}")
     return [replace(piece, draft=Draft(message)) for message in found]
 
 

@@ -20,7 +20,7 @@ from previously.core.paths import OnPath
 from previously.recognition.following import Following, Sorted, follow, sort_notes
 from previously.recognition.heard import Ask, Heard, Piece
 from previously.recognition.prefill import NO_PREFILL, Prefill, last_exchange, without_prefill
-from previously.recognition.unfolding import Keys, unfolded
+from previously.recognition.unfolding import Keys, first_and_last, unfolded
 from previously.recognition.wording import is_continue
 from previously.runtime.windows import Window, hash_of, shared, shingles, story_hashes
 from previously.storage.store import BranchInfo, Store, StoryKey
@@ -126,6 +126,12 @@ class Candidates:
             mine.windows.popitem(last=False)
         while len(mine.by_shingle) > 4 * MOST_WINDOWS:
             mine.by_shingle.popitem(last=False)
+
+    def forget_others(self, key: StoryKey, branch: str) -> None:
+        """Forget the lists of other branches of a story: what was hidden on one is hidden on all that share it."""
+        mine = self._owners.get(key.owner)
+        for other in [one for one in (mine.windows if mine else ()) if one[0] == key and one[1] != branch]:
+            del mine.windows[other]  # type: ignore[union-attr]
 
     def window(self, key: StoryKey, branch: str) -> Window | None:
         """What is known of the list before of a branch."""
@@ -264,8 +270,10 @@ def asked_for(heard: Heard) -> list[bytes]:
     if said and said[0].role is Role.ASSISTANT:
         said = said[1:]
     newest = said[-(MOST_ASKED * 3 // 4) :]
-    keys = [match_key(one) for one in (*newest, *said[: MOST_ASKED - len(newest)])]
-    return list(dict.fromkeys(keys))
+    chosen = [*newest, *said[: MOST_ASKED - len(newest)]]
+    if heard.is_merged:
+        chosen += [part for one in chosen for part in first_and_last(one)]
+    return list(dict.fromkeys(match_key(one) for one in chosen))
 
 
 def _known(item: OnPath) -> Known:

@@ -17,6 +17,7 @@ from previously.core.digests import match_key
 from previously.core.errors import HeadMoved
 from previously.core.messages import Attributes, Draft, Message, Role, Text
 from previously.core.scripts import Put, Reuse, Script, Splice
+from previously.recognition.following import is_put
 from previously.recognition.heard import Ask, Piece, ask_of
 from previously.recognition.prefill import Prefill
 from previously.recognition.wording import Names
@@ -99,7 +100,8 @@ class Recognising:
     async def _put(self, place: Place, draft: Draft) -> BranchInfo:
         if place.ask is not Ask.CONTINUE:
             return await self._store.append(place.key, place.branch, [draft], at=time_at(), expected_head=place.head)
-        last = (await self._store.path(place.key, place.branch, place.messages - 1, place.messages - 1))[0]
+        at = place.positions[-1] if place.positions else place.messages - 1  # hidden ones may stand behind it
+        last = (await self._store.path(place.key, place.branch, at, at))[0]
         more = draft.message.text
         text = last.entry.message.text
         joined = text + more if text[-1:].isspace() or more[:1].isspace() else f"{text} {more}"
@@ -151,6 +153,7 @@ class Recognising:
             branch = await self._store.apply(key, branch.name, script, at=time_at(), expected_head=branch.head)
         if following.attributes:
             await self._store.set_attributes(key, following.attributes)
+            self._candidates.forget_others(key, branch.name)
         if (await self._store.branch(key)).name != branch.name:
             await self._store.switch(key, branch.name)
         return branch, witnesses
@@ -193,11 +196,11 @@ class Recognising:
 
     async def _unsettled(self, place: Place, found: Candidate) -> frozenset[int]:
         """The entries that this list brought besides the message it was sent for; none where a whole chat is new."""
-        new = {id(piece.draft) for splice in found.following.script for piece in _new(splice)}
+        new = {id(piece.draft.message) for splice in found.following.script for piece in _new(splice)}
         first = [
             position
             for piece, position in zip(found.sorted.story[:-1], found.following.positions, strict=False)
-            if id(piece.draft) in new
+            if id(piece.message) in new
         ]
         if place.created or not first:
             return frozenset()
@@ -225,10 +228,9 @@ def _ask(listed: Listed, found: Candidate) -> Ask:
     """What a list is for, given the branch it belongs to."""
     if listed.ask:
         return listed.ask
-    put = {id(piece.draft) for splice in found.following.script for piece in splice.pieces if isinstance(piece, Put)}
     story = found.sorted.story
     usual = found.window.usual if found.window else frozenset()
-    known = bool(story) and id(story[-1].draft) not in put
+    known = bool(story) and not is_put(story[-1], found.following.script)
     return ask_of(listed.heard, streams=listed.streams, usual=usual, known_last=known)
 
 

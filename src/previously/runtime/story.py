@@ -20,7 +20,7 @@ from previously.runtime.presence import Presence
 from previously.runtime.reading import persistently
 from previously.runtime.recalling import SearchHit, catch_up, search, try_to_catch_up
 from previously.runtime.remembering import ChapterText, MemoryText
-from previously.runtime.replaying import view_again
+from previously.runtime.replaying import last_view, view_again
 from previously.runtime.transcript import Transcript
 from previously.runtime.tuning import Tuning
 from previously.runtime.viewing import Made, is_pressed, keep, view_before, view_of
@@ -129,6 +129,11 @@ class Story(Transcript, History, Presence):
         return await self._store.at_one_moment(
             self._key.owner, lambda store: view_again(store, self._key, asked, position)
         )
+
+    async def last_view(self, *, reader: str = "chat") -> View | None:
+        """What the model saw last of what is on the active branch now, made once more; None if that is not known."""
+        asked = self._asked(None, reader, (), NO_FURNITURE)
+        return await self._store.at_one_moment(self._key.owner, lambda store: last_view(store, self._key, asked))
 
     def _asked(self, budget_tokens: int | None, reader: str, exclude: Iterable[str], furniture: Furniture) -> Asked:
         settings = self._tuning.in_force
