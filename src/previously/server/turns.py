@@ -88,6 +88,8 @@ class Turns:
                 turn.place = await asyncio.shield(following)
                 if turn.place:
                     turn.story, turn.view = await self._view(owner, asked, turn.place, budget)
+                else:
+                    turn.messages = await self._aside(owner, asked, budget)
         except BadInput:
             raise
         except TimeoutError:
@@ -154,14 +156,25 @@ class Turns:
             await self.catch_up()  # what came before comes first
         return await self._recognising.follow(listed_of(owner, asked), new_name(asked))
 
-    async def _view(self, owner: str, asked: AskedChat, place: Place, budget: int) -> tuple[Story, View | None]:
+    async def _view(
+        self, owner: str, asked: AskedChat, place: Place, budget: int, *, aside: bool = False
+    ) -> tuple[Story, View | None]:
         story = await self._memory_of(owner).story(place.name)
         tools = json.dumps(asked.body["tools"], ensure_ascii=False) if asked.body.get("tools") else ""
         try:
-            return story, await story.view(budget, furniture=furniture_of(place, asked.heard, tools))
+            return story, await story.view(budget, furniture=furniture_of(place, asked.heard, tools), aside=aside)
         except BudgetTooSmall as error:
             log.warning("A turn goes on without memory: %s", error)
             return story, None
+
+    async def _aside(self, owner: str, asked: AskedChat, budget: int) -> list[dict[str, Any]]:
+        """What goes upstream for a request beside a story: the story's view where it shows what is known, else as much
+        of the client's list as there is room for."""
+        place = await self._recognising.find(listed_of(owner, asked))
+        _, view = await self._view(owner, asked, place, budget, aside=True) if place else (None, None)
+        if place and view:
+            return compose(view, place, asked.heard, asked.messages)
+        return _without_memory(asked, budget)
 
     def _budget(self, asked: AskedChat, window: int | None) -> int:
         window = window or UNKNOWN_WINDOW_TOKENS
