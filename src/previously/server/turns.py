@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from previously.app import Memory
-from previously.core.errors import BadInput, BudgetTooSmall, PreviouslyError
+from previously.core.errors import BadInput, BudgetTooSmall, PreviouslyError, StoreProblem
 from previously.core.messages import Message
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.models.received import ReceivedReply
@@ -37,6 +38,9 @@ ANSWER_TOKENS = 1_024
 
 LARGE_CHARS = 64 * 1024
 """An answer beyond this is read beside the others, which must not wait for it."""
+
+DOWN_S = 5.0
+"""How long a store that failed is left alone: nobody waits for it meanwhile."""
 
 TRUNCATED_SHARE = 0.5
 """A server that counts less than this part of what was sent has cut it."""
@@ -77,6 +81,10 @@ class Turns:
         self._deadline_s = deadline_s
         self._window_of = window_of
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._catching_up = asyncio.Lock()
+        self._unanswered: set[int] = set()
+        """What waits in the spool and has no answer yet."""
+        self._down_until = 0.0
 
     async def begin(self, owner: str, asked: AskedChat) -> Turn:
         """Keep what the user said and make the view; without memory where that takes too long or fails."""
@@ -97,9 +105,12 @@ class Turns:
             turn.late = following if turn.place is None else None
         except Exception as error:
             turn.degraded = True
+            self._down_until = time.monotonic() + DOWN_S
             log.warning("A turn goes on without memory: %s", _named(error))
         if turn.degraded and turn.place is None:
             turn.spooled = await self._spool.add(owner, asked)
+            if turn.spooled is not None:
+                self._unanswered.add(turn.spooled)
         if turn.view and turn.place:
             turn.messages = compose(turn.view, turn.place, asked.heard, asked.messages)
         elif turn.degraded:
@@ -108,6 +119,13 @@ class Turns:
 
     async def end(self, turn: Turn, reply: ReceivedReply, *, whole: bool) -> None:
         """Keep the answer, and learn from what the server counted. Takes as long as it takes."""
+        try:
+            await self._end(turn, reply, whole=whole)
+        finally:
+            if turn.spooled is not None:
+                self._unanswered.discard(turn.spooled)
+
+    async def _end(self, turn: Turn, reply: ReceivedReply, *, whole: bool) -> None:
         begins = turn.place.prefill.begins if turn.place else ""
         if sum(len(choice.text) for choice in reply.choices) > LARGE_CHARS:
             replies = await asyncio.to_thread(messages_of, reply, turn.asked.heard, begins)
@@ -152,6 +170,8 @@ class Turns:
         await turn.story.report_usage(turn.view, counted, model=turn.asked.model)
 
     async def _follow(self, owner: str, asked: AskedChat) -> Place | None:
+        if time.monotonic() < self._down_until:
+            raise StoreProblem("the stories could not be reached a moment ago")
         if self._spool.waits:
             await self.catch_up()  # what came before comes first
         return await self._recognising.follow(listed_of(owner, asked), new_name(asked))
@@ -181,17 +201,18 @@ class Turns:
         answer = min(asked.answer_tokens or ANSWER_TOKENS, window // 2)
         return window - answer
 
-    async def catch_up(self) -> int:
-        """Follow what waits in the spool, oldest first; how many are done."""
-        done = 0
-        for waiting in await self._spool.waiting():
-            listed = listed_of(waiting.owner, waiting.asked)
-            place = await self._recognising.follow(listed, new_name(waiting.asked), only_adding=True)
-            if place and waiting.replies:
-                await self._recognising.answer(place, waiting.replies, partial=waiting.partial)
-            await self._spool.done(waiting.id)
-            done += 1
-        return done
+    async def catch_up(self) -> None:
+        """Follow what waits in the spool, oldest first, up to the first whose answer is still on its way."""
+        async with self._catching_up:
+            for waiting in await self._spool.waiting():
+                if waiting.id in self._unanswered:
+                    break
+                listed = listed_of(waiting.owner, waiting.asked)
+                place = await self._recognising.follow(listed, new_name(waiting.asked), only_adding=True)
+                if place and waiting.replies:
+                    await self._recognising.answer(place, waiting.replies, partial=waiting.partial)
+                await self._spool.done(waiting.id)
+            self._down_until = 0.0
 
     def _start(self, work: Coroutine[Any, Any, Place | None]) -> asyncio.Task[Place | None]:
         task = asyncio.create_task(work)
