@@ -79,13 +79,14 @@ class Story(Transcript, History, Presence):
         before: int | None = None,
         exclude: Iterable[str] = (),
         furniture: Furniture = NO_FURNITURE,
+        aside: bool = False,
     ) -> View:
         """What the model should see, in at most that many tokens (if None, what the window leaves beside the answer).
 
         `reader`: for whom: `chat`, `narrator`, `character:NAME`, `memory:NAME`, `state` or `agent`. `before`: as it
         would have been before the message at that position. `exclude`: sections of memory to leave out (`pins`,
         `backbone`, `chapters`, `recap`, `recall`); what only they tell of is listed as left out. `furniture`: what the
-        client adds of its own, which counts."""
+        client adds of its own, which counts. `aside`: for a question beside the story; nothing is kept of it."""
         asked = self._asked(budget_tokens, reader, exclude, furniture)
 
         async def read(store: Store) -> tuple[int | None, Made]:
@@ -97,7 +98,7 @@ class Story(Transcript, History, Presence):
         if asked.recall_tokens and before is None:
             await try_to_catch_up(self._store, self._key)
         noted, made = await self._store.at_one_moment(self._key.owner, read)
-        if before is None:
+        if before is None and not aside:
             await keep(self._store, self._key, made)
             if noted != asked.budget_tokens and asked.reader.kind is ReaderKind.CHAT:
                 with suppress(StoreProblem):  # the view goes out in any case

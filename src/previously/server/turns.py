@@ -35,6 +35,9 @@ log = logging.getLogger("previously.server")
 ANSWER_TOKENS = 1_024
 """How much of the window is left for an answer where the client does not say."""
 
+LARGE_CHARS = 64 * 1024
+"""An answer beyond this is read beside the others, which must not wait for it."""
+
 TRUNCATED_SHARE = 0.5
 """A server that counts less than this part of what was sent has cut it."""
 
@@ -85,6 +88,8 @@ class Turns:
                 turn.place = await asyncio.shield(following)
                 if turn.place:
                     turn.story, turn.view = await self._view(owner, asked, turn.place, budget)
+                else:
+                    turn.messages = await self._aside(owner, asked, budget)
         except BadInput:
             raise
         except TimeoutError:
@@ -103,7 +108,11 @@ class Turns:
 
     async def end(self, turn: Turn, reply: ReceivedReply, *, whole: bool) -> None:
         """Keep the answer, and learn from what the server counted. Takes as long as it takes."""
-        replies = messages_of(reply, turn.asked.heard, turn.place.prefill.begins if turn.place else "")
+        begins = turn.place.prefill.begins if turn.place else ""
+        if sum(len(choice.text) for choice in reply.choices) > LARGE_CHARS:
+            replies = await asyncio.to_thread(messages_of, reply, turn.asked.heard, begins)
+        else:
+            replies = messages_of(reply, turn.asked.heard, begins)
         if turn.late is not None:
             turn.place = await self._caught_up(turn)
         if turn.place is None:
@@ -147,14 +156,25 @@ class Turns:
             await self.catch_up()  # what came before comes first
         return await self._recognising.follow(listed_of(owner, asked), new_name(asked))
 
-    async def _view(self, owner: str, asked: AskedChat, place: Place, budget: int) -> tuple[Story, View | None]:
+    async def _view(
+        self, owner: str, asked: AskedChat, place: Place, budget: int, *, aside: bool = False
+    ) -> tuple[Story, View | None]:
         story = await self._memory_of(owner).story(place.name)
         tools = json.dumps(asked.body["tools"], ensure_ascii=False) if asked.body.get("tools") else ""
         try:
-            return story, await story.view(budget, furniture=furniture_of(place, asked.heard, tools))
+            return story, await story.view(budget, furniture=furniture_of(place, asked.heard, tools), aside=aside)
         except BudgetTooSmall as error:
             log.warning("A turn goes on without memory: %s", error)
             return story, None
+
+    async def _aside(self, owner: str, asked: AskedChat, budget: int) -> list[dict[str, Any]]:
+        """What goes upstream for a request beside a story: the story's view where it shows what is known, else as much
+        of the client's list as there is room for."""
+        place = await self._recognising.find(listed_of(owner, asked))
+        _, view = await self._view(owner, asked, place, budget, aside=True) if place else (None, None)
+        if place and view:
+            return compose(view, place, asked.heard, asked.messages)
+        return _without_memory(asked, budget)
 
     def _budget(self, asked: AskedChat, window: int | None) -> int:
         window = window or UNKNOWN_WINDOW_TOKENS
