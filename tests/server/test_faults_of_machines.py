@@ -54,6 +54,7 @@ async def test_c2_large_partials_do_not_block_others(tmp_path: Path) -> None:
                     if heard > MANY_BYTES:
                         break
 
+        before = rig.proxy.loop_cpu_s()
         done = threading.Event()
         watching = asyncio.create_task(asyncio.to_thread(slowest_health_s, rig.proxy.origin, done))
         await asyncio.gather(*(go_away(number) for number in range(6)))
@@ -62,7 +63,8 @@ async def test_c2_large_partials_do_not_block_others(tmp_path: Path) -> None:
             words = f"C2 {number:02}"
             await rig.keeps(words, ("user", words), ("assistant", PARTIAL + piece * count))
         done.set()
-        assert await watching < 1.0
+        assert await watching < 10.0
+        assert rig.proxy.loop_cpu_s() - before < 1.2  # passing so much on takes half a second, looking at it far longer
         await rig.check_after_stopping()
 
 
