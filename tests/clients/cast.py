@@ -87,6 +87,14 @@ PELL = Character(
 
 CAST = (OTTOLINE, PELL)
 
+CHAT_META = """\
+chat_meta:
+  uid: "{{if {{hasvar::chat_uid}}}}{{else}}{{setvar::chat_uid::{{isodate}}-{{isotime}}-{{roll::1d999999}}}}{{/if}}{{getvar::chat_uid}}"
+  type: "{{lastGenerationType}}"
+  last_id: "{{lastMessageId}}"
+"""  # noqa: E501
+"""What `docs/clients.md` tells users to put into *Include Body Parameters*: an id of the chat, and what is asked."""
+
 _PLACES = ("platform nine", "the signal box", "the lamp room", "the lost umbrellas", "the buffet", "the iron bridge")
 _DEEDS = (
     "counts the coins twice and finds one too many",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from itertools import takewhile
@@ -20,7 +20,10 @@ from tests.clients.proxy import Proxy
 from tests.clients.sillytavern import SillyTavern, serving
 from tests.clients.storyteller import Storyteller
 
-VIEWPORT = {"width": 1280, "height": 800}
+WIDTH, HEIGHT = 1280, 800
+
+_FAILED = pytest.StashKey[bool]()
+"""Whether a test failed since the page was opened: whatever is left open on it, the next test gets a new one."""
 
 
 @dataclass
@@ -51,6 +54,14 @@ class Evening:
             assert len(await self.proxy.stories()) == stories
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        item.session.stash[_FAILED] = True
+    return report
+
+
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def sillytavern(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SillyTavern]:
     async with serving(tmp_path_factory.mktemp("sillytavern")) as running:
@@ -63,7 +74,7 @@ async def browser() -> AsyncIterator[BrowserContext]:
     assert path, "There is no chromium; `make test-clients` installs it."
     async with async_playwright() as playwright:
         launched = await playwright.chromium.launch(executable_path=path)
-        yield await launched.new_context(viewport={"width": VIEWPORT["width"], "height": VIEWPORT["height"]})
+        yield await launched.new_context(viewport={"width": WIDTH, "height": HEIGHT})
         await launched.close()
 
 
@@ -106,14 +117,26 @@ async def evening(
             proxy = await open_things.enter_async_context(
                 proxies.remembering(storyteller.url, tmp_path, settings=given)
             )
-        page = await browser.new_page()
-        open_things.push_async_callback(page.close)
-        driver = Driver(page)
-        await driver.open(sillytavern.url)
+        driver = await _at_the_page(request, browser, sillytavern)
         await driver.connect(proxy.url if proxy else storyteller.url)
         await driver.select(OTTOLINE.name)
         await driver.new_chat()
         yield Evening(driver, storyteller, proxy, tmp_path)
+        if request.session.stash.get(_FAILED, False):
+            await driver.screenshot(tmp_path / "screen.png")
+
+
+async def _at_the_page(request: pytest.FixtureRequest, browser: BrowserContext, sillytavern: SillyTavern) -> Driver:
+    """The page as the last test left it, for opening it takes longer than most tests; after a failure, a new one."""
+    failed = request.session.stash.setdefault(_FAILED, True)
+    if browser.pages and not failed:
+        return Driver(browser.pages[0])
+    for page in browser.pages:
+        await page.close()
+    driver = Driver(await browser.new_page())
+    await driver.open(sillytavern.url)
+    request.session.stash[_FAILED] = False
+    return driver
 
 
 def _told(messages: list[dict[str, object]], texts: list[str]) -> int:

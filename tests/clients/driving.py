@@ -123,7 +123,9 @@ class Driver(Clicking):
     # Chats
 
     async def select(self, character: str) -> None:
-        """Open the newest chat with a character, or the first one."""
+        """Open the newest chat with a character, or the first one; the chat that is open stays if it is with them."""
+        if await self._state("here.groupId ? '' : here.characters[here.characterId]?.name") == character:
+            return
         await self._show_characters()
         entry = self.page.locator("#rm_print_characters_block .character_select").filter(
             has=self.page.get_by_text(character, exact=True)
@@ -203,6 +205,15 @@ class Driver(Clicking):
         async with self.page.expect_response("**/api/backends/chat-completions/status"):
             await self.page.click("#api_button_openai")
         await self._until("here.onlineStatus === 'Valid' && here.chatCompletionSettings.custom_url === value", base_url)
+        await self.page.click("#API-status-top")
+
+    async def include_in_body(self, parameters: str) -> None:
+        """What SillyTavern adds to every request, as YAML, under *Additional Parameters*."""
+        await self.page.click("#API-status-top")
+        await self.page.click("#customize_additional_parameters")
+        await self.page.fill("dialog[open] #custom_include_body", parameters)
+        await self._confirm()
+        await self._until("here.chatCompletionSettings.custom_include_body === value", parameters)
         await self.page.click("#API-status-top")
 
     async def set_max_context(self, tokens: int) -> None:

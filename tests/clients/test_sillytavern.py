@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.clients.cast import OTTOLINE, PELL
+from tests.clients.cast import CHAT_META, OTTOLINE, PELL
 from tests.clients.conftest import Evening
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -197,3 +197,26 @@ async def test_a_group_is_one_story_with_two_voices(evening: Evening) -> None:
         told = (await evening.proxy.stories())[story]
         lines = [line for line in await page.chat() if not line.is_user]
         assert [each.speaker for each in told if each.role == "assistant"] == [line.name for line in lines]
+
+
+async def test_with_chat_meta_even_chats_that_begin_alike_are_told_apart(evening: Evening) -> None:
+    page, storyteller = evening.page, evening.storyteller
+    await page.include_in_body(CHAT_META)
+    try:
+        names = []
+        for number in range(2):
+            await page.send("I have come for the trunk.")
+            await page.swipe_right()
+            names.append(await evening.agrees())
+            if number == 0:
+                await page.new_chat()
+    finally:
+        await page.include_in_body("")
+    assert len(set(names)) == 2
+    await evening.keeps(stories=2)
+    if evening.proxy:
+        assert not any("chat_meta" in body for body in storyteller.asked)
+    else:
+        kinds = [(body["chat_meta"]["type"], body["chat_meta"]["last_id"]) for body in storyteller.streamed]
+        assert kinds == [("normal", "1"), ("swipe", "1")] * 2
+        assert len({body["chat_meta"]["uid"] for body in storyteller.streamed}) == 2
