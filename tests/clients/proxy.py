@@ -81,8 +81,8 @@ async def remembering(
     proxy = Proxy(f"http://127.0.0.1:{port}", folder / "stories.db", folder / "proxy.log")
     with proxy.log.open("wb") as log:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "previously", "serve", "--upstream", upstream, "--port", str(port),
-            "--db", str(proxy.database),
+            sys.executable, "-m", "previously", "--db", str(proxy.database),
+            "serve", "--upstream", upstream, "--port", str(port),
             stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **(settings or {})},
         )  # fmt: skip
     try:
@@ -95,7 +95,7 @@ async def remembering(
 async def import_file(proxy: Proxy, path: Path, story: str) -> None:
     """`previously import`, while the proxy runs."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "previously", "import", str(path), "--story", story, "--db", str(proxy.database),
+        sys.executable, "-m", "previously", "--db", str(proxy.database), "import", str(path), "--story", story,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip
     said, _ = await process.communicate()
