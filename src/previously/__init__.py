@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from previously.formats import read_story
     from previously.models.openai_compatible import OpenAICompatibleModel
     from previously.models.scripted import ScriptedModel
+    from previously.models.scripted_server import ScriptedAnswer, ScriptedServer
     from previously.runtime.folder import BuiltinFolder, Folder
     from previously.runtime.story import Story
     from previously.settings import Settings
@@ -50,6 +51,8 @@ _HOMES = {
     "InMemoryStore": "storage.in_memory",
     "OpenAICompatibleModel": "models.openai_compatible",
     "ScriptedModel": "models.scripted",
+    "ScriptedAnswer": "models.scripted_server",
+    "ScriptedServer": "models.scripted_server",
     "Collected": "storage.tables.findings",
     "Fault": "storage.tables.findings",
     "Verified": "storage.tables.findings",
@@ -77,7 +80,9 @@ __all__ = [
     "PreviouslyError",
     "Report",
     "Said",
+    "ScriptedAnswer",
     "ScriptedModel",
+    "ScriptedServer",
     "Settings",
     "StoreProblem",
     "Story",

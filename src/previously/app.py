@@ -17,6 +17,7 @@ from previously.models.client import Model
 from previously.runtime.backups import check_name
 from previously.runtime.folder import BuiltinFolder, Folder
 from previously.runtime.forgetting import Forgetting
+from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
 from previously.runtime.prompts import check_prompts, load_prompts
 from previously.runtime.story import Story
 from previously.runtime.times import time_at
@@ -32,15 +33,12 @@ from previously.storage.whole_stories import WholeStories
 IN_MEMORY = ":memory:"
 """Where to open a memory that is gone with the process."""
 
-LOCAL_OWNER = "local"
-"""Who owns the stories of a person's own machine."""
-
 GIVEN_UP_S = 3_600.0
 """An import that was begun so long ago and is not done never will be."""
 
 
-class Memory(Forgetting):
-    """All stories of one owner, and the way to them."""
+class Memory(Keys, Forgetting):
+    """All stories of one owner, and the way to them; and the keys of the place they are at."""
 
     def __init__(
         self,
@@ -58,6 +56,12 @@ class Memory(Forgetting):
         self._layers = layers
         self._folder = folder
         self._model = model
+        self._is_shared = False  # whether the store is closed by somebody else
+
+    @property
+    def store(self) -> Store:
+        """Where the stories are, for what is built on them."""
+        return self._store
 
     @classmethod
     async def open(
@@ -77,6 +81,7 @@ class Memory(Forgetting):
         folder writes. `prompts` is a folder of prompts that stand in for the package's own. `folder` replaces all
         of that.
         """
+        check_owner(owner)
         environment, layers = effective(os.environ)
         if settings is not None:
             layers = [layer_of(settings)]
@@ -102,6 +107,16 @@ class Memory(Forgetting):
             info = await self._store.create_story(self._owner, name, at=time_at())
         own, usage = await self._store.settings(info.key), await self._store.usage(info.key)
         return Story(self._store, info, self._folder, Tuning(self._layers, own, usage))
+
+    def sharing(self, owner: str, model: Model | None = None) -> Memory:
+        """The stories of another owner in the same place, or folded by another model; closing it closes only that."""
+        folder, settings = self._folder, resolve(self._layers)
+        if model is not None:
+            settings.check_memory_window()
+            folder = _model_folder(self._store, owner, settings, model, load_prompts(_prompts(None, os.environ)))
+        shared = Memory(self._store, owner=owner, layers=self._layers, folder=folder, model=model, place=self._place)
+        shared._is_shared = True
+        return shared
 
     async def stories(self) -> list[StoryInfo]:
         """Every story, by name."""
@@ -179,7 +194,8 @@ class Memory(Forgetting):
         """Give back what is held open."""
         if self._model is not None:
             await self._model.close()
-        await self._store.close()
+        if not self._is_shared:
+            await self._store.close()
 
     async def __aenter__(self) -> Memory:
         return self

@@ -12,10 +12,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from previously.app import LOCAL_OWNER, Memory
+from previously.app import Memory
 from previously.core.errors import PreviouslyError
 from previously.models.client import Model
 from previously.runtime.folder import Folder
+from previously.runtime.keys import LOCAL_OWNER
 from previously.runtime.story import Story
 from previously.settings import Settings
 from previously.storage.store import StoryInfo
@@ -150,6 +151,9 @@ class BlockingMemory:
     forget = _blocking_memory(Memory.forget)
     verify = _blocking_memory(Memory.verify)
     gc = _blocking_memory(Memory.gc)
+    add_key = _blocking_memory(Memory.add_key)
+    keys = _blocking_memory(Memory.keys)
+    remove_key = _blocking_memory(Memory.remove_key)
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run it to its end. The runner is given nothing back: it would write out what it is given at every call."""

@@ -22,7 +22,7 @@ PREFIX = "PREVIOUSLY_"
 OTHER_KEYS = ("db", "endpoint", "model", "prompts")
 """What a file or a variable may name beside settings."""
 
-OTHER_VARIABLES = frozenset(PREFIX + name.upper() for name in (*OTHER_KEYS, "api_key", "config"))
+OTHER_VARIABLES = frozenset(PREFIX + name.upper() for name in (*OTHER_KEYS, "api_key", "config", "upstream_key"))
 """Variables of ours that are no settings."""
 
 

@@ -34,7 +34,11 @@ def test_every_command_has_a_heading_and_every_option_is_named(command: str) -> 
     page = (DOCS / "cli.md").read_text("utf-8")
     section = re.search(rf"^#+ `?{command}\b.*?(?=^#+ |\Z)", page, re.MULTILINE | re.DOTALL)
     assert section, f"docs/cli.md has no heading for {command}"
-    for parameter in typer.main.get_command(app).commands[command].params:  # type: ignore[attr-defined]
+    found = typer.main.get_command(app).commands[command]  # type: ignore[attr-defined]
+    below = getattr(found, "commands", {})
+    for name in below:
+        assert f"previously {command} {name}" in section.group()
+    for parameter in [*found.params, *(one for each in below.values() for one in each.params)]:
         longest = max(parameter.opts, key=len)
         if longest.startswith("--") and longest not in ("--help", "--json") and not getattr(parameter, "hidden", False):
             assert longest in section.group(), f"{command} {longest} is not documented"

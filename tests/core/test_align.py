@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from previously.core import align as module
+from previously.core import chains
 from previously.core.align import Alignment, Known, align
 from previously.core.digests import digest, match_key
 from previously.core.messages import Attributes, Draft, Text, message
@@ -135,9 +136,10 @@ def test_a_file_is_followed_exactly_and_touches_no_more_than_was_changed() -> No
 
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes every story a long one."""
-    limits = {"_TABLE": 9, "_GAP_TABLE": 4, "_PIECE": 4, "_TRUSTED": 3, "_CANDIDATES": 20, "_REACH": 2}
-    for name, value in limits.items():
+    for name, value in {"_TABLE": 9, "_GAP_TABLE": 4, "_PIECE": 4, "_TRUSTED": 3}.items():
         monkeypatch.setattr(module, name, value)
+    for name, value in {"CANDIDATES": 20, "REACH": 2}.items():
+        monkeypatch.setattr(chains, name, value)
 
 
 def test_a_long_file_is_followed_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,7 +222,10 @@ WINDOWS = {
     "a gap holds edits": ("a B c D", (), "a X c D", "a X c D", (0, 1, 0, 3)),
     "a gap takes more": ("a B c D", (), "a X y Z c D", "a X y Z c D", (2, 1, 0, 3)),
     "another role is no edit": ("a B c D", (), "a x c D", "a (B) x c D", (1, 1, 0, 3)),
-    "a new front is inserted": ("a B c D", (), "x c D", "a B x c D", (1, 0, 0, 2)),
+    "a new front is an edit of the beginning": ("a B c D", (), "x c D", "x (B) c D", (0, 2, 0, 2)),
+    "a new front is an edit of what was shown": ("a B c D e F g H", (), "X g H", "a B c D e X g H", (0, 1, 0, 2)),
+    "a front of another role is inserted": ("a B c D e F g H", (), "x g H", "a B c D e F x g H", (1, 0, 0, 2)),
+    "more of the front than was known": ("c D", (), "a B c D", "a B c D", (2, 0, 0, 2)),
     "new messages are appended": ("a B c D", (), "c D e F", "a B c D e F", (2, 0, 0, 2)),
     "going back removes": ("a B c D e F", (), "B c", "a B c", (0, 0, 3, 2)),
     "a new reply is an edit": ("a B c D", (), "c X", "a B c X", (0, 1, 0, 1)),

@@ -175,6 +175,7 @@ def test_the_layout_names_every_column_of_both_schemas() -> None:
     named |= {("lease", name) for name in ("owner", "story", "work", "holder", "until")}
     named |= {(table, name) for table, columns in layout.NOT_COPIED.items() for name in columns}
     named |= {("backup", name) for name in ("owner", "path", "at", "stories")}
+    named |= {("access_key", name) for name in ("name", "owner", "hash", "ending", "at")}
     connection = apsw.Connection(":memory:")
     for _, statements in load_migrations("sqlite"):
         connection.execute(statements)

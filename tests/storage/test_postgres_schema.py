@@ -177,5 +177,5 @@ def test_every_table_of_owners_has_row_level_security_forced(server: Server) -> 
         "AND relname NOT IN ('migration', 'last_change')",
         database(server.emptied()),
     )
-    assert len(tables) == 20
+    assert len(tables) == 21
     assert [name for name, enabled, forced in tables if not (enabled and forced)] == []

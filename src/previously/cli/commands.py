@@ -18,10 +18,12 @@ from previously.cli import (
     demo,
     forgetting,
     keeping,
+    keys,
     memory,
     output,
     people,
     searching,
+    serving,
     settings,
     stories,
     transcript,
@@ -75,6 +77,7 @@ app.command("approve")(people.approve)
 app.command("reject")(people.reject)
 app.command("rebuild")(people.rebuild)
 app.command("set")(settings.set_values)
+app.command("serve")(serving.serve)
 app.command("backup")(keeping.backup)
 app.command("restore")(keeping.restore)
 app.command("move")(keeping.move)
@@ -82,6 +85,7 @@ app.command("forget", context_settings=_TAKES_POSITIONS)(forgetting.forget)
 app.command("verify")(checking.verify)
 app.command("gc")(checking.gc)
 app.command("doctor")(stories.doctor)
+app.add_typer(keys.app, name="keys")
 
 
 def _show_version(asked: bool) -> None:

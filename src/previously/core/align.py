@@ -11,23 +11,21 @@ match lists rather than a table, so time grows with the number of messages and n
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from previously.core.chains import Pair, chain
 from previously.core.digests import digest, match_key
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Role
 from previously.core.scripts import Put, Splice
 
 _TABLE = 62_500  # cells of the largest table: 250 messages against 250
 _GAP_TABLE = 4_096  # the same for a gap in a long stretch, of which there may be many
+_NEAR = 4  # so near to its beginning a story is taken not to be trimmed
 _PIECE, _TRUSTED = 32, 24  # messages in a table where a long stretch has few landmarks, and how far it is trusted
-_CANDIDATES = 200_000  # pairs of equal messages that are all tried; beyond, each message tries only its nearest equals
-_REACH = 8  # how many equals on either side of its own rank a message then tries
 _ONE = 1 << 20  # the cost of one changed message; what is below it only decides between equally short alignments
 _NEVER = 2 * _ONE + 1  # more than a removal and an insertion
-Pair = tuple[int, int]  # a place on the stored path and a place in the incoming list
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,16 +139,25 @@ def _window_pairs(sides: _Sides) -> tuple[list[Pair], int, int]:
     matches = [(length, length_in)]
     while shown and matches[-1][1] > 0 and sides.same(shown[-1], matches[-1][1] - 1):
         matches.append((shown.pop(), matches[-1][1] - 1))
-    links = _chain([sides.keys[i] for i in shown], sides.keys_in[: matches[-1][1]], rare=False)
+    links = chain([sides.keys[i] for i in shown], sides.keys_in[: matches[-1][1]], rare=False)
     matches = [*((shown[k], j) for k, j in links), *reversed(matches)]
-    i, j = matches[0]
-    matches = _chain(sides.keys[:i], sides.keys_in[:j], rare=False) + matches
-    pairs = matches[:1]
+    matches = chain(sides.keys[: matches[0][0]], sides.keys_in[: matches[0][1]], rare=False) + matches
+    pairs = [*_front_pairs(sides, *matches[0]), matches[0]]
     for (i, j), (next_i, next_j) in pairwise(matches):
         pairs += [*_paired(sides, i + 1, next_i, j + 1, next_j, 1), (next_i, next_j)]
     pairs.pop()
     last = max((i for i, j in pairs if sides.same(i, j)), default=length)
-    return pairs, matches[0][0], next((i for i in range(last + 1, length) if not sides.absent(i)), length)
+    return pairs, (pairs or matches)[0][0], next((i for i in range(last + 1, length) if not sides.absent(i)), length)
+
+
+def _front_pairs(sides: _Sides, i: int, j: int) -> list[Pair]:
+    """What belongs together before the first match: what a client shows there and is not known is an edit of what is
+    stored there. Near the beginning that may be any of it; else the front was trimmed, and it is the last of it."""
+    if not 0 < i < len(sides.stored) or not j:
+        return []
+    shown = [k for k in range(i) if not sides.absent(k)]
+    start = 0 if i <= j + _NEAR else (shown[-j] if len(shown) >= j else 0)
+    return _paired(sides, start, i, 0, j, 1)
 
 
 def _paired(sides: _Sides, first: int, last: int, first_in: int, last_in: int, level: int) -> list[Pair]:
@@ -162,7 +169,7 @@ def _paired(sides: _Sides, first: int, last: int, first_in: int, last_in: int, l
         if (b - a) * (d - c) <= (_GAP_TABLE if level else _TABLE):
             pairs += _cheapest(sides, range(a, b), range(c, d))
         elif level < (4 if sides.whole else 2):
-            links = _chain(*sides.landmarks(level, slice(a, b), slice(c, d)), rare=True)
+            links = chain(*sides.landmarks(level, slice(a, b), slice(c, d)), rare=True)
             for i, j in [*((a + i, c + j) for i, j in links), (b, d)]:
                 if a < i and c < j:
                     work.append((a, i, c, j, level + 1))
@@ -214,44 +221,6 @@ def _cheapest(sides: _Sides, rows: range, columns: range) -> list[Pair]:
             pairs.append((rows[r], columns[k]))
         r, k = r - (move != 1), k - (move != 0)
     return pairs[::-1]
-
-
-def _chain(keys: Sequence[object], keys_in: Sequence[object], *, rare: bool) -> list[Pair]:
-    """A longest run of pairs with equal keys, in order; of several, the one nearest to both ends. None equals nothing.
-
-    With more than `_CANDIDATES` pairs of equals only the rare keys count; where there are none, and `rare` does not
-    insist on them, each message tries its nearest equals, counted from the end.
-    """
-    wanted = set(keys_in) - {None}
-    places: dict[object, list[int]] = {}
-    for i in range(len(keys) - 1, -1, -1):
-        if keys[i] in wanted:
-            places.setdefault(keys[i], []).append(i)
-    reach = len(keys)
-    if sum(len(places.get(key, ())) for key in keys_in) > _CANDIDATES:
-        reach, common = _REACH, places
-        places = {key: spots for key, spots in places.items() if len(spots) <= _REACH} or ({} if rare else common)
-    ranks = dict.fromkeys(places, 0)
-    tails: list[int] = []  # for each length, how far from the end the nearest chain of that length begins
-    heads: list[int] = []  # and the link it begins with
-    links: list[tuple[int, int, int]] = []  # a pair, and the link that follows it or -1
-    for j in range(len(keys_in) - 1, -1, -1):
-        key = keys_in[j]
-        if key not in places:
-            continue
-        rank = ranks[key]
-        ranks[key] = rank + 1
-        for i in reversed(places[key][max(0, rank - reach) : rank + reach + 1]):
-            k = bisect_left(tails, -i)
-            if k == len(tails) or tails[k] != -i:
-                tails[k : k + 1], heads[k : k + 1] = [-i], [len(links)]
-                links.append((i, j, heads[k - 1] if k else -1))
-    pairs: list[Pair] = []
-    link = heads[-1] if heads else -1
-    while link >= 0:
-        i, j, link = links[link]
-        pairs.append((i, j))
-    return pairs
 
 
 def _changes(sides: _Sides, pairs: list[Pair], first: int, cut: int) -> Alignment:

@@ -70,8 +70,15 @@ _SPACES = re.compile(r"\s+")
 
 
 def match_key(message: Message) -> bytes:
-    """Role and text as they look after a client has had them: normalised, without reasoning or name prefix."""
+    """Role and text as they look after a client has had them: normalised, without reasoning or name prefix. Where there
+    is no text, by what there is: calls and their results say nothing, and yet are not all the same."""
     text = message.text
+    if not text:
+        state = blake2b(message.role.value.encode(), digest_size=SIZE, person=b"prev.match.1")
+        for part in message.parts:
+            if not isinstance(part, Text | Thinking):
+                state.update(b"".join(_field(_KINDS[type(part)], getattr(part, name)) for name in part.__slots__))
+        return state.digest()
     if "<" in text:
         text = _REASONING.sub("", text)
     if not text.isascii():

@@ -4,7 +4,7 @@ A *chapter* mark closes a chapter with the message it stands at. The others hold
 goes on after them and never touches it: a *recap* mark for all that lies before it in its chapter, a *recap of a
 chapter* mark for the chapter that ends there, a *backbone* mark for all chapters up to there. A *pin* holds words that
 every view shows. *Kept open* says that a chapter, though it could, does not end there; *unlocked*, that a person gave
-up what they had written.
+up what they had written. *Left* and *entered* say who is not there, or there again, from the next message on.
 
 A mark may retire others, which are gone while it stands and back when it is taken back. So whatever a person does can
 be undone, on the branch where it was done.
@@ -40,6 +40,8 @@ class MarkKind(StrEnum):
     PIN = "pin"
     KEPT_OPEN = "kept open"
     UNLOCKED = "unlocked"
+    LEFT = "left"
+    ENTERED = "entered"
 
 
 @dataclass(frozen=True, slots=True)

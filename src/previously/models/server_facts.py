@@ -131,3 +131,12 @@ def schema_kept(reply: ModelReply) -> bool | None:
     except (ValueError, RecursionError):
         return None if reply.finish_reason == "length" else False
     return isinstance(answer, dict) and answer.get("verdict") in ("yes", "no")
+
+
+def slots_in_props(payload: object) -> int | None:
+    """How many requests a llama.cpp server works on at a time, in the answer of `/props`."""
+    match payload:
+        case {"total_slots": slots}:
+            return _size(slots)
+        case _:
+            return None

@@ -179,7 +179,7 @@ def _reply(
     request: ModelRequest,
     model: str,
 ) -> ModelReply | ModelFailure:
-    content = _content(message.get("content"))
+    content = content_of(message.get("content"))
     if content is None:
         return ModelFailure(FailureKind.UNREADABLE, "The message in the server's answer is neither text nor parts.")
     told = choice.get("finish_reason")
@@ -227,7 +227,7 @@ def reply_of_text(
     )
 
 
-def _content(content: object, depth: int = 0) -> tuple[str, str] | None:
+def content_of(content: object, depth: int = 0) -> tuple[str, str] | None:
     """The text of a message, and the thinking among its parts; None when it is neither text nor parts."""
     match content:
         case None:
@@ -242,7 +242,7 @@ def _content(content: object, depth: int = 0) -> tuple[str, str] | None:
                     case str() as text:
                         texts.append(text)
                     case {"type": "thinking" | "reasoning", **fields}:
-                        inner = _content(fields.get("thinking") or fields.get("text"), depth + 1)
+                        inner = content_of(fields.get("thinking") or fields.get("text"), depth + 1)
                         thinking.append("".join(inner) if inner else "")
                     case {"text": str() as text}:
                         texts.append(text)

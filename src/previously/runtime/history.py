@@ -26,6 +26,8 @@ _DEEDS = {
     MarkKind.BACKBONE: "the backbone by hand",
     MarkKind.PIN: "the pin",
     MarkKind.UNLOCKED: "the unlocking",
+    MarkKind.LEFT: "the leaving",
+    MarkKind.ENTERED: "the entering",
 }
 """What can be undone, in words."""
 

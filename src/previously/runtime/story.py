@@ -16,6 +16,7 @@ from previously.runtime.by_hand import Which
 from previously.runtime.folder import Folder
 from previously.runtime.folding import FoldReport, Progress, fold, plan_folds
 from previously.runtime.history import History
+from previously.runtime.presence import Presence
 from previously.runtime.reading import persistently
 from previously.runtime.recalling import SearchHit, catch_up, search, try_to_catch_up
 from previously.runtime.remembering import ChapterText, MemoryText
@@ -31,7 +32,7 @@ from previously.view.readers import ReaderKind, reader_named
 from previously.view.view import View, memory_sections
 
 
-class Story(Transcript, History):
+class Story(Transcript, History, Presence):
     """One conversation with its memory."""
 
     def __init__(self, store: Store, info: StoryInfo, folder: Folder, tuning: Tuning) -> None:

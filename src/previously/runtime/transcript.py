@@ -6,7 +6,7 @@ Every change is a script applied to the active branch. Nothing here concerns mem
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from previously.core.text import clean, clean_json
 from previously.runtime.handle import StoryHandle
 from previously.runtime.reading import persistently
 from previously.runtime.times import time_at
-from previously.storage.store import BranchInfo, Move
+from previously.storage.store import BranchInfo, Move, Store, StoryKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class Transcript(StoryHandle):
         known = await self._store.known(self._key, branch.name)
         found = align(known, incoming, whole=whole)
         if found.script:
-            branch = await self._apply(branch, await self._with_swipes(branch, found.script))
+            branch = await self._apply(branch, await with_swipes(self._store, self._key, branch.name, found.script))
         if found.attributes:
             await self._store.set_attributes(self._key, found.attributes)
         if found.alternatives:
@@ -188,18 +188,6 @@ class Transcript(StoryHandle):
         cleaned_header, _ = clean_json(dict(header))
         await self._store.keep_header(self._key, json.dumps(cleaned_header, ensure_ascii=False))
 
-    async def _with_swipes(self, branch: BranchInfo, script: Script) -> Script:
-        """The script, with a swipe that is there already chosen rather than made again. Only the first splice can meet
-        one: behind it everything hangs on new nodes."""
-        first = script[0]
-        if first.remove != 1 or len(first.pieces) != 1 or not isinstance(first.pieces[0], Put):
-            return script
-        wanted = digest(first.pieces[0].draft.message)
-        for sibling in await self._store.siblings(self._key, branch.name, first.at):
-            if sibling.entry.digest == wanted:
-                return [replace(first, pieces=(Reuse(sibling.entry.id),)), *script[1:]]
-        return script
-
     async def _at(self, position: int) -> tuple[BranchInfo, OnPath]:
         branch = await self.branch_info()
         depth = position_on(branch.messages, position)
@@ -212,6 +200,21 @@ class Transcript(StoryHandle):
         return await self._store.apply(
             self._key, branch.name, script, at=time_at(), expected_head=branch.head, receipt=receipt
         )
+
+
+async def with_swipes(
+    store: Store, key: StoryKey, branch: str, script: Script, same: Callable[[Message], bytes] = digest
+) -> Script:
+    """The script, with a swipe that is there already, and the same, chosen rather than made again. Only the first
+    splice can meet one: behind it everything hangs on new nodes."""
+    first = script[0]
+    if first.remove != 1 or len(first.pieces) != 1 or not isinstance(first.pieces[0], Put):
+        return script
+    wanted = same(first.pieces[0].draft.message)
+    for sibling in await store.siblings(key, branch, first.at):
+        if same(sibling.entry.message) == wanted:
+            return [replace(first, pieces=(Reuse(sibling.entry.id),)), *script[1:]]
+    return script
 
 
 def _with_text(old: Message, text: str) -> tuple[Any, ...]:

@@ -19,8 +19,10 @@ from previously.core.messages import Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Put, Script, Splice, checked
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
+from previously.storage.in_memory_keys import InMemoryKeys
 from previously.storage.in_memory_recall import InMemoryRecall
 from previously.storage.in_memory_views import InMemoryViews
+from previously.storage.key_store import AccessKey
 from previously.storage.store import ALL_MARKS, NO_NODE, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
 from previously.storage.story_forgetting import entries_like, forget_entries, standing_at, traces
 from previously.storage.story_tree import StoryTree
@@ -28,11 +30,12 @@ from previously.storage.story_tree import StoryTree
 T = TypeVar("T")
 
 
-class InMemoryStore(InMemoryRecall, InMemoryViews):
+class InMemoryStore(InMemoryKeys, InMemoryRecall, InMemoryViews):
     """Stories in this process's memory, gone with it."""
 
     def __init__(self) -> None:
         self._stories: dict[StoryKey, StoryTree] = {}
+        self._keys: dict[str, AccessKey] = {}
         self._ids: Counter[str] = Counter()
 
     async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
@@ -280,6 +283,7 @@ class InMemoryStore(InMemoryRecall, InMemoryViews):
 
     async def close(self) -> None:
         self._stories.clear()
+        self._keys.clear()
 
     def _next_id(self, kind: str) -> int:
         self._ids[kind] += 1

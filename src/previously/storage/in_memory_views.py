@@ -1,14 +1,18 @@
-"""The store's verbs for views, in memory."""
+"""The store's verbs for views and for recognising stories, in memory."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from previously.core.digests import match_key
+from previously.storage.recognition_store import Holding, ranked
 from previously.storage.store import StoryKey
 from previously.storage.story_tree import StoryTree
 from previously.storage.view_store import KeptRecipe
 
 
 class InMemoryViews:
-    """The part of `InMemoryStore` that keeps recipes."""
+    """The part of `InMemoryStore` that keeps recipes and finds stories by their messages."""
 
     _stories: dict[StoryKey, StoryTree]
 
@@ -33,3 +37,12 @@ class InMemoryViews:
 
     async def all_witnessed(self, key: StoryKey) -> bool:
         return all(entry.message.witnesses is None for entry in self._stories[key].entries.values())
+
+    async def holding(self, owner: str, match_keys: Collection[bytes]) -> list[Holding]:
+        wanted = frozenset(match_keys)
+        found = {
+            (key, story.name): wanted & {match_key(entry.message) for entry in story.entries.values()}
+            for key, story in self._stories.items()
+            if key.owner == owner
+        }
+        return ranked({story: set(held) for story, held in found.items() if held})

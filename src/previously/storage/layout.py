@@ -3,7 +3,7 @@
 All that copies a story whole (`storage.copying`) is told here and nowhere else what a story is made of: one list in
 place of dozens of queries that are nearly alike. What must stay true: every column of every table of both schemas is
 named, except those that the place gives (`owner`, `story`) and those that a database works out by itself. Leases are no
-part of a story, and what is `NOT_COPIED` is made anew from what is.
+part of a story, keys are of none, and what is `NOT_COPIED` is made anew from what is.
 """
 
 from __future__ import annotations

@@ -4,10 +4,9 @@ A store keeps stories, entries, nodes, branches and versions. It decides nothing
 given, each verb in one atomic step, and answers what is on a path. What it promises:
 
 - **Nothing is lost.** A script takes messages off a path, never out of the store.
-- **The path of a branch** is the chain of nodes from its head to the root. Whatever a store keeps to answer faster
-  must always equal that.
+- **The path of a branch** is the chain of nodes from its head to the root. What is kept to answer faster equals that.
 - **The cover of a branch** is what `core.cover.place` says of its path, its marks and the story's versions, always.
-- **Owners are walls.** Every verb takes a `StoryKey` or an owner; nothing of another owner is ever found or changed.
+- **Owners are walls.** Verbs about stories take a `StoryKey` or an owner; nothing of another's is found or changed.
 - **A verb that raises has changed nothing.**
 
 Times come from the caller. Verbs are async so that a store may wait for a disk, a group commit or a network.
@@ -25,11 +24,12 @@ from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Script
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
+from previously.storage.key_store import KeyStore
 from previously.storage.recall_store import RecallStore
+from previously.storage.recognition_store import RecognitionStore
 from previously.storage.view_store import ViewStore
 
 T = TypeVar("T")
-
 MAIN = "main"
 """The branch every story begins with."""
 
@@ -92,7 +92,7 @@ Traces = Mapping[bytes, Collection[bytes]]
 """Digests of entries, each with the hashes of its nodes."""
 
 
-class Store(RecallStore, ViewStore, Protocol):
+class Store(KeyStore, RecallStore, RecognitionStore, ViewStore, Protocol):
     """All that the engine asks of a place where stories live."""
 
     async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:

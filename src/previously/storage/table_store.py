@@ -19,6 +19,7 @@ from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status
 from previously.storage import keeping
 from previously.storage.database import Database, Moment, to_its_end
 from previously.storage.store import ALL_MARKS, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
+from previously.storage.table_keys import TableKeys
 from previously.storage.table_recall import TableRecall
 from previously.storage.table_views import TableViews
 from previously.storage.tables import Tables
@@ -29,7 +30,7 @@ from previously.storage.tables.stories import BranchRow
 T = TypeVar("T")
 
 
-class TableStore(TableRecall, TableViews):
+class TableStore(TableKeys, TableRecall, TableViews):
     """Stories in the tables of one database."""
 
     def __init__(self, database: Database, paths: KeptPaths | None = None) -> None:

@@ -1,14 +1,17 @@
-"""The store's verbs for views, on the tables of a database."""
+"""The store's verbs for views and for recognising stories, on the tables of a database."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from previously.storage.database import Database
+from previously.storage.recognition_store import Holding
 from previously.storage.store import StoryKey
 from previously.storage.view_store import KeptRecipe
 
 
 class TableViews:
-    """The part of `TableStore` that keeps recipes."""
+    """The part of `TableStore` that keeps recipes and finds stories by their messages."""
 
     database: Database
 
@@ -30,3 +33,6 @@ class TableViews:
 
     async def all_witnessed(self, key: StoryKey) -> bool:
         return await self.database.reading(key.owner, lambda tables: tables.recipes.all_witnessed(key))
+
+    async def holding(self, owner: str, match_keys: Collection[bytes]) -> list[Holding]:
+        return await self.database.reading(owner, lambda tables: tables.stories.holding(owner, match_keys))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from previously.storage.store import StoryKey
 from previously.storage.tables.cover import CoverTable
 from previously.storage.tables.forgetting import Forgetting
+from previously.storage.tables.keys import KeyTable
 from previously.storage.tables.lines import Lines
 from previously.storage.tables.marks import MarkTable
 from previously.storage.tables.reading import PathReader
@@ -33,6 +34,7 @@ class Tables:
     writer: PathWriter
     forgetting: Forgetting
     recipes: RecipeTable
+    keys: KeyTable
 
     def branch(self, key: StoryKey, name: str | None) -> BranchRow:
         """The branch of that name, or the active one."""
@@ -52,4 +54,5 @@ def tables_of(session: Session) -> Tables:
         PathWriter(session, lines, cover, marks),
         Forgetting(session, lines, cover),
         RecipeTable(session),
+        KeyTable(session),
     )

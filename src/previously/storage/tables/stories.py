@@ -3,10 +3,13 @@ transaction or snapshot."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from previously.core.errors import UnknownBranch
+from previously.storage.recognition_store import MOST_HOLDINGS, Holding, ranked
 from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
 from previously.storage.tables.session import Row, Session
 
@@ -56,6 +59,14 @@ class StoryTable:
         found = self.named(owner, name)
         assert found is not None
         return found
+
+    def holding(self, owner: str, match_keys: Collection[bytes]) -> list[Holding]:
+        """The owner's stories in which messages with these keys occur."""
+        values = {"owner": owner, "keys": json.dumps([key.hex() for key in match_keys]), "most": MOST_HOLDINGS}
+        found: dict[tuple[StoryKey, str], set[bytes]] = {}
+        for story, name, held in self._session.rows("stories_holding", values):
+            found.setdefault((StoryKey(owner, story), name), set()).add(bytes(held))
+        return ranked(found)
 
     def branches(self, key: StoryKey) -> list[BranchInfo]:
         """Every branch, the oldest first."""

@@ -119,6 +119,24 @@ UPDATE backup SET stories = %(stories)s WHERE owner = %(owner)s AND path = %(pat
 -- name: insert_backup
 INSERT INTO backup (owner, path, at, stories) VALUES (%(owner)s, %(path)s, %(at)s, %(stories)s)
 
+-- Keys: those of everybody, asked for in the name of nobody
+
+-- name: access_keys
+SELECT name, owner, hash, ending, at FROM access_key ORDER BY name
+
+-- name: access_key_named
+SELECT name, owner, hash, ending, at FROM access_key WHERE name = %(name)s
+
+-- name: owner_of_access_key
+SELECT owner FROM access_key WHERE hash = %(hash)s
+
+-- name: insert_access_key
+INSERT INTO access_key (name, owner, hash, ending, at) VALUES (%(name)s, %(owner)s, %(hash)s, %(ending)s, %(at)s)
+ON CONFLICT (name) DO NOTHING
+
+-- name: delete_access_key
+DELETE FROM access_key WHERE name = %(name)s AND owner = %(owner)s
+
 -- Branches and lines
 
 -- name: branch_rows
@@ -854,3 +872,12 @@ DELETE FROM branch WHERE story = %(story)s AND owner = %(owner)s
 
 -- name: delete_story
 DELETE FROM story WHERE id = %(story)s AND owner = %(owner)s
+
+-- Recognition
+
+-- name: stories_holding
+SELECT DISTINCT e.story, s.name, e.match_key
+FROM entry e JOIN story s ON s.id = e.story AND s.owner = e.owner
+WHERE e.owner = %(owner)s
+  AND e.match_key = ANY (ARRAY(SELECT decode(jsonb_array_elements_text(%(keys)s::jsonb), 'hex')))
+LIMIT %(most)s

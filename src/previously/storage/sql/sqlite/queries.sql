@@ -51,6 +51,24 @@ UPDATE backup SET stories = :stories WHERE owner = :owner AND path = :path AND a
 -- name: insert_backup
 INSERT INTO backup (owner, path, at, stories) VALUES (:owner, :path, :at, :stories)
 
+-- Keys: those of everybody, asked for in the name of nobody
+
+-- name: access_keys
+SELECT name, owner, hash, ending, at FROM access_key ORDER BY name
+
+-- name: access_key_named
+SELECT name, owner, hash, ending, at FROM access_key WHERE name = :name
+
+-- name: owner_of_access_key
+SELECT owner FROM access_key WHERE hash = :hash
+
+-- name: insert_access_key
+INSERT INTO access_key (name, owner, hash, ending, at) VALUES (:name, :owner, :hash, :ending, :at)
+ON CONFLICT (name) DO NOTHING
+
+-- name: delete_access_key
+DELETE FROM access_key WHERE name = :name AND owner = :owner
+
 -- Branches and lines
 
 -- name: branch_rows
@@ -766,3 +784,11 @@ DELETE FROM branch WHERE story = :story AND owner = :owner
 
 -- name: delete_story
 DELETE FROM story WHERE id = :story AND owner = :owner
+
+-- Recognition
+
+-- name: stories_holding
+SELECT DISTINCT e.story, s.name, e.match_key
+FROM entry e JOIN story s ON s.id = e.story AND s.owner = e.owner
+WHERE e.owner = :owner AND e.match_key IN (SELECT unhex(value) FROM json_each(:keys))
+LIMIT :most

@@ -1,0 +1,72 @@
+"""`previously keys`: who may use a server. A key is printed once, when it is made, and kept nowhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from previously.cli import output
+from previously.cli.arguments import AsJson, name, opened
+from previously.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from previously.storage.key_store import AccessKey
+
+Name = Annotated[str, typer.Argument(metavar="NAME", parser=name, help="What the key is called.")]
+Owner = Annotated[
+    str | None, typer.Option("--owner", metavar="OWNER", parser=name, help="Whose stories it opens; else local.")
+]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.callback(invoke_without_command=True)
+def keys(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List the keys to a server, or add and remove one."""
+    if ctx.invoked_subcommand is not None:
+        if as_json:
+            raise BadInput(f"--json goes behind {ctx.invoked_subcommand}.")
+        return
+    with opened(ctx) as memory:
+        found = memory.keys()
+    if as_json:
+        output.emit({"keys": [_json(key) for key in found]})
+        return
+    if not found:
+        output.console().print("There are no keys yet; `previously keys add NAME` makes one.")
+        return
+    from previously.cli.drawing import table
+
+    rows = [(key.name, key.owner, key.at[:16].replace("T", " "), f"…{key.ending}") for key in found]
+    columns = ("key", "owner", "created (UTC)", "ends with")
+    output.console().print(table(columns, rows, left=columns))
+
+
+@app.command("add")
+def add(ctx: typer.Context, called: Name, owner: Owner = None, as_json: AsJson = False) -> None:
+    """Make a key and print it, once. It opens the stories of its owner."""
+    from previously.runtime.keys import LOCAL_OWNER
+
+    with opened(ctx) as memory:
+        key, kept = memory.add_key(called, owner=LOCAL_OWNER if owner is None else owner)
+    if as_json:
+        output.emit({**_json(kept), "key": key})
+        return
+    output.console().print(key, soft_wrap=True)
+    output.note(f"It opens the stories of {kept.owner}. Keep it now: only its hash is kept here.")
+
+
+@app.command("remove")
+def remove(ctx: typer.Context, called: Name, as_json: AsJson = False) -> None:
+    """Take a key away: a server that runs refuses it within seconds."""
+    with opened(ctx) as memory:
+        gone = memory.remove_key(called)
+    if as_json:
+        output.emit({"removed": gone.name, "owner": gone.owner})
+        return
+    output.console().print(f"Key {output.one_line(gone.name)} is gone.", soft_wrap=True)
+
+
+def _json(key: AccessKey) -> dict[str, Any]:
+    return {"name": key.name, "owner": key.owner, "created": key.at, "ending": key.ending}

@@ -1,0 +1,268 @@
+"""An OpenAI-compatible server that answers from a script, over real HTTP: for tests and benchmarks of what asks one.
+
+`ScriptedServer` owns the listening socket, the plan and the log; what an answer is made of is said by
+`answers` and `bodies`, how it goes over a connection by `connections`. What must stay true:
+
+- Every request is in the log as it arrived, with what became of it: answered, cut, or given up by the peer, and when.
+- The same plan gives the same bytes. Tests wait for the log (`request`, `sent`, `ended`), not for clocks.
+- Nothing outlives the server: when it is left, every connection is ended.
+- A chunk costs little, so that hundreds of streams can be open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from previously.models.scripted_server.answers import ScriptedAnswer, Step, refused, steps
+from previously.models.scripted_server.bodies import Composed, split_words, words_of_its_own
+from previously.models.scripted_server.connections import Changes, Connection, ServedRequest
+from previously.models.scripted_server.doors import ServerKind, door, embeddings
+
+Planned = ScriptedAnswer | str
+Plan = Planned | Sequence[Planned] | Mapping[int, Planned] | Callable[[ServedRequest], Planned]
+"""One answer always; one for each request in turn; for some requests by their number, from 0; or what a function says.
+A request that the plan says nothing of gets `ScriptedAnswer()`."""
+
+_ANSWERS = {"/v1/chat/completions": True, "/chat/completions": True, "/v1/completions": False, "/completions": False}
+"""The paths that give answers, and whether these are messages of a chat."""
+
+
+def count_words(text: str) -> int:
+    """Tokens of a text, as this server counts unless it is told otherwise: about four for three words."""
+    return (len(text.split()) * 4 + 2) // 3
+
+
+class ScriptedServer:
+    """Serves while it is entered: `async with ScriptedServer(plan) as server:` and then `server.base_url`."""
+
+    def __init__(
+        self,
+        plan: Plan | None = None,
+        *,
+        kind: ServerKind = "openai",
+        model: str = "scripted",
+        window_tokens: int | None = None,
+        on_overflow: Literal["ignore", "refuse", "cut"] = "ignore",
+        count_tokens: Callable[[str], int] = count_words,
+        doors: Mapping[str, ScriptedAnswer] | None = None,
+        api_key: str | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        keep: int | None = None,
+    ) -> None:
+        """`kind` decides where it tells its window. A prompt beyond that is taken, refused, or silently cut, which only
+        the usage shows. `doors`: answers for other paths. `keep`: so many requests stay in the log."""
+        self.requests: list[ServedRequest] = []
+        """Every request for an answer, in the order they came."""
+        self.others: list[ServedRequest] = []
+        """Every other request: models, windows, embeddings."""
+        self.running = 0
+        """Answers under way now."""
+        self.most_running = 0
+        self.plan = plan
+        self.model = model
+        self.window_tokens = window_tokens
+        self.changes = Changes()
+        self.connections: set[Connection] = set()
+        self._kind = kind
+        self._on_overflow = on_overflow
+        self._count_tokens = count_tokens
+        self._doors = doors or {}
+        self._api_key = api_key
+        self._address = (host, port)
+        self._keep = keep
+        self._asked = 0
+        self._server: asyncio.Server | None = None
+
+    def __repr__(self) -> str:
+        return f"ScriptedServer({self.origin!r}, requests={self._asked}, running={self.running})"
+
+    @property
+    def origin(self) -> str:
+        """Where it is, without `/v1`."""
+        return f"http://{self._address[0]}:{self._address[1]}"
+
+    @property
+    def base_url(self) -> str:
+        """What a client is given."""
+        return f"{self.origin}/v1"
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return self._address[1]
+
+    async def __aenter__(self) -> ScriptedServer:
+        host, port = self._address
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: Connection(self), host, port, backlog=4096)
+        self._address = self._server.sockets[0].getsockname()[:2]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Stop listening and end every connection. May be called more than once."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        await asyncio.sleep(0)  # a connection may be half accepted: its socket is forgotten if the server closes first
+        server.close()
+        while connections := list(self.connections):
+            for connection in connections:
+                connection.abort()
+            await asyncio.gather(*(connection.lost for connection in connections))
+        await server.wait_closed()
+
+    def new_plan(self, plan: Plan | None = None) -> None:
+        """Go on by another plan: the log is emptied, and numbers begin at 0 again. What is under way goes on."""
+        self.plan = plan
+        self._asked = self.most_running = 0
+        self.requests.clear()
+        self.others.clear()
+
+    async def request(self, number: int) -> ServedRequest:
+        """Wait until the request of that number is there."""
+        await self.changes.until(lambda: self._asked > number)
+        return next(request for request in self.requests if request.number == number)
+
+    async def idle(self) -> None:
+        """Wait until no answer is under way."""
+        await self.changes.until(lambda: self.running == 0)
+
+    def answer(self, request: ServedRequest) -> Iterator[Step]:
+        """What to do about a request; it is written into the log."""
+        path = request.path.partition("?")[0]
+        if (chat := _ANSWERS.get(path)) is None or request.method != "POST":
+            self.others.append(request)
+            _forget_oldest(self.others, self._keep)
+            return steps(self._beside(request, path), request, _NOTHING)
+        request.number = self._asked
+        self._asked += 1
+        self.requests.append(request)
+        _forget_oldest(self.requests, self._keep)
+        self.changes.tell()
+        return self._counted(request, chat)
+
+    def _counted(self, request: ServedRequest, chat: bool) -> Iterator[Step]:
+        self.running += 1
+        self.most_running = max(self.most_running, self.running)
+        request.when_ended(self._one_less)
+        answer = self._planned(request)
+        if not self._allowed(request):
+            answer = refused(401, "Incorrect API key provided.", code="invalid_api_key")
+        elif self._on_overflow == "refuse" and self._prompt_tokens(request) > (self.window_tokens or 2**62):
+            answer = self._too_long(request)
+        yield from steps(answer, request, self._composed(answer, request, chat))
+
+    def _one_less(self) -> None:
+        self.running -= 1
+
+    def _planned(self, request: ServedRequest) -> ScriptedAnswer:
+        planned: Planned | None
+        match self.plan:
+            case None | str() | ScriptedAnswer() as planned:
+                pass
+            case Mapping() as by_number:
+                planned = by_number.get(request.number)
+            case Sequence() as in_turn:
+                planned = in_turn[request.number] if request.number < len(in_turn) else None
+            case function:
+                planned = function(request)
+        if isinstance(planned, str):
+            return ScriptedAnswer(text=planned)
+        return planned or ScriptedAnswer()
+
+    def _composed(self, answer: ScriptedAnswer, request: ServedRequest, chat: bool) -> Composed:
+        """The answer with everything decided. The request's JSON is read only where something depends on it."""
+        lean = answer.choices is not None and answer.usage is False and answer.model is not None
+        asked = request.json if not lean and isinstance(request.json, dict) else {}
+        count = answer.choices or (n if type(n := asked.get("n")) is int and 0 < n <= 128 else 1)
+        match answer.text:
+            case None:
+                pieces = [] if answer.tool_calls else words_of_its_own(request.number, answer.chunks)
+            case str() as text:
+                pieces = split_words(text)
+            case given:
+                pieces = list(given)
+        usage = self._usage(answer, request, asked, "".join(pieces))
+        return Composed(
+            number=request.number,
+            model=answer.model or str(asked.get("model") or self.model),
+            texts=[pieces if index == 0 else [*pieces, f" ({index})"] for index in range(count)],
+            reasoning=answer.reasoning,
+            tool_calls=answer.tool_calls,
+            finish_reason=answer.finish_reason or ("tool_calls" if answer.tool_calls else "stop"),
+            usage=usage,
+            streamed=request.streamed,
+            chat=chat,
+            logprobs=bool(asked.get("logprobs")),
+            done=answer.done,
+            endless=answer.endless,
+            error_after=answer.error_after,
+            error=answer.error,
+            error_event=answer.error_event,
+        )
+
+    def _usage(
+        self, answer: ScriptedAnswer, request: ServedRequest, asked: dict[str, Any], text: str
+    ) -> Mapping[str, Any] | None:
+        if isinstance(answer.usage, Mapping):
+            return answer.usage
+        if callable(answer.usage):
+            return answer.usage(request, text)
+        options = asked.get("stream_options")
+        wanted = not request.streamed or (isinstance(options, dict) and bool(options.get("include_usage")))
+        if not answer.usage or not wanted:
+            return None
+        read, written = self._prompt_tokens(request), self._count_tokens(text)
+        if self._on_overflow == "cut" and self.window_tokens is not None:
+            read = min(read, self.window_tokens)
+        return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+
+    def _prompt_tokens(self, request: ServedRequest) -> int:
+        asked = request.json if isinstance(request.json, dict) else {}
+        messages = asked.get("messages")
+        if not isinstance(messages, list):
+            return self._count_tokens(str(asked.get("prompt", "")))
+        contents = (message.get("content") for message in messages if isinstance(message, dict))
+        return sum(
+            4 + self._count_tokens(content if isinstance(content, str) else str(content)) for content in contents
+        )
+
+    def _too_long(self, request: ServedRequest) -> ScriptedAnswer:
+        """The refusal of llama.cpp."""
+        tokens, window = self._prompt_tokens(request), self.window_tokens
+        words = f"request ({tokens} tokens) exceeds the available context size ({window} tokens), try increasing it"
+        error = {"code": 400, "message": words, "type": "exceed_context_size_error"}
+        return ScriptedAnswer(status=400, body={"error": error | {"n_prompt_tokens": tokens, "n_ctx": window}})
+
+    def _allowed(self, request: ServedRequest) -> bool:
+        return self._api_key is None or request.headers.get("authorization") == f"Bearer {self._api_key}"
+
+    def _beside(self, request: ServedRequest, path: str) -> ScriptedAnswer:
+        """The answer to a request that is not for an answer of the model."""
+        if (planned := self._doors.get(path)) is not None:
+            return planned
+        if not self._allowed(request):
+            return refused(401, "Incorrect API key provided.", code="invalid_api_key")
+        if request.method == "POST" and path in ("/v1/embeddings", "/embeddings"):
+            return ScriptedAnswer(body=embeddings(request.json, self.model))
+        told = door(
+            self._kind, request.method, path, model=self.model, window_tokens=self.window_tokens, running=self.running
+        )
+        return refused(404, f"There is no {path} here.") if told is None else ScriptedAnswer(body=told)
+
+
+_NOTHING = Composed(
+    number=-1, model="", texts=(), reasoning="", tool_calls=(), finish_reason="stop", usage=None, streamed=False,
+    chat=True, logprobs=False, done=True, endless=False, error_after=None, error=None, error_event=False,
+)  # fmt: skip
+
+
+def _forget_oldest(log: list[ServedRequest], keep: int | None) -> None:
+    if keep is not None and len(log) > 2 * keep:
+        del log[:-keep]

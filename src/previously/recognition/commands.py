@@ -1,0 +1,53 @@
+"""What a user can ask of memory in any chat: a message that begins with `//` and one of these words.
+
+Neither such a message nor its answer is part of the story. An answer is known again by the mark it begins with.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from previously.core.messages import Message, Role
+
+MARK = "[Previously]"
+
+COMMANDS = {
+    "recap": "what happened so far, as it is remembered",
+    "why": "what the model saw in the last turn, and why",
+    "threads": "what is still open",
+    "pin": "TEXT: words that the model is always shown",
+    "undo": "take back the newest thing that was done to memory",
+    "chapter": "TITLE: close the chapter here",
+    "leave": "NAME: who is not there from now on",
+    "enter": "NAME: who is there again",
+    "help": "this list",
+}
+"""Each with what it does."""
+
+_COMMAND = re.compile(r"\s*//\s?(\w+)(?:[ \t]+(.*))?\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A word and what stands behind it."""
+
+    name: str
+    argument: str = ""
+
+
+def command_in(text: str) -> Command | None:
+    """The command that a text is; None if it is none of ours."""
+    if "//" not in text[:20]:
+        return None
+    found = _COMMAND.fullmatch(text)
+    if found is None or found.group(1).lower() not in COMMANDS:
+        return None
+    return Command(found.group(1).lower(), (found.group(2) or "").strip())
+
+
+def is_ours(message: Message) -> bool:
+    """Whether a message is a command, or the answer to one."""
+    if message.role is Role.USER:
+        return command_in(message.text) is not None
+    return message.role is Role.ASSISTANT and message.text.lstrip().startswith(MARK)

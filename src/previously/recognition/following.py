@@ -1,0 +1,216 @@
+"""What a client's list changes on a path: the decision, as a value.
+
+A list is a window: what is missing in front was trimmed, a hole is hidden. But what the client has never sent *back* is
+not settled: a reply that does not return was not kept, and a message that was there for one request only was a note.
+Such messages leave the path (never the story). A list that ends earlier than the path goes back: within the newest turn
+that is another reply or an undo; further, it is another branch, so that the way to the old end stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from previously.core.align import Alignment, Known, align
+from previously.core.digests import match_key
+from previously.core.messages import Attributes, Role
+from previously.core.scripts import Put, Reuse, Script, Splice
+from previously.recognition.heard import Piece
+
+DEEP_NOTE = 16
+"""A system message with more messages of the story behind it than this is taken for part of the story."""
+
+
+LONG_TEXT = 20
+"""What has so many characters is not said twice by chance."""
+
+MOST_CHANGED = 2
+"""So many of the user's messages may be others than they were; with more, it is another way the story went."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteSeen:
+    """A system message in a list that is not on the path, and between which messages it stood."""
+
+    key: bytes
+    before: bytes
+    after: bytes
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """The pieces of a body: those of the story, and those that are furniture for now."""
+
+    story: tuple[Piece, ...]
+    notes: tuple[tuple[int, Piece], ...]
+    """Each with how many messages of the story stand behind it."""
+    seen: tuple[NoteSeen, ...]
+
+
+def sort_notes(pieces: Sequence[Piece], known: Collection[bytes], before: Sequence[NoteSeen]) -> Sorted:
+    """Tell notes from the story among system messages: what keeps its neighbours while the story goes on is part of it.
+
+    `known` are the match keys of the path, `before` the notes of the list before."""
+    keys = [match_key(piece.message) for piece in pieces]
+    is_story = [piece.message.role is not Role.SYSTEM for piece in pieces]
+    behind = sum(is_story)
+    notes: list[tuple[int, int]] = []
+    for at, story in enumerate(is_story):
+        behind -= story
+        if not story and (keys[at] in known or behind > DEEP_NOTE):
+            is_story[at] = True
+        elif not story:
+            notes.append((at, behind))
+    seen: list[NoteSeen] = []
+    kept: list[tuple[int, Piece]] = []
+    for at, depth in notes:
+        previous = next((keys[i] for i in range(at - 1, -1, -1) if is_story[i]), b"")
+        following = next((keys[i] for i in range(at + 1, len(pieces)) if is_story[i]), b"")
+        settled = any(
+            one.key == keys[at] and (one.before, one.after) == (previous, following) and one.depth < depth
+            for one in before
+        )
+        if settled and following:
+            is_story[at] = True
+        else:
+            seen.append(NoteSeen(keys[at], previous, following, depth))
+            kept.append((depth, pieces[at]))
+    return Sorted(
+        tuple(piece for piece, story in zip(pieces, is_story, strict=True) if story), tuple(kept), tuple(seen)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """What brings a branch to what a client shows."""
+
+    script: Script
+    attributes: tuple[tuple[int, Attributes], ...]
+    fork: bool
+    """Whether the branch stays as it is, and a new one is changed."""
+    positions: tuple[int, ...]
+    """Where the messages of the list stand afterwards."""
+    matched: int
+    """How many messages of the list are on the path."""
+    is_this: bool
+    """Whether the list and the path are of the same story."""
+    removed: int
+    replied: int | None = None
+    """The reply at the end that is taken off because another is asked for."""
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether the path is what the client shows."""
+        return not (self.script or self.attributes)
+
+    def moved(self, by: int) -> Following:
+        """The same for a path of which the first `by` messages were not looked at."""
+        script = [replace(splice, at=splice.at + by) for splice in self.script]
+        return replace(self, script=script, positions=tuple(position + by for position in self.positions))
+
+
+def follow(
+    known: Sequence[Known], pieces: Sequence[Piece], unsettled: Collection[int], expected: int | None = None
+) -> Following:
+    """What a list changes on a path. `unsettled` are entries that were in one list only; `expected` is how long the
+    client says its history is, hidden messages included: then it tells deleted from hidden."""
+    found = align(known, [piece.draft for piece in pieces], whole=False)
+    script, attributes = _settled(known, found, unsettled)
+    if expected is not None:
+        script, attributes = _counted(known, script, attributes, expected)
+    gone = [at for splice in script for at in range(splice.at, splice.at + splice.remove)]
+    left = frozenset(gone)
+    end = next((at for at in range(len(known) - 1, -1, -1) if at not in left and not known[at].attributes.hidden), -1)
+    lost = [known[at] for at in gone if at > end]
+    fork = _users(lost) > 1 or _users(known[at] for at in gone) > MOST_CHANGED
+    matched = found.unchanged + sum(1 for _, new in found.attributes if not new.hidden)
+    positions = _positions(known, script, attributes)[-len(pieces) :] if pieces else ()
+    nothing_new = bool(pieces) and not is_put(pieces[-1], script)
+    again = nothing_new and len(lost) == 1 and lost[0].role is Role.ASSISTANT
+    same = is_same_story(known, pieces)
+    replied = lost[0].entry if again else None
+    return Following(script, attributes, fork, tuple(positions), matched, same, len(gone), replied)
+
+
+def is_put(piece: Piece, script: Script) -> bool:
+    """Whether a script puts this very message on the path, as a new one or as an edit."""
+    puts = (put for splice in script for put in splice.pieces if isinstance(put, Put))
+    return any(put.draft.message is piece.message for put in puts)
+
+
+def is_same_story(known: Sequence[Known], pieces: Sequence[Piece]) -> bool:
+    """Whether a list and a path have two neighbours in common, one of them the user's, or a longer message of the user;
+    or, where a story has hardly begun, its first message. Short messages prove nothing: people say the same things
+    again and again."""
+    shown = [one for one in known if not one.attributes.hidden]
+    keys = [match_key(piece.message) for piece in pieces]
+    if keys and known and keys[0] == known[0].match_key and len(keys) == 1 and len(known) <= 2:
+        return True
+    texts = {one.match_key for one in known if one.role is Role.USER}
+    for piece, key in zip(pieces, keys, strict=True):
+        if len(pieces) > 1 and key in texts and len(piece.message.text) >= LONG_TEXT:
+            return True
+    neighbours = {(one.match_key, two.match_key) for one, two in pairwise(shown)}
+    neighbours |= {(one.match_key, two.match_key) for one, two in pairwise(known)}
+    for at, pair in enumerate(pairwise(keys)):
+        if pair in neighbours and Role.USER in (pieces[at].message.role, pieces[at + 1].message.role):
+            return True
+    return False
+
+
+def _positions(known: Sequence[Known], script: Script, attributes: Sequence[tuple[int, Attributes]]) -> list[int]:
+    """Where on the path after the changes the messages stand that are not hidden."""
+    hidden = {one.entry: one.attributes.hidden for one in known} | {entry: new.hidden for entry, new in attributes}
+    flags: list[bool] = []
+    at = 0
+    for splice in script:
+        flags += [hidden[one.entry] for one in known[at : splice.at]]
+        flags += [False] * len(splice.pieces)
+        at = splice.at + splice.remove
+    flags += [hidden[one.entry] for one in known[at:]]
+    return [position for position, is_hidden in enumerate(flags) if not is_hidden]
+
+
+def _users(messages: Iterable[Known]) -> int:
+    return sum(1 for one in messages if one.role is Role.USER)
+
+
+def _settled(
+    known: Sequence[Known], found: Alignment, unsettled: Collection[int]
+) -> tuple[list[Splice], tuple[tuple[int, Attributes], ...]]:
+    """The alignment, in which only settled messages are hidden, and a message that moved is not there twice."""
+    places = {one.entry: at for at, one in enumerate(known)}
+    hidden = {entry for entry, new in found.attributes if new.hidden}
+    by_key = {known[places[entry]].match_key: entry for entry in hidden}
+    moved: set[int] = set()
+    script: list[Splice] = []
+    for splice in found.script:
+        pieces: list[Put | Reuse] = []
+        for piece in splice.pieces:
+            entry = by_key.pop(match_key(piece.draft.message), None) if isinstance(piece, Put) else None
+            if entry is None:
+                pieces.append(piece)
+            else:
+                moved.add(entry)
+                pieces.append(Reuse(entry))
+        script.append(replace(splice, pieces=tuple(pieces)))
+    gone = moved | (hidden & set(unsettled))
+    script += [Splice(places[entry], 1, ()) for entry in gone]
+    attributes = tuple((entry, new) for entry, new in found.attributes if entry not in gone)
+    return sorted(script, key=lambda splice: (splice.at, splice.remove)), attributes
+
+
+def _counted(
+    known: Sequence[Known], script: list[Splice], attributes: tuple[tuple[int, Attributes], ...], expected: int
+) -> tuple[list[Splice], tuple[tuple[int, Attributes], ...]]:
+    """Where the path would be longer than the client's history by just what would be hidden, that was deleted."""
+    hidden = [entry for entry, new in attributes if new.hidden]
+    length = len(known) + sum(len(splice.pieces) - splice.remove for splice in script)
+    if not hidden or length - expected != len(hidden):
+        return script, attributes
+    places = {one.entry: at for at, one in enumerate(known)}
+    script = [*script, *(Splice(places[entry], 1, ()) for entry in hidden)]
+    kept = tuple((entry, new) for entry, new in attributes if not new.hidden)
+    return sorted(script, key=lambda splice: (splice.at, splice.remove)), kept

@@ -1,0 +1,151 @@
+"""What a client's list is made of, before it is held against any story.
+
+A list has a *front* (leading system messages: prompts, cards, examples), a *body* in which the story lies, and often
+something behind it: nudges. Nothing here is certain; what is in the body may still be a note. What must stay true:
+every message of the list is in exactly one of the three, and its place in the list is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from itertools import pairwise
+
+from previously.core.messages import Draft, Message, Role, Text
+from previously.recognition.commands import is_ours
+from previously.recognition.wording import (
+    Names,
+    holds_start,
+    is_aside,
+    is_continue,
+    is_nudge,
+    is_start,
+    names_in,
+    speaker_asked,
+)
+
+
+class Ask(StrEnum):
+    """What a request is for."""
+
+    TURN = "turn"
+    """The next message of the story."""
+    CONTINUE = "continue"
+    """More of the last message."""
+    ASIDE = "aside"
+    """Something that is no part of the story."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A message of the story as the client sent it; several may come from one place in its list."""
+
+    index: int
+    draft: Draft
+
+    @property
+    def message(self) -> Message:
+        """What it says."""
+        return self.draft.message
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A client's list, taken apart."""
+
+    front: tuple[Piece, ...]
+    body: tuple[Piece, ...]
+    behind: tuple[Piece, ...] = ()
+    """Nudges at the end."""
+    names: Names = field(default_factory=Names)
+    speaker: str | None = None
+    """Who is asked to reply, where a nudge says so."""
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether a client may have joined neighbours of one role: it shows none, and no system message between."""
+        roles = [piece.message.role for piece in self.body]
+        return Role.SYSTEM not in roles and all(one is not two for one, two in pairwise(roles))
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the whole list is one user message that holds a history."""
+        if self.front or len(self.body) != 1:
+            return False
+        text = self.body[0].message.text
+        return self.body[0].message.role is Role.USER and "\n\n" in text and holds_start(text)
+
+
+def hear(drafts: Sequence[Draft], names: Names | None = None) -> Heard:
+    """Take a client's list apart. `names` are those it gives beside it. Commands and their answers are left out."""
+    pieces = [Piece(index, draft) for index, draft in enumerate(drafts) if not is_ours(draft.message)]
+    start = next((at for at, piece in enumerate(pieces) if piece.message.role is not Role.SYSTEM), len(pieces))
+    if start < len(pieces) and is_start(pieces[start].message.text):
+        start += 1  # a placeholder for servers that want a user to begin
+    end = len(pieces)
+    while end > start and _is_behind(pieces[end - 1].message):
+        end -= 1
+    front, body, behind = pieces[:start], pieces[start:end], pieces[end:]
+    told = names_in("\n".join(piece.message.text for piece in front) or (body[0].message.text if body else ""))
+    given = names or Names()
+    asked = next((name for piece in reversed(behind) if (name := speaker_asked(piece.message.text))), None)
+    merged = Names(given.character or told.character, given.user or told.user, given.members or told.members)
+    heard = Heard(tuple(front), tuple(body), tuple(behind), merged, asked)
+    return _without_glued_nudge(heard) if not asked else heard
+
+
+def _is_behind(message: Message) -> bool:
+    """Whether a last message is a nudge: any system message, and what is known for one."""
+    return message.role is Role.SYSTEM or (message.role is Role.USER and is_nudge(message.text))
+
+
+def _without_glued_nudge(heard: Heard) -> Heard:
+    """A nudge for a speaker that was joined to what the user said is taken off it."""
+    if not heard.body or heard.body[-1].message.role is not Role.USER:
+        return heard
+    last = heard.body[-1]
+    words, separator, nudge = last.message.text.rpartition("\n\n")
+    asked = speaker_asked(nudge)
+    if not separator or not (asked or is_continue(nudge) or is_aside(nudge)):
+        return heard
+    behind = Piece(last.index, Draft(Message(Role.USER, (Text(nudge),))))
+    clean = replace(last, draft=replace(last.draft, message=with_text(last.message, words)))
+    return replace(heard, body=(*heard.body[:-1], clean), behind=(behind, *heard.behind), speaker=asked)
+
+
+def with_text(message: Message, text: str) -> Message:
+    """A message with other words; what it holds besides text stays."""
+    others = tuple(part for part in message.parts if not isinstance(part, Text))
+    return replace(message, parts=(Text(text), *others))
+
+
+def ask_of(heard: Heard, *, streams: bool, usual: frozenset[str] = frozenset(), known_last: bool = True) -> Ask:
+    """What a request is for, as far as its list tells.
+
+    `usual`: nudges that stood behind turns before, as users may let some text stand behind every history.
+    `known_last`: whether the last message of the body is known from before; a new one is there to be answered.
+    """
+    texts = [piece.message.text for piece in heard.behind]
+    if any(map(is_continue, texts)):
+        return Ask.CONTINUE
+    if any(map(is_aside, texts)):
+        return Ask.ASIDE
+    if not heard.body:
+        return Ask.ASIDE
+    new = [text for text in texts if text not in usual and not speaker_asked(text)]
+    after_reply = heard.body[-1].message.role is Role.ASSISTANT
+    if new and after_reply and (known_last or not streams):
+        return Ask.ASIDE
+    if new and not streams and heard.speaker:
+        return Ask.ASIDE  # a task on top of a group's nudge
+    return Ask.TURN
+
+
+def is_lone_task(heard: Heard, *, streams: bool) -> bool:
+    """Whether a request without history is a task rather than the start of a chat, from a client that has chats with
+    fronts: nothing but an instruction, and nobody waits for the words to come in."""
+    if streams or len(heard.front) > 1 or len(heard.body) != 1 or heard.behind:
+        return False
+    texts = [piece.message.text for piece in (*heard.front, *heard.body)]
+    return not any(map(holds_start, texts))

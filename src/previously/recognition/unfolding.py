@@ -1,0 +1,157 @@
+"""What a client has done to messages on their way, undone: names put before them, roles changed, neighbours joined.
+
+Everything is held against the path that the list seems to belong to. What is found there stands for itself; what is
+not found stays as it was sent. What must stay true: no word a user typed is dropped unless it is known for a note.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from previously.core.align import Known
+from previously.core.digests import match_key
+from previously.core.messages import Draft, Message, Role, Text
+from previously.recognition.heard import Heard, Piece, with_text
+from previously.recognition.wording import Names, holds_start, is_nudge, split_name, without_name
+
+MOST_PARAGRAPHS = 64
+"""The longest run of paragraphs that is tried as one message of a joined list."""
+
+_ROLES = (Role.USER, Role.ASSISTANT, Role.SYSTEM)
+_NOTE = re.compile(r"\[[^\[\]]*\]\s*", re.DOTALL)
+
+
+class Keys:
+    """The match keys of a path."""
+
+    def __init__(self, known: Sequence[Known]) -> None:
+        self._keys = {one.match_key for one in known}
+
+    def find(self, message: Message, *, any_role: bool) -> Message | None:
+        """The form in which the path holds what a message says; None if it does not."""
+        if match_key(message) in self._keys:
+            return message
+        name, rest = split_name(message.text)
+        texts = [message.text, rest] if name else [message.text]
+        roles = [message.role, *(role for role in _ROLES if any_role and role is not message.role)]
+        for role in roles:
+            for text in texts:
+                tried = replace(with_text(message, text), role=role)
+                if match_key(tried) in self._keys:
+                    return tried
+        return None
+
+
+def unfolded(heard: Heard, keys: Keys) -> list[Piece]:
+    """The messages of the body as they stand on the path, as far as they do."""
+    if heard.is_single:
+        return _from_single(heard, keys)
+    merged, pieces = heard.is_merged, list[Piece]()
+    for number, piece in enumerate(heard.body, 1):
+        found = keys.find(piece.message, any_role=merged)
+        if found is None and merged and "\n\n" in piece.message.text:
+            parts = _parted(piece, keys, last=number == len(heard.body))
+        else:
+            parts = [_as(piece, found)] if found else [piece]
+        pieces += [part if keys.find(part.message, any_role=False) else named(part, heard.names) for part in parts]
+    return pieces
+
+
+def named(piece: Piece, names: Names) -> Piece:
+    """A new message, with its speaker taken from the name it begins with, or from what is known of the chat."""
+    message = piece.message
+    if message.speaker or message.role not in (Role.USER, Role.ASSISTANT) or not names.all:
+        return piece
+    name, rest = without_name(message.text, names.all)
+    if name is None:
+        name = names.user if message.role is Role.USER else names.character if not names.members else None
+    if name is None:
+        return piece
+    return _as(piece, replace(with_text(message, rest), speaker=name))
+
+
+def _as(piece: Piece, message: Message) -> Piece:
+    return replace(piece, draft=replace(piece.draft, message=message))
+
+
+def _parted(piece: Piece, keys: Keys, *, last: bool) -> list[Piece]:
+    """A joined message as those of the path it is made of. What is not on the path is a note if it is set in brackets;
+    behind all others in the newest message it is new; elsewhere it was added to its neighbour."""
+    role, found, hits = piece.message.role, list[Message](), 0
+    runs = list(_runs(piece.message, keys))
+    ends = max((at for at, (_, hit) in enumerate(runs) if hit), default=-1)
+    if ends < 0:
+        return [piece]
+    for at, (run, hit) in enumerate(runs):
+        if hit:
+            found.append(hit)
+            hits += 1
+        elif _NOTE.fullmatch(run) or is_nudge(run):
+            continue
+        elif at > ends and last:
+            found.append(Message(role, (Text(run),)))
+        elif found:
+            found[-1] = with_text(found[-1], f"{found[-1].text}\n\n{run}")
+        else:
+            found.append(Message(role, (Text(run),)))
+    return [replace(piece, draft=Draft(message)) for message in found]
+
+
+def _runs(message: Message, keys: Keys) -> Iterator[tuple[str, Message | None]]:
+    """The text in runs of paragraphs, each with what it is on the path; what lies between is one run."""
+    paragraphs = message.text.split("\n\n")
+    at = begun = 0
+    while at < len(paragraphs):
+        for end in range(min(len(paragraphs), at + MOST_PARAGRAPHS), at, -1):
+            run = "\n\n".join(paragraphs[at:end])
+            hit = keys.find(Message(message.role, (Text(run),)), any_role=True) if run.strip() else None
+            if hit:
+                if begun < at:
+                    yield "\n\n".join(paragraphs[begun:at]), None
+                yield run, hit
+                begun = at = end
+                break
+        else:
+            at += 1
+    if begun < len(paragraphs):
+        yield "\n\n".join(paragraphs[begun:]), None
+
+
+def _from_single(heard: Heard, keys: Keys) -> list[Piece]:
+    """The messages in a list that is one text: what follows the mark that a chat begins, by the names before it."""
+    piece = heard.body[0]
+    paragraphs = piece.message.text.split("\n\n")
+    start = max(at for at, paragraph in enumerate(paragraphs) if holds_start(paragraph)) + 1
+    history = replace(piece.message, parts=(Text("\n\n".join(paragraphs[start:])),))
+    found: list[Message] = []
+    for run, hit in _runs(history, keys):
+        if hit:
+            found.append(hit)
+        else:
+            found += _by_names(run, heard.names)
+    return [replace(piece, draft=Draft(message)) for message in found]
+
+
+def _by_names(text: str, names: Names) -> Iterator[Message]:
+    """New messages of a text in which each begins with its speaker's name."""
+    speaker: str | None = None
+    said: list[str] = []
+
+    def message() -> Message:
+        role = Role.ASSISTANT if speaker is not None and speaker != names.user else Role.USER
+        return Message(role, (Text("\n\n".join(said)),), speaker)
+
+    for paragraph in text.split("\n\n"):
+        name, rest = split_name(paragraph) if not names.all else without_name(paragraph, names.all)
+        if is_nudge(paragraph) or (_NOTE.fullmatch(paragraph) and not name):
+            continue
+        if name is None:
+            said.append(paragraph)
+            continue
+        if said:
+            yield message()
+        speaker, said = name, [rest]
+    if said:
+        yield message()

@@ -1,0 +1,94 @@
+"""What clients write that no person of the story says: marks around the history, nudges at its end, tasks beside it.
+
+Facts about other programs, kept in one place. All of these are texts that users may change, so nothing rests on them
+alone: an unknown nudge is taken for what its place suggests, and the next request puts right what was taken wrongly.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_NEW_CHAT = re.compile(r"\[start a new (?:group )?chat\b[^\]]*\]", re.IGNORECASE)
+_MEMBERS = re.compile(r"\[start a new group chat\. group members: ([^\]]+)\]", re.IGNORECASE)
+_CONTINUE = re.compile(
+    r"\[?\s*continue (?:your|the|from your) (?:last|previous) (?:message|reply|response)\b.*", re.IGNORECASE | re.DOTALL
+)
+_SPEAK_AS = re.compile(r"\[\s*(?:write|reply|respond)[^\]\n]{0,40}? only as ([^\]\n]{1,80}?)\.?\s*\]", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"\[?\s*write your next reply from the point of view of "
+    r"|\[?\s*(?:ignore previous instructions\.\s*)?summari[sz]e the (?:most important|story|chat|conversation|above)"
+    r"|\[?\s*pause (?:your|the) (?:role-?play|story)|### task:|create a concise,? .{0,40}title",
+    re.IGNORECASE,
+)
+_PAIR = re.compile(
+    r"\bnext reply in a fictional chat between ([^\n]{1,80}?) and ([^\n]{1,80}?)(?:\.|$)", re.IGNORECASE | re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Who speaks, as far as a client says."""
+
+    character: str | None = None
+    user: str | None = None
+    members: tuple[str, ...] = ()
+    """All characters of a group."""
+
+    @property
+    def all(self) -> frozenset[str]:
+        """Every name there is."""
+        return frozenset(name for name in (self.character, self.user, *self.members) if name)
+
+
+def is_start(text: str) -> bool:
+    """Whether a text only says that a chat begins."""
+    return _NEW_CHAT.fullmatch(text.strip()) is not None
+
+
+def holds_start(text: str) -> bool:
+    """Whether it says so among other things."""
+    return _NEW_CHAT.search(text) is not None
+
+
+def is_continue(text: str) -> bool:
+    """Whether a text asks to go on with the last message."""
+    return len(text) < 400 and _CONTINUE.fullmatch(text.strip()) is not None
+
+
+def speaker_asked(text: str) -> str | None:
+    """Whose reply a nudge asks for, if that is all it does."""
+    found = _SPEAK_AS.fullmatch(text.strip())
+    return found.group(1) if found else None
+
+
+def is_aside(text: str) -> bool:
+    """Whether a text asks for something beside the story: a summary, a title, what the user could say."""
+    return _ASIDE.match(text.strip()) is not None
+
+
+def is_nudge(text: str) -> bool:
+    """Whether a text is one of the known nudges."""
+    return is_continue(text) or speaker_asked(text) is not None or is_aside(text)
+
+
+def names_in(front: str) -> Names:
+    """The names in a client's front."""
+    pair, group = _PAIR.search(front), _MEMBERS.search(front)
+    members = tuple(name.strip() for name in group.group(1).split(",") if name.strip()) if group else ()
+    return Names(pair.group(1) if pair else None, pair.group(2) if pair else None, members)
+
+
+_PREFIX = re.compile(r"([^\s:*\"“\[][^\n:]{0,39}):\s+(?=\S)")
+
+
+def split_name(text: str) -> tuple[str | None, str]:
+    """The name that a text begins with, and the rest; None if it begins with none."""
+    found = _PREFIX.match(text)
+    return (found.group(1), text[found.end() :]) if found else (None, text)
+
+
+def without_name(text: str, names: frozenset[str]) -> tuple[str | None, str]:
+    """The same for these names only. A name with nothing behind it is an empty reply."""
+    name, _, rest = text.partition(":")
+    return (name, rest.lstrip(" ")) if name in names else (None, text)

@@ -1,0 +1,279 @@
+"""Which branch of which story a client's list belongs to: reading, and choosing; nothing is changed here.
+
+Owns what is remembered of the lists before, in this process only: without it everything is found again in the store.
+What must stay true: of two stories that could be meant none is taken by mistake. A shared greeting is a new story; a
+shared user message is the same story, and a list that goes back in it is a branch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from previously.core.align import Known
+from previously.core.digests import match_key
+from previously.core.messages import Message, Role
+from previously.core.paths import OnPath
+from previously.recognition.following import Following, Sorted, follow, sort_notes
+from previously.recognition.heard import Ask, Heard, Piece
+from previously.recognition.prefill import NO_PREFILL, Prefill, last_exchange, without_prefill
+from previously.recognition.unfolding import Keys, unfolded
+from previously.recognition.wording import is_continue
+from previously.runtime.windows import Window, hash_of, shared, shingles, story_hashes
+from previously.storage.store import BranchInfo, Store, StoryKey
+
+USER = "client_user"
+"""Under which name a story's header says whose conversation it is."""
+
+MOST_WINDOWS = 2_048
+"""How many lists are remembered; those not seen for longest are forgotten first."""
+
+MOST_ASKED = 24
+"""How many messages of a list are looked up in the store."""
+
+MOST_STORIES, MOST_BRANCHES = 4, 16
+"""How many of the stories that hold some of them, and branches of each, are looked at."""
+
+AROUND = 4
+"""How many messages that are known to be the same are looked at again beside what is new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A client's list, and what is said beside it."""
+
+    owner: str
+    heard: Heard
+    streams: bool = False
+    story: str | None = None
+    """The name of the story, where it is given."""
+    ask: Ask | None = None
+    """What it is for, where that is given."""
+    messages: int | None = None
+    """How many messages the client's history has, where that is given."""
+    user: str = ""
+    """Whose conversation it is, where a client serves several people: their stories are never mixed."""
+    creates: bool = True
+    """Whether a story that is not there yet is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What it would mean that a list belongs to a branch."""
+
+    key: StoryKey
+    name: str
+    branch: BranchInfo
+    window: Window | None
+    sorted: Sorted
+    prefill: Prefill
+    following: Following
+    before: tuple[Piece, ...] = ()
+    """The messages of the list before those that were looked at; they are on the path."""
+
+    before_positions: tuple[int, ...] = ()
+
+    @property
+    def is_this(self) -> bool:
+        """Whether it is the same story at all."""
+        return self.following.is_this or bool(self.before)
+
+    @property
+    def worth(self) -> tuple[int, int]:
+        """By which the best is chosen: what it has in common, then how little would leave the path."""
+        return self.following.matched + len(self.before), -self.following.removed
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """All messages of the list that are the story's."""
+        return self.before + self.sorted.story
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """Where they stand once the list was followed."""
+        return self.before_positions + self.following.positions
+
+
+@dataclass
+class _Remembered:
+    """The lists before of one owner."""
+
+    windows: OrderedDict[tuple[StoryKey, str], tuple[str, Window]] = field(default_factory=OrderedDict)
+    by_shingle: OrderedDict[tuple[str, int], tuple[StoryKey, str]] = field(default_factory=OrderedDict)
+
+
+class Candidates:
+    """Holds lists against branches."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._owners: dict[str, _Remembered] = {}
+
+    def remember(
+        self, key: StoryKey, branch: str, name: str, window: Window, said: Sequence[int] = (), user: str = ""
+    ) -> None:
+        """Keep what is known of a list; `said` are the hashes of all it shows but for system messages."""
+        mine = self._owners.setdefault(key.owner, _Remembered())
+        mine.windows[key, branch] = name, window
+        mine.windows.move_to_end((key, branch))
+        for shingle in islice(shingles(said), 2):
+            mine.by_shingle[user, shingle] = key, branch
+            mine.by_shingle.move_to_end((user, shingle))
+        while len(mine.windows) > MOST_WINDOWS:
+            mine.windows.popitem(last=False)
+        while len(mine.by_shingle) > 4 * MOST_WINDOWS:
+            mine.by_shingle.popitem(last=False)
+
+    def forget_others(self, key: StoryKey, branch: str) -> None:
+        """Forget the lists of other branches of a story: what was hidden on one is hidden on all that share it."""
+        mine = self._owners.get(key.owner)
+        for other in [one for one in (mine.windows if mine else ()) if one[0] == key and one[1] != branch]:
+            del mine.windows[other]  # type: ignore[union-attr]
+
+    def window(self, key: StoryKey, branch: str) -> Window | None:
+        """What is known of the list before of a branch."""
+        mine = self._owners.get(key.owner)
+        kept = mine.windows.get((key, branch)) if mine else None
+        return kept[1] if kept else None
+
+    def near(self, listed: Listed) -> tuple[StoryKey, str, str] | None:
+        """The story, its name and the branch whose list before shares the newest messages with this one."""
+        mine = self._owners.get(listed.owner)
+        if mine is None:
+            return None
+        for shingle in shingles(said_hashes(listed.heard)):
+            found = mine.by_shingle.get((listed.user, shingle))
+            if found in mine.windows and found is not None:
+                return found[0], mine.windows[found][0], found[1]
+        return None
+
+    async def best(self, listed: Listed) -> Candidate | None:
+        """The branch that the list belongs to, if there is one."""
+        if listed.story:
+            info = await self._store.story(listed.owner, listed.story)
+            return await self._of_story(listed, info.key, info.name) if info else None
+        if not listed.heard.body:
+            return None
+        if near := self.near(listed):
+            found = await self._near(listed, *near)
+            if found and found.is_this and not found.following.fork:
+                return found
+        candidates = []
+        for holding in (await self._store.holding(listed.owner, asked_for(listed.heard)))[:MOST_STORIES]:
+            if user_in(await self._store.header(holding.key)) != listed.user:
+                continue
+            found = await self._of_story(listed, holding.key, holding.name)
+            if found.is_this:
+                candidates.append(found)
+        return max(candidates, key=lambda one: one.worth, default=None)
+
+    async def _near(self, listed: Listed, key: StoryKey, name: str, branch: str) -> Candidate | None:
+        window, now = self.window(key, branch), await self._store.branch(key, branch)
+        found = await self._at_end(listed, key, name, now, window) if window and window.head == now.head else None
+        return found or await self._of_story(listed, key, name)
+
+    async def _of_story(self, listed: Listed, key: StoryKey, name: str) -> Candidate:
+        """The branch of a story that the list belongs to: the active one if it fits, else the one that fits best."""
+        active = await self._store.branch(key)
+        found = await self._whole(listed, key, name, active)
+        if found.following.fork or not found.is_this:
+            others = [one for one in await self._store.branches(key) if one.name != active.name][-MOST_BRANCHES:]
+            tried = [found, *[await self._whole(listed, key, name, one) for one in others]]
+            found = max(tried, key=lambda one: (one.is_this, not one.following.fork, *one.worth))
+        return found
+
+    async def _whole(self, listed: Listed, key: StoryKey, name: str, branch: BranchInfo) -> Candidate:
+        """The list held against a whole branch."""
+        known = await self._store.known(key, branch.name)
+        return await self._against(listed, key, name, branch, known)
+
+    async def _at_end(
+        self, listed: Listed, key: StoryKey, name: str, branch: BranchInfo, window: Window
+    ) -> Candidate | None:
+        """The list held against the end of a branch, where it goes on from the list before; None if it does not."""
+        hashes, places = story_hashes(listed.heard, window)
+        found = shared(window, hashes)
+        if found is None:
+            return None
+        count, end = found
+        again = min(AROUND, count)
+        first, start = window.positions[end - again], places[count - again]
+        on_path = await self._store.path(key, branch.name, first, branch.messages - 1)
+        known = [_known(one) for one in on_path]
+        found_here = await self._against(listed, key, name, branch, known, first, start)
+        return replace(
+            found_here,
+            before=tuple(listed.heard.body[place] for place in places[: count - again]),
+            before_positions=window.positions[end - count : end - again],
+        )
+
+    async def _against(
+        self,
+        listed: Listed,
+        key: StoryKey,
+        name: str,
+        branch: BranchInfo,
+        known: Sequence[Known],
+        first: int = 0,
+        start: int = 0,
+    ) -> Candidate:
+        """The list from its `start` on held against the path from its `first` on."""
+        window = self.window(key, branch.name)
+        keys = {one.match_key for one in known}
+        heard = replace(listed.heard, body=listed.heard.body[start:]) if start else listed.heard
+        parted = sort_notes(unfolded(heard, Keys(known)), keys, window.notes if window else ())
+        story, prefill = parted.story, NO_PREFILL
+        if story and story[-1].message.role is Role.ASSISTANT:
+            continues = listed.ask is Ask.CONTINUE or any(is_continue(one.message.text) for one in heard.behind)
+            user = last_exchange(story, keys)
+            stored = await self._reply_to(user, key, branch, known, first) if user else None
+            story, prefill = without_prefill(story, keys, stored, continues=continues)
+        expected = listed.messages - first if listed.messages is not None else None
+        following = follow(known, story, window.unsettled if window else (), expected)
+        if first:
+            following = following.moved(first)
+        return Candidate(key, name, branch, window, replace(parted, story=story), prefill, following)
+
+    async def _reply_to(
+        self, user: bytes, key: StoryKey, branch: BranchInfo, known: Sequence[Known], first: int
+    ) -> Message | None:
+        """What the path holds behind the newest message with that key."""
+        at = next((at for at in range(len(known) - 2, -1, -1) if known[at].match_key == user), None)
+        if at is None:
+            return None
+        found = await self._store.path(key, branch.name, first + at + 1, first + at + 1)
+        return found[0].entry.message if found else None
+
+    async def new(self, listed: Listed, key: StoryKey, name: str) -> Candidate:
+        """The list held against a story that is still empty."""
+        return await self._against(listed, key, name, await self._store.branch(key), ())
+
+
+def user_in(header: str) -> str:
+    """Whose conversation a story is, by what is kept beside it."""
+    kept = json.loads(header)
+    return str(kept.get(USER, "")) if isinstance(kept, dict) else ""
+
+
+def said_hashes(heard: Heard) -> list[int]:
+    """The hashes of what a list shows but for system messages."""
+    return [hash_of(piece.message) for piece in heard.body if piece.message.role is not Role.SYSTEM]
+
+
+def asked_for(heard: Heard) -> list[bytes]:
+    """The match keys by which a list is looked up: its newest messages and some of its first, but for a greeting."""
+    body = [piece.message for piece in unfolded(heard, Keys(()))]
+    said = [one for one in body if one.role is not Role.SYSTEM]
+    if said and said[0].role is Role.ASSISTANT:
+        said = said[1:]
+    newest = said[-(MOST_ASKED * 3 // 4) :]
+    keys = [match_key(one) for one in (*newest, *said[: MOST_ASKED - len(newest)])]
+    return list(dict.fromkeys(keys))
+
+
+def _known(item: OnPath) -> Known:
+    entry = item.entry
+    return Known(entry.id, entry.digest, match_key(entry.message), entry.attributes, entry.message.role)

@@ -1,0 +1,65 @@
+"""Making, listing and removing the keys by which a server knows on whose behalf a client asks.
+
+What must stay true: a key is known to whoever made it and to nobody else. It is given back once, when it is made; what
+is kept of it, and what any error says, cannot be turned back into it.
+"""
+
+from __future__ import annotations
+
+import re
+from secrets import token_urlsafe
+
+from previously.core.errors import BadInput
+from previously.core.text import clean
+from previously.runtime.times import time_at
+from previously.storage.key_store import ENDING, KEY_PREFIX, NOBODY, AccessKey, key_hash
+from previously.storage.store import Store
+
+LOCAL_OWNER = "local"
+"""Who owns the stories of a person's own machine."""
+
+KEY_BYTES = 32
+LONGEST_NAME = 200
+"""Characters of a name or an owner: more is a slip, and would not fit every index."""
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+class Keys:
+    """The keys of the place that a memory is at, whoever they are of."""
+
+    _store: Store
+
+    async def add_key(self, name: str, *, owner: str = LOCAL_OWNER) -> tuple[str, AccessKey]:
+        """A new key that opens the owner's stories, and what is kept of it. It is said here and never again. `BadInput`
+        if there is one of that name."""
+        _check("A key", name)
+        check_owner(owner)
+        key = KEY_PREFIX + token_urlsafe(KEY_BYTES)
+        kept = AccessKey(name, owner, key_hash(key), key[-ENDING:], time_at())
+        await self._store.add_key(kept)
+        return key, kept
+
+    async def keys(self) -> list[AccessKey]:
+        """Every key by name, as far as it is kept."""
+        return await self._store.keys()
+
+    async def remove_key(self, name: str) -> AccessKey:
+        """Take a key away. `BadInput` if there is none of that name."""
+        return await self._store.remove_key(name)
+
+    async def owner_of_key(self, hashed: bytes) -> str | None:
+        """Whose stories the key of that hash (`storage.key_store.key_hash`) opens; None if it is none of ours."""
+        return await self._store.owner_of(hashed)
+
+
+def check_owner(owner: str) -> None:
+    """Refuse what cannot be an owner."""
+    _check("An owner", owner)
+    if owner == NOBODY:
+        raise BadInput(f"{NOBODY!r} is nobody; choose another owner.")
+
+
+def _check(what: str, name: str) -> None:
+    if not name.strip() or clean(name)[1] or _CONTROLS.search(name) or len(name) > LONGEST_NAME:
+        raise BadInput(f"{what} needs a name of 1 to {LONGEST_NAME} characters, none of them a control character.")

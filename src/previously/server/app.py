@@ -1,0 +1,168 @@
+"""The proxy put together: its routes, what they share, and how it begins and ends.
+
+What must stay true: what is under way when it is told to stop is drained, kept and marked; nothing is begun any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from previously.app import Memory
+from previously.models.openai_compatible import OpenAICompatibleModel
+from previously.runtime.recognising import Recognising
+from previously.runtime.story import Story
+from previously.server.callers import Callers
+from previously.server.chat import Chat
+from previously.server.commands import Commands
+from previously.server.guard import Guard, Rules
+from previously.server.keeper import Keeper
+from previously.server.passing import Passing
+from previously.server.serving import Serving
+from previously.server.spool import Spool
+from previously.server.turns import Turns
+from previously.server.upstream import Facts, Upstream
+
+log = logging.getLogger("previously.server")
+
+CATCH_UP_S = 2.0
+"""How often what waits in the spool is tried again."""
+
+
+class Proxy:
+    """All that one proxy holds."""
+
+    def __init__(self, memory: Memory, serving: Serving, spool_path: Path | None, has_model: bool) -> None:
+        self.memory = memory
+        self.serving = serving
+        self.upstream = Upstream(serving.upstream, key=serving.upstream_key, timeout_s=serving.timeout_s)
+        self.recognising = Recognising(memory.store)
+        self.spool = Spool(spool_path, serving.spool_bytes)
+        self.turns = Turns(
+            self.memory_of,
+            self.recognising,
+            self.spool,
+            deadline_s=serving.deadline_s,
+            window_of=self._window,
+        )
+        folds_upstream = serving.memory == "upstream" and not has_model
+        self.keeper = Keeper(self._story_to_fold, self._facts, idle_s=serving.idle_s, yields=folds_upstream)
+        self.chat = Chat(self.upstream, self.turns, self.keeper, Commands(self.memory_of, self.recognising))
+        self.passing = Passing(self.upstream)
+        self.stopping = False
+        self._folds_upstream = folds_upstream
+        self._folders: dict[tuple[str, str, str], Memory] = {}
+
+    def memory_of(self, owner: str) -> Memory:
+        """The stories of an owner."""
+        return self.memory.sharing(owner)
+
+    async def _window(self, model: str) -> int | None:
+        if self.serving.window_tokens is not None:
+            return self.serving.window_tokens
+        return (await self.upstream.facts(model, None)).window_tokens
+
+    def _facts(self, model: str) -> Facts:
+        return self.upstream.known(model)
+
+    async def _story_to_fold(self, owner: str, name: str, model: str, key: str | None) -> Story:
+        """A story with the folder that is to fold it."""
+        if not self._folds_upstream:
+            return await self.memory.sharing(owner).story(name, create=False)
+        wanted = owner, self.serving.memory_model or model or "default", self.serving.upstream_key or key or ""
+        found = self._folders.get(wanted)
+        if found is None:
+            for stale in [one for one in self._folders if one[0] == owner]:
+                await self._folders.pop(stale).close()
+            found = self._folders[wanted] = self.memory.sharing(owner, self._model(wanted[1], wanted[2]))
+        return await found.story(name, create=False)
+
+    def _model(self, name: str, key: str) -> OpenAICompatibleModel:
+        return OpenAICompatibleModel(self.serving.upstream.below("").rstrip("/"), name, key)
+
+    async def catch_up(self) -> None:
+        """Bring in what waits in the spool, as often as it takes."""
+        while True:
+            await asyncio.sleep(CATCH_UP_S)
+            if self.spool.waits:
+                with suppress(Exception):
+                    await self.turns.catch_up()
+
+    async def close(self) -> None:
+        """End: folds are given up, answers kept, connections closed."""
+        await self.keeper.stop()
+        await self.chat.finish()
+        for folder in self._folders.values():
+            await folder.close()
+        await self.upstream.close()
+        await self.memory.close()
+
+
+def make_app(memory: Memory, serving: Serving, *, spool_path: Path | None = None, has_model: bool = False) -> ASGIApp:
+    """The proxy as an application, which closes the memory at its end. `has_model`: the memory has a model of its own
+    that folds."""
+    proxy = Proxy(memory, serving, spool_path, has_model)
+
+    async def any_keys() -> bool:
+        return bool(await memory.keys())
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        proxy.keeper.start()
+        catching_up = asyncio.create_task(proxy.catch_up())
+        try:
+            yield
+        finally:
+            proxy.stopping = True
+            catching_up.cancel()
+            await proxy.close()
+
+    inner = Starlette(routes=routes(proxy), lifespan=lifespan)
+    callers = Callers(memory.owner_of_key, any_keys, required=serving.require_keys)
+    rules = Rules.of(serving.host, allow_hosts=serving.allow_hosts, allow_origins=serving.allow_origins)
+    return Guard(inner, rules, callers)
+
+
+def routes(proxy: Proxy) -> list[BaseRoute]:
+    """What the proxy answers. Whatever is not here is not passed on."""
+
+    async def healthz(_: Request) -> Response:
+        return JSONResponse({"ok": True})
+
+    async def readyz(_: Request) -> Response:
+        if proxy.stopping:
+            return JSONResponse({"ready": False, "reason": "stopping"}, 503)
+        return JSONResponse({"ready": True, "memory": "waiting" if proxy.spool.waits else "on"})
+
+    return [
+        Route("/healthz", healthz),
+        Route("/readyz", readyz),
+        _at("/v1/chat/completions", proxy.chat, "POST"),
+        _at("/v1/completions", proxy.passing, "POST"),
+        _at("/v1/embeddings", proxy.passing, "POST"),
+        _at("/v1/models", proxy.passing, "GET"),
+        _at("/v1/models/{model:path}", proxy.passing, "GET"),
+    ]
+
+
+def _at(path: str, app: ASGIApp, method: str) -> Route:
+    return Route(path, _Endpoint(app), methods=[method])
+
+
+class _Endpoint:
+    """An application at a path. (A bare function would be taken for one that answers requests with responses.)"""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)

@@ -1,0 +1,171 @@
+"""A chat request as it comes in: its body, its list of messages, and who says that it belongs to which story.
+
+Pure. What must stay true: a body is changed in `messages` and in what is ours, and nowhere else; whatever a client
+sends is an `AskedChat` or a `BadInput` with one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from previously.core.errors import BadInput
+from previously.core.messages import Draft, Role, Text, cleaned
+from previously.formats.openai import draft_of
+from previously.formats.reading import kind, parse_json
+from previously.recognition.commands import Command, command_in
+from previously.recognition.heard import Ask, Heard, hear, is_lone_task
+from previously.recognition.wording import Names
+from previously.view.volatile import without_recall
+
+STORY_HEADERS = (
+    "x-previously-story", "x-openwebui-chat-id", "x-sm-conversation-id", "x-opencode-session", "x-session-id",
+    "x-litellm-trace-id",
+)  # fmt: skip
+"""Headers by which clients name a conversation; the first that is there counts."""
+
+STORY_FIELDS = (
+    "previously_story", "story", "session_id", "conversation_id", "chat_id", "thread_id", "thread", "trace_id",
+)  # fmt: skip
+"""The same in `metadata`."""
+
+_TYPES = {
+    "normal": Ask.TURN,
+    "swipe": Ask.TURN,
+    "regenerate": Ask.TURN,
+    "turn": Ask.TURN,
+    "continue": Ask.CONTINUE,
+    "impersonate": Ask.ASIDE,
+    "quiet": Ask.ASIDE,
+    "aside": Ask.ASIDE,
+}
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class AskedChat:
+    """A request for the next message."""
+
+    body: dict[str, Any]
+    """As it was sent, but for what is meant for us."""
+    messages: list[dict[str, Any]]
+    drafts: list[Draft]
+    heard: Heard
+    command: Command | None
+    """What the last message asks of memory, if it does."""
+    replaced: int
+    """Characters that could not be kept."""
+    model: str
+    streams: bool
+    answer_tokens: int | None
+    user: str
+    """Whose conversation it is, where the client serves several people."""
+    story: str | None
+    ask: Ask | None
+    history: int | None
+    """How many messages the client's history has, where it says so."""
+
+
+def read_chat(body: bytes, headers: Mapping[str, str]) -> AskedChat:
+    """The request in a body. `headers` have lower-case names."""
+    fields = _parsed(body)
+    messages = fields.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise BadInput('"messages" must be a list with at least one message.')
+    meta = fields.pop("chat_meta", None)
+    told = meta if isinstance(meta, dict) else {}
+    drafts, replaced = [], 0
+    for number, item in enumerate(messages, 1):
+        if not isinstance(item, dict):
+            raise BadInput(f"Message {number} must be an object, not {kind(item)}.")
+        try:
+            draft, count = cleaned(draft_of(item))
+        except (BadInput, RecursionError) as error:
+            sentence = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
+            raise BadInput(f"Message {number}: {sentence}") from None
+        drafts.append(_as_said(draft))
+        replaced += count
+    streams = fields.get("stream") is True
+    heard = hear(drafts, _names(told))
+    ask = _TYPES.get(str(headers.get("x-previously-kind") or told.get("type") or "").lower())
+    if ask is None and _is_sillytavern(headers) and is_lone_task(heard, streams=streams):
+        ask = Ask.ASIDE
+    user = fields.get("user")
+    last = drafts[-1].message
+    return AskedChat(
+        fields,
+        messages,
+        drafts,
+        heard,
+        command_in(last.text) if last.role is Role.USER else None,
+        replaced,
+        str(fields.get("model") or ""),
+        streams,
+        _answer_tokens(fields),
+        user[:_LONGEST_NAME] if isinstance(user, str) else "",
+        _story(fields, headers, told),
+        ask,
+        _history(told),
+    )
+
+
+def _parsed(body: bytes) -> dict[str, Any]:
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        raise BadInput("The body is not UTF-8.") from None
+    fields = parse_json(text, "body")
+    if not isinstance(fields, dict):
+        raise BadInput(f"The body must be an object, not {kind(fields)}.")
+    return fields
+
+
+def _as_said(draft: Draft) -> Draft:
+    """A message without what was put into it on an earlier way through us."""
+    message = draft.message
+    if message.role is not Role.USER or not message.text.startswith("<recalled>"):
+        return draft
+    parts = tuple(Text(without_recall(part.text)) if isinstance(part, Text) else part for part in message.parts)
+    return Draft(type(message)(message.role, parts, message.speaker, message.witnesses), draft.attributes)
+
+
+def _names(told: Mapping[str, Any]) -> Names:
+    character, user, group = (str(told.get(name) or "").strip() for name in ("char", "user", "group"))
+    members = tuple(name.strip() for name in group.split(",") if name.strip()) if "," in group else ()
+    return Names(character or None, user or None, members)
+
+
+def _story(fields: Mapping[str, Any], headers: Mapping[str, str], told: Mapping[str, Any]) -> str | None:
+    given = next((headers[name] for name in STORY_HEADERS if headers.get(name, "").strip()), "")
+    if not given and isinstance(metadata := fields.get("metadata"), dict):
+        given = next((value for name in STORY_FIELDS if isinstance(value := metadata.get(name), str) and value), "")
+    if not given and isinstance(session := fields.get("litellm_session_id"), str):
+        given = session
+    if not given and (uid := str(told.get("uid") or "").strip()):
+        given = f"{str(told.get('group') or told.get('char') or 'chat').strip()} {uid}"
+    name = " ".join("".join(letter if letter.isprintable() else " " for letter in given).split())
+    return name[:_LONGEST_NAME] or None
+
+
+def _history(told: Mapping[str, Any]) -> int | None:
+    last = str(told.get("last_id") or "")
+    return int(last) + 1 if last.isascii() and last.isdigit() and len(last) < 10 else None
+
+
+def _answer_tokens(fields: Mapping[str, Any]) -> int | None:
+    for name in ("max_completion_tokens", "max_tokens"):
+        value = fields.get(name)
+        if type(value) is int and 0 < value < 2**40:
+            return value
+    return None
+
+
+def _is_sillytavern(headers: Mapping[str, str]) -> bool:
+    return headers.get("user-agent", "").startswith("node-fetch")
+
+
+def with_messages(asked: AskedChat, messages: list[dict[str, Any]]) -> bytes:
+    """The body that goes upstream."""
+    return json.dumps({**asked.body, "messages": messages}, ensure_ascii=False, separators=(",", ":")).encode()

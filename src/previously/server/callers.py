@@ -1,0 +1,157 @@
+"""Who is asking: the one place where a key is taken out of a request and looked up.
+
+What must stay true: a key comes in `Authorization` and nowhere else; it is looked up by its whole hash; one that was
+removed stops working within seconds, also for a stream that is open; and no key is ever printed, nor one of ours given
+to a server upstream. Once a key was seen to exist, keys are asked for until the process ends: to remove the last one
+shuts the door and does not open it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
+
+from previously.core.errors import StoreProblem
+from previously.runtime.keys import LOCAL_OWNER
+from previously.server.hosts import values
+from previously.server.refusals import Header, Refusal, retry_after
+from previously.storage.key_store import KEY_PREFIX, key_hash
+
+FRESH_S = 2.0
+"""How long an answer of the store is believed: a removed key stops working after that."""
+
+GRACE_S = 300.0
+"""How long a known key goes on working while the store cannot be asked: memory may be down, the story goes on."""
+
+LOOKUP_S = 2.0
+MOST_KNOWN = 1_000
+
+_KEY = re.compile(r"[\x21-\x7e]{1,1024}")
+_OURS = re.compile(rf"{KEY_PREFIX}[A-Za-z0-9_-]{{43}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """On whose behalf a request is made."""
+
+    owner: str
+    key: str | None = field(default=None, repr=False)
+    """What the client gave as its key, for the server upstream; None if it gave none, or one of ours."""
+    ours: bool = False
+    """Whether it was let in by a key of ours."""
+    hashed: bytes = field(default=b"", repr=False)
+    """Of the key that let it in."""
+
+
+class Callers:
+    """Knows callers by their keys, from a store that is asked seldom."""
+
+    def __init__(
+        self,
+        owner_of: Callable[[bytes], Awaitable[str | None]],
+        any_keys: Callable[[], Awaitable[bool]],
+        *,
+        required: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._owner_of = owner_of
+        self._any_keys = any_keys
+        self._required = required
+        self._clock = clock
+        self._known: OrderedDict[bytes, tuple[str | None, float]] = OrderedDict()
+        self._open_since: float | None = None
+        """When it was last seen that there are no keys."""
+
+    async def caller(self, headers: Collection[Header], *, page: bool = False) -> Caller:
+        """Who sent this. `Refusal` 401 if keys are asked for and it has none of ours; a page asks by Basic, whose
+        password is the key."""
+        given = given_key(headers, page=page)
+        if not await self.required():
+            if given is not None and _OURS.fullmatch(given):
+                raise unknown_key(page)  # of another place, or removed: whatever is upstream must not see it
+            return Caller(LOCAL_OWNER, given)
+        if given is None:
+            raise unknown_key(page)
+        hashed = key_hash(given)
+        owner = await self._owner(hashed)
+        if owner is None:
+            raise unknown_key(page)
+        return Caller(owner, None, True, hashed)
+
+    async def still(self, caller: Caller) -> bool:
+        """Whether the key that let a caller in is still one of ours."""
+        try:
+            return not caller.ours or await self._owner(caller.hashed) == caller.owner
+        except Refusal:
+            return True  # the store cannot be asked: what is under way goes on
+
+    async def required(self) -> bool:
+        """Whether keys are asked for."""
+        if self._required:
+            return True
+        now = self._clock()
+        if self._open_since is None or now - self._open_since >= FRESH_S:
+            try:
+                async with asyncio.timeout(LOOKUP_S):
+                    self._required = await self._any_keys()
+            except (StoreProblem, TimeoutError):
+                if self._open_since is None:
+                    raise _cannot_say() from None
+                return False  # as it was when the store last answered
+            self._open_since = now
+        return self._required
+
+    async def _owner(self, hashed: bytes) -> str | None:
+        now = self._clock()
+        owner, at = self._known.get(hashed, (None, -GRACE_S))
+        if now - at < FRESH_S:
+            return owner
+        try:
+            async with asyncio.timeout(LOOKUP_S):
+                owner = await self._owner_of(hashed)
+        except (StoreProblem, TimeoutError):
+            if owner is not None and now - at < GRACE_S:
+                return owner
+            raise _cannot_say() from None
+        self._known[hashed] = owner, now
+        self._known.move_to_end(hashed)
+        while len(self._known) > MOST_KNOWN:
+            self._known.popitem(last=False)
+        return owner
+
+
+def given_key(headers: Collection[Header], *, page: bool = False) -> str | None:
+    """The key in `Authorization`; None if there is none, or nothing that can be one, or more than one."""
+    given = values(headers, b"authorization")
+    if len(given) != 1:
+        return None
+    scheme, _, rest = given[0].partition(" ")
+    key = rest.strip(" ")
+    if scheme.lower() == "basic" and page:
+        key = _password(key)
+    elif scheme.lower() != "bearer":
+        return None
+    return key if _KEY.fullmatch(key) else None
+
+
+def _password(encoded: str) -> str:
+    try:
+        return base64.b64decode(encoded, validate=True).decode().partition(":")[2]
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return ""
+
+
+def unknown_key(page: bool = False) -> Refusal:
+    """The same words for every fault: whoever guesses learns nothing."""
+    asks = b'Basic realm="Previously", charset="UTF-8"' if page else b'Bearer realm="Previously"'
+    return Refusal(401, "invalid_api_key", "This server asks for a key of its own.", [(b"www-authenticate", asks)])
+
+
+def _cannot_say() -> Refusal:
+    return Refusal(503, "store_unavailable", "Keys cannot be looked up at the moment.", [retry_after(5)])

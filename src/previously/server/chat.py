@@ -1,0 +1,138 @@
+"""`/chat/completions`: a turn begun, passed on, and ended."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Coroutine
+from typing import Any
+from urllib.parse import quote
+
+from starlette.types import Receive, Scope, Send
+
+from previously.core.errors import BadInput
+from previously.models.sse import ReplyReader
+from previously.server.asked import AskedChat, read_chat, with_messages
+from previously.server.bodies import body_of
+from previously.server.commands import Commands
+from previously.server.guard import caller_of
+from previously.server.keeper import Keeper
+from previously.server.refusals import Header, Refusal
+from previously.server.relay import Outcome, Outgoing, relay
+from previously.server.replies import own_stream, own_words
+from previously.server.turns import Turn, Turns, listed_of
+from previously.server.upstream import Upstream
+
+log = logging.getLogger("previously.server")
+
+LARGE_BODY = 256 * 1024
+"""A body beyond this is read beside the others, which must not wait for it."""
+
+KEEP_S = 2.0
+"""How long the end of an answer waits for it to be kept."""
+
+
+class Chat:
+    """Answers chat requests."""
+
+    def __init__(self, upstream: Upstream, turns: Turns, keeper: Keeper, commands: Commands) -> None:
+        self._upstream = upstream
+        self._turns = turns
+        self._keeper = keeper
+        self._commands = commands
+        self._keeping: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        caller = caller_of(scope)
+        given = dict(scope["headers"])
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in given.items()}
+        asked = await _read(await body_of(receive), headers)
+        if words := await self._commands.answer(caller.owner, asked, listed_of(caller.owner, asked)):
+            await _say(words, asked, send)
+            return
+        with self._keeper.request(caller.owner, asked.model, caller.key):
+            turn = await self._turns.begin(caller.owner, asked)
+            body = with_messages(asked, turn.messages)
+            sent = self._upstream.headers(given, None if caller.ours else caller.key)
+            out = Outgoing("POST", "chat/completions", sent, body, scope["query_string"], asked.streams)
+            await self._answer(turn, out, receive, send)
+
+    async def _answer(self, turn: Turn, out: Outgoing, receive: Receive, send: Send) -> None:
+        reader = ReplyReader()
+        kept = False
+
+        def keep(outcome: Outcome) -> asyncio.Task[None]:
+            nonlocal kept
+            kept = True
+            reply = reader.finish()
+            whole = reply.whole and not outcome.broken
+            return self._keep(self._turns.end(turn, reply, whole=whole), turn)
+
+        def keep_before_end(outcome: Outcome) -> asyncio.Future[Any]:
+            return asyncio.ensure_future(asyncio.wait({keep(outcome)}, timeout=KEEP_S))
+
+        outcome = Outcome(broken=True)
+        try:
+            outcome = await relay(
+                self._upstream, out, receive, send,
+                heard=reader.feed, headers=memory_headers(turn), before_end=keep_before_end,
+            )  # fmt: skip
+        finally:
+            if not kept:
+                keep(outcome)
+
+    def _keep(self, work: Coroutine[Any, Any, None], turn: Turn) -> asyncio.Task[None]:
+        """Keep an answer whatever becomes of the client."""
+
+        async def kept() -> None:
+            try:
+                await work
+            except Exception as error:
+                log.warning("An answer could not be kept: %s", type(error).__name__)
+            if turn.place:
+                self._keeper.changed(turn.place.key.owner, turn.place.name)
+
+        task = asyncio.create_task(kept())
+        self._keeping.add(task)
+        task.add_done_callback(self._keeping.discard)
+        return task
+
+    async def finish(self) -> None:
+        """Wait until every answer that came in is kept."""
+        while self._keeping:
+            await asyncio.wait(set(self._keeping))
+
+
+def memory_headers(turn: Turn) -> list[Header]:
+    """What the client is told of memory."""
+    state = b"degraded" if turn.degraded else b"on" if turn.place else b"off"
+    named = [(b"x-previously-story", quote(turn.place.name).encode())] if turn.place else []
+    return [(b"x-previously-memory", state), *named]
+
+
+async def _read(body: bytes, headers: dict[str, str]) -> AskedChat:
+    try:
+        if len(body) > LARGE_BODY:
+            return await asyncio.to_thread(read_chat, body, headers)
+        return read_chat(body, headers)
+    except BadInput as error:
+        raise Refusal(400, "bad_request", str(error)) from None
+
+
+async def _say(words: str, asked: AskedChat, send: Send) -> None:
+    """Answer in words of ours."""
+    now = int(time.time())
+    if asked.streams:
+        head: list[Header] = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
+        await send({"type": "http.response.start", "status": 200, "headers": head})
+        for chunk in own_stream(words, asked.model, created=now):
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        return
+    body = json.dumps(own_words(words, asked.model, created=now)).encode()
+    head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": head})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

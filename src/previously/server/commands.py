@@ -1,0 +1,125 @@
+"""Answers to in-chat commands. What must stay true: a command changes memory or nothing, never the transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from previously.app import Memory
+from previously.core.errors import PreviouslyError
+from previously.recognition.commands import COMMANDS, MARK, Command
+from previously.recognition.heard import Ask
+from previously.runtime.candidates import Listed
+from previously.runtime.recognising import Recognising
+from previously.runtime.story import Story
+from previously.server.asked import AskedChat
+from previously.view.view import Section, View
+
+NO_STORY = "There is no story yet: say something first."
+
+
+class Commands:
+    """Answers commands."""
+
+    def __init__(self, memory_of: Callable[[str], Memory], recognising: Recognising) -> None:
+        self._memory_of = memory_of
+        self._recognising = recognising
+
+    async def answer(self, owner: str, asked: AskedChat, listed: Listed) -> str | None:
+        """What to say to a request whose last message is a command; None if it is not."""
+        if asked.command is None:
+            return None
+        try:
+            words = await self._answer(owner, asked.command, listed)
+        except PreviouslyError as error:
+            words = str(error)
+        return f"{MARK} {words}"
+
+    async def _answer(self, owner: str, command: Command, listed: Listed) -> str:
+        if command.name == "help":
+            return "Commands:\n" + "\n".join(f"- `//{name}` {what}" for name, what in COMMANDS.items())
+        if not listed.heard.body and not listed.story:
+            return NO_STORY
+        place = await self._recognising.follow(_as_turn(listed), "")
+        if place is None:
+            return NO_STORY
+        story = await self._memory_of(owner).story(place.name, create=False)
+        return await _DEEDS[command.name](story, command.argument)
+
+
+def _as_turn(listed: Listed) -> Listed:
+    """The list before the command, which is no request for more of the story and yet shows where it stands."""
+    return Listed(
+        listed.owner, listed.heard, listed.streams, listed.story, Ask.TURN, listed.messages, listed.user, creates=False
+    )
+
+
+async def _recap(story: Story, _: str) -> str:
+    backbone, recap = await story.backbone(), await story.recap()
+    texts = [one.text for one in (backbone, recap) if one and one.text.strip()]
+    chapters = await story.chapters()
+    if not texts and not chapters:
+        return "Nothing has been folded yet: all that was said is still in view."
+    told = [f"**{one.title or f'Chapter {one.number}'}** {one.text}" for one in chapters if one.text]
+    return "\n\n".join([*told, *texts])
+
+
+async def _why(story: Story, _: str) -> str:
+    view = await story.why(-1)
+    return told(view)
+
+
+def told(view: View) -> str:
+    """A view in a few lines."""
+    report = view.report
+    lines = [f"{view.tokens:,} of {view.budget_tokens:,} tokens"]
+    lines += [f"- {section.value}: {tokens:,}" for section, tokens in report.sections.items()]
+    lines += [f"- recalled, {item.reason}" for item in view.items if item.section is Section.RECALL]
+    if report.epoch:
+        lines.append(f"New memory was taken up: {report.epoch}.")
+    if view.left_out:
+        lines.append("Left out:")
+        lines += [f"- {one.what}: {one.reason.value}" for one in view.left_out[:20]]
+    return "\n".join(lines)
+
+
+async def _threads(story: Story, _: str) -> str:  # noqa: ARG001 - threads are not kept yet
+    return "This story keeps no list of threads; what is open stands in the recap."
+
+
+async def _pin(story: Story, text: str) -> str:
+    if not text:
+        pins = await story.pins()
+        return "Pinned:\n" + "\n".join(f"- {pin.text}" for pin in pins) if pins else "Nothing is pinned."
+    await story.pin(text)
+    return f"Pinned: {text}"
+
+
+async def _undo(story: Story, _: str) -> str:
+    return f"Taken back: {await story.undo()}."
+
+
+async def _chapter(story: Story, title: str) -> str:
+    closed = await story.close_chapter(title)
+    return f"Chapter {closed.number} is closed" + (f": {closed.title}." if closed.title else ".")
+
+
+async def _leave(story: Story, name: str) -> str:
+    await story.leave(name)
+    return f"{' '.join(name.split())} does not witness what is said from now on."
+
+
+async def _enter(story: Story, name: str) -> str:
+    await story.enter(name)
+    return f"{' '.join(name.split())} is there again."
+
+
+_DEEDS: dict[str, Callable[[Story, str], Awaitable[str]]] = {
+    "recap": _recap,
+    "why": _why,
+    "threads": _threads,
+    "pin": _pin,
+    "undo": _undo,
+    "chapter": _chapter,
+    "leave": _leave,
+    "enter": _enter,
+}

@@ -1,0 +1,37 @@
+"""What is passed on as it is: models, text completions, embeddings. No memory takes part."""
+
+from __future__ import annotations
+
+import json
+
+from starlette.types import Receive, Scope, Send
+
+from previously.server.bodies import body_of
+from previously.server.guard import caller_of
+from previously.server.relay import Outgoing, relay
+from previously.server.upstream import Upstream
+
+
+class Passing:
+    """Passes requests on to the same path of the upstream."""
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        caller = caller_of(scope)
+        body = await body_of(receive) if scope["method"] == "POST" else b""
+        headers = self._upstream.headers(dict(scope["headers"]), None if caller.ours else caller.key)
+        path = scope["path"].removeprefix("/v1/")
+        out = Outgoing(scope["method"], path, headers, body, scope["query_string"], _streams(body))
+        await relay(self._upstream, out, receive, send)
+
+
+def _streams(body: bytes) -> bool:
+    """Whether a stream is asked for; a body that cannot be read is the upstream's to complain of."""
+    try:
+        fields = json.loads(body) if body else {}
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(fields, dict) and fields.get("stream") is True

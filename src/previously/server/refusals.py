@@ -1,0 +1,70 @@
+"""Saying no: errors in the shape that OpenAI's clients understand, and what becomes of the connection.
+
+What must stay true: a refusal is answered at once, without waiting for a body that nobody will read, and the connection
+ends with it, so that nothing can be hidden behind the part that was not read. No refusal says what it was sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+
+from starlette.types import Receive, Send
+
+Header = tuple[bytes, bytes]
+
+LINGER_S = 1.0
+"""How long what a client still sends is thrown away. A connection that is closed with unread bytes is reset, and a
+client that was still sending would never see why."""
+
+_KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error", 503: "server_error"}
+
+
+class Refusal(Exception):
+    """A request that is not let in; the message is one sentence for whoever set up the client."""
+
+    def __init__(self, status: int, code: str, message: str, headers: Sequence[Header] = ()) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.headers = tuple(headers)
+
+    @property
+    def body(self) -> bytes:
+        """The error as OpenAI's clients expect it."""
+        kind = _KINDS.get(self.status, "invalid_request_error")
+        return error_json(self.message, kind, self.code)
+
+
+def error_json(message: str, kind: str, code: str) -> bytes:
+    """An error in OpenAI's shape."""
+    return json.dumps({"error": {"message": message, "type": kind, "param": None, "code": code}}).encode()
+
+
+def retry_after(seconds: float) -> Header:
+    """When to come again: whole seconds, one at least."""
+    return b"retry-after", str(max(1, int(seconds + 0.999))).encode()
+
+
+async def refuse(refusal: Refusal, receive: Receive, send: Send) -> None:
+    """Answer with a refusal and end the connection, giving the client a moment to read it."""
+    body = refusal.body
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
+        (b"connection", b"close"),
+        *refusal.headers,
+    ]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": True})  # all of it, by its length
+    try:
+        async with asyncio.timeout(LINGER_S):
+            while (await receive()).get("more_body", False):
+                pass
+    except TimeoutError:
+        pass
+    await send({"type": "http.response.body", "body": b"", "more_body": False})

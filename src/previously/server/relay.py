@@ -1,0 +1,224 @@
+"""Passing a request on and its answer back.
+
+What must stay true: what the upstream sends reaches the client as it comes, byte for byte; when the client goes away,
+the upstream is let go at once, before the first byte as well as after; what the upstream does wrong becomes a sentence
+that a person can act upon: as an error before the first byte, as an error event after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import httpx
+from starlette.types import Receive, Send
+
+from previously.server.refusals import Header, Refusal, error_json
+from previously.server.upstream import Upstream, passed_back
+
+log = logging.getLogger("previously.server")
+
+MOST_ERROR_BYTES = 1024 * 1024
+MOST_ANSWER_BYTES = 256 * 1024 * 1024
+"""An answer beyond this is none."""
+
+EVENT_STREAM, JSON = "text/event-stream", "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A request for the upstream."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes = b""
+    query: bytes = b""
+    streams: bool = False
+
+
+@dataclass
+class Outcome:
+    """What came of it."""
+
+    status: int = 0
+    """0 = the upstream was not heard of."""
+    broken: bool = False
+    """Whether the answer ended before its end."""
+    gone: bool = False
+    """Whether the client went away."""
+    sent: int = 0
+    """How many bytes of the answer went out."""
+
+    @property
+    def answered(self) -> bool:
+        """Whether the upstream took the request."""
+        return 200 <= self.status < 300
+
+
+Heard = Callable[[bytes], None]
+
+
+async def relay(
+    upstream: Upstream,
+    out: Outgoing,
+    receive: Receive,
+    send: Send,
+    *,
+    heard: Heard | None = None,
+    headers: Sequence[Header] = (),
+    before_end: Callable[[Outcome], asyncio.Future[None]] | None = None,
+) -> Outcome:
+    """Ask the upstream and pass its answer on; `heard` gets every byte of an answer that was given. `before_end` is
+    waited for before the client is told that the answer is at its end. `Refusal` if there is no answer to pass on."""
+    outcome = Outcome()
+    passing = asyncio.create_task(_pass(upstream, out, send, heard, headers, outcome, before_end))
+    leaving = asyncio.create_task(_left(receive))
+    try:
+        await asyncio.wait({passing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not passing.done():
+            outcome.gone = outcome.broken = True
+            passing.cancel()
+        with suppress(asyncio.CancelledError):
+            await passing
+    finally:
+        leaving.cancel()
+        if not passing.done():  # we are being stopped ourselves
+            outcome.broken = True
+            passing.cancel()
+            with suppress(asyncio.CancelledError):
+                await passing
+    return outcome
+
+
+async def _left(receive: Receive) -> None:
+    """Returns when the client has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _pass(
+    upstream: Upstream,
+    out: Outgoing,
+    send: Send,
+    heard: Heard | None,
+    headers: Sequence[Header],
+    outcome: Outcome,
+    before_end: Callable[[Outcome], asyncio.Future[None]] | None,
+) -> None:
+    try:
+        async with upstream.asked(out.method, out.path, out.headers, out.body, out.query) as response:
+            outcome.status = response.status_code
+            if not outcome.answered:
+                await _pass_error(response, send, headers)
+                return
+            kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if out.streams and kind == EVENT_STREAM:
+                await _pass_stream(response, send, heard, headers, outcome)
+            else:
+                await _pass_whole(response, send, heard, headers, outcome, before_end)
+                return
+    except httpx.HTTPError as error:
+        outcome.broken = True
+        if not outcome.sent:
+            raise _refusal(error, upstream) from None
+        await _say_broken(send, "The upstream broke off before its answer was whole.")
+    if before_end:
+        await before_end(outcome)
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _pass_stream(
+    response: httpx.Response, send: Send, heard: Heard | None, headers: Sequence[Header], outcome: Outcome
+) -> None:
+    chunks = response.aiter_bytes() if response.headers.get("content-encoding") else response.aiter_raw()
+    start = {"type": "http.response.start", "status": 200, "headers": [*passed_back(response.headers), *headers]}
+    await send(start)
+    async for chunk in chunks:
+        outcome.sent += len(chunk)
+        if heard:
+            heard(chunk)
+        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        if outcome.sent > MOST_ANSWER_BYTES:
+            outcome.broken = True
+            await _say_broken(send, "The upstream sends without end.")
+            return
+    outcome.sent = max(outcome.sent, 1)  # an answer without a byte was an answer
+
+
+async def _pass_whole(
+    response: httpx.Response,
+    send: Send,
+    heard: Heard | None,
+    headers: Sequence[Header],
+    outcome: Outcome,
+    before_end: Callable[[Outcome], asyncio.Future[None]] | None,
+) -> None:
+    body = await _read(response, MOST_ANSWER_BYTES)
+    if body is None:
+        raise Refusal(502, "bad_upstream", "The upstream's answer is too large.")
+    if body.lstrip()[:1] == b"<":
+        raise Refusal(
+            502, "bad_upstream", "The upstream answered with a web page: is its address right, and does it end in /v1?"
+        )
+    if heard:
+        heard(body)
+    if before_end:
+        await before_end(outcome)
+    own = [*passed_back(response.headers), *headers, (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": response.status_code, "headers": own})
+    outcome.sent = len(body)
+    await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+async def _pass_error(response: httpx.Response, send: Send, headers: Sequence[Header]) -> None:
+    """What the upstream complains of, as it says it."""
+    if 300 <= response.status_code < 400:
+        raise Refusal(
+            502, "bad_upstream", "The upstream sends requests elsewhere, which is not followed: use its final address."
+        )
+    body = await _read(response, MOST_ERROR_BYTES)
+    own = passed_back(response.headers)
+    if body is None or body.lstrip()[:1] == b"<":
+        body = error_json(f"The upstream failed with status {response.status_code}.", "upstream_error", "bad_upstream")
+        own = [(name, JSON.encode() if name == b"content-type" else value) for name, value in own]
+    length = (b"content-length", str(len(body)).encode())
+    head = {"type": "http.response.start", "status": response.status_code, "headers": [*own, *headers, length]}
+    await send(head)
+    await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+async def _read(response: httpx.Response, most: int) -> bytes | None:
+    """All of a body; None if it is larger than that."""
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > most:
+            return None
+    return bytes(body)
+
+
+async def _say_broken(send: Send, sentence: str) -> None:
+    error = error_json(sentence, "upstream_error", "bad_upstream")
+    await send({"type": "http.response.body", "body": b"\n\ndata: " + error + b"\n\n", "more_body": True})
+
+
+def _refusal(error: httpx.HTTPError, upstream: Upstream) -> Refusal:
+    """Why there is no answer. The error's own words may hold an address with a key."""
+    where = upstream.endpoint.shown
+    match error:
+        case httpx.ConnectTimeout() | httpx.PoolTimeout():
+            return Refusal(504, "upstream_timeout", f"No connection to {where} in time.")
+        case httpx.TimeoutException():
+            return Refusal(504, "upstream_timeout", f"The upstream at {where} did not answer in time.")
+        case httpx.ConnectError() if "certificate" in str(error).lower():
+            return Refusal(502, "bad_upstream", f"The certificate of {where} cannot be trusted.")
+        case httpx.ConnectError():
+            return Refusal(502, "bad_upstream", f"No connection to {where}: is the server running?")
+        case httpx.DecodingError():
+            return Refusal(502, "bad_upstream", "The upstream's answer is packed in a way that cannot be undone.")
+        case _:
+            return Refusal(502, "bad_upstream", f"The connection to {where} broke off before there was an answer.")

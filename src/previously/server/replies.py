@@ -1,0 +1,55 @@
+"""An answer as messages of the story, and words of ours as an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, cleaned
+from previously.models.reasoning import split_reasoning
+from previously.models.received import ReceivedChoice, ReceivedReply
+from previously.recognition.heard import Heard
+
+
+def messages_of(reply: ReceivedReply, heard: Heard, begins: str = "") -> list[Message]:
+    """The choices of an answer as messages, those without anything left out. `begins`: what the client has put before
+    the answer, and shows before it."""
+    speaker = heard.speaker or (heard.names.character if not heard.names.members else None)
+    return [
+        cleaned(Draft(_message(choice, speaker, begins)))[0].message for choice in reply.choices if not choice.empty
+    ]
+
+
+def _message(choice: ReceivedChoice, speaker: str | None, begins: str) -> Message:
+    thought, text = split_reasoning(choice.text)
+    if not text.strip():
+        thought, text = "", choice.text  # words that only look like reasoning are all there is
+    if speaker and text.lstrip().startswith(f"{speaker}:"):
+        text = text.lstrip()[len(speaker) + 1 :].lstrip()  # as clients do: a name is no part of what is said
+    parts: list[Part] = [Thinking(part) for part in (choice.reasoning, thought) if part.strip()]
+    said = begins + (text or choice.refusal)
+    if said or not choice.tool_calls:
+        parts.append(Text(said))
+    return Message(Role.ASSISTANT, (*parts, *choice.tool_calls), speaker)
+
+
+def own_words(text: str, model: str, *, created: int) -> dict[str, Any]:
+    """Words of ours in the shape of an answer."""
+    return {
+        "id": "previously",
+        "object": "chat.completion",
+        "created": created,
+        "model": model,
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+    }
+
+
+def own_stream(text: str, model: str, *, created: int) -> Iterator[bytes]:
+    """The same as a stream."""
+    head = {"id": "previously", "object": "chat.completion.chunk", "created": created, "model": model}
+    for delta, finish in (({"role": "assistant", "content": text}, None), ({}, "stop")):
+        chunk = {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+        yield f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n".encode()
+    yield b"data: [DONE]\n\n"

@@ -1,0 +1,62 @@
+"""Running the proxy as a process: opening the stories, listening, and ending in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from previously.app import IN_MEMORY, Memory, default_place, model_from
+from previously.core.errors import PreviouslyError
+from previously.server.app import make_app
+from previously.server.hosts import check_bind
+from previously.server.listening import make_server
+from previously.server.serving import Serving
+from previously.settings_file import effective
+
+
+class CannotListen(PreviouslyError):
+    """The port is taken, or the address is none of this machine's."""
+
+
+def run(serving: Serving, place: str | None, named: tuple[str, str] | None, note: Callable[[str], None]) -> None:
+    """Serve until told to stop. `named` is the address and name of a model that folds, where the operator gave one."""
+    asyncio.run(_serve(serving, place, named, note))
+
+
+async def _serve(
+    serving: Serving, place: str | None, named: tuple[str, str] | None, note: Callable[[str], None]
+) -> None:
+    environment = dict(effective(os.environ)[0])
+    if named:
+        environment |= {"PREVIOUSLY_ENDPOINT": named[0], "PREVIOUSLY_MODEL": named[1]}
+    model = model_from(environment, 300.0)
+    where = place or environment.get("PREVIOUSLY_DB") or str(default_place())
+    memory = await Memory.open(where, model=model)
+    try:
+        check_bind(serving.host, serving.require_keys or bool(await memory.keys()))
+        app = make_app(memory, serving, spool_path=spool_place(where), has_model=model is not None)
+    except BaseException:
+        await memory.close()
+        raise
+    server = make_server(app, serving.host, serving.port, drain_s=int(serving.drain_s))
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s", force=True)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    shown = f"[{serving.host}]" if ":" in serving.host else serving.host
+    note(f"Remembering at http://{shown}:{serving.port}/v1 for {serving.upstream.shown}; the page is at /.")
+    try:
+        await server.serve()
+    except SystemExit:
+        raise CannotListen(f"Cannot listen on {shown}:{serving.port}: is another server there?") from None
+
+
+def spool_place(where: str) -> Path | None:
+    """Where requests wait for a store that is down: beside the file, or in the user's own folder."""
+    if where == IN_MEMORY:
+        return None
+    if "://" in where:
+        return default_place().parent / "proxy-spool.jsonl"
+    return Path(where).with_name(f"{Path(where).name}-spool.jsonl")

@@ -1,0 +1,164 @@
+"""The server behind the proxy: requests passed on, and what is known of it.
+
+Owns the connections. What must stay true: only the address the operator gave is ever asked; redirects are not followed;
+of a client's headers only those on a short list go on, and a key of ours never does. What a request costs is closed the
+moment nobody waits for it any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import httpx
+
+from previously.models.endpoint import Endpoint
+from previously.models.openai_compatible import OpenAICompatibleModel
+from previously.models.server_facts import slots_in_props
+from previously.models.wire import parse_body
+from previously.server.serving import UNKNOWN_WINDOW_TOKENS
+
+log = logging.getLogger("previously.server")
+
+CONNECT_S = 10.0
+LOOK_S = 3.0
+"""How long the upstream may take to tell about itself."""
+
+FACTS_S = 300.0
+"""How long what it told is believed."""
+
+WAIT_FOR_FACTS_S = 1.0
+"""How long the first request for a model waits to know its window."""
+
+PASSED_ON = frozenset(
+    b"accept content-type user-agent openai-organization openai-project openai-beta http-referer x-title "
+    b"idempotency-key x-request-id".split()
+)
+"""The headers of a client that the upstream sees, besides its key."""
+
+PASSED_BACK = frozenset(
+    "content-type retry-after retry-after-ms x-request-id openai-processing-ms openai-version openai-organization "
+    "openai-model".split()
+)
+_LIMITS = "x-ratelimit-"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of the upstream and one of its models."""
+
+    window_tokens: int | None = None
+    slots: int | None = None
+    """How many requests it works on at a time; None = not known."""
+
+    @property
+    def is_single(self) -> bool:
+        """Whether a fold would keep the user waiting; so it is taken to be where nothing else is known."""
+        return self.slots is None or self.slots < 2
+
+
+class Upstream:
+    """Asks the upstream."""
+
+    def __init__(self, endpoint: Endpoint, *, key: str = "", timeout_s: float = 600.0) -> None:
+        self.endpoint = endpoint
+        self.key = key
+        self._client = httpx.AsyncClient(
+            timeout=httpx.Timeout(timeout_s, connect=CONNECT_S, pool=CONNECT_S),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
+            trust_env=not endpoint.loopback,
+            follow_redirects=False,
+        )
+        self._facts: dict[str, tuple[float, Facts]] = {}
+        self._looking: dict[str, asyncio.Task[Facts]] = {}
+
+    def headers(self, given: Mapping[bytes, bytes], key: str | None) -> dict[str, str]:
+        """What goes along with a request: a client's headers, and its key or ours."""
+        passed = {name.decode("latin-1"): value.decode("latin-1") for name, value in given.items() if name in PASSED_ON}
+        passed["accept-encoding"] = "identity"
+        if key := key or self.key:
+            passed["authorization"] = f"Bearer {key}"
+        return passed
+
+    @asynccontextmanager
+    async def asked(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, query: bytes = b""
+    ) -> AsyncIterator[httpx.Response]:
+        """The answer to one request, whose body comes in as it is read."""
+        url = self.endpoint.below(path)
+        if query:
+            url = f"{url}{'&' if '?' in url else '?'}{query.decode('latin-1')}"
+        async with self._client.stream(method, url, headers=headers, content=body or None) as response:
+            yield response
+
+    async def facts(self, model: str, key: str | None) -> Facts:
+        """What is known of a model; the first who asks waits a moment for it."""
+        known = self._facts.get(model)
+        if known and time.monotonic() - known[0] < FACTS_S:
+            return known[1]
+        looking = self._looking.get(model)
+        if looking is None:
+            looking = self._looking[model] = asyncio.create_task(self._look(model, key or self.key))
+        if known:
+            return known[1]
+        try:
+            return await asyncio.wait_for(asyncio.shield(looking), WAIT_FOR_FACTS_S)
+        except TimeoutError:
+            return Facts()
+
+    def known(self, model: str) -> Facts:
+        """What is known of a model by now."""
+        found = self._facts.get(model)
+        return found[1] if found else Facts()
+
+    async def _look(self, model: str, key: str) -> Facts:
+        try:
+            asked = OpenAICompatibleModel(
+                str(self.endpoint.below("")).rstrip("/"), model or "default", key, timeout_s=LOOK_S
+            )
+            try:
+                told = await asked.describe(probe_schema=False)
+            finally:
+                await asked.close()
+            slots = None
+            if self.endpoint.loopback or told.get("window_from") == "/props":
+                slots = await self._slots()
+            facts = Facts(told.get("window_tokens"), slots)
+        except Exception as error:
+            log.warning("The upstream does not tell about itself: %s", type(error).__name__)
+            facts = Facts()
+        finally:
+            self._looking.pop(model, None)
+        if facts.window_tokens is None and model not in self._facts:
+            log.warning(
+                "The upstream does not tell its window: %d tokens are taken for it; --window says otherwise.",
+                UNKNOWN_WINDOW_TOKENS,
+            )
+        self._facts[model] = time.monotonic(), facts
+        return facts
+
+    async def _slots(self) -> int | None:
+        try:
+            response = await self._client.get(self.endpoint.beside("props"), timeout=LOOK_S)
+        except httpx.HTTPError:
+            return None
+        return slots_in_props(parse_body(response.content)) if response.status_code == 200 else None
+
+    async def close(self) -> None:
+        """Close the connections."""
+        for looking in list(self._looking.values()):
+            looking.cancel()
+        await self._client.aclose()
+
+
+def passed_back(headers: httpx.Headers) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer that the client sees."""
+    return [
+        (name.encode("latin-1"), value.encode("latin-1"))
+        for name, value in headers.items()
+        if name in PASSED_BACK or name.startswith(_LIMITS)
+    ]

@@ -1,0 +1,2 @@
+-- In which stories a message occurs that a client sends.
+CREATE INDEX entry_by_match ON entry (owner, match_key);
