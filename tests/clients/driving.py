@@ -29,6 +29,16 @@ class Driver(Clicking):
         await self._until("window.seen.ended > value", ended)
         return (await self.chat())[-1].text
 
+    async def script(self, commands: str) -> str:
+        """Type SillyTavern's own commands, of which one asks the model; the last message is given back."""
+        ended = await self._seen("ended")
+        await self.page.fill("#send_textarea", commands)
+        while await self.page.input_value("#send_textarea") == commands:
+            await self.page.click("#send_but")
+            await self.page.wait_for_timeout(HEARD_MS)
+        await self._until("window.seen.ended > value", ended)
+        return (await self.chat())[-1].text
+
     async def begin(self, text: str) -> None:
         """Say something and wait only until the first words of the reply are there."""
         at = len(await self.chat()) + 1

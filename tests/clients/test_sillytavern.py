@@ -199,6 +199,26 @@ async def test_a_group_is_one_story_with_two_voices(evening: Evening) -> None:
         assert [each.speaker for each in told if each.role == "assistant"] == [line.name for line in lines]
 
 
+@pytest.mark.parametrize("route", ["proxy"], indirect=True)
+async def test_commands_are_answered_and_are_no_part_of_the_story(evening: Evening) -> None:
+    page, proxy = evening.page, evening.proxy
+    assert proxy
+    await page.send("I have come for the trunk.")
+    asked = len(evening.storyteller.asked)
+    # SillyTavern takes any line that begins with a slash for a command of its own: this is how to say one.
+    pinned = await page.script("/send //pin The trunk smells of oranges. | /trigger")
+    helped = await page.script("/send //help | /trigger")
+    assert "oranges" in pinned and "//recap" in helped
+    assert len(evening.storyteller.asked) == asked
+    await page.send("Is it still here?")
+    story = [text for text in await page.texts() if not text.startswith(("//", "[Previously]"))]
+    assert len(story) == 5
+    await proxy.story_of(story)
+    sent = str(evening.storyteller.streamed[-1]["messages"])
+    assert "The trunk smells of oranges." in sent and "//pin" not in sent and "//help" not in sent
+    await evening.keeps(stories=1)
+
+
 async def test_with_chat_meta_even_chats_that_begin_alike_are_told_apart(evening: Evening) -> None:
     page, storyteller = evening.page, evening.storyteller
     await page.include_in_body(CHAT_META)
