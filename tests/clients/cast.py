@@ -87,13 +87,9 @@ PELL = Character(
 
 CAST = (OTTOLINE, PELL)
 
-CHAT_META = """\
-chat_meta:
-  uid: "{{if {{hasvar::chat_uid}}}}{{else}}{{setvar::chat_uid::{{isodate}}-{{isotime}}-{{roll::1d999999}}}}{{/if}}{{getvar::chat_uid}}"
-  type: "{{lastGenerationType}}"
-  last_id: "{{lastMessageId}}"
-"""  # noqa: E501
-"""What `docs/clients.md` tells users to put into *Include Body Parameters*: an id of the chat, and what is asked."""
+_DOCS = Path(__file__).parents[2] / "docs" / "clients.md"
+CHAT_META = _DOCS.read_text("utf-8").split("```yaml\n")[1].split("```")[0]
+"""What the docs tell users to put into *Include Body Parameters*: an id of the chat, and what is asked."""
 
 _PLACES = ("platform nine", "the signal box", "the lamp room", "the lost umbrellas", "the buffet", "the iron bridge")
 _DEEDS = (
