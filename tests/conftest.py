@@ -17,6 +17,9 @@ from tests.storage.postgres_server import shared_server
 
 os.environ["PREVIOUSLY_CONFIG"] = ""  # nobody's own settings file counts
 
+collect_ignore = [] if os.environ.get("TEST_CLIENTS") else ["clients"]
+"""Real front ends need a browser and node: only `make test-clients` runs them, and `make test` needs neither."""
+
 settings.register_profile(
     "previously",
     derandomize=True,

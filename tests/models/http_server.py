@@ -29,8 +29,9 @@ Play = Callable[[Received, asyncio.StreamWriter], Awaitable[None]]
 class ScriptedServer:
     """Serves while it is entered. `script` answers each request; `requests` and `disconnected` tell what happened."""
 
-    def __init__(self, script: Play) -> None:
+    def __init__(self, script: Play, port: int = 0) -> None:
         self.script = script
+        self.port = port
         self.requests: list[Received] = []
         self.arrived = asyncio.Event()
         self.disconnected = asyncio.Event()
@@ -46,8 +47,8 @@ class ScriptedServer:
         return f"{self.origin}/v1"
 
     async def __aenter__(self) -> ScriptedServer:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        self.port: int = self._server.sockets[0].getsockname()[1]
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -1,0 +1,62 @@
+"""The pictures in `docs/`: taken from the real thing, and only when `DOCS_IMAGES` is set.
+
+SillyTavern has symbols that need an emoji font, such as Debian's `fonts-noto-color-emoji`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.async_api import BrowserContext
+
+from tests.clients.cast import OTTOLINE
+from tests.clients.driving import Driver
+from tests.clients.proxy import remembering
+from tests.clients.sillytavern import SillyTavern
+from tests.clients.storyteller import Storyteller
+
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+LARGEST_BYTES = 150_000
+PORT = 8642
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.skipif(not os.environ.get("DOCS_IMAGES"), reason="DOCS_IMAGES is not set"),
+]
+
+
+async def test_pictures_for_the_docs(
+    sillytavern: SillyTavern, browser: BrowserContext, storyteller: Storyteller, tmp_path: Path
+) -> None:
+    storyteller.say_next(
+        '*She turns the ledger round and taps a line with her pencil.* "Brass corners, no handle, smells of oranges. '
+        'Shelf forty, behind the harp."',
+        '*Ottoline slides the form back under the lamp.* "Ninety-five crowns, due at midsummer. You signed it in green '
+        'ink, and you promised the porter his lantern back. I do not forget either."',
+    )
+    async with remembering(storyteller.url, tmp_path, port=PORT) as proxy:
+        page = await browser.new_page()
+        driver = Driver(page)
+        await driver.open(sillytavern.url)
+        await page.set_viewport_size({"width": 900, "height": 620})
+        await page.evaluate("() => document.body.classList.remove('expandMessageActions')")
+        await driver.connect(proxy.url)
+        await page.click("#API-status-top")
+        await page.evaluate("() => document.activeElement.blur()")
+        await _taken(driver, "sillytavern-connection.png")
+        await page.click("#API-status-top")
+        await driver.select(OTTOLINE.name)
+        await driver.new_chat()
+        await driver.send("Then let us begin with the trunk. Do you still have it?")
+        await driver.send("And what exactly do I owe?")
+        await driver.script("/send //help | /trigger")
+        await page.mouse.move(0, 0)
+        await _taken(driver, "sillytavern-chat.png")
+        await page.close()
+
+
+async def _taken(driver: Driver, name: str) -> None:
+    await driver.screenshot(IMAGES / name)
+    assert (IMAGES / name).stat().st_size <= LARGEST_BYTES
