@@ -102,13 +102,20 @@ class Proxy:
 
 @asynccontextmanager
 async def running_proxy(
-    upstream_url: str, *, db: Path, window: int | None = 8_192, env: dict[str, str] | None = None, **options: object
+    upstream_url: str,
+    *,
+    db: Path,
+    window: int | None = 8_192,
+    deadline_s: float = 60.0,
+    env: dict[str, str] | None = None,
+    **options: object,
 ) -> AsyncIterator[Proxy]:
-    """A proxy in front of an upstream, which is ready when this is entered and gone when it is left."""
+    """A proxy in front of an upstream, which is ready when this is entered and gone when it is left. Unless a test says
+    otherwise, memory has time enough on any machine."""
     port = free_port()
     command = [sys.executable, "-m", "previously", "--db", str(db), "serve", "--upstream", upstream_url]
     command += ["--port", str(port)]
-    for name, value in {"window": window, **options}.items():
+    for name, value in {"window": window, "deadline_s": deadline_s, **options}.items():
         if value is None:
             continue
         command += [FLAGS.get(name, f"--{name.replace('_', '-')}"), str(value)]

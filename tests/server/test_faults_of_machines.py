@@ -177,8 +177,11 @@ async def test_c12_a_store_that_hangs_does_not_keep_the_answer(tmp_path: Path) -
         talk.messages.append({"role": "assistant", "content": hearing.text})
         said = [(message["role"], message["content"]) for message in talk.messages]
         await rig.keeps("C12:", *said)
-        response = await talk.ask("C12: three.")
-        assert response.headers.get(DEGRADED) != "degraded"
+        for number in range(100):
+            response = await talk.ask(f"C12: on we go, {number}.")
+            if response.headers.get(DEGRADED) != "degraded":
+                break
+        assert response.headers.get(DEGRADED) == "on"
         await rig.keeps("C12:", *[(message["role"], message["content"]) for message in talk.messages])
         await rig.check_after_stopping()
 
