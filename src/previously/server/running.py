@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from math import ceil
 from pathlib import Path
 
 from previously.app import IN_MEMORY, Memory, default_place, model_from
@@ -51,7 +52,7 @@ async def _serve(
     except BaseException:
         await memory.close()
         raise
-    server = make_server(app, serving.host, serving.port, drain_s=int(serving.drain_s))
+    server = make_server(app, serving.host, serving.port, drain_s=ceil(serving.drain_s))
     write_to(as_json=serving.log_json)
     shown = f"[{serving.host}]" if ":" in serving.host else serving.host
     note(f"Remembering at http://{shown}:{serving.port}/v1 for {serving.upstream.shown}; the page is at /.")

@@ -11,9 +11,11 @@ import asyncio
 import json
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from previously.app import Memory
 from previously.core.errors import BadInput, BudgetTooSmall, PreviouslyError, StoreProblem
@@ -29,9 +31,15 @@ from previously.server.naming import new_name
 from previously.server.replies import messages_of
 from previously.server.serving import UNKNOWN_WINDOW_TOKENS
 from previously.server.spool import Spool
+from previously.view.furniture import Furniture
 from previously.view.view import View
 
 log = logging.getLogger("previously.server")
+
+Done = TypeVar("Done")
+
+HANDLE_S, MOST_HANDLES = 5.0, 512
+"""How long and for how many stories what was read of their settings is used again."""
 
 ANSWER_TOKENS = 1_024
 """How much of the window is left for an answer where the client does not say."""
@@ -85,6 +93,7 @@ class Turns:
         self._unanswered: set[int] = set()
         """What waits in the spool and has no answer yet."""
         self._down_until = 0.0
+        self._stories: OrderedDict[tuple[str, str], tuple[Story, float]] = OrderedDict()
 
     async def begin(self, owner: str, asked: AskedChat) -> Turn:
         """Keep what the user said and make the view; without memory where that takes too long or fails."""
@@ -95,7 +104,8 @@ class Turns:
             async with asyncio.timeout(self._deadline_s):
                 turn.place = await asyncio.shield(following)
                 if turn.place:
-                    turn.story, turn.view = await self._view(owner, asked, turn.place, budget)
+                    turn.story = await self._story(owner, turn.place.name)
+                    turn.view = await self._view(turn.story, asked, turn.place, budget)
                 else:
                     turn.messages = await self._aside(owner, asked, budget)
         except BadInput:
@@ -176,24 +186,37 @@ class Turns:
             await self.catch_up()  # what came before comes first
         return await self._recognising.follow(listed_of(owner, asked), new_name(asked))
 
-    async def _view(
-        self, owner: str, asked: AskedChat, place: Place, budget: int, *, aside: bool = False
-    ) -> tuple[Story, View | None]:
-        story = await self._memory_of(owner).story(place.name)
-        tools = json.dumps(asked.body["tools"], ensure_ascii=False) if asked.body.get("tools") else ""
+    async def _story(self, owner: str, name: str) -> Story:
+        """A story by its name. A handle is used for a while: what was set meanwhile by others counts a little later."""
+        now = time.monotonic()
+        kept = self._stories.get((owner, name))
+        if kept and now - kept[1] < HANDLE_S:
+            return kept[0]
+        story = await self._memory_of(owner).story(name, create=False)
+        self._stories[owner, name] = story, now
+        self._stories.move_to_end((owner, name))
+        if len(self._stories) > MOST_HANDLES:
+            self._stories.popitem(last=False)
+        return story
+
+    async def _view(self, story: Story, asked: AskedChat, place: Place, budget: int) -> View | None:
         try:
-            return story, await story.view(budget, furniture=furniture_of(place, asked.heard, tools), aside=aside)
+            view, afterwards = await story.view_at_once(budget, furniture=_furniture(asked, place))
         except BudgetTooSmall as error:
             log.warning("A turn goes on without memory: %s", error)
-            return story, None
+            return None
+        self._start(afterwards())
+        return view
 
     async def _aside(self, owner: str, asked: AskedChat, budget: int) -> list[dict[str, Any]]:
         """What goes upstream for a request beside a story: the story's view where it shows what is known, else as much
         of the client's list as there is room for."""
         place = await self._recognising.find(listed_of(owner, asked))
-        _, view = await self._view(owner, asked, place, budget, aside=True) if place else (None, None)
-        if place and view:
-            return compose(view, place, asked.heard, asked.messages)
+        if place:
+            story = await self._story(owner, place.name)
+            with suppress(BudgetTooSmall):
+                view = await story.view(budget, furniture=_furniture(asked, place), aside=True)
+                return compose(view, place, asked.heard, asked.messages)
         return _without_memory(asked, budget)
 
     def _budget(self, asked: AskedChat, window: int | None) -> int:
@@ -214,7 +237,7 @@ class Turns:
                 await self._spool.done(waiting.id)
             self._down_until = 0.0
 
-    def _start(self, work: Coroutine[Any, Any, Place | None]) -> asyncio.Task[Place | None]:
+    def _start(self, work: Coroutine[Any, Any, Done]) -> asyncio.Task[Done]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -230,6 +253,11 @@ def listed_of(owner: str, asked: AskedChat) -> Listed:
     """What recognising needs to know of a request."""
     story = f"{asked.user}/{asked.story}" if asked.user and asked.story else asked.story
     return Listed(owner, asked.heard, asked.streams, story, asked.ask, asked.history, asked.user)
+
+
+def _furniture(asked: AskedChat, place: Place) -> Furniture:
+    tools = json.dumps(asked.body["tools"], ensure_ascii=False) if asked.body.get("tools") else ""
+    return furniture_of(place, asked.heard, tools)
 
 
 def _without_memory(asked: AskedChat, budget: int) -> list[dict[str, Any]]:
