@@ -161,8 +161,10 @@ class Candidates:
             found = await self._near(listed, *near)
             if found and found.is_this and not found.following.fork:
                 return found
+        greeting, keys = asked_for(listed.heard)
+        holdings = await self._store.holding(listed.owner, [*greeting, *keys]) if keys else []
         candidates = []
-        for holding in (await self._store.holding(listed.owner, asked_for(listed.heard)))[:MOST_STORIES]:
+        for holding in [one for one in holdings if one.match_keys.difference(greeting)][:MOST_STORIES]:
             if user_in(await self._store.header(holding.key)) != listed.user:
                 continue
             found = await self._of_story(listed, holding.key, holding.name)
@@ -263,17 +265,18 @@ def said_hashes(heard: Heard) -> list[int]:
     return [hash_of(piece.message) for piece in heard.body if piece.message.role is not Role.SYSTEM]
 
 
-def asked_for(heard: Heard) -> list[bytes]:
-    """The match keys by which a list is looked up: its newest messages and some of its first, but for a greeting."""
+def asked_for(heard: Heard) -> tuple[list[bytes], list[bytes]]:
+    """The match keys by which a list is looked up: that of a greeting, which alone recognises nothing, and those of its
+    newest messages and some of its first."""
     body = [piece.message for piece in unfolded(heard, Keys(()))]
     said = [one for one in body if one.role is not Role.SYSTEM]
-    if said and said[0].role is Role.ASSISTANT:
-        said = said[1:]
+    greeting = said[:1] if said and said[0].role is Role.ASSISTANT else []
+    said = said[len(greeting) :]
     newest = said[-(MOST_ASKED * 3 // 4) :]
     chosen = [*newest, *said[: MOST_ASKED - len(newest)]]
     if heard.is_merged:
         chosen += [part for one in chosen for part in first_and_last(one)]
-    return list(dict.fromkeys(match_key(one) for one in chosen))
+    return [match_key(one) for one in greeting], list(dict.fromkeys(match_key(one) for one in chosen))
 
 
 def _known(item: OnPath) -> Known:
