@@ -178,13 +178,15 @@ class Candidates:
         return found or await self._of_story(listed, key, name)
 
     async def _of_story(self, listed: Listed, key: StoryKey, name: str) -> Candidate:
-        """The branch of a story that the list belongs to: the active one if it fits, else the one that fits best."""
+        """The branch of a story that the list belongs to: the active one if nothing would leave it, else the one that
+        fits best; of equals the active one."""
         active = await self._store.branch(key)
         found = await self._whole(listed, key, name, active)
-        if found.following.fork or not found.is_this:
+        if found.following.removed or not found.is_this:
             others = [one for one in await self._store.branches(key) if one.name != active.name][-MOST_BRANCHES:]
-            tried = [found, *[await self._whole(listed, key, name, one) for one in others]]
-            found = max(tried, key=lambda one: (one.is_this, not one.following.fork, *one.worth))
+            tried = sorted([await self._whole(listed, key, name, one) for one in others], key=lambda one: one.worth)
+            fitting = [found, *reversed(tried)]
+            found = max(fitting, key=lambda one: (one.is_this, not one.following.fork, one.worth[0]))
         return found
 
     async def _whole(self, listed: Listed, key: StoryKey, name: str, branch: BranchInfo) -> Candidate:
