@@ -75,9 +75,7 @@ class Client:
     def listed(self, chat: Chat, history: list[Said]) -> tuple[list[Said], list[dict[str, Any]]]:
         """What a request shows of a history, and the list it is sent as."""
         shown = [one for one in history if not one.hidden][-chat.window :]
-        front = [
-            {"role": "system", "content": "Write Odalys's next reply in a fictional chat between Odalys and Wren."}
-        ]
+        front = [{"role": "system", "content": MAIN_PROMPT}]
         if self.chance.random() < 0.3:
             front.append({"role": "system", "content": f"World: {self.chance.choice(('storm', 'calm', 'ferry'))}."})
         body = [{"role": one.role, "content": one.text} for one in shown]
@@ -87,11 +85,9 @@ class Client:
             names = {"user": "Wren", "assistant": "Odalys"}
             body = [{**one, "content": f"{names[one['role']]}: {one['content']}"} for one in body]
         if chat.mode in ("merge", "strict"):
-            body = _merged(body)
-        if chat.mode == "strict":
-            front = [{"role": "system", "content": "\n\n".join(one["content"] for one in front)}]
-            if body and body[0]["role"] == "assistant":
-                front.append({"role": "user", "content": "[Start a new chat]"})
+            front, body = _merged(front), _merged(body)
+        if chat.mode == "strict" and body and body[0]["role"] == "assistant":
+            front.append({"role": "user", "content": "[Start a new chat]"})
         return shown, front + body
 
     def follow(self, chat: Chat, shown: list[Said]) -> None:

@@ -25,7 +25,14 @@ COMMANDS = {
 }
 """Each with what it does."""
 
-_COMMAND = re.compile(r"\s*//\s?(\w+)(?:[ \t]+(.*))?\s*", re.DOTALL)
+_NAMED = r"\s*(?:[^\s:/*\"“\[][^\n:/]{0,39}:\s+)?"
+"""Some clients put a name before everything that is said."""
+
+_NEAR = 80
+"""So near to its beginning a text has what makes it ours; looked at first, since most have not."""
+
+_COMMAND = re.compile(rf"{_NAMED}//\s?(\w+)(?:[ \t]+(.*))?\s*", re.DOTALL)
+_ANSWER = re.compile(rf"{_NAMED}{re.escape(MARK)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,7 @@ class Command:
 
 def command_in(text: str) -> Command | None:
     """The command that a text is; None if it is none of ours."""
-    if "//" not in text[:20]:
+    if "//" not in text[:_NEAR]:
         return None
     found = _COMMAND.fullmatch(text)
     if found is None or found.group(1).lower() not in COMMANDS:
@@ -50,4 +57,6 @@ def is_ours(message: Message) -> bool:
     """Whether a message is a command, or the answer to one."""
     if message.role is Role.USER:
         return command_in(message.text) is not None
-    return message.role is Role.ASSISTANT and message.text.lstrip().startswith(MARK)
+    if message.role is not Role.ASSISTANT or MARK not in message.text[:_NEAR]:
+        return False
+    return _ANSWER.match(message.text) is not None

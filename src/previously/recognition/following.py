@@ -31,7 +31,7 @@ MOST_CHANGED = 2
 
 @dataclass(frozen=True, slots=True)
 class NoteSeen:
-    """A system message in a list that is not on the path, and between which messages it stood."""
+    """A system message in a list that is not on the path, and what was said before and after it."""
 
     key: bytes
     before: bytes
@@ -54,7 +54,8 @@ def sort_notes(pieces: Sequence[Piece], known: Collection[bytes], before: Sequen
 
     `known` are the match keys of the path, `before` the notes of the list before."""
     keys = [match_key(piece.message) for piece in pieces]
-    is_story = [piece.message.role is not Role.SYSTEM for piece in pieces]
+    spoken = [piece.message.role is not Role.SYSTEM for piece in pieces]
+    is_story = list(spoken)
     behind = sum(is_story)
     notes: list[tuple[int, int]] = []
     for at, story in enumerate(is_story):
@@ -66,8 +67,8 @@ def sort_notes(pieces: Sequence[Piece], known: Collection[bytes], before: Sequen
     seen: list[NoteSeen] = []
     kept: list[tuple[int, Piece]] = []
     for at, depth in notes:
-        previous = next((keys[i] for i in range(at - 1, -1, -1) if is_story[i]), b"")
-        following = next((keys[i] for i in range(at + 1, len(pieces)) if is_story[i]), b"")
+        previous = next((keys[i] for i in range(at - 1, -1, -1) if spoken[i]), b"")
+        following = next((keys[i] for i in range(at + 1, len(pieces)) if spoken[i]), b"")
         settled = any(
             one.key == keys[at] and (one.before, one.after) == (previous, following) and one.depth < depth
             for one in before

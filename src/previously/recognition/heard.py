@@ -64,9 +64,9 @@ class Heard:
 
     @property
     def is_merged(self) -> bool:
-        """Whether a client may have joined neighbours of one role: it shows none, and no system message between."""
-        roles = [piece.message.role for piece in self.body]
-        return Role.SYSTEM not in roles and all(one is not two for one, two in pairwise(roles))
+        """Whether a client may have joined neighbours of one role: it shows none, not even in its front."""
+        roles = (piece.message.role for piece in (*self.front, *self.body))
+        return all(one is not two for one, two in pairwise(roles))
 
     @property
     def is_single(self) -> bool:
@@ -134,12 +134,10 @@ def ask_of(heard: Heard, *, streams: bool, usual: frozenset[str] = frozenset(), 
     if not heard.body:
         return Ask.ASIDE
     new = [text for text in texts if text not in usual and not speaker_asked(text)]
+    if heard.speaker:  # in a group the next reply may follow another; a task beside it does not stream
+        return Ask.ASIDE if new and known_last and not streams else Ask.TURN
     after_reply = heard.body[-1].message.role is Role.ASSISTANT
-    if new and after_reply and (known_last or not streams):
-        return Ask.ASIDE
-    if new and not streams and heard.speaker:
-        return Ask.ASIDE  # a task on top of a group's nudge
-    return Ask.TURN
+    return Ask.ASIDE if new and after_reply and (known_last or not streams) else Ask.TURN
 
 
 def is_lone_task(heard: Heard, *, streams: bool) -> bool:

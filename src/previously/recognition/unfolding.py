@@ -7,7 +7,8 @@ not found stays as it was sent. What must stay true: no word a user typed is dro
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -30,11 +31,18 @@ _NOTE = re.compile(r"\[[^\[\]]*\]\s*", re.DOTALL)
 
 
 class Keys:
-    """The match keys of a path."""
+    """The match keys of a path, each as often as it stands there."""
 
     def __init__(self, known: Sequence[Known]) -> None:
-        self._keys = {one.match_key for one in known}
+        self._keys = Counter(one.match_key for one in known)
         self._followed = {(one.match_key, two.role) for one, two in pairwise(known)}
+
+    def without(self, messages: Iterable[Message]) -> Keys:
+        """What is left when each of these messages has found its own."""
+        left = Keys(())
+        left._keys = self._keys - Counter(map(match_key, messages))
+        left._followed = self._followed
+        return left
 
     def is_followed(self, message: Message) -> bool:
         """Whether on the path a message of the same role stands behind it."""
@@ -60,12 +68,14 @@ def unfolded(heard: Heard, keys: Keys) -> list[Piece]:
     if heard.is_single:
         return _from_single(heard, keys)
     merged, pieces = heard.is_merged, list[Piece]()
-    for number, piece in enumerate(heard.body, 1):
-        found = keys.find(piece.message, _roles(piece.message) if merged else ())
-        if found is None and merged and "\n\n" in piece.message.text:
-            parts = _parted(piece, keys, last=number == len(heard.body))
+    found = [keys.find(piece.message, _roles(piece.message) if merged else ()) for piece in heard.body]
+    joined = [merged and hit is None and _may_be_joined(piece) for piece, hit in zip(heard.body, found, strict=True)]
+    left = keys.without(hit for hit in found if hit) if any(joined) else keys
+    for at, (piece, hit) in enumerate(zip(heard.body, found, strict=True)):
+        if joined[at]:
+            parts = _parted(piece, left, last=at == len(heard.body) - 1)
         else:
-            parts = [_as(piece, found)] if found else [piece]
+            parts = [_as(piece, hit)] if hit else [piece]
         pieces += [part if keys.find(part.message) else named(part, heard.names) for part in parts]
     return pieces
 
@@ -85,6 +95,12 @@ def named(piece: Piece, names: Names) -> Piece:
 
 def _as(piece: Piece, message: Message) -> Piece:
     return replace(piece, draft=replace(piece.draft, message=message))
+
+
+def _may_be_joined(piece: Piece) -> bool:
+    """Whether a message may be several: nothing but text, in paragraphs."""
+    is_text = all(isinstance(part, Text) for part in piece.message.parts)
+    return is_text and "\n\n" in piece.message.text and not piece.draft.attributes.extra
 
 
 def first_and_last(message: Message) -> Iterator[Message]:

@@ -90,5 +90,5 @@ def split_name(text: str) -> tuple[str | None, str]:
 
 def without_name(text: str, names: frozenset[str]) -> tuple[str | None, str]:
     """The same for these names only. A name with nothing behind it is an empty reply."""
-    name, _, rest = text.partition(":")
-    return (name, rest.lstrip(" ")) if name in names else (None, text)
+    name, colon, rest = text.partition(":")
+    return (name, rest.lstrip(" ")) if colon and name in names else (None, text)

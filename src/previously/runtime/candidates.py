@@ -127,8 +127,10 @@ class Candidates:
             found = await self._near(listed, *near)
             if found.is_this and not found.following.fork:
                 return found
+        greeting, keys = asked_for(listed.heard)
+        holdings = await self._store.holding(listed.owner, [*greeting, *keys]) if keys else []
         candidates = []
-        for holding in (await self._store.holding(listed.owner, asked_for(listed.heard)))[:MOST_STORIES]:
+        for holding in [one for one in holdings if one.match_keys.difference(greeting)][:MOST_STORIES]:
             if user_in(await self._store.header(holding.key)) != listed.user:
                 continue
             found = await self._of_story(listed, holding.key, holding.name)
@@ -143,13 +145,15 @@ class Candidates:
         return found or await self._of_story(listed, key, name)
 
     async def _of_story(self, listed: Listed, key: StoryKey, name: str) -> Candidate:
-        """The branch of a story that the list belongs to: the active one if it fits, else the one that fits best."""
+        """The branch of a story that the list belongs to: the active one if nothing would leave it, else the one that
+        fits best; of equals the active one."""
         active = await self._store.branch(key)
         found = await self._whole(listed, key, name, active)
-        if found.following.fork or not found.is_this:
+        if found.following.removed or not found.is_this:
             others = [one for one in await self._store.branches(key) if one.name != active.name][-MOST_BRANCHES:]
-            tried = [found, *[await self._whole(listed, key, name, one) for one in others]]
-            found = max(tried, key=lambda one: (one.is_this, not one.following.fork, *one.worth))
+            tried = sorted([await self._whole(listed, key, name, one) for one in others], key=lambda one: one.worth)
+            fitting = [found, *reversed(tried)]
+            found = max(fitting, key=lambda one: (one.is_this, not one.following.fork, one.worth[0]))
         return found
 
     async def _whole(self, listed: Listed, key: StoryKey, name: str, branch: BranchInfo) -> Candidate:
@@ -238,17 +242,18 @@ def user_in(header: str) -> str:
     return str(kept.get(USER, "")) if isinstance(kept, dict) else ""
 
 
-def asked_for(heard: Heard) -> list[bytes]:
-    """The match keys by which a list is looked up: its newest messages and some of its first, but for a greeting."""
+def asked_for(heard: Heard) -> tuple[list[bytes], list[bytes]]:
+    """The match keys by which a list is looked up: that of a greeting, which alone recognises nothing, and those of its
+    newest messages and some of its first."""
     body = [piece.message for piece in unfolded(heard, Keys(()))]
     said = [one for one in body if one.role is not Role.SYSTEM]
-    if said and said[0].role is Role.ASSISTANT:
-        said = said[1:]
+    greeting = said[:1] if said and said[0].role is Role.ASSISTANT else []
+    said = said[len(greeting) :]
     newest = said[-(MOST_ASKED * 3 // 4) :]
     chosen = [*newest, *said[: MOST_ASKED - len(newest)]]
     if heard.is_merged:
         chosen += [part for one in chosen for part in first_and_last(one)]
-    return list(dict.fromkeys(match_key(one) for one in chosen))
+    return [match_key(one) for one in greeting], list(dict.fromkeys(match_key(one) for one in chosen))
 
 
 def _known(item: OnPath) -> Known:

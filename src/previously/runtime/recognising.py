@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 from previously.core.digests import match_key
 from previously.core.errors import HeadMoved
 from previously.core.messages import Attributes, Draft, Message, Role, Text
+from previously.core.paths import OnPath
 from previously.core.scripts import Put, Reuse, Script, Splice
 from previously.recognition.following import is_put
 from previously.recognition.heard import Ask, Piece, ask_of
@@ -26,7 +27,7 @@ from previously.runtime.reading import persistently
 from previously.runtime.times import time_at
 from previously.runtime.transcript import with_swipes
 from previously.runtime.windows import Window, Windows, hash_of, said_hashes
-from previously.storage.store import BranchInfo, Store, StoryKey
+from previously.storage.store import NO_NODE, BranchInfo, Store, StoryKey
 
 RECENT = 64
 """How many of the newest messages tell who there is."""
@@ -83,30 +84,52 @@ class Recognising:
             return None
         return _place(found, found.branch, _ask(listed, found))
 
-    async def answer(self, place: Place, replies: Sequence[Message], *, partial: bool = False) -> BranchInfo:
-        """Put a reply where it belongs, the first of several on the path, and the others beside it."""
+    async def answer(self, place: Place, replies: Sequence[Message], *, partial: bool = False) -> None:
+        """Put a reply where it belongs, the first of several on the path, and the others beside it. Nothing is put
+        behind a message that has left the path meanwhile."""
         attributes = Attributes(at=time_at(), extra=PARTIAL if partial else {})
         drafts = [Draft(replace(reply, witnesses=place.witnesses), attributes) for reply in replies]
-        draft = replace(drafts[0], alternatives=tuple(drafts[1:]))
         try:
-            branch = await self._put(place, draft)
+            branch = await self._put(place, drafts)
         except HeadMoved:
-            await self._store.add_siblings(place.key, place.branch, [(place.messages, drafts)])
-            branch = await self._store.branch(place.key, place.branch)
-        self._moved(place, branch.head)
-        return branch
+            await persistently(lambda: self._put_late(place, drafts))
+        else:
+            self._moved(place, branch.head)
 
-    async def _put(self, place: Place, draft: Draft) -> BranchInfo:
-        if place.ask is not Ask.CONTINUE:
-            return await self._store.append(place.key, place.branch, [draft], at=time_at(), expected_head=place.head)
+    async def _put(self, place: Place, drafts: Sequence[Draft]) -> BranchInfo:
+        if place.ask is Ask.CONTINUE:
+            last, whole = await self._continued(place, drafts[0])
+            splice = Splice(last.position, 1, (Put(whole, replaces=last.entry.id),))
+            return await self._store.apply(place.key, place.branch, [splice], at=time_at(), expected_head=place.head)
+        draft = replace(drafts[0], alternatives=tuple(drafts[1:]))
+        return await self._store.append(place.key, place.branch, [draft], at=time_at(), expected_head=place.head)
+
+    async def _put_late(self, place: Place, drafts: Sequence[Draft]) -> None:
+        """The same where the branch has changed: if others have answered, it is one of several replies there."""
+        branch = await self._store.branch(place.key, place.branch)
+        at = await self._store.position_of(place.key, place.branch, place.head) if place.head != NO_NODE else -1
+        if at is None:
+            return
+        by = at + 1 - place.messages
+        now = replace(place, head=branch.head, messages=at + 1, positions=tuple(one + by for one in place.positions))
+        if now.messages == branch.messages:
+            await self._put(now, drafts)
+            return
+        if place.ask is Ask.CONTINUE:
+            last, whole = await self._continued(now, drafts[0])
+            await self._store.add_siblings(place.key, place.branch, [(last.position, [whole])])
+        else:
+            await self._store.add_siblings(place.key, place.branch, [(now.messages, drafts)])
+
+    async def _continued(self, place: Place, draft: Draft) -> tuple[OnPath, Draft]:
+        """The message that is gone on with, and what it is with more of it."""
         at = place.positions[-1] if place.positions else place.messages - 1  # hidden ones may stand behind it
-        last = (await self._store.path(place.key, place.branch, at, at))[0]
-        more = draft.message.text
-        text = last.entry.message.text
-        joined = text + more if text[-1:].isspace() or more[:1].isspace() else f"{text} {more}"
-        whole = replace(draft, message=replace(last.entry.message, parts=(Text(joined),)), alternatives=())
-        splice = Splice(last.position, 1, (Put(whole, replaces=last.entry.id),))
-        return await self._store.apply(place.key, place.branch, [splice], at=time_at(), expected_head=place.head)
+        found = await self._store.path(place.key, place.branch, at, at)
+        if not found:
+            raise HeadMoved("What was to be gone on with is not there any more.")
+        said, more = found[0].entry.message, draft.message.text
+        joined = said.text + more if said.text[-1:].isspace() or more[:1].isspace() else f"{said.text} {more}"
+        return found[0], replace(draft, message=replace(said, parts=(Text(joined),)))
 
     async def _follow(self, listed: Listed, new_name: str, only_adding: bool) -> Place | None:
         found, created = await self._candidates.best(listed), False
@@ -143,12 +166,14 @@ class Recognising:
     async def _write(self, found: Candidate, names: Names) -> tuple[BranchInfo, tuple[str, ...] | None]:
         """Bring the branch to what the list shows; the branch then, and who is there."""
         key, branch, following = found.key, found.branch, found.following
-        beside = found.around or await around(self._store, key, branch.name)
+        beside, script = found.around, following.script
         if following.fork:
-            branch = await self._fork(key, branch)
+            length, script = _parting(script, branch.messages)
+            branch, beside = await self._fork(key, branch, length), None
+        beside = beside or await around(self._store, key, branch.name)
         witnesses = await self._witnesses(key, branch, names, beside.absent)
-        if following.script:
-            script = _said_now(following.script, witnesses)
+        if script:
+            script = _said_now(script, witnesses)
             script = await with_swipes(self._store, key, branch.name, script, match_key)
             branch = await self._store.apply(key, branch.name, script, at=time_at(), expected_head=branch.head)
         if following.attributes:
@@ -168,13 +193,13 @@ class Recognising:
         there = {item.entry.message.speaker for item in newest} | names.all | {Role.USER.value}
         return tuple(sorted(name for name in there if name and name not in gone))
 
-    async def _fork(self, key: StoryKey, branch: BranchInfo) -> BranchInfo:
-        """A new branch that is as this one is now."""
+    async def _fork(self, key: StoryKey, branch: BranchInfo, length: int) -> BranchInfo:
+        """A new branch that begins as this one does."""
         taken = {one.name for one in await self._store.branches(key)}
         number = len(taken) + 1
         while f"branch {number}" in taken:
             number += 1
-        return await self._store.fork(key, branch.name, f"branch {number}", branch.messages, at=time_at())
+        return await self._store.fork(key, branch.name, f"branch {number}", length, at=time_at())
 
     async def _remember(self, listed: Listed, place: Place, found: Candidate) -> None:
         """What the next list of this branch will be held against."""
@@ -237,6 +262,17 @@ def _ask(listed: Listed, found: Candidate) -> Ask:
 
 def _new(splice: Splice) -> Iterable[Put]:
     return (piece for piece in splice.pieces if isinstance(piece, Put) and piece.replaces is None)
+
+
+def _parting(script: Script, length: int) -> tuple[int, Script]:
+    """How much of a path a new branch shares, and what then brings it there: behind the last message that stays all is
+    its own, and what people have said of the old branch from there on is not said of it."""
+    kept, pieces = list(script), list[Put | Reuse]()
+    while kept and kept[-1].at + kept[-1].remove == length:
+        splice = kept.pop()
+        length = splice.at
+        pieces[:0] = [replace(one, replaces=None) if isinstance(one, Put) else one for one in splice.pieces]
+    return length, [*kept, Splice(length, 0, tuple(pieces))] if pieces else kept
 
 
 def _said_now(script: Script, witnesses: tuple[str, ...] | None) -> Script:

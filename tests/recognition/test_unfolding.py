@@ -1,0 +1,168 @@
+"""What a client has done to messages on their way is undone, where the path tells how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from previously.core.align import Known
+from previously.core.digests import match_key
+from previously.core.messages import Draft, Image, Message, Role, Text
+from previously.recognition.heard import Heard, Piece
+from previously.recognition.unfolding import Keys, first_and_last, named, unfolded
+from previously.recognition.wording import Names
+from tests.recognition.lists import ANY_LINES, LINES, MAIN, START, heard, line_of, lines_of, path, said
+
+PATH = path("a Late.", "u One.", "u Two.", "a Sit.", "a Now.", "s The bell rings.", "u I sit.")
+
+
+def lines(known: Sequence[Known], *sent: str, names: Names | None = None) -> list[str]:
+    return lines_of(unfolded(heard(*sent, names=names), Keys(known)))
+
+
+@pytest.mark.parametrize(
+    ("sent", "found"),
+    [
+        (["a Late.", "u One."], ["a Late.", "u One."]),
+        (["a Odalys: Late.", "u Wren: One."], ["a Late.", "u One."]),
+        (["a Somebody: Late.", "u One."], ["a Late.", "u One."]),
+        (["a Odalys: Now then.", "u Wren: Six."], ["a Now then.", "u Six."]),
+        (["a Somebody: Now then.", "u Six: seven."], ["a Somebody: Now then.", "u Six: seven."]),
+        (["a Odalys:", "u Wren"], ["a ", "u Wren"]),
+    ],
+)
+def test_names_before_messages(sent: list[str], found: list[str]) -> None:
+    assert lines(PATH, MAIN, START, *sent) == found
+
+
+@pytest.mark.parametrize(
+    ("sent", "found"),
+    [
+        (["a Late.", "u One.\n\nTwo.", "a Sit.\n\nNow."], ["a Late.", "u One.", "u Two.", "a Sit.", "a Now."]),
+        (["u The bell rings.\n\nI sit."], ["s The bell rings.", "u I sit."]),
+        (["u One.\n\n[Style: short.]\n\nTwo.", "a Sit."], ["u One.", "u Two.", "a Sit."]),
+        (["u [Style: short.]\n\nOne.", "a Sit."], ["u One.", "a Sit."]),
+        (["u One.\n\n[Write the next reply only as Bram.]", "a Sit."], ["u One.", "a Sit."]),
+        (["a Late.", "u One.\n\nTwo.\n\nThree."], ["a Late.", "u One.", "u Two.", "u Three."]),
+        (["u One, or so.\n\nTwo.", "a Sit."], ["u One, or so.", "u Two.", "a Sit."]),
+        (["u One.\n\nTwo, or so.", "a Sit."], ["u One.", "u Two, or so.", "a Sit."]),
+        (["u One.\n\nTwo.\n\nAnd half.", "a Sit."], ["u One.", "u Two.\n\nAnd half.", "a Sit."]),
+        (["u Never.\n\nHeard.", "a Sit."], ["u Never.\n\nHeard.", "a Sit."]),
+        (["a Odalys: Sit.\n\nBram: Now.", "u No."], ["a Sit.", "a Now.", "u No."]),
+    ],
+)
+def test_joined_neighbours_are_those_of_the_path(sent: list[str], found: list[str]) -> None:
+    assert lines(PATH, MAIN, *sent) == found
+
+
+def test_a_message_of_several_paragraphs_is_one_where_the_path_has_it_so() -> None:
+    known = path("a Late.\n\nSit.", "u One.", "u Two.\n\nThree.")
+    assert lines(known, MAIN, "a Late.\n\nSit.", "u One.\n\nTwo.\n\nThree.") == [
+        "a Late.\n\nSit.",
+        "u One.",
+        "u Two.\n\nThree.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        [MAIN, START, "a Late.", "u One.\n\nWell then."],
+        [MAIN, "a Late.", "a Sit.", "u One.\n\nWell then."],
+    ],
+)
+def test_where_neighbours_of_one_role_stand_apart_nothing_was_joined(sent: list[str]) -> None:
+    assert lines(PATH, *sent)[-1] == "u One.\n\nWell then."
+
+
+def test_a_paragraph_that_was_said_before_and_stands_in_the_list_is_not_said_again() -> None:
+    known = path("a Late.", "u ok", "a Sit.")
+    sent = [MAIN, "a Late.", "u ok", "a Sit.", "u ok\n\nI sit down."]
+    assert lines(known, *sent) == sent[1:]
+
+
+def test_what_is_no_text_is_not_taken_apart() -> None:
+    message = Message(Role.USER, (Text("One.\n\nLook here."), Image("data:,")))
+    pieces = unfolded(Heard((), (Piece(0, Draft(message)),)), Keys(PATH))
+    assert [piece.message for piece in pieces] == [message]
+
+
+SINGLE = (
+    "u Write Odalys's next reply in a fictional chat between Odalys and Wren.\n\nWren: an example.\n\n"
+    "[Start a new chat]\n\nOdalys: Late.\n\nWren: One.\n\nOdalys: Sit.\n\nDown.\n\nWren: Two.\n\n[Style: short.]"
+)
+
+
+@pytest.mark.parametrize("known", [path(), path("a Late.", "u One."), path("a Late.", "u One.", "a Sit.\n\nDown.")])
+def test_a_list_of_one_message_is_read_by_the_names_in_it(known: list[Known]) -> None:
+    assert lines(known, SINGLE) == ["a Late.", "u One.", "a Sit.\n\nDown.", "u Two."]
+
+
+def test_in_a_list_of_one_message_a_narrator_of_the_path_is_found() -> None:
+    single = SINGLE.replace("Wren: Two.", "The bell rings.\n\nWren: Two.")
+    known = path("a Late.", "u One.", "a Sit.\n\nDown.", "s The bell rings.")
+    assert lines(known, single) == ["a Late.", "u One.", "a Sit.\n\nDown.", "s The bell rings.", "u Two."]
+
+
+def test_a_new_message_is_said_by_who_is_in_the_chat() -> None:
+    sent = heard(MAIN, START, "a Odalys: Well.", "u I see.")
+    assert [piece.message.speaker for piece in unfolded(sent, Keys(()))] == ["Odalys", "Wren"]
+    group = Names("Odalys", "Wren", ("Odalys", "Bram"))
+    sent = heard(MAIN, START, "a Bram: Well.", "a Who said this?", "u I see.", names=group)
+    assert [piece.message.speaker for piece in unfolded(sent, Keys(()))] == ["Bram", None, "Wren"]
+
+
+@pytest.mark.parametrize("line", ["s Odalys: prompt", "t 1 Odalys: done"])
+def test_only_people_have_names(line: str) -> None:
+    piece = Piece(0, Draft(said(line)))
+    assert named(piece, Names("Odalys", "Wren")) is piece
+
+
+def test_a_message_keeps_its_place_in_the_list() -> None:
+    found = unfolded(heard(MAIN, "a Late.", "u One.\n\nTwo.", "a Sit."), Keys(PATH))
+    assert [piece.index for piece in found] == [1, 2, 2, 3]
+
+
+def test_a_joined_message_is_looked_up_by_its_first_and_last_paragraphs() -> None:
+    found = [one.text for one in first_and_last(said("u One.\n\nTwo.\n\nThree."))]
+    assert found == ["One.", "Three.", "One.\n\nTwo.", "Two.\n\nThree."]
+    assert list(first_and_last(said("u One."))) == []
+
+
+def _joined(sent: Sequence[str]) -> list[str]:
+    """As a client that joins neighbours sends them."""
+    joined: list[str] = []
+    for line in sent:
+        if joined and joined[-1][0] == line[0]:
+            joined[-1] += f"\n\n{line[2:]}"
+        else:
+            joined.append(line)
+    return joined
+
+
+SPOKEN = LINES.filter(lambda line: "[" not in line and line[0] != "s")
+
+
+@given(st.lists(SPOKEN, max_size=8), st.lists(SPOKEN, max_size=8))
+def test_no_word_is_lost_or_doubled_and_no_role_changes(stored: list[str], sent: list[str]) -> None:
+    for body in (sent, _joined(sent)):
+        for front in ([MAIN], [MAIN, START]):
+            found = lines(path(*stored), *front, *body)
+            assert _joined(found) == _joined(body)
+
+
+@given(st.lists(SPOKEN, max_size=8))
+def test_what_is_joined_of_the_path_is_the_path(stored: list[str]) -> None:
+    found = unfolded(heard(MAIN, *_joined(stored)), Keys(path(*stored)))
+    assert [match_key(piece.message) for piece in found] == [one.match_key for one in path(*stored)]
+
+
+@given(st.lists(st.one_of(ANY_LINES, LINES), max_size=8), st.lists(st.one_of(ANY_LINES, LINES), max_size=8))
+def test_no_list_and_no_path_break_it(stored: list[str], sent: list[str]) -> None:
+    found = heard(*sent)
+    for piece in unfolded(found, Keys(path(*stored))):
+        assert piece.index in {one.index for one in found.body}
+        assert line_of(piece.message)
