@@ -33,8 +33,7 @@ from previously.storage.whole_stories import WholeStories
 IN_MEMORY = ":memory:"
 """Where to open a memory that is gone with the process."""
 
-GIVEN_UP_S = 3_600.0
-"""An import that was begun so long ago and is not done never will be."""
+GIVEN_UP_S = 3_600.0  # an import that was begun so long ago and is not done never will be
 
 
 class Memory(Keys, Forgetting):
@@ -110,8 +109,9 @@ class Memory(Keys, Forgetting):
 
     def sharing(self, owner: str, model: Model | None = None) -> Memory:
         """The stories of another owner in the same place, or folded by another model; closing it closes only that."""
-        folder, settings = self._folder, resolve(self._layers)
+        folder = self._folder
         if model is not None:
+            settings = resolve(self._layers)
             settings.check_memory_window()
             folder = _model_folder(self._store, owner, settings, model, load_prompts(_prompts(None, os.environ)))
         shared = Memory(self._store, owner=owner, layers=self._layers, folder=folder, model=model, place=self._place)
@@ -127,8 +127,8 @@ class Memory(Keys, Forgetting):
         return await self._in_tables("verify").verify(self._owner, before=time_at(-GIVEN_UP_S), told=progress)
 
     async def gc(self, *, older_than_s: float = GIVEN_UP_S, shrink: bool = False) -> Collected:
-        """Take away what no story needs: what interrupted imports left behind that were begun at least so long ago,
-        and caches that no branch shows. `shrink` gives the disk free space back; whoever writes waits for that."""
+        """Take away what no story needs: what interrupted imports left that were begun at least so long ago, and caches
+        no branch shows. `shrink` gives the disk free space back; whoever writes waits for that."""
         if older_than_s < 0:
             raise BadInput("What is to be cleaned away cannot have been begun in the future.")
         return await self._in_tables("clean").gc(self._owner, before=time_at(-older_than_s), shrink=shrink)
@@ -213,16 +213,21 @@ def model_from(environment: Mapping[str, str], timeout_s: float) -> Model | None
         return None
     if not url or not name:
         raise BadInput("A model needs both an endpoint and a name: --endpoint with --model, or both variables.")
+    return model_at(url, name, environment.get("PREVIOUSLY_API_KEY", ""), timeout_s)
+
+
+def model_at(url: str, name: str, key: str, timeout_s: float) -> Model:
+    """The model of that name at an OpenAI-compatible endpoint."""
     from previously.models.openai_compatible import OpenAICompatibleModel  # an extra: loaded when a model is named
 
-    return OpenAICompatibleModel(url, name, environment.get("PREVIOUSLY_API_KEY", ""), timeout_s=timeout_s)
+    return OpenAICompatibleModel(url, name, key, timeout_s=timeout_s)
 
 
-async def describe_model(model: Model) -> dict[str, Any]:
+async def describe_model(model: Model, **how: Any) -> dict[str, Any]:
     """What a model's server says of itself, as far as the client can ask; the model is closed afterwards."""
     try:
         describe = getattr(model, "describe", None)
-        return dict(await describe()) if describe else {"model": model.name, "reachable": True}
+        return dict(await describe(**how)) if describe else {"model": model.name, "reachable": True}
     finally:
         await model.close()
 

@@ -84,6 +84,7 @@ class BlockingStory:
     plan = _blocking(Story.plan)
     view = _blocking(Story.view)
     why = _blocking(Story.why)
+    last_view = _blocking(Story.last_view)
     search = _blocking(Story.search)
     report_usage = _blocking(Story.report_usage)
     recap = _blocking(Story.recap)

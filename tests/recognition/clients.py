@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+MAIN_PROMPT = "Write Odalys's next reply in a fictional chat between Odalys and Wren."
 CONTINUE = "[Continue your last message without repeating its original content.]"
 IMPERSONATE = "[Write your next reply from the point of view of Wren, in the style of the chat so far.]"
 COMMON = ("ok", "*nods*", "Yes.", "Go on.", "Hello!", "...")

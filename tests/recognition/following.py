@@ -19,7 +19,7 @@ from previously.server.asked import read_chat
 from previously.server.turns import listed_of
 from previously.storage.in_memory import InMemoryStore
 from previously.storage.store import Store
-from tests.recognition.clients import CONTINUE, IMPERSONATE, Chat, Client, Said
+from tests.recognition.clients import COMMON, CONTINUE, IMPERSONATE, Chat, Client, Said
 
 OWNER = "local"
 
@@ -135,6 +135,8 @@ class Follower:
         place = await self._follow(messages)
         if place is None:
             raise Differs("a turn was taken for an aside")
+        if place.created and all(one.text in COMMON or one.role == "assistant" for one in shown[:-1]):
+            chat.shown = []  # nothing in it is of this story only: nobody could know it
         self.client.follow(chat, shown)
         return place
 
@@ -154,9 +156,16 @@ class Follower:
 
     async def _check(self, chat: Chat, place: Place) -> None:
         path = await self.store.path(place.key, place.branch, 0, 1_000_000)
-        stored = [_plain(item.entry.message.text) for item in path if not item.entry.attributes.hidden]
-        wanted = [_plain(one.text) for one in chat.shown]
-        if chat.copied:
+        shown = [item.entry.message for item in path if not item.entry.attributes.hidden]
+        stored = [(message.role.value, _plain(message.text)) for message in shown]
+        wanted = [(one.role, _plain(one.text)) for one in chat.shown]
+        if chat.mode in ("merge", "strict"):
+            first = chat.before if chat.copied else 0
+            stored, wanted = _joined(stored), _joined(wanted[first:])
+            if chat.copied:  # the first of them may be joined with what stands before
+                wanted = wanted[1:]
+                stored = stored[-len(wanted) :] if wanted else []
+        elif chat.copied:
             wanted = wanted[chat.before :]
             stored = stored[-len(wanted) :]
         if stored != wanted:
@@ -173,6 +182,17 @@ class Follower:
 
 def _plain(text: str) -> str:
     return " ".join(text.split())
+
+
+def _joined(said: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """As a client that joins neighbours of one role shows them: where one ends is not to be told."""
+    joined: list[tuple[str, str]] = []
+    for role, text in said:
+        if joined and joined[-1][0] == role:
+            joined[-1] = role, f"{joined[-1][1]} {text}"
+        else:
+            joined.append((role, text))
+    return joined
 
 
 async def run(steps: int, chats: int, seed: int, *, modes: tuple[str, ...], store: Store | None = None) -> Follower:

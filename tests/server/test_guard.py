@@ -238,6 +238,18 @@ async def test_faults_of_the_application_stay_its_own() -> None:
         assert guard.requests == 0
 
 
+async def test_an_application_refuses_in_the_same_shape() -> None:
+    async def refuses(request: Request) -> StreamingResponse:
+        raise refusals.Refusal(504, "upstream_timeout", "It did not answer in time.", [refusals.retry_after(3)])
+
+    handlers: dict[Any, Any] = {refusals.Refusal: refusals.answer_refusal}
+    guard, _ = guarded(Starlette(routes=[Route("/v1/models", refuses)], exception_handlers=handlers))
+    answer = await asked(guard)
+    assert (answer.status, answer.error["type"], answer.headers["retry-after"]) == (504, "server_error", "3")
+    assert answer.headers["content-type"] == "application/json"
+    assert "connection" not in answer.headers
+
+
 async def test_websockets_are_closed_and_the_life_of_the_server_goes_through() -> None:
     guard, _ = guarded()
     sent: list[Message] = []

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from previously.core.digests import span_key
+from previously.core.digests import match_key, span_key
 from previously.core.errors import BadInput
 from previously.core.marks import MarkKind
 from previously.core.messages import Attributes, Draft, message
@@ -101,6 +101,8 @@ OF_AN_OWNER: dict[str, Callable[[Store, str], Awaitable[Any]]] = {
     "stories": lambda store, owner: store.stories(owner),
     "story": lambda store, owner: store.story(owner, "tale"),
     "spent": lambda store, owner: store.spent(owner, ""),
+    "holding": lambda store, owner: store.holding(owner, [match_key(DRAFT.message), match_key(message("user", "a"))]),
+    "last_changes": lambda store, owner: store.last_changes(owner),
 }
 APART = {"at_one_moment", "create_story", "close"} | {"add_key", "keys", "remove_key", "owner_of"}
 """Reading through the other verbs; making something of one's own; the end; and keys, which are nobody's and see no

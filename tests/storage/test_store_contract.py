@@ -114,6 +114,18 @@ async def covered(store: Store, key: StoryKey, branch: str = "main") -> list[int
     return [version for _, _, version in await store.cover(key, branch)]
 
 
+async def test_when_stories_last_changed(store: Store) -> None:
+    first, second = [await a_story(store, ["a"], name) for name in ("one", "two")]
+    await a_story(store, name="empty")
+    await a_story(store, ["a"], "theirs", "they")
+    later = AT.replace("2026", "2027")
+    await store.append(second, None, [draft("b")], at=later)
+    assert await store.last_changes(ME) == {first.story: AT, second.story: later}
+    await store.note_budget(first, 100)
+    await store.fork(first, "main", "other", 1, at=later)
+    assert (await store.last_changes(ME))[first.story] == AT, "looking, folding and forking change no path"
+
+
 async def test_a_new_story_has_one_empty_branch(store: Store) -> None:
     info = await store.create_story(ME, "tale", at=AT)
     assert (info.name, info.branches, info.budget_tokens) == ("tale", 1, None)

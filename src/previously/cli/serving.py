@@ -36,6 +36,9 @@ def serve(
     drain: Annotated[
         float, typer.Option("--drain", metavar="SECONDS", help="How long streams may go on when told to stop.")
     ] = 20.0,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", help="How long the upstream may be silent.")
+    ] = 600.0,
     require_keys: Annotated[
         bool, typer.Option("--require-keys", help="Let nobody in without a key of `previously keys add`.")
     ] = False,
@@ -67,6 +70,7 @@ def serve(
         deadline_s=deadline,
         idle_s=idle,
         drain_s=drain,
+        timeout_s=timeout,
         memory=memory,
         memory_model="" if memory_endpoint else memory_model,
         require_keys=require_keys,

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -60,7 +60,15 @@ class Check:
     detail: str
 
 
-def doctor(ctx: typer.Context, endpoint: Endpoint = "", model: ModelName = "", as_json: AsJson = False) -> None:
+def doctor(
+    ctx: typer.Context,
+    endpoint: Endpoint = "",
+    model: ModelName = "",
+    upstream: Annotated[
+        str, typer.Option("--upstream", metavar="URL", help="Also look at a server that `serve` is to stand before.")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
     """Check that everything works here, and say where things are."""
     facts: dict[str, Any] = {}
     looks: list[tuple[str, Callable[[], str]]] = [
@@ -72,6 +80,8 @@ def doctor(ctx: typer.Context, endpoint: Endpoint = "", model: ModelName = "", a
         ("Model", lambda: _model(facts, endpoint, model)),
         ("Test fold", lambda: _test_fold(endpoint, model)),
     ]
+    if upstream:
+        looks.append(("Upstream", lambda: _upstream(facts, upstream, model)))
     checks = [_check(what, look) for what, look in looks]
     well = all(check.ok for check in checks)
     if as_json:
@@ -185,6 +195,27 @@ def _model(facts: dict[str, Any], endpoint: str, name: str) -> str:
         else "JSON schema not tried"
     )
     return f"{asked.name} answers; window {f'{window:,} tokens' if window else 'not known'}; {schema}"
+
+
+def _upstream(facts: dict[str, Any], url: str, name: str) -> str:
+    """What `serve` would find there: whether it answers, with which models, and how large their window is."""
+    from asyncio import run
+
+    from previously.app import describe_model, model_at
+
+    key = os.environ.get("PREVIOUSLY_UPSTREAM_KEY", "")
+    found = run(describe_model(model_at(url, name or "default", key, 10.0), probe_schema=False))
+    models = found.get("models") or []
+    if not name and models and found.get("reachable"):
+        found = run(describe_model(model_at(url, models[0], key, 10.0), probe_schema=False))
+    facts["upstream"] = found
+    if not found.get("reachable"):
+        raise PreviouslyError(str(found.get("reason") or "it does not answer"))
+    window = found.get("window_tokens")
+    told = (
+        f"window {window:,} tokens" if window else "its window is not told: name it with --window, else 8,192 are taken"
+    )
+    return f"{found['endpoint']} answers with {output.counted(len(models), 'model')}; {told}"
 
 
 def _test_fold(endpoint: str, name: str) -> str:

@@ -47,6 +47,9 @@ _WINDOW = re.compile(
 )
 _SECRET = re.compile(r"\b(?:bearer\s+\S+|(?:sk|pk|key|gsk|hf|xai|AIza)[-_]?[\w*.\-]{8,})", re.IGNORECASE)
 
+SMALLEST_WINDOW = 512
+"""A smaller number in a complaint is none: a status, perhaps."""
+
 MAX_QUOTE_CHARS = 200
 """Enough of a server's own words to be recognised and looked up."""
 
@@ -183,8 +186,8 @@ def refusal(
 
 def window_told(words: str) -> int | None:
     """The model's window in tokens, where a server names it in its complaint."""
-    found = _WINDOW.search(words)
-    return int(found.group(1).replace(",", "") or 0) or None if found else None
+    told = (int(found.group(1).replace(",", "") or 0) for found in _WINDOW.finditer(words))
+    return next((window for window in told if window >= SMALLEST_WINDOW), None)
 
 
 def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:

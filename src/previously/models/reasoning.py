@@ -67,11 +67,14 @@ _HARMONY_LOST_FINAL = re.compile(r"assistant\s?final(?=[^a-z])")
 _WRAPPED = re.compile(r"<(answer|response|output|final)>(.*)</\1>", re.IGNORECASE | re.DOTALL)
 _RESPONSE_OPENS = re.compile(r"<\|(?:start|begin)_(?:of_)?(?:response|solution)\|>", re.IGNORECASE)
 _RESPONSE_CLOSES = re.compile(r"<\|end_(?:of_)?(?:response|solution)\|>\Z", re.IGNORECASE)
+_ANY_MARK = re.compile(r"[<\[◁]")
 _SPACE = re.compile(r"[\s\ufeff\u200b]*")
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
     """The thinking at the front of an answer, and the answer. Without thinking the text comes back as it was."""
+    if not _ANY_MARK.search(text) and not _HARMONY_LOST.match(text, _after_space(text, 0)):
+        return "", text  # nearly every answer, and the searches below take long where it is one
     harmony = _split_harmony(text)
     if harmony is not None:
         return harmony

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from previously.core.align import Known
 from previously.core.digests import match_key
@@ -19,7 +20,12 @@ from previously.recognition.wording import Names, holds_start, is_nudge, split_n
 MOST_PARAGRAPHS = 64
 """The longest run of paragraphs that is tried as one message of a joined list."""
 
-_ROLES = (Role.USER, Role.ASSISTANT, Role.SYSTEM)
+MOST_TRIED = 4
+"""How many paragraphs are tried as a message when a story is looked for."""
+
+_WAS_SYSTEM = (Role.SYSTEM,)
+"""What a user message of a joined list may have been: clients turn system messages into the user's."""
+
 _NOTE = re.compile(r"\[[^\[\]]*\]\s*", re.DOTALL)
 
 
@@ -28,15 +34,20 @@ class Keys:
 
     def __init__(self, known: Sequence[Known]) -> None:
         self._keys = {one.match_key for one in known}
+        self._followed = {(one.match_key, two.role) for one, two in pairwise(known)}
 
-    def find(self, message: Message, *, any_role: bool) -> Message | None:
-        """The form in which the path holds what a message says; None if it does not."""
+    def is_followed(self, message: Message) -> bool:
+        """Whether on the path a message of the same role stands behind it."""
+        return (match_key(message), message.role) in self._followed
+
+    def find(self, message: Message, roles: Sequence[Role] = ()) -> Message | None:
+        """The form in which the path holds what a message says, in its own role or one of these; None if it does
+        not."""
         if match_key(message) in self._keys:
             return message
         name, rest = split_name(message.text)
         texts = [message.text, rest] if name else [message.text]
-        roles = [message.role, *(role for role in _ROLES if any_role and role is not message.role)]
-        for role in roles:
+        for role in dict.fromkeys((message.role, *roles)):
             for text in texts:
                 tried = replace(with_text(message, text), role=role)
                 if match_key(tried) in self._keys:
@@ -50,12 +61,12 @@ def unfolded(heard: Heard, keys: Keys) -> list[Piece]:
         return _from_single(heard, keys)
     merged, pieces = heard.is_merged, list[Piece]()
     for number, piece in enumerate(heard.body, 1):
-        found = keys.find(piece.message, any_role=merged)
+        found = keys.find(piece.message, _roles(piece.message) if merged else ())
         if found is None and merged and "\n\n" in piece.message.text:
             parts = _parted(piece, keys, last=number == len(heard.body))
         else:
             parts = [_as(piece, found)] if found else [piece]
-        pieces += [part if keys.find(part.message, any_role=False) else named(part, heard.names) for part in parts]
+        pieces += [part if keys.find(part.message) else named(part, heard.names) for part in parts]
     return pieces
 
 
@@ -76,10 +87,19 @@ def _as(piece: Piece, message: Message) -> Piece:
     return replace(piece, draft=replace(piece.draft, message=message))
 
 
+def first_and_last(message: Message) -> Iterator[Message]:
+    """What a joined message may begin and end with: its first and last paragraphs."""
+    paragraphs = message.text.split("\n\n")
+    for count in range(1, min(len(paragraphs), MOST_TRIED + 1)):
+        for run in (paragraphs[:count], paragraphs[-count:]):
+            yield with_text(message, "\n\n".join(run))
+
+
 def _parted(piece: Piece, keys: Keys, *, last: bool) -> list[Piece]:
     """A joined message as those of the path it is made of. What is not on the path is a note if it is set in brackets;
-    behind all others in the newest message it is new; elsewhere it was added to its neighbour."""
-    role, found, hits = piece.message.role, list[Message](), 0
+    behind all others in the newest message it is new; where the path has one more of the role it is an edit of that;
+    elsewhere it was added to its neighbour."""
+    role, found = piece.message.role, list[Message]()
     runs = list(_runs(piece.message, keys))
     ends = max((at for at, (_, hit) in enumerate(runs) if hit), default=-1)
     if ends < 0:
@@ -87,26 +107,37 @@ def _parted(piece: Piece, keys: Keys, *, last: bool) -> list[Piece]:
     for at, (run, hit) in enumerate(runs):
         if hit:
             found.append(hit)
-            hits += 1
         elif _NOTE.fullmatch(run) or is_nudge(run):
             continue
-        elif at > ends and last:
+        elif (at > ends and last) or not found or (runs[at - 1][1] and keys.is_followed(found[-1])):
             found.append(Message(role, (Text(run),)))
-        elif found:
-            found[-1] = with_text(found[-1], f"{found[-1].text}\n\n{run}")
         else:
-            found.append(Message(role, (Text(run),)))
+            found[-1] = with_text(found[-1], f"{found[-1].text}\n\n{run}")
     return [replace(piece, draft=Draft(message)) for message in found]
 
 
-def _runs(message: Message, keys: Keys) -> Iterator[tuple[str, Message | None]]:
-    """The text in runs of paragraphs, each with what it is on the path; what lies between is one run."""
+def _roles(message: Message) -> Sequence[Role]:
+    return _WAS_SYSTEM if message.role is Role.USER else ()
+
+
+def _role_of(text: str, role: Role, names: Names | None) -> Role:
+    """Who says a text that begins with a name; without names, or without one of them, the role it came with."""
+    name = without_name(text, names.all)[0] if names else None
+    if names is None or name is None:
+        return role
+    return Role.USER if name == names.user else Role.ASSISTANT
+
+
+def _runs(message: Message, keys: Keys, names: Names | None = None) -> Iterator[tuple[str, Message | None]]:
+    """The text in runs of paragraphs, each with what it is on the path; what lies between is one run. `names`: each
+    message begins with its speaker's."""
     paragraphs = message.text.split("\n\n")
     at = begun = 0
     while at < len(paragraphs):
         for end in range(min(len(paragraphs), at + MOST_PARAGRAPHS), at, -1):
             run = "\n\n".join(paragraphs[at:end])
-            hit = keys.find(Message(message.role, (Text(run),)), any_role=True) if run.strip() else None
+            tried = Message(_role_of(run, message.role, names), (Text(run),))
+            hit = keys.find(tried, _roles(tried)) if run.strip() else None
             if hit:
                 if begun < at:
                     yield "\n\n".join(paragraphs[begun:at]), None
@@ -126,7 +157,7 @@ def _from_single(heard: Heard, keys: Keys) -> list[Piece]:
     start = max(at for at, paragraph in enumerate(paragraphs) if holds_start(paragraph)) + 1
     history = replace(piece.message, parts=(Text("\n\n".join(paragraphs[start:])),))
     found: list[Message] = []
-    for run, hit in _runs(history, keys):
+    for run, hit in _runs(history, keys, heard.names):
         if hit:
             found.append(hit)
         else:

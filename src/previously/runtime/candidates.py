@@ -1,6 +1,5 @@
 """Which branch of which story a client's list belongs to: reading, and choosing; nothing is changed here.
 
-Owns what is remembered of the lists before, in this process only: without it everything is found again in the store.
 What must stay true: of two stories that could be meant none is taken by mistake. A shared greeting is a new story; a
 shared user message is the same story, and a list that goes back in it is a branch.
 """
@@ -8,10 +7,8 @@ shared user message is the same story, and a list that goes back in it is a bran
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from dataclasses import dataclass, replace
 
 from previously.core.align import Known
 from previously.core.digests import match_key
@@ -20,16 +17,15 @@ from previously.core.paths import OnPath
 from previously.recognition.following import Following, Sorted, follow, sort_notes
 from previously.recognition.heard import Ask, Heard, Piece
 from previously.recognition.prefill import NO_PREFILL, Prefill, last_exchange, without_prefill
-from previously.recognition.unfolding import Keys, unfolded
+from previously.recognition.unfolding import Keys, first_and_last, unfolded
 from previously.recognition.wording import is_continue
-from previously.runtime.windows import Window, hash_of, shared, shingles, story_hashes
+from previously.runtime.presence import KINDS as PRESENCE
+from previously.runtime.presence import absent_of
+from previously.runtime.windows import Window, Windows, said_hashes, shared, story_hashes
 from previously.storage.store import BranchInfo, Store, StoryKey
 
 USER = "client_user"
 """Under which name a story's header says whose conversation it is."""
-
-MOST_WINDOWS = 2_048
-"""How many lists are remembered; those not seen for longest are forgotten first."""
 
 MOST_ASKED = 24
 """How many messages of a list are looked up in the store."""
@@ -61,6 +57,16 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
+class Around:
+    """What is to be known of a branch before it is written to."""
+
+    active: str
+    """Which branch is the active one."""
+    absent: tuple[str, ...]
+    """Who is not there."""
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """What it would mean that a list belongs to a branch."""
 
@@ -75,6 +81,8 @@ class Candidate:
     """The messages of the list before those that were looked at; they are on the path."""
 
     before_positions: tuple[int, ...] = ()
+    around: Around | None = None
+    """What else was read at the same moment."""
 
     @property
     def is_this(self) -> bool:
@@ -97,69 +105,27 @@ class Candidate:
         return self.before_positions + self.following.positions
 
 
-@dataclass
-class _Remembered:
-    """The lists before of one owner."""
-
-    windows: OrderedDict[tuple[StoryKey, str], tuple[str, Window]] = field(default_factory=OrderedDict)
-    by_shingle: OrderedDict[tuple[str, int], tuple[StoryKey, str]] = field(default_factory=OrderedDict)
-
-
 class Candidates:
     """Holds lists against branches."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, windows: Windows) -> None:
         self._store = store
-        self._owners: dict[str, _Remembered] = {}
-
-    def remember(
-        self, key: StoryKey, branch: str, name: str, window: Window, said: Sequence[int] = (), user: str = ""
-    ) -> None:
-        """Keep what is known of a list; `said` are the hashes of all it shows but for system messages."""
-        mine = self._owners.setdefault(key.owner, _Remembered())
-        mine.windows[key, branch] = name, window
-        mine.windows.move_to_end((key, branch))
-        for shingle in islice(shingles(said), 2):
-            mine.by_shingle[user, shingle] = key, branch
-            mine.by_shingle.move_to_end((user, shingle))
-        while len(mine.windows) > MOST_WINDOWS:
-            mine.windows.popitem(last=False)
-        while len(mine.by_shingle) > 4 * MOST_WINDOWS:
-            mine.by_shingle.popitem(last=False)
-
-    def forget_others(self, key: StoryKey, branch: str) -> None:
-        """Forget the lists of other branches of a story: what was hidden on one is hidden on all that share it."""
-        mine = self._owners.get(key.owner)
-        for other in [one for one in (mine.windows if mine else ()) if one[0] == key and one[1] != branch]:
-            del mine.windows[other]  # type: ignore[union-attr]
-
-    def window(self, key: StoryKey, branch: str) -> Window | None:
-        """What is known of the list before of a branch."""
-        mine = self._owners.get(key.owner)
-        kept = mine.windows.get((key, branch)) if mine else None
-        return kept[1] if kept else None
+        self._windows = windows
 
     def near(self, listed: Listed) -> tuple[StoryKey, str, str] | None:
         """The story, its name and the branch whose list before shares the newest messages with this one."""
-        mine = self._owners.get(listed.owner)
-        if mine is None:
-            return None
-        for shingle in shingles(said_hashes(listed.heard)):
-            found = mine.by_shingle.get((listed.user, shingle))
-            if found in mine.windows and found is not None:
-                return found[0], mine.windows[found][0], found[1]
-        return None
+        return self._windows.near(listed.owner, listed.user, said_hashes(listed.heard))
 
     async def best(self, listed: Listed) -> Candidate | None:
         """The branch that the list belongs to, if there is one."""
         if listed.story:
             info = await self._store.story(listed.owner, listed.story)
-            return await self._of_story(listed, info.key, info.name) if info else None
+            return await self._near(listed, info.key, info.name, info.active.name) if info else None
         if not listed.heard.body:
             return None
         if near := self.near(listed):
             found = await self._near(listed, *near)
-            if found and found.is_this and not found.following.fork:
+            if found.is_this and not found.following.fork:
                 return found
         candidates = []
         for holding in (await self._store.holding(listed.owner, asked_for(listed.heard)))[:MOST_STORIES]:
@@ -170,9 +136,10 @@ class Candidates:
                 candidates.append(found)
         return max(candidates, key=lambda one: one.worth, default=None)
 
-    async def _near(self, listed: Listed, key: StoryKey, name: str, branch: str) -> Candidate | None:
-        window, now = self.window(key, branch), await self._store.branch(key, branch)
-        found = await self._at_end(listed, key, name, now, window) if window and window.head == now.head else None
+    async def _near(self, listed: Listed, key: StoryKey, name: str, branch: str) -> Candidate:
+        """The list held against a branch it probably goes on with, else against all of its story."""
+        window = self._windows.of(key, branch)
+        found = await self._at_end(listed, key, name, branch, window) if window else None
         return found or await self._of_story(listed, key, name)
 
     async def _of_story(self, listed: Listed, key: StoryKey, name: str) -> Candidate:
@@ -190,10 +157,9 @@ class Candidates:
         known = await self._store.known(key, branch.name)
         return await self._against(listed, key, name, branch, known)
 
-    async def _at_end(
-        self, listed: Listed, key: StoryKey, name: str, branch: BranchInfo, window: Window
-    ) -> Candidate | None:
-        """The list held against the end of a branch, where it goes on from the list before; None if it does not."""
+    async def _at_end(self, listed: Listed, key: StoryKey, name: str, branch: str, window: Window) -> Candidate | None:
+        """The list held against the end of a branch, where it goes on from the list before; None if it does not, or
+        others have changed the branch since."""
         hashes, places = story_hashes(listed.heard, window)
         found = shared(window, hashes)
         if found is None:
@@ -201,13 +167,22 @@ class Candidates:
         count, end = found
         again = min(AROUND, count)
         first, start = window.positions[end - again], places[count - again]
-        on_path = await self._store.path(key, branch.name, first, branch.messages - 1)
+
+        async def read(store: Store) -> tuple[BranchInfo, list[OnPath], Around]:
+            now = await store.branch(key, branch)
+            on_path = await store.path(key, branch, first, now.messages - 1) if now.head == window.head else []
+            return now, on_path, await around(store, key, branch)
+
+        now, on_path, beside = await self._store.at_one_moment(key.owner, read)
+        if now.head != window.head:
+            return None
         known = [_known(one) for one in on_path]
-        found_here = await self._against(listed, key, name, branch, known, first, start)
+        found_here = await self._against(listed, key, name, now, known, first, start)
         return replace(
             found_here,
             before=tuple(listed.heard.body[place] for place in places[: count - again]),
             before_positions=window.positions[end - count : end - again],
+            around=beside,
         )
 
     async def _against(
@@ -221,7 +196,7 @@ class Candidates:
         start: int = 0,
     ) -> Candidate:
         """The list from its `start` on held against the path from its `first` on."""
-        window = self.window(key, branch.name)
+        window = self._windows.of(key, branch.name)
         keys = {one.match_key for one in known}
         heard = replace(listed.heard, body=listed.heard.body[start:]) if start else listed.heard
         parted = sort_notes(unfolded(heard, Keys(known)), keys, window.notes if window else ())
@@ -252,15 +227,15 @@ class Candidates:
         return await self._against(listed, key, name, await self._store.branch(key), ())
 
 
+async def around(store: Store, key: StoryKey, branch: str) -> Around:
+    """What is to be known of a branch before it is written to."""
+    return Around((await store.branch(key)).name, tuple(absent_of(await store.marks(key, branch, PRESENCE))))
+
+
 def user_in(header: str) -> str:
     """Whose conversation a story is, by what is kept beside it."""
     kept = json.loads(header)
     return str(kept.get(USER, "")) if isinstance(kept, dict) else ""
-
-
-def said_hashes(heard: Heard) -> list[int]:
-    """The hashes of what a list shows but for system messages."""
-    return [hash_of(piece.message) for piece in heard.body if piece.message.role is not Role.SYSTEM]
 
 
 def asked_for(heard: Heard) -> list[bytes]:
@@ -270,8 +245,10 @@ def asked_for(heard: Heard) -> list[bytes]:
     if said and said[0].role is Role.ASSISTANT:
         said = said[1:]
     newest = said[-(MOST_ASKED * 3 // 4) :]
-    keys = [match_key(one) for one in (*newest, *said[: MOST_ASKED - len(newest)])]
-    return list(dict.fromkeys(keys))
+    chosen = [*newest, *said[: MOST_ASKED - len(newest)]]
+    if heard.is_merged:
+        chosen += [part for one in chosen for part in first_and_last(one)]
+    return list(dict.fromkeys(match_key(one) for one in chosen))
 
 
 def _known(item: OnPath) -> Known:

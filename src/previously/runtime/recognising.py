@@ -21,13 +21,11 @@ from previously.recognition.following import is_put
 from previously.recognition.heard import Ask, Piece, ask_of
 from previously.recognition.prefill import Prefill
 from previously.recognition.wording import Names
-from previously.runtime.candidates import USER, Candidate, Candidates, Listed, said_hashes
-from previously.runtime.presence import KINDS as PRESENCE
-from previously.runtime.presence import absent_of
+from previously.runtime.candidates import USER, Candidate, Candidates, Listed, around
 from previously.runtime.reading import persistently
 from previously.runtime.times import time_at
 from previously.runtime.transcript import with_swipes
-from previously.runtime.windows import Window, hash_of
+from previously.runtime.windows import Window, Windows, hash_of, said_hashes
 from previously.storage.store import BranchInfo, Store, StoryKey
 
 RECENT = 64
@@ -66,7 +64,8 @@ class Recognising:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._candidates = Candidates(store)
+        self._windows = Windows()
+        self._candidates = Candidates(store, self._windows)
         self._locks: WeakValueDictionary[object, asyncio.Lock] = WeakValueDictionary()
 
     async def follow(self, listed: Listed, new_name: str, *, only_adding: bool = False) -> Place | None:
@@ -100,7 +99,8 @@ class Recognising:
     async def _put(self, place: Place, draft: Draft) -> BranchInfo:
         if place.ask is not Ask.CONTINUE:
             return await self._store.append(place.key, place.branch, [draft], at=time_at(), expected_head=place.head)
-        last = (await self._store.path(place.key, place.branch, place.messages - 1, place.messages - 1))[0]
+        at = place.positions[-1] if place.positions else place.messages - 1  # hidden ones may stand behind it
+        last = (await self._store.path(place.key, place.branch, at, at))[0]
         more = draft.message.text
         text = last.entry.message.text
         joined = text + more if text[-1:].isspace() or more[:1].isspace() else f"{text} {more}"
@@ -136,30 +136,32 @@ class Recognising:
             self._moved(place, branch.head)
 
     def _moved(self, place: Place, head: int) -> None:
-        window = self._candidates.window(place.key, place.branch)
+        window = self._windows.of(place.key, place.branch)
         if window:
-            self._candidates.remember(place.key, place.branch, place.name, replace(window, head=head))
+            self._windows.keep(place.key, place.branch, place.name, replace(window, head=head))
 
     async def _write(self, found: Candidate, names: Names) -> tuple[BranchInfo, tuple[str, ...] | None]:
         """Bring the branch to what the list shows; the branch then, and who is there."""
         key, branch, following = found.key, found.branch, found.following
+        beside = found.around or await around(self._store, key, branch.name)
         if following.fork:
             branch = await self._fork(key, branch)
-        witnesses = await self._witnesses(key, branch, names)
+        witnesses = await self._witnesses(key, branch, names, beside.absent)
         if following.script:
             script = _said_now(following.script, witnesses)
             script = await with_swipes(self._store, key, branch.name, script, match_key)
             branch = await self._store.apply(key, branch.name, script, at=time_at(), expected_head=branch.head)
         if following.attributes:
             await self._store.set_attributes(key, following.attributes)
-            self._candidates.forget_others(key, branch.name)
-        if (await self._store.branch(key)).name != branch.name:
+            self._windows.forget_others(key, branch.name)
+        if beside.active != branch.name:
             await self._store.switch(key, branch.name)
         return branch, witnesses
 
-    async def _witnesses(self, key: StoryKey, branch: BranchInfo, names: Names) -> tuple[str, ...] | None:
+    async def _witnesses(
+        self, key: StoryKey, branch: BranchInfo, names: Names, gone: Sequence[str]
+    ) -> tuple[str, ...] | None:
         """Who witnesses what is said now; None for everyone."""
-        gone = absent_of(await self._store.marks(key, branch.name, PRESENCE))
         if not gone:
             return None
         newest = await self._store.path(key, branch.name, branch.messages - RECENT, branch.messages - 1)
@@ -191,7 +193,7 @@ class Recognising:
             usual,
         )
         said = said_hashes(listed.heard)
-        self._candidates.remember(place.key, place.branch, place.name, window, said, listed.user)
+        self._windows.keep(place.key, place.branch, place.name, window, said, listed.user)
 
     async def _unsettled(self, place: Place, found: Candidate) -> frozenset[int]:
         """The entries that this list brought besides the message it was sent for; none where a whole chat is new."""

@@ -26,6 +26,9 @@ from previously.view.volatile import with_recall
 MOST_TURN = 256
 """How many messages a turn may have for its user message to be found."""
 
+MOST_RECIPES = 64
+"""How many are looked at for one that is of this path."""
+
 ANY_BUDGET = 10**9
 
 
@@ -34,15 +37,28 @@ async def view_again(store: Store, key: StoryKey, asked: Asked, position: int) -
     branch = await store.branch(key)
     at = position_on(branch.messages, position)
     turn = await _turn(store, key, branch, at)
-    if turn:
-        for kept in await store.recipes(key, str(asked.reader), None, 64, first=turn.first, last=turn.last):
-            recipe = from_text(kept.body, kept.epoch)
-            if recipe and await stands(store, key, branch, kept.node, kept.position):
-                return await _replayed(store, key, branch, asked, kept, recipe)
-    raise BadInput(
-        f"No view for {asked.reader} is known that message {at} came from: none was asked for then, or the story has "
-        "been changed before it since."
-    )
+    found = turn and await _newest(store, key, branch, asked, turn.first, turn.last)
+    if not found:
+        raise BadInput(
+            f"No view for {asked.reader} is known that message {at} came from: none was asked for then, or the story "
+            "has been changed before it since."
+        )
+    return found
+
+
+async def last_view(store: Store, key: StoryKey, asked: Asked) -> View | None:
+    """The view that was made last of what is on the active branch now; None if none is known."""
+    branch = await store.branch(key)
+    return await _newest(store, key, branch, asked, -1, branch.messages - 1)
+
+
+async def _newest(store: Store, key: StoryKey, branch: BranchInfo, asked: Asked, first: int, last: int) -> View | None:
+    """The view that ended furthest on this path, within these positions."""
+    for kept in await store.recipes(key, str(asked.reader), None, MOST_RECIPES, first=first, last=last):
+        recipe = from_text(kept.body, kept.epoch)
+        if recipe and await stands(store, key, branch, kept.node, kept.position):
+            return await _replayed(store, key, branch, asked, kept, recipe)
+    return None
 
 
 async def _turn(store: Store, key: StoryKey, branch: BranchInfo, position: int) -> Span | None:

@@ -5,7 +5,7 @@ Nothing here decides: folding is `runtime.folding`, the view `view.build`, what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -20,7 +20,7 @@ from previously.runtime.presence import Presence
 from previously.runtime.reading import persistently
 from previously.runtime.recalling import SearchHit, catch_up, search, try_to_catch_up
 from previously.runtime.remembering import ChapterText, MemoryText
-from previously.runtime.replaying import view_again
+from previously.runtime.replaying import last_view, view_again
 from previously.runtime.transcript import Transcript
 from previously.runtime.tuning import Tuning
 from previously.runtime.viewing import Made, is_pressed, keep, view_before, view_of
@@ -79,30 +79,52 @@ class Story(Transcript, History, Presence):
         before: int | None = None,
         exclude: Iterable[str] = (),
         furniture: Furniture = NO_FURNITURE,
+        aside: bool = False,
     ) -> View:
         """What the model should see, in at most that many tokens (if None, what the window leaves beside the answer).
 
         `reader`: for whom: `chat`, `narrator`, `character:NAME`, `memory:NAME`, `state` or `agent`. `before`: as it
         would have been before the message at that position. `exclude`: sections of memory to leave out (`pins`,
         `backbone`, `chapters`, `recap`, `recall`); what only they tell of is listed as left out. `furniture`: what the
-        client adds of its own, which counts."""
+        client adds of its own, which counts. `aside`: for a question beside the story; nothing is kept of it."""
         asked = self._asked(budget_tokens, reader, exclude, furniture)
-
-        async def read(store: Store) -> tuple[int | None, Made]:
-            info = await store.story(self._key.owner, self.name)
-            if before is not None:
-                return None, await view_before(store, self._key, self._rules, asked, before)
-            return info.budget_tokens if info else None, await view_of(store, self._key, self._rules, asked)
-
         if asked.recall_tokens and before is None:
             await try_to_catch_up(self._store, self._key)
-        noted, made = await self._store.at_one_moment(self._key.owner, read)
-        if before is None:
-            await keep(self._store, self._key, made)
-            if noted != asked.budget_tokens and asked.reader.kind is ReaderKind.CHAT:
-                with suppress(StoreProblem):  # the view goes out in any case
-                    await self._store.note_budget(self._key, asked.budget_tokens)
+        noted, made = await self._made(asked, before)
+        if before is None and not aside:
+            await self._keep(asked, made, noted)
         return made.view
+
+    async def view_at_once(
+        self, budget_tokens: int, *, furniture: Furniture = NO_FURNITURE
+    ) -> tuple[View, Callable[[], Coroutine[Any, Any, None]]]:
+        """A view for a chat whose user waits, and what is to be done once it is on its way: keeping how it was made,
+        and indexing what is new for the next one."""
+        asked = self._asked(budget_tokens, "chat", (), furniture)
+        noted, made = await self._made(asked, None)
+
+        async def afterwards() -> None:
+            await self._keep(asked, made, noted)
+            await try_to_catch_up(self._store, self._key)
+
+        return made.view, afterwards
+
+    async def _made(self, asked: Asked, before: int | None) -> tuple[int | None, Made]:
+        """A view with its recipe, and the budget that was noted before."""
+
+        async def read(store: Store) -> tuple[int | None, Made]:
+            if before is not None:
+                return None, await view_before(store, self._key, self._rules, asked, before)
+            info = await store.story(self._key.owner, self.name)
+            return info.budget_tokens if info else None, await view_of(store, self._key, self._rules, asked)
+
+        return await self._store.at_one_moment(self._key.owner, read)
+
+    async def _keep(self, asked: Asked, made: Made, noted: int | None) -> None:
+        await keep(self._store, self._key, made)
+        if noted != asked.budget_tokens and asked.reader.kind is ReaderKind.CHAT:
+            with suppress(StoreProblem):  # the view goes out in any case
+                await self._store.note_budget(self._key, asked.budget_tokens)
 
     async def report_usage(self, view: View, prompt_tokens: int, *, model: str = "") -> None:
         """Say how many tokens a server counted in a view. After a few reports the estimate is calibrated; views count
@@ -129,6 +151,11 @@ class Story(Transcript, History, Presence):
         return await self._store.at_one_moment(
             self._key.owner, lambda store: view_again(store, self._key, asked, position)
         )
+
+    async def last_view(self, *, reader: str = "chat") -> View | None:
+        """What the model saw last of what is on the active branch now, made once more; None if that is not known."""
+        asked = self._asked(None, reader, (), NO_FURNITURE)
+        return await self._store.at_one_moment(self._key.owner, lambda store: last_view(store, self._key, asked))
 
     def _asked(self, budget_tokens: int | None, reader: str, exclude: Iterable[str], furniture: Furniture) -> Asked:
         settings = self._tuning.in_force

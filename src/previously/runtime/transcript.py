@@ -212,7 +212,7 @@ async def with_swipes(
         return script
     wanted = same(first.pieces[0].draft.message)
     for sibling in await store.siblings(key, branch, first.at):
-        if same(sibling.entry.message) == wanted:
+        if same(sibling.entry.message) == wanted and not sibling.entry.attributes.hidden:
             return [replace(first, pieces=(Reuse(sibling.entry.id),)), *script[1:]]
     return script
 

@@ -1,20 +1,30 @@
-"""The list that a client sent last, and how the next one is held against it.
+"""The lists that clients sent last, and how the next ones are held against them.
 
 Most requests repeat the list before and add to it; then only what was added needs to be looked at. Messages are
-compared by a hash of this process, never kept.
+compared by a hash of this process. What must stay true: the lists before are remembered in this process only, and so
+many at most; without them everything is found again in the store.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from previously.core.messages import Message, Role
 from previously.recognition.following import NoteSeen
 from previously.recognition.heard import Heard
+from previously.storage.store import StoryKey
 
 SHINGLE = 3
 """So many messages in a row recognise a story."""
+
+MOST_WINDOWS, MOST_MESSAGES = 8_192, 500_000
+"""How many lists are remembered, and how many messages they may have together."""
+
+Where = tuple[StoryKey, str]
+"""A story and a branch of it."""
 
 DROPPED = 4
 """How many messages at the end of the list before may be missing in the next one for it still to be its successor."""
@@ -74,3 +84,56 @@ def shingles(hashes: Sequence[int]) -> Iterator[int]:
     size = min(SHINGLE, len(hashes))
     for end in range(len(hashes), size - 1, -1):
         yield hash(tuple(hashes[end - size : end]))
+
+
+def said_hashes(heard: Heard) -> list[int]:
+    """The hashes of what a list shows but for system messages."""
+    return [hash_of(piece.message) for piece in heard.body if piece.message.role is not Role.SYSTEM]
+
+
+class Windows:
+    """The lists before, those that were not seen for longest forgotten first."""
+
+    def __init__(self, most_messages: int = MOST_MESSAGES) -> None:
+        self._most_messages = most_messages
+        self._messages = 0
+        self._windows: OrderedDict[Where, tuple[str, Window]] = OrderedDict()
+        self._by_shingle: OrderedDict[tuple[str, str, int], Where] = OrderedDict()
+
+    def of(self, key: StoryKey, branch: str) -> Window | None:
+        """The list before of a branch."""
+        kept = self._windows.get((key, branch))
+        return kept[1] if kept else None
+
+    def keep(
+        self, key: StoryKey, branch: str, name: str, window: Window, said: Sequence[int] = (), user: str = ""
+    ) -> None:
+        """Remember a list; `said` are the hashes of all it shows but for system messages."""
+        self._forget((key, branch))
+        self._windows[key, branch] = name, window
+        self._messages += len(window.hashes)
+        for shingle in islice(shingles(said), 2):
+            self._by_shingle[key.owner, user, shingle] = key, branch
+            self._by_shingle.move_to_end((key.owner, user, shingle))
+        while len(self._windows) > 1 and (self._messages > self._most_messages or len(self._windows) > MOST_WINDOWS):
+            self._forget(next(iter(self._windows)))
+        while len(self._by_shingle) > 4 * MOST_WINDOWS:
+            self._by_shingle.popitem(last=False)
+
+    def forget_others(self, key: StoryKey, branch: str) -> None:
+        """Forget the lists of other branches of a story: what was hidden on one is hidden on all that share it."""
+        for other in [one for one in self._windows if one[0] == key and one[1] != branch]:
+            self._forget(other)
+
+    def near(self, owner: str, user: str, said: Sequence[int]) -> tuple[StoryKey, str, str] | None:
+        """The story, its name and the branch whose list before shares the newest messages with this one."""
+        for shingle in shingles(said):
+            found = self._by_shingle.get((owner, user, shingle))
+            if found is not None and found in self._windows:
+                return found[0], self._windows[found][0], found[1]
+        return None
+
+    def _forget(self, where: Where) -> None:
+        kept = self._windows.pop(where, None)
+        if kept:
+            self._messages -= len(kept[1].hashes)

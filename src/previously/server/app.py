@@ -17,22 +17,29 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from previously.app import Memory
-from previously.models.openai_compatible import OpenAICompatibleModel
+from previously.app import Memory, model_at
 from previously.runtime.recognising import Recognising
 from previously.runtime.story import Story
 from previously.server.callers import Callers
 from previously.server.chat import Chat
 from previously.server.commands import Commands
 from previously.server.guard import Guard, Rules
+from previously.server.hosts import is_loopback
 from previously.server.keeper import Keeper
+from previously.server.logs import RequestLog
+from previously.server.metrics import Metrics, metrics_route
+from previously.server.page_routes import page_routes
 from previously.server.passing import Passing
+from previously.server.refusals import Refusal, answer_refusal
 from previously.server.serving import Serving
 from previously.server.spool import Spool
 from previously.server.turns import Turns
 from previously.server.upstream import Facts, Upstream
 
 log = logging.getLogger("previously.server")
+
+FOLD_S = 600.0
+"""How long one call for a fold may take."""
 
 CATCH_UP_S = 2.0
 """How often what waits in the spool is tried again."""
@@ -55,12 +62,22 @@ class Proxy:
             window_of=self._window,
         )
         folds_upstream = serving.memory == "upstream" and not has_model
-        self.keeper = Keeper(self._story_to_fold, self._facts, idle_s=serving.idle_s, yields=folds_upstream)
-        self.chat = Chat(self.upstream, self.turns, self.keeper, Commands(self.memory_of, self.recognising))
+        self.metrics = Metrics()
+        self.metrics.spool.ask = lambda: self.spool.waits
+        self.keeper = Keeper(
+            self._story_to_fold,
+            self._facts,
+            idle_s=serving.idle_s,
+            yields=folds_upstream,
+            told=self.metrics.folded,
+        )
+        commands = Commands(self.memory_of, self.recognising)
+        self.chat = Chat(self.upstream, self.turns, self.keeper, commands, self.metrics)
         self.passing = Passing(self.upstream)
         self.stopping = False
         self._folds_upstream = folds_upstream
         self._folders: dict[tuple[str, str, str], Memory] = {}
+        self._address = serving.upstream.below("").rstrip("/")
 
     def memory_of(self, owner: str) -> Memory:
         """The stories of an owner."""
@@ -83,11 +100,8 @@ class Proxy:
         if found is None:
             for stale in [one for one in self._folders if one[0] == owner]:
                 await self._folders.pop(stale).close()
-            found = self._folders[wanted] = self.memory.sharing(owner, self._model(wanted[1], wanted[2]))
+            found = self._folders[wanted] = self.memory.sharing(owner, model_at(self._address, *wanted[1:], FOLD_S))
         return await found.story(name, create=False)
-
-    def _model(self, name: str, key: str) -> OpenAICompatibleModel:
-        return OpenAICompatibleModel(self.serving.upstream.below("").rstrip("/"), name, key)
 
     async def catch_up(self) -> None:
         """Bring in what waits in the spool, as often as it takes."""
@@ -126,10 +140,11 @@ def make_app(memory: Memory, serving: Serving, *, spool_path: Path | None = None
             catching_up.cancel()
             await proxy.close()
 
-    inner = Starlette(routes=routes(proxy), lifespan=lifespan)
-    callers = Callers(memory.owner_of_key, any_keys, required=serving.require_keys)
+    inner = Starlette(routes=routes(proxy), lifespan=lifespan, exception_handlers={Refusal: answer_refusal})
+    required = serving.require_keys or not is_loopback(serving.host)
+    callers = Callers(memory.owner_of_key, any_keys, required=required)
     rules = Rules.of(serving.host, allow_hosts=serving.allow_hosts, allow_origins=serving.allow_origins)
-    return Guard(inner, rules, callers)
+    return RequestLog(Guard(inner, rules, callers), proxy.metrics)
 
 
 def routes(proxy: Proxy) -> list[BaseRoute]:
@@ -151,6 +166,8 @@ def routes(proxy: Proxy) -> list[BaseRoute]:
         _at("/v1/embeddings", proxy.passing, "POST"),
         _at("/v1/models", proxy.passing, "GET"),
         _at("/v1/models/{model:path}", proxy.passing, "GET"),
+        metrics_route(proxy.metrics),
+        *page_routes(proxy.memory_of),
     ]
 
 

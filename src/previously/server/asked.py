@@ -18,7 +18,7 @@ from previously.formats.reading import kind, parse_json
 from previously.recognition.commands import Command, command_in
 from previously.recognition.heard import Ask, Heard, hear, is_lone_task
 from previously.recognition.wording import Names
-from previously.view.volatile import without_recall
+from previously.view.volatile import without_echo
 
 STORY_HEADERS = (
     "x-previously-story", "x-openwebui-chat-id", "x-sm-conversation-id", "x-opencode-session", "x-session-id",
@@ -123,11 +123,11 @@ def _parsed(body: bytes) -> dict[str, Any]:
 
 
 def _as_said(draft: Draft) -> Draft:
-    """A message without what was put into it on an earlier way through us."""
+    """A message without what was put into it on an earlier way through us, or repeats it."""
     message = draft.message
-    if message.role is not Role.USER or not message.text.startswith("<recalled>"):
+    if "<recalled>" not in message.text:
         return draft
-    parts = tuple(Text(without_recall(part.text)) if isinstance(part, Text) else part for part in message.parts)
+    parts = tuple(Text(without_echo(part.text)) if isinstance(part, Text) else part for part in message.parts)
     return Draft(type(message)(message.role, parts, message.speaker, message.witnesses), draft.attributes)
 
 

@@ -6,7 +6,8 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
@@ -19,6 +20,8 @@ from previously.server.bodies import body_of
 from previously.server.commands import Commands
 from previously.server.guard import caller_of
 from previously.server.keeper import Keeper
+from previously.server.logs import noted
+from previously.server.metrics import Metrics
 from previously.server.refusals import Header, Refusal
 from previously.server.relay import Outcome, Outgoing, relay
 from previously.server.replies import own_stream, own_words
@@ -37,15 +40,18 @@ KEEP_S = 2.0
 class Chat:
     """Answers chat requests."""
 
-    def __init__(self, upstream: Upstream, turns: Turns, keeper: Keeper, commands: Commands) -> None:
+    def __init__(self, upstream: Upstream, turns: Turns, keeper: Keeper, commands: Commands, metrics: Metrics) -> None:
         self._upstream = upstream
         self._turns = turns
         self._keeper = keeper
         self._commands = commands
+        self._metrics = metrics
         self._keeping: set[asyncio.Task[None]] = set()
+        self._answering: set[asyncio.Task[Any]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
+        begun = time.perf_counter()
         caller = caller_of(scope)
         given = dict(scope["headers"])
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in given.items()}
@@ -53,11 +59,16 @@ class Chat:
         if words := await self._commands.answer(caller.owner, asked, listed_of(caller.owner, asked)):
             await _say(words, asked, send)
             return
-        with self._keeper.request(caller.owner, asked.model, caller.key):
+        with self._under_way(), self._keeper.request(caller.owner, asked.model, caller.key):
             turn = await self._turns.begin(caller.owner, asked)
+            noted(scope).story = turn.place.key.story if turn.place else None
+            self._metrics.turns.add()
+            if turn.degraded:
+                self._metrics.degraded.add()
             body = with_messages(asked, turn.messages)
             sent = self._upstream.headers(given, None if caller.ours else caller.key)
             out = Outgoing("POST", "chat/completions", sent, body, scope["query_string"], asked.streams)
+            self._metrics.added_ms.observe((time.perf_counter() - begun) * 1_000)
             await self._answer(turn, out, receive, send)
 
     async def _answer(self, turn: Turn, out: Outgoing, receive: Receive, send: Send) -> None:
@@ -68,7 +79,9 @@ class Chat:
             nonlocal kept
             kept = True
             reply = reader.finish()
-            whole = reply.whole and not outcome.broken
+            whole = (reply.done and reply.error is None) or (
+                reply.whole and not outcome.broken
+            )  # many clients leave once they have read the end
             return self._keep(self._turns.end(turn, reply, whole=whole), turn)
 
         def keep_before_end(outcome: Outcome) -> asyncio.Future[Any]:
@@ -100,10 +113,21 @@ class Chat:
         task.add_done_callback(self._keeping.discard)
         return task
 
+    @contextmanager
+    def _under_way(self) -> Iterator[None]:
+        """A turn that `finish` waits for."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._answering.add(task)
+        try:
+            yield
+        finally:
+            self._answering.discard(task)
+
     async def finish(self) -> None:
-        """Wait until every answer that came in is kept."""
-        while self._keeping:
-            await asyncio.wait(set(self._keeping))
+        """Wait until every turn under way has ended, and every answer that came in is kept."""
+        while waiting := self._answering | self._keeping:
+            await asyncio.wait(waiting)
 
 
 def memory_headers(turn: Turn) -> list[Header]:

@@ -21,7 +21,7 @@ _AUTHORITY = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9_](?:[a-z0-9._-]{0,252}))
 _ORIGIN = re.compile(r"(https?)://(.+)")
 _NAMES_OF_HEADERS = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~-]+(?: *, *[A-Za-z0-9!#$%&'*+.^_`|~-]+)*")
 _PORTS = {"http": "80", "https": "443"}
-_SEEN_BY_PAGES = b"x-previously-story, x-previously-memory, x-request-id, retry-after"
+_SEEN_BY_PAGES = b"x-previously-story, x-previously-memory, x-previously-request, x-request-id, retry-after"
 
 
 def check_bind(host: str, has_keys: bool) -> None:

@@ -10,6 +10,8 @@ import asyncio
 import json
 from collections.abc import Sequence
 
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import Receive, Send
 
 Header = tuple[bytes, bytes]
@@ -18,7 +20,7 @@ LINGER_S = 1.0
 """How long what a client still sends is thrown away. A connection that is closed with unread bytes is reset, and a
 client that was still sending would never see why."""
 
-_KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error", 503: "server_error"}
+_KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
 class Refusal(Exception):
@@ -34,7 +36,7 @@ class Refusal(Exception):
     @property
     def body(self) -> bytes:
         """The error as OpenAI's clients expect it."""
-        kind = _KINDS.get(self.status, "invalid_request_error")
+        kind = "server_error" if self.status >= 500 else _KINDS.get(self.status, "invalid_request_error")
         return error_json(self.message, kind, self.code)
 
 
@@ -46,6 +48,14 @@ def error_json(message: str, kind: str, code: str) -> bytes:
 def retry_after(seconds: float) -> Header:
     """When to come again: whole seconds, one at least."""
     return b"retry-after", str(max(1, int(seconds + 0.999))).encode()
+
+
+async def answer_refusal(_request: Request, error: Exception) -> Response:
+    """A refusal of the application itself, whose request was read whole: the connection goes on. To be given to
+    Starlette as the handler of `Refusal`; it would answer with a bare 500 otherwise."""
+    assert isinstance(error, Refusal)
+    headers = {name.decode(): value.decode("latin-1") for name, value in error.headers}
+    return Response(error.body, error.status, {"cache-control": "no-store", **headers}, "application/json")
 
 
 async def refuse(refusal: Refusal, receive: Receive, send: Send) -> None:

@@ -8,6 +8,7 @@ that a person can act upon: as an error before the first byte, as an error event
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,7 +24,10 @@ log = logging.getLogger("previously.server")
 
 MOST_ERROR_BYTES = 1024 * 1024
 MOST_ANSWER_BYTES = 256 * 1024 * 1024
-"""An answer beyond this is none."""
+"""A stream beyond this has no end."""
+
+MOST_WHOLE_BYTES = 32 * 1024 * 1024
+"""An answer in one piece is held in memory, so it may be less."""
 
 EVENT_STREAM, JSON = "text/event-stream", "application/json"
 
@@ -83,7 +87,10 @@ async def relay(
             outcome.gone = outcome.broken = True
             passing.cancel()
         with suppress(asyncio.CancelledError):
-            await passing
+            try:
+                await passing
+            except OSError:  # the connection to the client is gone, or its key is
+                outcome.gone = outcome.broken = True
     finally:
         leaving.cancel()
         if not passing.done():  # we are being stopped ourselves
@@ -146,7 +153,9 @@ async def _pass_stream(
             outcome.broken = True
             await _say_broken(send, "The upstream sends without end.")
             return
-    outcome.sent = max(outcome.sent, 1)  # an answer without a byte was an answer
+    if not outcome.sent:
+        outcome.broken, outcome.sent = True, 1
+        await _say_broken(send, "The upstream's answer is empty.")
 
 
 async def _pass_whole(
@@ -157,13 +166,15 @@ async def _pass_whole(
     outcome: Outcome,
     before_end: Callable[[Outcome], asyncio.Future[None]] | None,
 ) -> None:
-    body = await _read(response, MOST_ANSWER_BYTES)
+    body = await _read(response, MOST_WHOLE_BYTES)
     if body is None:
         raise Refusal(502, "bad_upstream", "The upstream's answer is too large.")
     if body.lstrip()[:1] == b"<":
         raise Refusal(
             502, "bad_upstream", "The upstream answered with a web page: is its address right, and does it end in /v1?"
         )
+    if heard and not _is_answer(body):
+        raise Refusal(502, "bad_upstream", "The upstream's answer is none: it is not JSON, or was cut off.")
     if heard:
         heard(body)
     if before_end:
@@ -172,6 +183,17 @@ async def _pass_whole(
     await send({"type": "http.response.start", "status": response.status_code, "headers": own})
     outcome.sent = len(body)
     await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def _is_answer(body: bytes) -> bool:
+    """Whether a client can make anything of it: an object, or a stream that goes by another name."""
+    if body.lstrip()[:1] != b"{":
+        return b"data:" in body
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return b"data:" in body
+    return True
 
 
 async def _pass_error(response: httpx.Response, send: Send, headers: Sequence[Header]) -> None:

@@ -10,6 +10,7 @@ from previously.core.messages import Draft, Message, Part, Role, Text, Thinking,
 from previously.models.reasoning import split_reasoning
 from previously.models.received import ReceivedChoice, ReceivedReply
 from previously.recognition.heard import Heard
+from previously.view.volatile import without_echo
 
 
 def messages_of(reply: ReceivedReply, heard: Heard, begins: str = "") -> list[Message]:
@@ -25,6 +26,7 @@ def _message(choice: ReceivedChoice, speaker: str | None, begins: str) -> Messag
     thought, text = split_reasoning(choice.text)
     if not text.strip():
         thought, text = "", choice.text  # words that only look like reasoning are all there is
+    text = without_echo(text)
     if speaker and text.lstrip().startswith(f"{speaker}:"):
         text = text.lstrip()[len(speaker) + 1 :].lstrip()  # as clients do: a name is no part of what is said
     parts: list[Part] = [Thinking(part) for part in (choice.reasoning, thought) if part.strip()]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
-import sys
 from collections.abc import Callable
+from math import ceil
 from pathlib import Path
 
 from previously.app import IN_MEMORY, Memory, default_place, model_from
@@ -14,6 +13,7 @@ from previously.core.errors import PreviouslyError
 from previously.server.app import make_app
 from previously.server.hosts import check_bind
 from previously.server.listening import make_server
+from previously.server.logs import write_to
 from previously.server.serving import Serving
 from previously.settings_file import effective
 
@@ -24,7 +24,17 @@ class CannotListen(PreviouslyError):
 
 def run(serving: Serving, place: str | None, named: tuple[str, str] | None, note: Callable[[str], None]) -> None:
     """Serve until told to stop. `named` is the address and name of a model that folds, where the operator gave one."""
-    asyncio.run(_serve(serving, place, named, note))
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(serving, place, named, note))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The faster loop, where there is one."""
+    try:
+        import uvloop
+    except ImportError:
+        return None  # not on Windows
+    return uvloop.new_event_loop
 
 
 async def _serve(
@@ -42,9 +52,8 @@ async def _serve(
     except BaseException:
         await memory.close()
         raise
-    server = make_server(app, serving.host, serving.port, drain_s=int(serving.drain_s))
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s", force=True)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    server = make_server(app, serving.host, serving.port, drain_s=ceil(serving.drain_s))
+    write_to(as_json=serving.log_json)
     shown = f"[{serving.host}]" if ":" in serving.host else serving.host
     note(f"Remembering at http://{shown}:{serving.port}/v1 for {serving.upstream.shown}; the page is at /.")
     try:

@@ -10,12 +10,15 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from previously.app import Memory
-from previously.core.errors import BadInput, BudgetTooSmall, PreviouslyError
+from previously.core.errors import BadInput, BudgetTooSmall, PreviouslyError, StoreProblem
 from previously.core.messages import Message
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.models.received import ReceivedReply
@@ -28,12 +31,24 @@ from previously.server.naming import new_name
 from previously.server.replies import messages_of
 from previously.server.serving import UNKNOWN_WINDOW_TOKENS
 from previously.server.spool import Spool
+from previously.view.furniture import Furniture
 from previously.view.view import View
 
 log = logging.getLogger("previously.server")
 
+Done = TypeVar("Done")
+
+HANDLE_S, MOST_HANDLES = 5.0, 512
+"""How long and for how many stories what was read of their settings is used again."""
+
 ANSWER_TOKENS = 1_024
 """How much of the window is left for an answer where the client does not say."""
+
+LARGE_CHARS = 64 * 1024
+"""An answer beyond this is read beside the others, which must not wait for it."""
+
+DOWN_S = 5.0
+"""How long a store that failed is left alone: nobody waits for it meanwhile."""
 
 TRUNCATED_SHARE = 0.5
 """A server that counts less than this part of what was sent has cut it."""
@@ -74,6 +89,11 @@ class Turns:
         self._deadline_s = deadline_s
         self._window_of = window_of
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._catching_up = asyncio.Lock()
+        self._unanswered: set[int] = set()
+        """What waits in the spool and has no answer yet."""
+        self._down_until = 0.0
+        self._stories: OrderedDict[tuple[str, str], tuple[Story, float]] = OrderedDict()
 
     async def begin(self, owner: str, asked: AskedChat) -> Turn:
         """Keep what the user said and make the view; without memory where that takes too long or fails."""
@@ -84,7 +104,10 @@ class Turns:
             async with asyncio.timeout(self._deadline_s):
                 turn.place = await asyncio.shield(following)
                 if turn.place:
-                    turn.story, turn.view = await self._view(owner, asked, turn.place, budget)
+                    turn.story = await self._story(owner, turn.place.name)
+                    turn.view = await self._view(turn.story, asked, turn.place, budget)
+                else:
+                    turn.messages = await self._aside(owner, asked, budget)
         except BadInput:
             raise
         except TimeoutError:
@@ -92,9 +115,12 @@ class Turns:
             turn.late = following if turn.place is None else None
         except Exception as error:
             turn.degraded = True
+            self._down_until = time.monotonic() + DOWN_S
             log.warning("A turn goes on without memory: %s", _named(error))
         if turn.degraded and turn.place is None:
             turn.spooled = await self._spool.add(owner, asked)
+            if turn.spooled is not None:
+                self._unanswered.add(turn.spooled)
         if turn.view and turn.place:
             turn.messages = compose(turn.view, turn.place, asked.heard, asked.messages)
         elif turn.degraded:
@@ -103,7 +129,18 @@ class Turns:
 
     async def end(self, turn: Turn, reply: ReceivedReply, *, whole: bool) -> None:
         """Keep the answer, and learn from what the server counted. Takes as long as it takes."""
-        replies = messages_of(reply, turn.asked.heard, turn.place.prefill.begins if turn.place else "")
+        try:
+            await self._end(turn, reply, whole=whole)
+        finally:
+            if turn.spooled is not None:
+                self._unanswered.discard(turn.spooled)
+
+    async def _end(self, turn: Turn, reply: ReceivedReply, *, whole: bool) -> None:
+        begins = turn.place.prefill.begins if turn.place else ""
+        if sum(len(choice.text) for choice in reply.choices) > LARGE_CHARS:
+            replies = await asyncio.to_thread(messages_of, reply, turn.asked.heard, begins)
+        else:
+            replies = messages_of(reply, turn.asked.heard, begins)
         if turn.late is not None:
             turn.place = await self._caught_up(turn)
         if turn.place is None:
@@ -143,37 +180,64 @@ class Turns:
         await turn.story.report_usage(turn.view, counted, model=turn.asked.model)
 
     async def _follow(self, owner: str, asked: AskedChat) -> Place | None:
+        if time.monotonic() < self._down_until:
+            raise StoreProblem("the stories could not be reached a moment ago")
         if self._spool.waits:
             await self.catch_up()  # what came before comes first
         return await self._recognising.follow(listed_of(owner, asked), new_name(asked))
 
-    async def _view(self, owner: str, asked: AskedChat, place: Place, budget: int) -> tuple[Story, View | None]:
-        story = await self._memory_of(owner).story(place.name)
-        tools = json.dumps(asked.body["tools"], ensure_ascii=False) if asked.body.get("tools") else ""
+    async def _story(self, owner: str, name: str) -> Story:
+        """A story by its name. A handle is used for a while: what was set meanwhile by others counts a little later."""
+        now = time.monotonic()
+        kept = self._stories.get((owner, name))
+        if kept and now - kept[1] < HANDLE_S:
+            return kept[0]
+        story = await self._memory_of(owner).story(name, create=False)
+        self._stories[owner, name] = story, now
+        self._stories.move_to_end((owner, name))
+        if len(self._stories) > MOST_HANDLES:
+            self._stories.popitem(last=False)
+        return story
+
+    async def _view(self, story: Story, asked: AskedChat, place: Place, budget: int) -> View | None:
         try:
-            return story, await story.view(budget, furniture=furniture_of(place, asked.heard, tools))
+            view, afterwards = await story.view_at_once(budget, furniture=_furniture(asked, place))
         except BudgetTooSmall as error:
             log.warning("A turn goes on without memory: %s", error)
-            return story, None
+            return None
+        self._start(afterwards())
+        return view
+
+    async def _aside(self, owner: str, asked: AskedChat, budget: int) -> list[dict[str, Any]]:
+        """What goes upstream for a request beside a story: the story's view where it shows what is known, else as much
+        of the client's list as there is room for."""
+        place = await self._recognising.find(listed_of(owner, asked))
+        if place:
+            story = await self._story(owner, place.name)
+            with suppress(BudgetTooSmall):
+                view = await story.view(budget, furniture=_furniture(asked, place), aside=True)
+                return compose(view, place, asked.heard, asked.messages)
+        return _without_memory(asked, budget)
 
     def _budget(self, asked: AskedChat, window: int | None) -> int:
         window = window or UNKNOWN_WINDOW_TOKENS
         answer = min(asked.answer_tokens or ANSWER_TOKENS, window // 2)
         return window - answer
 
-    async def catch_up(self) -> int:
-        """Follow what waits in the spool, oldest first; how many are done."""
-        done = 0
-        for waiting in await self._spool.waiting():
-            listed = listed_of(waiting.owner, waiting.asked)
-            place = await self._recognising.follow(listed, new_name(waiting.asked), only_adding=True)
-            if place and waiting.replies:
-                await self._recognising.answer(place, waiting.replies, partial=waiting.partial)
-            await self._spool.done(waiting.id)
-            done += 1
-        return done
+    async def catch_up(self) -> None:
+        """Follow what waits in the spool, oldest first, up to the first whose answer is still on its way."""
+        async with self._catching_up:
+            for waiting in await self._spool.waiting():
+                if waiting.id in self._unanswered:
+                    break
+                listed = listed_of(waiting.owner, waiting.asked)
+                place = await self._recognising.follow(listed, new_name(waiting.asked), only_adding=True)
+                if place and waiting.replies:
+                    await self._recognising.answer(place, waiting.replies, partial=waiting.partial)
+                await self._spool.done(waiting.id)
+            self._down_until = 0.0
 
-    def _start(self, work: Coroutine[Any, Any, Place | None]) -> asyncio.Task[Place | None]:
+    def _start(self, work: Coroutine[Any, Any, Done]) -> asyncio.Task[Done]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -189,6 +253,11 @@ def listed_of(owner: str, asked: AskedChat) -> Listed:
     """What recognising needs to know of a request."""
     story = f"{asked.user}/{asked.story}" if asked.user and asked.story else asked.story
     return Listed(owner, asked.heard, asked.streams, story, asked.ask, asked.history, asked.user)
+
+
+def _furniture(asked: AskedChat, place: Place) -> Furniture:
+    tools = json.dumps(asked.body["tools"], ensure_ascii=False) if asked.body.get("tools") else ""
+    return furniture_of(place, asked.heard, tools)
 
 
 def _without_memory(asked: AskedChat, budget: int) -> list[dict[str, Any]]:

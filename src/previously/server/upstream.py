@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import httpx
 
+from previously.app import describe_model, model_at
 from previously.models.endpoint import Endpoint
-from previously.models.openai_compatible import OpenAICompatibleModel
 from previously.models.server_facts import slots_in_props
 from previously.models.wire import parse_body
 from previously.server.serving import UNKNOWN_WINDOW_TOKENS
@@ -117,13 +117,8 @@ class Upstream:
 
     async def _look(self, model: str, key: str) -> Facts:
         try:
-            asked = OpenAICompatibleModel(
-                str(self.endpoint.below("")).rstrip("/"), model or "default", key, timeout_s=LOOK_S
-            )
-            try:
-                told = await asked.describe(probe_schema=False)
-            finally:
-                await asked.close()
+            address = self.endpoint.below("").rstrip("/")
+            told = await describe_model(model_at(address, model or "default", key, LOOK_S), probe_schema=False)
             slots = None
             if self.endpoint.loopback or told.get("window_from") == "/props":
                 slots = await self._slots()

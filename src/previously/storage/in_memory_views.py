@@ -35,6 +35,10 @@ class InMemoryViews:
     async def keep_usage(self, key: StoryKey, usage: str) -> None:
         self._stories[key].usage = usage
 
+    async def last_changes(self, owner: str) -> dict[int, str]:
+        mine = [(key.story, story.moves) for key, story in self._stories.items() if key.owner == owner]
+        return {story: moves[-1].at for story, moves in mine if moves}
+
     async def all_witnessed(self, key: StoryKey) -> bool:
         return all(entry.message.witnesses is None for entry in self._stories[key].entries.values())
 

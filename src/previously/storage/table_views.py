@@ -31,6 +31,9 @@ class TableViews:
     async def keep_usage(self, key: StoryKey, usage: str) -> None:
         await self.database.writing(key, lambda tables: tables.stories.keep(key, "usage", usage))
 
+    async def last_changes(self, owner: str) -> dict[int, str]:
+        return await self.database.reading(owner, lambda tables: tables.stories.last_changes(owner))
+
     async def all_witnessed(self, key: StoryKey) -> bool:
         return await self.database.reading(key.owner, lambda tables: tables.recipes.all_witnessed(key))
 

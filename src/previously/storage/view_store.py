@@ -51,5 +51,8 @@ class ViewStore(Protocol):
     async def keep_usage(self, key: StoryKey, usage: str) -> None:
         """Keep that, in place of what was kept before."""
 
+    async def last_changes(self, owner: str) -> dict[int, str]:
+        """When the path of each story of the owner last changed, by the story's number; of those where it ever did."""
+
     async def all_witnessed(self, key: StoryKey) -> bool:
         """Whether no message of the story, on a path or off, says who witnessed it."""

@@ -22,6 +22,7 @@ MARKS_TOKENS = 24
 """What the marks around passages cost, at most."""
 
 _BLOCK = re.compile(r"\A<recalled>\n.*?\n</recalled>\n\n", re.DOTALL)
+_ECHO = re.compile(r"<recalled>\n.*?\n</recalled>\n{0,2}", re.DOTALL)
 _MARK = re.compile(r"<(\s*/?\s*recalled[^>]*)>", re.IGNORECASE)
 
 
@@ -45,6 +46,11 @@ def block(passages: Sequence[Recalled]) -> str:
 def without_recall(text: str) -> str:
     """What a user said, without what was put before it."""
     return _BLOCK.sub("", text)
+
+
+def without_echo(text: str) -> str:
+    """A text without recalled passages that a client or a model repeats, wherever they stand in it."""
+    return _ECHO.sub("", text) if "<recalled>" in text else text
 
 
 def with_recall(view: View, passages: Sequence[Recalled], said: Message | None, counter: Counter) -> View:

@@ -92,6 +92,11 @@ class StoryTable:
         """Every move of a head, the oldest first."""
         return [Move(*row) for row in self._session.rows("moves", _values(key))]
 
+    def last_changes(self, owner: str) -> dict[int, str]:
+        """When a head of each story last moved."""
+        rows = self._session.rows("last_changes", {"owner": owner})
+        return {story: at for story, at in rows if at is not None}
+
     def has_receipt(self, key: StoryKey, receipt: str) -> bool:
         """Whether a change with this receipt was made."""
         return self._session.one("receipt", {**_values(key), "key": receipt}) is not None

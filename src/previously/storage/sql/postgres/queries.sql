@@ -80,6 +80,10 @@ SELECT s.id, s.name, s.budget_tokens, b.name, b.head, b.messages,
 FROM story s JOIN branch b ON b.id = s.active
 WHERE s.owner = %(owner)s AND s.name_hash = md5(%(name)s::text) AND s.name = %(name)s
 
+-- name: last_changes
+SELECT s.id, (SELECT m.at FROM move m WHERE m.story = s.id ORDER BY m.id DESC LIMIT 1)
+FROM story s WHERE s.owner = %(owner)s
+
 -- name: insert_story
 INSERT INTO story (owner, name, active, created_at) VALUES (%(owner)s, %(name)s, 0, %(at)s) RETURNING id
 

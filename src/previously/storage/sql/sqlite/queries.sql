@@ -12,6 +12,10 @@ SELECT s.id, s.name, s.budget_tokens, b.name, b.head, b.messages,
 FROM story s JOIN branch b ON b.id = s.active
 WHERE s.owner = :owner AND s.name = :name
 
+-- name: last_changes
+SELECT s.id, (SELECT m.at FROM move m WHERE m.story = s.id ORDER BY m.id DESC LIMIT 1)
+FROM story s WHERE s.owner = :owner
+
 -- name: insert_story
 INSERT INTO story (owner, name, active, created_at) VALUES (:owner, :name, 0, :at)
 

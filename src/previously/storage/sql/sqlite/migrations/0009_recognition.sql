@@ -1,2 +1,2 @@
 -- In which stories a message occurs that a client sends.
-CREATE INDEX entry_by_match ON entry (owner, match_key);
+CREATE INDEX entry_by_match ON entry (match_key, owner);

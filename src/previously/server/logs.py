@@ -1,0 +1,187 @@
+"""What a server writes down: one line for each request, and what went wrong.
+
+What must stay true: no line holds a word of a prompt, of an answer or of a story's name, and no key. A line about a
+request is made of its route, not its path; an error is written as its kind and where it happened, without what it says;
+and whatever looks like a key is blotted out wherever it stands. A line is one line.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import secrets
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import TextIO
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from previously.server.callers import Caller
+from previously.server.guard import CALLER
+from previously.server.metrics import OTHER, Metrics, route_of
+
+NOTED = "previously.noted"
+REQUEST_HEADER = b"x-previously-request"
+METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
+
+requests_log = logging.getLogger("previously.requests")
+
+_SECRET = re.compile(
+    r"(?i)\bbearer\s+\S+|\bbasic\s+[A-Za-z0-9+/=]{8,}|\b(?:sk|pk|rk|key|hf|gsk|xai)[-_][A-Za-z0-9_-]{8,}"
+)
+_UNCLEAR = re.compile(r'[\s"=]')
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+@dataclass(slots=True)
+class Noted:
+    """What is said of one request in the log, as far as somebody has noted it."""
+
+    id: str
+    story: int | None = None
+
+
+def noted(scope: Scope) -> Noted:
+    """What is noted of a request: its id, and the number of its story once that is known."""
+    found = scope.get(NOTED)
+    return found if isinstance(found, Noted) else Noted("")
+
+
+class RequestLog:
+    """Writes down and counts every request, those that a guard refuses too. Stands outside everything else."""
+
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics | None = None, *, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self._app = app
+        self._metrics = metrics or Metrics()
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        note = scope[NOTED] = Noted(secrets.token_hex(8))
+        seen = _Seen(send, note.id, self._metrics)
+        began = self._clock()
+        try:
+            await self._app(scope, receive, seen.send)
+        finally:
+            seen.end()
+            self._write(scope, note, seen, (self._clock() - began) * 1_000)
+
+    def _write(self, scope: Scope, note: Noted, seen: _Seen, ms: float) -> None:
+        route = route_of(scope["path"])
+        self._metrics.requests.add(route=route, status=seen.status)
+        caller = scope.get(CALLER)
+        told = {
+            "id": note.id,
+            "method": scope["method"] if scope["method"] in METHODS else OTHER,
+            "route": route,
+            "status": seen.status,
+            "owner": caller.owner if isinstance(caller, Caller) else None,
+            "story": note.story,
+            "ms": round(ms, 1),
+            "bytes": seen.bytes,
+        }
+        if not seen.complete:
+            told["cut"] = True  # the client went, or the answer could not be finished
+        requests_log.info("request", extra={"told": told})
+
+
+class _Seen:
+    """What went back to a client."""
+
+    def __init__(self, send: Send, ident: str, metrics: Metrics) -> None:
+        self._send = send
+        self._id = ident.encode()
+        self._metrics = metrics
+        self._streams = False
+        self.status = 0
+        self.bytes = 0
+        self.complete = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = [*message.get("headers", ()), (REQUEST_HEADER, self._id)]
+            kinds = [value for name, value in headers if name.lower() == b"content-type"]
+            if any(kind.startswith(b"text/event-stream") for kind in kinds):
+                self._streams = True
+                self._metrics.open_streams.add(1)
+            message = {**message, "headers": headers}
+        elif message["type"] == "http.response.body":
+            self.bytes += len(message.get("body", b""))
+            self.complete = not message.get("more_body", False)
+        await self._send(message)
+
+    def end(self) -> None:
+        if self._streams:
+            self._metrics.open_streams.add(-1)
+            self._streams = False
+
+
+class Lines(logging.Formatter):
+    """One line for a record: words, or with `as_json` an object."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        super().__init__()
+        self._as_json = as_json
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        told = getattr(record, "told", None)
+        if isinstance(told, dict):
+            fields = {"time": at, **told}
+        else:
+            fields = {"time": at, "level": record.levelname.lower(), "message": without_secrets(record.getMessage())}
+            if record.exc_info and record.exc_info[0] is not None:
+                fields["error"] = without_words(record.exc_info[1], record.exc_info[2])
+        if self._as_json:
+            return json.dumps({name: value for name, value in fields.items() if value is not None})
+        return _controlled(" ".join(_worded(name, value) for name, value in fields.items() if value is not None))
+
+
+def without_secrets(text: str) -> str:
+    """The text with all that looks like a key blotted out."""
+    return _SECRET.sub("[key]", text)
+
+
+def without_words(error: BaseException | None, trace: TracebackType | None) -> str:
+    """What kind of error it is and where it happened; what it says may be somebody's story."""
+    places = [f"{frame.f_code.co_name}:{line}" for frame, line in traceback.walk_tb(trace)]
+    return f"{type(error).__name__} in {' > '.join(places[-8:]) or 'nowhere'}"
+
+
+def write_to(stream: TextIO | None = None, *, as_json: bool = False) -> logging.Handler:
+    """Write the lines of this package and of the listener to a stream (stderr), and nothing of them anywhere else."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(Lines(as_json=as_json))
+    for name, level in (("previously", logging.INFO), ("uvicorn.error", logging.WARNING)):
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.propagate = False
+        logger.setLevel(level)
+    return handler
+
+
+_BARE = ("time", "level", "message", "id", "method", "route", "status")
+
+
+def _worded(name: str, value: object) -> str:
+    text = str(value)
+    if name in _BARE:
+        return text
+    return f"{name}={json.dumps(text, ensure_ascii=False) if _UNCLEAR.search(text) else text}"
+
+
+def _controlled(line: str) -> str:
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found.group()):02x}", line)

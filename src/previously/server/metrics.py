@@ -1,0 +1,162 @@
+"""What a server counts, in the text form that Prometheus reads.
+
+What must stay true: no label holds anything that a user, a client or a model wrote. Every value that a label may have
+is known beforehand; whatever else turns up is counted as `other`. So the text is of bounded size, and can be shown to
+whoever looks after the machine.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from previously import __version__
+from previously.core.versions import Status
+from previously.runtime.folding import FoldReport
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+OTHER = "other"
+
+ROUTES = (
+    "/", "/stories/{number}", "/healthz", "/readyz", "/metrics", "/v1/chat/completions", "/v1/completions",
+    "/v1/embeddings", "/v1/models",
+)  # fmt: skip
+STATUSES = tuple(str(status) for status in range(100, 600))
+MILLISECONDS = (1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000)
+
+
+def route_of(path: str) -> str:
+    """The route of a path: what may be counted and written to a log. A path itself may hold anything."""
+    if path in ROUTES:
+        return path
+    head, _, number = path.rpartition("/")
+    if head == "/stories" and number.isascii() and number.isdecimal():
+        return "/stories/{number}"
+    return "/v1/models" if path.startswith("/v1/models/") else OTHER
+
+
+class Counter:
+    """Numbers that only grow, by the values of labels."""
+
+    kind = "counter"
+
+    def __init__(self, name: str, says: str, **labels: Sequence[str]) -> None:
+        self.name, self.says = name, says
+        self._labels = {label: frozenset(values) for label, values in labels.items()}
+        self._values: dict[tuple[str, ...], float] = {} if labels else {(): 0}
+
+    def add(self, amount: float = 1, **labels: object) -> None:
+        """Count so many more. Values of labels that are not known beforehand count as `other`."""
+        values = [(str(labels[label]), known) for label, known in self._labels.items()]
+        key = tuple(value if value in known else OTHER for value, known in values)
+        self._values[key] = self._values.get(key, 0) + amount
+
+    def value(self, **labels: object) -> float:
+        """What was counted."""
+        return self._values.get(tuple(str(labels[label]) for label in self._labels), 0)
+
+    def lines(self) -> Iterator[str]:
+        """One line for each."""
+        for key in sorted(self._values):
+            yield _line(self.name, dict(zip(self._labels, key, strict=True)), self._values[key])
+
+
+class Gauge(Counter):
+    """A number that comes and goes; or one that is asked for when somebody looks."""
+
+    kind = "gauge"
+
+    def __init__(self, name: str, says: str, ask: Callable[[], float] | None = None) -> None:
+        super().__init__(name, says)
+        self.ask = ask
+
+    def lines(self) -> Iterator[str]:
+        """One line."""
+        if self.ask is not None:
+            self._values[()] = self.ask()
+        return super().lines()
+
+
+class Histogram:
+    """How often a number was at most so much."""
+
+    kind = "histogram"
+
+    def __init__(self, name: str, says: str, bounds: Sequence[float]) -> None:
+        self.name, self.says = name, says
+        self._bounds = sorted(bounds)
+        self._counts = [0] * (len(bounds) + 1)
+        self._sum = 0.0
+
+    def observe(self, number: float) -> None:
+        """Take one in."""
+        self._counts[bisect_left(self._bounds, number)] += 1
+        self._sum += number
+
+    @property
+    def count(self) -> int:
+        """How many there were."""
+        return sum(self._counts)
+
+    def lines(self) -> Iterator[str]:
+        """One line for each bound, and what they sum up to."""
+        for bound, total in zip([*self._bounds, "+Inf"], accumulate(self._counts), strict=True):
+            yield _line(f"{self.name}_bucket", {"le": bound if isinstance(bound, str) else f"{bound:g}"}, total)
+        yield _line(f"{self.name}_sum", {}, self._sum)
+        yield _line(f"{self.name}_count", {}, self.count)
+
+
+class Metrics:
+    """All that one server counts. Used by one event loop."""
+
+    def __init__(self) -> None:
+        self.requests = Counter("previously_requests_total", "Requests answered.", route=ROUTES, status=STATUSES)
+        self.open_streams = Gauge("previously_open_streams", "Answers that are being streamed.")
+        self.turns = Counter("previously_turns_total", "Turns of stories that were answered.")
+        self.degraded = Counter("previously_degraded_turns_total", "Turns that went on without memory.")
+        self.added_ms = Histogram(
+            "previously_added_milliseconds", "Time from a whole request to asking the upstream.", MILLISECONDS
+        )
+        outcomes = [status.value for status in Status]
+        self.folds = Counter("previously_folds_total", "Folds, by what became of them.", outcome=outcomes)
+        self.fold_calls = Counter("previously_fold_calls_total", "Calls to a model for folds.")
+        self.failed_folds = Counter("previously_failed_folds_total", "Times that folding stopped with an error.")
+        self.spool = Gauge("previously_spool_length", "Requests that wait to be remembered.")
+
+    def folded(self, report: FoldReport) -> None:
+        """Count what one call to fold did."""
+        for done in report.folds:
+            self.folds.add(outcome=done.status)
+        self.fold_calls.add(report.calls)
+
+    def text(self) -> str:
+        """All of it, as Prometheus reads it."""
+        lines = ["# HELP previously_info The version.", "# TYPE previously_info gauge"]
+        lines.append(_line("previously_info", {"version": __version__}, 1))
+        for one in vars(self).values():
+            lines += [f"# HELP {one.name} {one.says}", f"# TYPE {one.name} {one.kind}", *one.lines()]
+        return "\n".join(lines) + "\n"
+
+
+def metrics_route(metrics: Metrics) -> Route:
+    """Where they are asked for."""
+
+    async def show(_request: Request) -> Response:
+        return Response(metrics.text(), headers={"content-type": CONTENT_TYPE, "cache-control": "no-store"})
+
+    return Route("/metrics", show)
+
+
+def _line(name: str, labels: Mapping[str, str], value: float) -> str:
+    told = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+    number = str(int(value)) if value == int(value) else repr(float(value))
+    return f"{name}{{{told}}} {number}" if told else f"{name} {number}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
