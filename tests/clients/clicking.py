@@ -12,7 +12,7 @@ from typing import Any
 
 from playwright.async_api import Locator, Page
 
-PATIENCE_MS = 60_000
+PATIENCE_MS = 120_000
 """How long anything on the page may take. Generous: the machine may be busy, and nothing here measures time."""
 
 _WATCH = """async () => {

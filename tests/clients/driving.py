@@ -16,6 +16,9 @@ LIST_ORDER = "1"
 HEARD_MS = 100
 """How soon a click on the send button shows."""
 
+SETTLED_MS = 500
+"""How soon a drawer has stopped moving."""
+
 
 class Driver(Clicking):
     """One page of SillyTavern, and a person before it. Every method returns when the page has come to rest."""
@@ -185,16 +188,25 @@ class Driver(Clicking):
         await self.page.click("#rm_button_group_chats")
         await self.page.fill("#rm_group_chat_name", name)
         await self.page.select_option("#rm_group_activation_strategy", LIST_ORDER)
+        await self._unfold("#groupAddMemberListToggle", "#rm_group_add_members")
         for member in reversed(members):  # the list begins with the one who was added last
             entry = self.page.locator("#rm_group_add_members .group_member").filter(
                 has=self.page.get_by_text(member, exact=True)
             )
             await entry.locator('[data-action="add"]').click()
             await self.page.locator("#rm_group_members").get_by_text(member, exact=True).wait_for()
-        await self.page.click("#rm_group_submit")
-        made = self.page.locator("#rm_print_characters_block .group_select")
-        await self._change_chat(made.filter(has=self.page.get_by_text(name, exact=True)))
+        async with self.page.expect_response("**/api/groups/create") as making:
+            await self.page.click("#rm_group_submit")
+        made = (await (await making.value).json())["id"]
+        await self._change_chat(self.page.locator(f'#rm_print_characters_block .group_select[data-grid="{made}"]'))
         await self.page.click("#rightNavDrawerIcon")
+
+    async def _unfold(self, toggle: str, content: str) -> None:
+        """Open a drawer. SillyTavern toggles this one by itself: the second group finds it shut."""
+        await self.page.wait_for_timeout(SETTLED_MS)
+        while not await self.page.locator(content).is_visible():
+            await self.page.click(toggle)
+            await self.page.wait_for_timeout(SETTLED_MS)
 
     def _chat_file(self, name: str) -> Locator:
         """Where to click to open a chat of the list: its preview, for beside it are buttons."""
