@@ -205,17 +205,17 @@ async def test_commands_are_answered_and_are_no_part_of_the_story(evening: Eveni
     assert proxy
     await page.send("I have come for the trunk.")
     asked = len(evening.storyteller.asked)
-    # SillyTavern takes any line that begins with a slash for a command of its own: this is how to say one.
-    pinned = await page.script("/send //pin The trunk smells of oranges. | /trigger")
-    helped = await page.script("/send //help | /trigger")
+    # SillyTavern takes any line that begins with a slash for a command of its own.
+    pinned = await page.send("!!pin The trunk smells of oranges.")
+    helped = await page.send("!!help")
     assert "oranges" in pinned and "//recap" in helped
     assert len(evening.storyteller.asked) == asked
     await page.send("Is it still here?")
-    story = [text for text in await page.texts() if not text.startswith(("//", "[Previously]"))]
+    story = [text for text in await page.texts() if not text.startswith(("!!", "[Previously]"))]
     assert len(story) == 5
     await proxy.story_of(story)
     sent = str(evening.storyteller.streamed[-1]["messages"])
-    assert "The trunk smells of oranges." in sent and "//pin" not in sent and "//help" not in sent
+    assert "The trunk smells of oranges." in sent and "!!pin" not in sent and "!!help" not in sent
     await evening.keeps(stories=1)
 
 

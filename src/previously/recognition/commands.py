@@ -1,4 +1,5 @@
-"""What a user can ask of memory in any chat: a message that begins with `//` and one of these words.
+"""What a user can ask of memory in any chat: a message that begins with `//` or `!!` and one of these words. (Some
+clients keep what begins with `/` to themselves.)
 
 Neither such a message nor its answer is part of the story. An answer is known again by the mark it begins with.
 """
@@ -31,7 +32,7 @@ _NAMED = r"\s*(?:[^\s:/*\"“\[][^\n:/]{0,39}:\s+)?"
 _NEAR = 80
 """So near to its beginning a text has what makes it ours; looked at first, since most have not."""
 
-_COMMAND = re.compile(rf"{_NAMED}//\s?(\w+)(?:[ \t]+(.*))?\s*", re.DOTALL)
+_COMMAND = re.compile(rf"{_NAMED}(?://|!!)\s?(\w+)(?:[ \t]+(.*))?\s*", re.DOTALL)
 _ANSWER = re.compile(rf"{_NAMED}{re.escape(MARK)}")
 
 
@@ -45,7 +46,7 @@ class Command:
 
 def command_in(text: str) -> Command | None:
     """The command that a text is; None if it is none of ours."""
-    if "//" not in text[:_NEAR]:
+    if "//" not in text[:_NEAR] and "!!" not in text[:_NEAR]:
         return None
     found = _COMMAND.fullmatch(text)
     if found is None or found.group(1).lower() not in COMMANDS:

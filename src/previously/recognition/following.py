@@ -14,9 +14,10 @@ from itertools import pairwise
 
 from previously.core.align import Alignment, Known, align
 from previously.core.digests import match_key
-from previously.core.messages import Attributes, Role
+from previously.core.messages import Attributes, Draft, Role
+from previously.core.paths import OnPath
 from previously.core.scripts import Put, Reuse, Script, Splice
-from previously.recognition.heard import Piece
+from previously.recognition.heard import Piece, with_text
 
 DEEP_NOTE = 16
 """A system message with more messages of the story behind it than this is taken for part of the story."""
@@ -139,6 +140,21 @@ def is_put(piece: Piece, script: Script) -> bool:
     """Whether a script puts this very message on the path, as a new one or as an edit."""
     puts = (put for splice in script for put in splice.pieces if isinstance(put, Put))
     return any(put.draft.message is piece.message for put in puts)
+
+
+def as_sent(script: Script, newest: OnPath | None, pieces: Sequence[Piece], positions: Sequence[int]) -> Script:
+    """The script, in which the newest reply of the path becomes what the client made of it: clients trim what they
+    keep. Elsewhere the words decide, not the blanks between them."""
+    if newest is None or newest.entry.message.role is not Role.ASSISTANT:
+        return script
+    sent = next((piece for piece, at in zip(pieces, positions, strict=True) if at == newest.position), None)
+    if sent is None or any(splice.at <= newest.position for splice in script):
+        return script
+    stored, text = newest.entry.message, sent.message.text
+    if stored.text == text or stored.text.split() != text.split():
+        return script
+    draft = Draft(with_text(stored, text), newest.entry.attributes)
+    return [Splice(newest.position, 1, (Put(draft, replaces=newest.entry.id),)), *script]
 
 
 def is_same_story(known: Sequence[Known], pieces: Sequence[Piece]) -> bool:

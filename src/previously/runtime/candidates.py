@@ -33,6 +33,9 @@ MOST_ASKED = 24
 MOST_STORIES, MOST_BRANCHES = 4, 16
 """How many of the stories that hold some of them, and branches of each, are looked at."""
 
+RECENT_TURN = 64
+"""How long a turn may be for its first message to be found."""
+
 AROUND = 4
 """How many messages that are known to be the same are looked at again beside what is new."""
 
@@ -64,6 +67,8 @@ class Around:
     """Which branch is the active one."""
     absent: tuple[str, ...]
     """Who is not there."""
+    newest: OnPath | None
+    """What it ends with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +145,21 @@ class Candidates:
 
     async def _near(self, listed: Listed, key: StoryKey, name: str, branch: str) -> Candidate:
         """The list held against a branch it probably goes on with, else against all of its story."""
+        if listed.story and [piece.message.role for piece in listed.heard.body] == [Role.USER]:
+            return await self._newest_only(listed, key, name, branch)
         window = self._windows.of(key, branch)
         found = await self._at_end(listed, key, name, branch, window) if window else None
         return found or await self._of_story(listed, key, name)
+
+    async def _newest_only(self, listed: Listed, key: StoryKey, name: str, branch: str) -> Candidate:
+        """A list that shows nothing but what is said now, of a story that is named: the same once more if it is what
+        was said last, else something new; never a way back to where it was said before."""
+        now = await self._store.branch(key, branch)
+        newest = await self._store.path(key, branch, now.messages - RECENT_TURN, now.messages - 1)
+        users = [item.position for item in newest if item.entry.message.role is Role.USER]
+        turn = [item for item in newest if users and item.position >= users[-1]]
+        first = turn[0].position if turn else now.messages
+        return await self._against(listed, key, name, now, [_known(item) for item in turn], first)
 
     async def _of_story(self, listed: Listed, key: StoryKey, name: str) -> Candidate:
         """The branch of a story that the list belongs to: the active one if nothing would leave it, else the one that
@@ -233,7 +250,10 @@ class Candidates:
 
 async def around(store: Store, key: StoryKey, branch: str) -> Around:
     """What is to be known of a branch before it is written to."""
-    return Around((await store.branch(key)).name, tuple(absent_of(await store.marks(key, branch, PRESENCE))))
+    length = (await store.branch(key, branch)).messages
+    newest = await store.path(key, branch, length - 1, length - 1) if length else []
+    absent = absent_of(await store.marks(key, branch, PRESENCE))
+    return Around((await store.branch(key)).name, tuple(absent), newest[0] if newest else None)
 
 
 def user_in(header: str) -> str:

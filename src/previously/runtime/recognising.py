@@ -18,7 +18,7 @@ from previously.core.errors import HeadMoved
 from previously.core.messages import Attributes, Draft, Message, Role, Text
 from previously.core.paths import OnPath
 from previously.core.scripts import Put, Reuse, Script, Splice
-from previously.recognition.following import is_put
+from previously.recognition.following import as_sent, is_put
 from previously.recognition.heard import Ask, Piece, ask_of
 from previously.recognition.prefill import Prefill
 from previously.recognition.wording import Names
@@ -171,6 +171,8 @@ class Recognising:
             length, script = _parting(script, branch.messages)
             branch, beside = await self._fork(key, branch, length), None
         beside = beside or await around(self._store, key, branch.name)
+        if not following.fork:
+            script = as_sent(script, beside.newest, found.pieces, found.positions)
         witnesses = await self._witnesses(key, branch, names, beside.absent)
         if script:
             script = _said_now(script, witnesses)

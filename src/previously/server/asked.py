@@ -144,7 +144,7 @@ def _story(fields: Mapping[str, Any], headers: Mapping[str, str], told: Mapping[
     if not given and isinstance(session := fields.get("litellm_session_id"), str):
         given = session
     if not given and (uid := str(told.get("uid") or "").strip()):
-        given = f"{str(told.get('group') or told.get('char') or 'chat').strip()} {uid}"
+        given = f"{str(told.get('group') or 'chat').strip()} {uid}"  # `char` differs among the members of a group
     name = " ".join("".join(letter if letter.isprintable() else " " for letter in given).split())
     return name[:_LONGEST_NAME] or None
 

@@ -20,7 +20,7 @@ from previously.server.bodies import body_of
 from previously.server.commands import Commands
 from previously.server.guard import caller_of
 from previously.server.keeper import Keeper
-from previously.server.logs import noted
+from previously.server.logs import Noted, noted
 from previously.server.metrics import Metrics
 from previously.server.refusals import Header, Refusal
 from previously.server.relay import Outcome, Outgoing, relay
@@ -69,9 +69,9 @@ class Chat:
             sent = self._upstream.headers(given, None if caller.ours else caller.key)
             out = Outgoing("POST", "chat/completions", sent, body, scope["query_string"], asked.streams)
             self._metrics.added_ms.observe((time.perf_counter() - begun) * 1_000)
-            await self._answer(turn, out, receive, send)
+            await self._answer(turn, out, noted(scope), receive, send)
 
-    async def _answer(self, turn: Turn, out: Outgoing, receive: Receive, send: Send) -> None:
+    async def _answer(self, turn: Turn, out: Outgoing, note: Noted, receive: Receive, send: Send) -> None:
         reader = ReplyReader()
         kept = False
 
@@ -79,6 +79,7 @@ class Chat:
             nonlocal kept
             kept = True
             reply = reader.finish()
+            note.read = reply.done
             whole = (reply.done and reply.error is None) or (
                 reply.whole and not outcome.broken
             )  # many clients leave once they have read the end

@@ -45,6 +45,8 @@ class Noted:
 
     id: str
     story: int | None = None
+    read: bool = False
+    """Whether the client had all of the answer when it went."""
 
 
 def noted(scope: Scope) -> Noted:
@@ -91,7 +93,7 @@ class RequestLog:
             "ms": round(ms, 1),
             "bytes": seen.bytes,
         }
-        if not seen.complete:
+        if not seen.complete and not note.read:
             told["cut"] = True  # the client went, or the answer could not be finished
         requests_log.info("request", extra={"told": told})
 
