@@ -437,3 +437,27 @@ async def test_holding_finds_what_is_off_the_path_too(store: Store) -> None:
     await store.append(info.key, None, [Draft(said("u a")), Draft(said("a b"))], at=AT)
     await store.apply(info.key, "main", [Splice(1, 1, ())], at=AT)
     assert [one.name for one in await store.holding("me", [match_key(said("a b"))])] == ["tale"]
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_a_reply_that_the_client_trimmed_is_stored_as_it_keeps_it(desk: Desk, restarts: bool) -> None:
+    place = await desk.sent(*TOLD)
+    await desk.answer(place, "Good. \n", partial=True)
+    if restarts:
+        desk.restart()
+    place = await desk.sent(*TOLD, "a Good.", "u I ask for tea.")
+    found = await desk.store.path(place.key, place.branch, 4, 4)
+    assert (found[0].entry.message.text, found[0].entry.message.speaker) == ("Good.", "Odalys")
+    assert await desk.path(place) == [*TOLD, "a Good.", "u I ask for tea."]
+
+
+async def test_a_story_that_is_named_goes_on_with_lists_of_the_newest_message_only(desk: Desk) -> None:
+    for said_now in ("u Good evening to you all.", "u What is for supper?", "u Good evening to you all."):
+        place = await desk.said(said_now, story="mine", reply="Well.")
+    assert await desk.path(place) == [
+        "u Good evening to you all.", "a Well.", "u What is for supper?", "a Well.", "u Good evening to you all.",
+        "a Well.",
+    ]  # fmt: skip
+    again = await desk.said("u Good evening to you all.", story="mine", reply="Once more.")
+    assert again.messages == 5, "the same once more is no new turn"
+    assert (await desk.path(again))[4:] == ["u Good evening to you all.", "a Once more."]

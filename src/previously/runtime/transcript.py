@@ -210,10 +210,12 @@ async def with_swipes(
     first = script[0]
     if first.remove != 1 or len(first.pieces) != 1 or not isinstance(first.pieces[0], Put):
         return script
-    wanted = same(first.pieces[0].draft.message)
+    put = first.pieces[0]
+    wanted = same(put.draft.message)
     for sibling in await store.siblings(key, branch, first.at):
-        if same(sibling.entry.message) == wanted and not sibling.entry.attributes.hidden:
-            return [replace(first, pieces=(Reuse(sibling.entry.id),)), *script[1:]]
+        entry = sibling.entry
+        if same(entry.message) == wanted and entry.id != put.replaces and not entry.attributes.hidden:
+            return [replace(first, pieces=(Reuse(entry.id),)), *script[1:]]
     return script
 
 
