@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.recognition.commands import COMMANDS, MARK, Command, command_in, is_ours
+from previously.recognition.commands import COMMANDS, MARK, Command, command_in, ours_in
 from tests.recognition.lists import said
 
 
@@ -60,7 +60,20 @@ def test_every_command_is_known_with_and_without_an_argument(name: str) -> None:
     ],
 )
 def test_commands_of_users_and_our_answers_are_no_part_of_the_story(line: str, ours: bool) -> None:
-    assert is_ours(said(line)) is ours
+    assert (1 in ours_in([said("u //why"), said(line)])) is ours
+
+
+def test_a_line_of_the_story_may_begin_with_the_mark() -> None:
+    lines = (
+        "u Tell me.",
+        f"a {MARK} on the show, Wren met Odalys.",
+        "u //recap",
+        f"a {MARK} Nothing.",
+        "u So?",
+        "a So.",
+    )
+    assert ours_in([said(line) for line in lines]) == {2, 3}
+    assert ours_in([said(f"a {MARK} Nothing."), said("u So?")]) == {0}, "the command before it was trimmed"
 
 
 @given(st.text(max_size=60))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.recognition.commands import MARK, is_ours
+from previously.recognition.commands import MARK, ours_in
 from previously.recognition.heard import Ask, Heard, ask_of, hear, is_lone_task
 from previously.recognition.wording import Names
 from tests.recognition.lists import (
@@ -43,7 +43,7 @@ def parts(found: Heard) -> tuple[int, int, int]:
         ([MAIN, START, "a Late.", "u Yes.", AS_BRAM], (2, 2, 1)),
         ([MAIN, START, "a Late.", STYLE, IMPERSONATE], (2, 1, 2)),
         ([MAIN, START, "a Late.", "u " + CONTINUE[2:]], (2, 1, 1)),
-        (["u ### Task:\nWrite a title."], (0, 0, 1)),
+        (["u ### Task:\nWrite a title.\n<chat_history>\nUSER: Hello\n</chat_history>"], (0, 0, 1)),
         ([MAIN, START], (2, 0, 0)),
         (["u Hello"], (0, 1, 0)),
         (["u [Start a new chat]"], (1, 0, 0)),
@@ -68,7 +68,8 @@ def test_every_message_is_in_exactly_one_of_the_three_and_keeps_its_words(lines:
     for piece in (*found.front, *found.body, *found.behind):
         where.setdefault(piece.index, []).append(piece.message.text)
     given_drafts = drafts(*lines)
-    assert sorted(where) == [at for at, draft in enumerate(given_drafts) if not is_ours(draft.message)]
+    ours = ours_in([draft.message for draft in given_drafts])
+    assert sorted(where) == [at for at in range(len(given_drafts)) if at not in ours]
     assert list(where) == sorted(where)
     for at, texts in where.items():
         assert "\n\n".join(texts) == given_drafts[at].message.text  # a nudge that was joined to it is behind it again
@@ -152,7 +153,9 @@ ANSWERED = [*STORY, "a Sit."]
         ([*STORY, AS_BRAM, STYLE], False, False, TURN),  # a new message is there to be answered
         ([*ANSWERED, AS_BRAM, STYLE], True, True, TURN),  # nobody is asked for by name in a task that streams
         ([MAIN, START], True, False, ASIDE),
-        (["u ### Task:\nWrite a title."], True, False, ASIDE),
+        (["u ### Task:\nWrite a title.\n<chat_history>\nUSER: Hello\n</chat_history>"], True, False, ASIDE),
+        (["u ### Task:\nMend the parser."], True, False, TURN),
+        (["a Well?", "u Summarize the story so far, captain."], True, False, TURN),
     ],
 )
 def test_what_a_request_is_for(lines: list[str], streams: bool, known_last: bool, expected: Ask) -> None:

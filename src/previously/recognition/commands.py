@@ -7,6 +7,7 @@ Neither such a message nor its answer is part of the story. An answer is known a
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from previously.core.messages import Message, Role
@@ -54,10 +55,23 @@ def command_in(text: str) -> Command | None:
     return Command(found.group(1).lower(), (found.group(2) or "").strip())
 
 
-def is_ours(message: Message) -> bool:
-    """Whether a message is a command, or the answer to one."""
-    if message.role is Role.USER:
-        return command_in(message.text) is not None
-    if message.role is not Role.ASSISTANT or MARK not in message.text[:_NEAR]:
-        return False
-    return _ANSWER.match(message.text) is not None
+def ours_in(messages: Sequence[Message]) -> frozenset[int]:
+    """Which messages of a list are commands or answers to one. What looks like an answer is one only behind a command,
+    or where a trimmed list begins: a story may well begin a line with that mark."""
+    ours: set[int] = set()
+    after_command = True
+    for at, message in enumerate(messages):
+        if message.role is Role.SYSTEM:
+            continue
+        if message.role is Role.USER and command_in(message.text) is not None:
+            ours.add(at)
+            after_command = True
+            continue
+        if after_command and message.role is Role.ASSISTANT and _is_answer(message.text):
+            ours.add(at)
+        after_command = False
+    return frozenset(ours)
+
+
+def _is_answer(text: str) -> bool:
+    return MARK in text[:_NEAR] and _ANSWER.match(text) is not None

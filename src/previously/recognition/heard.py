@@ -13,7 +13,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from previously.core.messages import Draft, Message, Role, Text
-from previously.recognition.commands import is_ours
+from previously.recognition.commands import ours_in
 from previously.recognition.wording import (
     Names,
     holds_start,
@@ -77,14 +77,16 @@ class Heard:
         return self.body[0].message.role is Role.USER and "\n\n" in text and holds_start(text)
 
 
-def hear(drafts: Sequence[Draft], names: Names | None = None) -> Heard:
-    """Take a client's list apart. `names` are those it gives beside it. Commands and their answers are left out."""
-    pieces = [Piece(index, draft) for index, draft in enumerate(drafts) if not is_ours(draft.message)]
+def hear(drafts: Sequence[Draft], names: Names | None = None, *, is_turn: bool = False) -> Heard:
+    """Take a client's list apart. `names` are those it gives beside it; `is_turn`: it says that the user's last message
+    is one of the story. Commands and their answers are left out."""
+    ours = ours_in([draft.message for draft in drafts])
+    pieces = [Piece(index, draft) for index, draft in enumerate(drafts) if index not in ours]
     start = next((at for at, piece in enumerate(pieces) if piece.message.role is not Role.SYSTEM), len(pieces))
     if start < len(pieces) and is_start(pieces[start].message.text):
         start += 1  # a placeholder for servers that want a user to begin
     end = len(pieces)
-    while end > start and _is_behind(pieces[end - 1].message):
+    while end > start and _is_behind(pieces[end - 1].message, is_turn):
         end -= 1
     front, body, behind = pieces[:start], pieces[start:end], pieces[end:]
     told = names_in("\n".join(piece.message.text for piece in front) or (body[0].message.text if body else ""))
@@ -95,9 +97,13 @@ def hear(drafts: Sequence[Draft], names: Names | None = None) -> Heard:
     return _without_glued_nudge(heard) if not asked else heard
 
 
-def _is_behind(message: Message) -> bool:
-    """Whether a last message is a nudge: any system message, and what is known for one."""
-    return message.role is Role.SYSTEM or (message.role is Role.USER and is_nudge(message.text))
+def _is_behind(message: Message, is_turn: bool) -> bool:
+    """Whether a last message is a nudge: any system message, and what is known for one though it comes as the user's.
+    People ask for summaries in their own words, so there it must be set in brackets, or hold the chat as data."""
+    if message.role is not Role.USER or is_turn:
+        return message.role is Role.SYSTEM
+    text = message.text.strip()
+    return is_nudge(text) and (not is_aside(text) or text.startswith("[") or "<chat_history>" in text)
 
 
 def _without_glued_nudge(heard: Heard) -> Heard:
@@ -127,11 +133,11 @@ def ask_of(heard: Heard, *, streams: bool, usual: frozenset[str] = frozenset(), 
     `known_last`: whether the last message of the body is known from before; a new one is there to be answered.
     """
     texts = [piece.message.text for piece in heard.behind]
-    if any(map(is_continue, texts)):
-        return Ask.CONTINUE
-    if any(map(is_aside, texts)):
-        return Ask.ASIDE
     if not heard.body:
+        return Ask.ASIDE
+    if any(map(is_continue, texts)):
+        return Ask.CONTINUE if heard.body[-1].message.role is Role.ASSISTANT else Ask.TURN
+    if any(map(is_aside, texts)):
         return Ask.ASIDE
     new = [text for text in texts if text not in usual and not speaker_asked(text)]
     if heard.speaker:  # in a group the next reply may follow another; a task beside it does not stream

@@ -21,6 +21,9 @@ from previously.recognition.wording import Names, holds_start, is_nudge, split_n
 MOST_PARAGRAPHS = 64
 """The longest run of paragraphs that is tried as one message of a joined list."""
 
+MOST_TRIED_CHARACTERS = 1_500_000
+"""How much text is looked up for one joined message: what is longer stays as it is."""
+
 MOST_TRIED = 4
 """How many paragraphs are tried as a message when a story is looked for."""
 
@@ -37,6 +40,9 @@ class Keys:
         self._keys = Counter(one.match_key for one in known)
         self._followed = {(one.match_key, two.role) for one, two in pairwise(known)}
 
+    def __bool__(self) -> bool:
+        return bool(self._keys)
+
     def without(self, messages: Iterable[Message]) -> Keys:
         """What is left when each of these messages has found its own."""
         left = Keys(())
@@ -51,6 +57,8 @@ class Keys:
     def find(self, message: Message, roles: Sequence[Role] = ()) -> Message | None:
         """The form in which the path holds what a message says, in its own role or one of these; None if it does
         not."""
+        if not self._keys:
+            return None
         if match_key(message) in self._keys:
             return message
         name, rest = split_name(message.text)
@@ -148,10 +156,12 @@ def _runs(message: Message, keys: Keys, names: Names | None = None) -> Iterator[
     """The text in runs of paragraphs, each with what it is on the path; what lies between is one run. `names`: each
     message begins with its speaker's."""
     paragraphs = message.text.split("\n\n")
-    at = begun = 0
+    ends = _ends(paragraphs, names)
+    at = begun = tried_characters = 0
     while at < len(paragraphs):
-        for end in range(min(len(paragraphs), at + MOST_PARAGRAPHS), at, -1):
+        for end in range(ends[at] if keys and tried_characters < MOST_TRIED_CHARACTERS else at, at, -1):
             run = "\n\n".join(paragraphs[at:end])
+            tried_characters += len(run) + 200
             tried = Message(_role_of(run, message.role, names), (Text(run),))
             hit = keys.find(tried, _roles(tried)) if run.strip() else None
             if hit:
@@ -164,6 +174,19 @@ def _runs(message: Message, keys: Keys, names: Names | None = None) -> Iterator[
             at += 1
     if begun < len(paragraphs):
         yield "\n\n".join(paragraphs[begun:]), None
+
+
+def _ends(paragraphs: Sequence[str], names: Names | None) -> list[int]:
+    """For each paragraph, where a message that begins with it must have ended: where another name begins."""
+    ends = [min(len(paragraphs), at + MOST_PARAGRAPHS) for at in range(len(paragraphs))]
+    if names is None or not names.all:
+        return ends
+    end = len(paragraphs)
+    for at in range(len(paragraphs) - 1, -1, -1):
+        ends[at] = min(ends[at], end)
+        if without_name(paragraphs[at], names.all)[0]:
+            end = at
+    return ends
 
 
 def _from_single(heard: Heard, keys: Keys) -> list[Piece]:

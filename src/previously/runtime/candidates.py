@@ -6,12 +6,15 @@ shared user message is the same story, and a list that goes back in it is a bran
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from previously.core.align import Known
 from previously.core.digests import match_key
+from previously.core.errors import BadInput
 from previously.core.messages import Message, Role
 from previously.core.paths import OnPath
 from previously.recognition.following import Following, Sorted, follow, sort_notes
@@ -24,6 +27,8 @@ from previously.runtime.presence import absent_of
 from previously.runtime.windows import Window, Windows, said_hashes, shared, story_hashes
 from previously.storage.store import BranchInfo, Store, StoryKey
 
+T = TypeVar("T")
+
 USER = "client_user"
 """Under which name a story's header says whose conversation it is."""
 
@@ -32,6 +37,9 @@ MOST_ASKED = 24
 
 MOST_STORIES, MOST_BRANCHES = 4, 16
 """How many of the stories that hold some of them, and branches of each, are looked at."""
+
+LARGE = 1_000
+"""So many messages together are looked at in a thread."""
 
 RECENT_TURN = 64
 """How long a turn may be for its first message to be found."""
@@ -125,6 +133,8 @@ class Candidates:
         """The branch that the list belongs to, if there is one."""
         if listed.story:
             info = await self._store.story(listed.owner, listed.story)
+            if info and user_in(await self._store.header(info.key)) != listed.user:
+                raise BadInput("The story of that name is another user's.")
             return await self._near(listed, info.key, info.name, info.active.name) if info else None
         if not listed.heard.body:
             return None
@@ -220,7 +230,9 @@ class Candidates:
         window = self._windows.of(key, branch.name)
         keys = {one.match_key for one in known}
         heard = replace(listed.heard, body=listed.heard.body[start:]) if start else listed.heard
-        parted = sort_notes(unfolded(heard, Keys(known)), keys, window.notes if window else ())
+        size = len(known) + len(heard.body) + sum(len(piece.message.text) for piece in heard.body) // 1_000
+        notes = window.notes if window else ()
+        parted = await _beside(size, lambda: sort_notes(unfolded(heard, Keys(known)), keys, notes))
         story, prefill = parted.story, NO_PREFILL
         if story and story[-1].message.role is Role.ASSISTANT:
             continues = listed.ask is Ask.CONTINUE or any(is_continue(one.message.text) for one in heard.behind)
@@ -228,7 +240,8 @@ class Candidates:
             stored = await self._reply_to(user, key, branch, known, first) if user else None
             story, prefill = without_prefill(story, keys, stored, continues=continues)
         expected = listed.messages - first if listed.messages is not None else None
-        following = follow(known, story, window.unsettled if window else (), expected)
+        unsettled = window.unsettled if window else frozenset()
+        following = await _beside(size, lambda: follow(known, story, unsettled, expected))
         if first:
             following = following.moved(first)
         return Candidate(key, name, branch, window, replace(parted, story=story), prefill, following)
@@ -254,6 +267,11 @@ async def around(store: Store, key: StoryKey, branch: str) -> Around:
     newest = await store.path(key, branch, length - 1, length - 1) if length else []
     absent = absent_of(await store.marks(key, branch, PRESENCE))
     return Around((await store.branch(key)).name, tuple(absent), newest[0] if newest else None)
+
+
+async def _beside(size: int, work: Callable[[], T]) -> T:
+    """Do it; what takes long, in a thread, so that nobody else waits."""
+    return await asyncio.to_thread(work) if size > LARGE else work()
 
 
 def user_in(header: str) -> str:

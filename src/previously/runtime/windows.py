@@ -26,6 +26,9 @@ MOST_WINDOWS, MOST_MESSAGES = 8_192, 500_000
 Where = tuple[StoryKey, str]
 """A story and a branch of it."""
 
+MOST_LIKELY = 8
+"""How many places where a list might go on are tried, where the same was said again and again."""
+
 DROPPED = 4
 """How many messages at the end of the list before may be missing in the next one for it still to be its successor."""
 
@@ -70,11 +73,13 @@ def shared(window: Window, hashes: Sequence[int]) -> tuple[int, int] | None:
     """How many messages of a new list, from its first on, stand in the list before, and how many of that list it
     shares, counted from its first on; None if the one is not a successor of the other."""
     before = window.hashes
+    now = tuple(hashes)
     for dropped in range(min(DROPPED + 1, len(before))):
         end = len(before) - dropped
         last = before[end - 1]
-        for count in range(len(hashes), 0, -1):
-            if hashes[count - 1] == last and count <= end and tuple(hashes[:count]) == before[end - count : end]:
+        likely = (count for count in range(len(now), 0, -1) if now[count - 1] == last and count <= end)
+        for count in islice(likely, MOST_LIKELY):
+            if now[:count] == before[end - count : end]:
                 return count, end
     return None
 

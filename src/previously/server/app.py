@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -70,8 +71,9 @@ class Proxy:
             idle_s=serving.idle_s,
             yields=folds_upstream,
             told=self.metrics.folded,
+            failed=self.metrics.failed_folds.add,
         )
-        commands = Commands(self.memory_of, self.recognising)
+        commands = Commands(self.memory_of, self.recognising, serving.deadline_s)
         self.chat = Chat(self.upstream, self.turns, self.keeper, commands, self.metrics)
         self.passing = Passing(self.upstream)
         self.stopping = False
@@ -83,10 +85,10 @@ class Proxy:
         """The stories of an owner."""
         return self.memory.sharing(owner)
 
-    async def _window(self, model: str) -> int | None:
+    async def _window(self, model: str, key: str | None) -> int | None:
         if self.serving.window_tokens is not None:
             return self.serving.window_tokens
-        return (await self.upstream.facts(model, None)).window_tokens
+        return (await self.upstream.facts(model, key)).window_tokens
 
     def _facts(self, model: str) -> Facts:
         return self.upstream.known(model)
@@ -114,7 +116,7 @@ class Proxy:
     async def close(self) -> None:
         """End: folds are given up, answers kept, connections closed."""
         await self.keeper.stop()
-        await self.chat.finish()
+        await self.chat.finish(self.serving.drain_s)
         for folder in self._folders.values():
             await folder.close()
         await self.upstream.close()
@@ -140,11 +142,25 @@ def make_app(memory: Memory, serving: Serving, *, spool_path: Path | None = None
             catching_up.cancel()
             await proxy.close()
 
-    inner = Starlette(routes=routes(proxy), lifespan=lifespan, exception_handlers={Refusal: answer_refusal})
+    inner = Starlette(routes=routes(proxy), lifespan=lifespan, exception_handlers=HANDLERS)
     required = serving.require_keys or not is_loopback(serving.host)
     callers = Callers(memory.owner_of_key, any_keys, required=required)
     rules = Rules.of(serving.host, allow_hosts=serving.allow_hosts, allow_origins=serving.allow_origins)
     return RequestLog(Guard(inner, rules, callers), proxy.metrics)
+
+
+async def _answer_http_error(request: Request, error: Exception) -> Response:
+    """What there is not, in the shape that clients of this interface understand."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    words = {404: "There is nothing at this address.", 405: "This address does not take this method."}
+    return await answer_refusal(request, Refusal(status, "not_found", words.get(status, "This cannot be done.")))
+
+
+async def _answer_failure(request: Request, _: Exception) -> Response:
+    return await answer_refusal(request, Refusal(500, "internal", "Something went wrong here; the log says what."))
+
+
+HANDLERS = {Refusal: answer_refusal, HTTPException: _answer_http_error, Exception: _answer_failure}
 
 
 def routes(proxy: Proxy) -> list[BaseRoute]:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
+from urllib.parse import unquote
 
 from previously.core.errors import BadInput
 from previously.core.messages import Draft, Role, Text, cleaned
@@ -17,7 +20,7 @@ from previously.formats.openai import draft_of
 from previously.formats.reading import kind, parse_json
 from previously.recognition.commands import Command, command_in
 from previously.recognition.heard import Ask, Heard, hear, is_lone_task
-from previously.recognition.wording import Names
+from previously.recognition.wording import Names, is_nudge
 from previously.view.volatile import without_echo
 
 STORY_HEADERS = (
@@ -88,12 +91,15 @@ def read_chat(body: bytes, headers: Mapping[str, str]) -> AskedChat:
         drafts.append(_as_said(draft))
         replaced += count
     streams = fields.get("stream") is True
-    heard = hear(drafts, _names(told))
     ask = _TYPES.get(str(headers.get("x-previously-kind") or told.get("type") or "").lower())
+    heard = hear(drafts, _names(told), is_turn=ask is Ask.TURN)
+    if ask is not None and not heard.body:
+        ask = Ask.ASIDE
+    elif ask is Ask.CONTINUE and heard.body[-1].message.role is not Role.ASSISTANT:
+        ask = Ask.TURN  # there is no reply to go on with
     if ask is None and _is_sillytavern(headers) and is_lone_task(heard, streams=streams):
         ask = Ask.ASIDE
-    user = fields.get("user")
-    last = drafts[-1].message
+    last = next((draft.message for draft in reversed(drafts) if _is_said(draft)), drafts[-1].message)
     return AskedChat(
         fields,
         messages,
@@ -104,7 +110,7 @@ def read_chat(body: bytes, headers: Mapping[str, str]) -> AskedChat:
         str(fields.get("model") or ""),
         streams,
         _answer_tokens(fields),
-        user[:_LONGEST_NAME] if isinstance(user, str) else "",
+        _bounded(str(user)) if isinstance(user := fields.get("user"), str | int) and user is not True else "",
         _story(fields, headers, told),
         ask,
         _history(told),
@@ -113,7 +119,7 @@ def read_chat(body: bytes, headers: Mapping[str, str]) -> AskedChat:
 
 def _parsed(body: bytes) -> dict[str, Any]:
     try:
-        text = body.decode()
+        text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise BadInput("The body is not UTF-8.") from None
     fields = parse_json(text, "body")
@@ -138,7 +144,7 @@ def _names(told: Mapping[str, Any]) -> Names:
 
 
 def _story(fields: Mapping[str, Any], headers: Mapping[str, str], told: Mapping[str, Any]) -> str | None:
-    given = next((headers[name] for name in STORY_HEADERS if headers.get(name, "").strip()), "")
+    given = next((_header(headers[name]) for name in STORY_HEADERS if headers.get(name, "").strip()), "")
     if not given and isinstance(metadata := fields.get("metadata"), dict):
         given = next((value for name in STORY_FIELDS if isinstance(value := metadata.get(name), str) and value), "")
     if not given and isinstance(session := fields.get("litellm_session_id"), str):
@@ -146,7 +152,26 @@ def _story(fields: Mapping[str, Any], headers: Mapping[str, str], told: Mapping[
     if not given and (uid := str(told.get("uid") or "").strip()):
         given = f"{str(told.get('group') or 'chat').strip()} {uid}"  # `char` differs among the members of a group
     name = " ".join("".join(letter if letter.isprintable() else " " for letter in given).split())
-    return name[:_LONGEST_NAME] or None
+    return _bounded(name) or None
+
+
+def _header(value: str) -> str:
+    """A name in a header: percent-encoded as we send it, or in UTF-8, which comes in as if it were Latin-1."""
+    with suppress(UnicodeError):
+        value = value.encode("latin-1").decode()
+    return unquote(value, errors="replace")
+
+
+def _bounded(name: str) -> str:
+    """A name that is not without end, and still another one if it differs behind that."""
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[: _LONGEST_NAME - 20]} {blake2b(name.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
+
+
+def _is_said(draft: Draft) -> bool:
+    """Whether a message is somebody's, and not there to steer the answer."""
+    return draft.message.role is not Role.SYSTEM and not is_nudge(draft.message.text)
 
 
 def _history(told: Mapping[str, Any]) -> int | None:
@@ -168,4 +193,8 @@ def _is_sillytavern(headers: Mapping[str, str]) -> bool:
 
 def with_messages(asked: AskedChat, messages: list[dict[str, Any]]) -> bytes:
     """The body that goes upstream."""
-    return json.dumps({**asked.body, "messages": messages}, ensure_ascii=False, separators=(",", ":")).encode()
+    body = {**asked.body, "messages": messages}
+    try:
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # half a character, as some clients cut them: it goes on as it came
+        return json.dumps(body, separators=(",", ":")).encode()

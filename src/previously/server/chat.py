@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
@@ -56,22 +56,35 @@ class Chat:
         given = dict(scope["headers"])
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in given.items()}
         asked = await _read(await body_of(receive), headers)
-        if words := await self._commands.answer(caller.owner, asked, listed_of(caller.owner, asked)):
-            await _say(words, asked, send)
-            return
-        with self._under_way(), self._keeper.request(caller.owner, asked.model, caller.key):
-            turn = await self._turns.begin(caller.owner, asked)
-            noted(scope).story = turn.place.key.story if turn.place else None
-            self._metrics.turns.add()
-            if turn.degraded:
-                self._metrics.degraded.add()
-            body = with_messages(asked, turn.messages)
-            sent = self._upstream.headers(given, None if caller.ours else caller.key)
-            out = Outgoing("POST", "chat/completions", sent, body, scope["query_string"], asked.streams)
-            self._metrics.added_ms.observe((time.perf_counter() - begun) * 1_000)
-            await self._answer(turn, out, noted(scope), receive, send)
+        key = None if caller.ours else caller.key
+        with self._under_way():
+            if words := await self._commands.answer(caller.owner, asked, listed_of(caller.owner, asked)):
+                await _say(words, asked, send)
+                return
+            with self._keeper.request(caller.owner, asked.model, caller.key):
+                turn = await self._begin(caller.owner, asked, key)
+                noted(scope).story = turn.place.key.story if turn.place else None
 
-    async def _answer(self, turn: Turn, out: Outgoing, note: Noted, receive: Receive, send: Send) -> None:
+                def out() -> Outgoing:
+                    body = with_messages(asked, turn.messages)
+                    sent = self._upstream.headers(given, key)
+                    self._metrics.added_ms.observe((time.perf_counter() - begun) * 1_000)
+                    return Outgoing("POST", "chat/completions", sent, body, scope["query_string"], asked.streams)
+
+                await self._answer(turn, out, noted(scope), receive, send)
+
+    async def _begin(self, owner: str, asked: AskedChat, key: str | None) -> Turn:
+        try:
+            turn = await self._turns.begin(owner, asked, key)
+        except BadInput as error:
+            raise Refusal(400, "bad_request", str(error)) from None
+        self._metrics.turns.add()
+        if turn.degraded:
+            self._metrics.degraded.add()
+        return turn
+
+    async def _answer(self, turn: Turn, out: Callable[[], Outgoing], note: Noted, receive: Receive, send: Send) -> None:
+        """Ask the upstream, and keep what comes, whatever becomes of it."""
         reader = ReplyReader()
         kept = False
 
@@ -80,18 +93,18 @@ class Chat:
             kept = True
             reply = reader.finish()
             note.read = reply.done
-            whole = (reply.done and reply.error is None) or (
-                reply.whole and not outcome.broken
-            )  # many clients leave once they have read the end
+            # Many clients leave once they have read the end.
+            whole = (reply.done and reply.error is None) or (reply.whole and not outcome.broken)
             return self._keep(self._turns.end(turn, reply, whole=whole), turn)
 
         def keep_before_end(outcome: Outcome) -> asyncio.Future[Any]:
-            return asyncio.ensure_future(asyncio.wait({keep(outcome)}, timeout=KEEP_S))
+            kept_soon = {keep(outcome)}
+            return asyncio.ensure_future(asyncio.wait(kept_soon, timeout=0 if turn.degraded else KEEP_S))
 
         outcome = Outcome(broken=True)
         try:
             outcome = await relay(
-                self._upstream, out, receive, send,
+                self._upstream, out(), receive, send,
                 heard=reader.feed, headers=memory_headers(turn), before_end=keep_before_end,
             )  # fmt: skip
         finally:
@@ -125,10 +138,11 @@ class Chat:
         finally:
             self._answering.discard(task)
 
-    async def finish(self) -> None:
-        """Wait until every turn under way has ended, and every answer that came in is kept."""
-        while waiting := self._answering | self._keeping:
-            await asyncio.wait(waiting)
+    async def finish(self, most_s: float) -> None:
+        """Wait until every turn under way has ended, and every answer that came in is kept; no longer than that."""
+        end = time.monotonic() + most_s
+        while (waiting := self._answering | self._keeping) and time.monotonic() < end:
+            await asyncio.wait(waiting, timeout=max(0.0, end - time.monotonic()))
 
 
 def memory_headers(turn: Turn) -> list[Header]:

@@ -1,7 +1,9 @@
-"""Answers to in-chat commands. What must stay true: a command changes memory or nothing, never the transcript."""
+"""Answers to in-chat commands. What must stay true: neither a command nor its answer becomes part of the transcript;
+what else the client's list shows is followed as with any request."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from previously.app import Memory
@@ -20,18 +22,22 @@ NO_STORY = "There is no story yet: say something first."
 class Commands:
     """Answers commands."""
 
-    def __init__(self, memory_of: Callable[[str], Memory], recognising: Recognising) -> None:
+    def __init__(self, memory_of: Callable[[str], Memory], recognising: Recognising, deadline_s: float = 2.0) -> None:
         self._memory_of = memory_of
         self._recognising = recognising
+        self._deadline_s = deadline_s
 
     async def answer(self, owner: str, asked: AskedChat, listed: Listed) -> str | None:
         """What to say to a request whose last message is a command; None if it is not."""
         if asked.command is None:
             return None
         try:
-            words = await self._answer(owner, asked.command, listed)
+            async with asyncio.timeout(self._deadline_s):
+                words = await self._answer(owner, asked.command, listed)
         except PreviouslyError as error:
             words = str(error)
+        except TimeoutError:
+            words = "Memory is busy; ask again in a moment."
         return f"{MARK} {words}"
 
     async def _answer(self, owner: str, command: Command, listed: Listed) -> str:

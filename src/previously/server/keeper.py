@@ -34,6 +34,7 @@ class Keeper:
         idle_s: float,
         yields: bool,
         told: Callable[[FoldReport], None] | None = None,
+        failed: Callable[[], None] | None = None,
     ) -> None:
         """`open_story(owner, name, model, key)` gives a story with the folder to use; `yields`: folds use the upstream
         that answers the users."""
@@ -42,6 +43,7 @@ class Keeper:
         self._idle_s = idle_s
         self._yields = yields
         self._told = told
+        self._failed = failed
         self._waiting: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._last: dict[str, tuple[str, str | None]] = {}
         """For each owner the model that was last asked for and the key it was asked with; in this memory only."""
@@ -134,6 +136,8 @@ class Keeper:
                     return True
         except Exception as error:
             log.warning("A fold failed: %s", type(error).__name__)
+            if self._failed:
+                self._failed()
             asyncio.get_running_loop().call_later(RETRY_S, self.changed, owner, name)
             return True
         finally:

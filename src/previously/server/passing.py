@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+from urllib.parse import quote
 
 from starlette.types import Receive, Scope, Send
 
 from previously.server.bodies import body_of
 from previously.server.guard import caller_of
+from previously.server.refusals import Refusal
 from previously.server.relay import Outgoing, relay
 from previously.server.upstream import Upstream
+
+_MODEL_PATH = re.compile(r"[A-Za-z0-9._:@+ /-]{1,300}")
 
 
 class Passing:
@@ -23,9 +28,16 @@ class Passing:
         caller = caller_of(scope)
         body = await body_of(receive) if scope["method"] == "POST" else b""
         headers = self._upstream.headers(dict(scope["headers"]), None if caller.ours else caller.key)
-        path = scope["path"].removeprefix("/v1/")
+        path = _path(scope["path"].removeprefix("/v1/"))
         out = Outgoing(scope["method"], path, headers, body, scope["query_string"], _streams(body))
         await relay(self._upstream, out, receive, send)
+
+
+def _path(path: str) -> str:
+    """A path of the upstream: names of models may hold slashes, and nothing that leads anywhere else."""
+    if not _MODEL_PATH.fullmatch(path) or any(part in ("", ".", "..") for part in path.split("/")):
+        raise Refusal(404, "not_found", "There is nothing at this address.")
+    return quote(path, safe="/:@+")
 
 
 def _streams(body: bytes) -> bool:

@@ -38,7 +38,7 @@ class Outgoing:
 
     method: str
     path: str
-    headers: dict[str, str]
+    headers: dict[bytes, bytes]
     body: bytes = b""
     query: bytes = b""
     streams: bool = False
@@ -128,7 +128,7 @@ async def _pass(
             else:
                 await _pass_whole(response, send, heard, headers, outcome, before_end)
                 return
-    except httpx.HTTPError as error:
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
         outcome.broken = True
         if not outcome.sent:
             raise _refusal(error, upstream) from None
@@ -228,7 +228,7 @@ async def _say_broken(send: Send, sentence: str) -> None:
     await send({"type": "http.response.body", "body": b"\n\ndata: " + error + b"\n\n", "more_body": True})
 
 
-def _refusal(error: httpx.HTTPError, upstream: Upstream) -> Refusal:
+def _refusal(error: Exception, upstream: Upstream) -> Refusal:
     """Why there is no answer. The error's own words may hold an address with a key."""
     where = upstream.endpoint.shown
     match error:

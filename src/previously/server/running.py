@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
+import socket
 from collections.abc import Callable
 from math import ceil
 from pathlib import Path
@@ -52,6 +54,11 @@ async def _serve(
     except BaseException:
         await memory.close()
         raise
+    try:
+        check_port(serving.host, serving.port)
+    except CannotListen:
+        await memory.close()
+        raise
     server = make_server(app, serving.host, serving.port, drain_s=ceil(serving.drain_s))
     write_to(as_json=serving.log_json)
     shown = f"[{serving.host}]" if ":" in serving.host else serving.host
@@ -60,6 +67,21 @@ async def _serve(
         await server.serve()
     except SystemExit:
         raise CannotListen(f"Cannot listen on {shown}:{serving.port}: is another server there?") from None
+
+
+def check_port(host: str, port: int) -> None:
+    """`CannotListen` if nothing can listen there, before anybody is told that something does."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, _, _, address = found[0]
+        with socket.socket(family, kind) as tried:
+            if os.name == "posix":
+                tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind(address)
+    except OSError as error:
+        taken = error.errno == errno.EADDRINUSE
+        why = "another server is there" if taken else (error.strerror or "it is no address of this machine")
+        raise CannotListen(f"Cannot listen on {host}:{port}: {why}.") from None
 
 
 def spool_place(where: str) -> Path | None:

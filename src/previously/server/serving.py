@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from previously.core.errors import BadInput
@@ -47,7 +48,11 @@ class Serving:
             raise BadInput(f"{self.port} is no port; use a number from 1 to 65535.")
         if self.window_tokens is not None and self.window_tokens < 512:
             raise BadInput(f"A window of {self.window_tokens} tokens is too small for a story; use 512 or more.")
-        if self.deadline_s <= 0 or self.timeout_s <= 0:
+        if not (0 < self.deadline_s < math.inf and 0 < self.timeout_s < math.inf):
             raise BadInput("A time limit must be more than 0 seconds.")
+        if not (0 <= self.idle_s < math.inf and 0 <= self.drain_s < math.inf):
+            raise BadInput("A time to wait must be 0 seconds or more.")
+        if self.memory == "builtin" and self.memory_model:
+            raise BadInput("The built-in folder needs no model: give --memory builtin or --memory-model, not both.")
         if self.memory not in ("upstream", "builtin"):
             raise BadInput(f"{self.memory!r} cannot fold; use upstream or builtin, or name a memory endpoint.")

@@ -16,14 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from previously.core.errors import BadInput
+from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Message
 from previously.formats.openai import draft_of, to_openai
 from previously.server.asked import AskedChat, read_chat
 
 log = logging.getLogger("previously.server")
-
-_HEADERS = ("x-previously-story", "x-previously-kind", "user-agent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,10 @@ class Spool:
         self._next = 1
         self._bytes = 0
         if path is not None and path.exists():
-            self._load(path)
+            try:
+                self._load(path)
+            except OSError as error:
+                raise StoreProblem(f"{path} cannot be read: {error.strerror}.") from error
 
     @property
     def waits(self) -> int:
@@ -125,8 +126,11 @@ class Spool:
     def _load(self, path: Path) -> None:
         """What a process before this one left; a last line that was cut off is none."""
         content = path.read_bytes()
-        self._bytes = len(content)
-        for line in content.splitlines():
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):  # else the next line would be glued to what was cut off
+            os.truncate(path, len(whole))
+        self._bytes = len(whole)
+        for line in whole.splitlines():
             try:
                 found = json.loads(line)
             except ValueError:
@@ -146,7 +150,8 @@ class Spool:
 def _append(path: Path, line: bytes) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        os.write(handle, line)
+        while line:
+            line = line[os.write(handle, line) :]
         os.fsync(handle)
     finally:
         os.close(handle)

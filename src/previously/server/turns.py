@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, TypeVar
 
 from previously.app import Memory
@@ -22,6 +23,7 @@ from previously.core.errors import BadInput, BudgetTooSmall, PreviouslyError, St
 from previously.core.messages import Message
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.models.received import ReceivedReply
+from previously.recognition.commands import ours_in
 from previously.runtime.candidates import Listed
 from previously.runtime.recognising import Place, Recognising
 from previously.runtime.story import Story
@@ -46,6 +48,9 @@ ANSWER_TOKENS = 1_024
 
 LARGE_CHARS = 64 * 1024
 """An answer beyond this is read beside the others, which must not wait for it."""
+
+RESERVE = 32
+"""One part in so many of a window is left free: what is estimated may be a little too low."""
 
 DOWN_S = 5.0
 """How long a store that failed is left alone: nobody waits for it meanwhile."""
@@ -81,7 +86,7 @@ class Turns:
         spool: Spool,
         *,
         deadline_s: float,
-        window_of: Callable[[str], Awaitable[int | None]],
+        window_of: Callable[[str, str | None], Awaitable[int | None]],
     ) -> None:
         self._memory_of = memory_of
         self._recognising = recognising
@@ -95,10 +100,11 @@ class Turns:
         self._down_until = 0.0
         self._stories: OrderedDict[tuple[str, str], tuple[Story, float]] = OrderedDict()
 
-    async def begin(self, owner: str, asked: AskedChat) -> Turn:
-        """Keep what the user said and make the view; without memory where that takes too long or fails."""
+    async def begin(self, owner: str, asked: AskedChat, key: str | None = None) -> Turn:
+        """Keep what the user said and make the view; without memory where that takes too long or fails. `key` is the
+        client's own, for asking the upstream about its window."""
         turn = Turn(owner, asked, asked.messages)
-        budget = self._budget(asked, await self._window_of(asked.model))
+        budget = self._budget(asked, await self._window_of(asked.model, key))
         following = self._start(self._follow(owner, asked))
         try:
             async with asyncio.timeout(self._deadline_s):
@@ -106,6 +112,7 @@ class Turns:
                 if turn.place:
                     turn.story = await self._story(owner, turn.place.name)
                     turn.view = await self._view(turn.story, asked, turn.place, budget)
+                    turn.degraded = turn.view is None
                 else:
                     turn.messages = await self._aside(owner, asked, budget)
         except BadInput:
@@ -113,6 +120,7 @@ class Turns:
         except TimeoutError:
             turn.degraded = True
             turn.late = following if turn.place is None else None
+            log.warning("A turn goes on without memory: it took longer than %g seconds", self._deadline_s)
         except Exception as error:
             turn.degraded = True
             self._down_until = time.monotonic() + DOWN_S
@@ -141,29 +149,39 @@ class Turns:
             replies = await asyncio.to_thread(messages_of, reply, turn.asked.heard, begins)
         else:
             replies = messages_of(reply, turn.asked.heard, begins)
+        if turn.spooled is not None and replies:
+            await self._spool.answered(turn.spooled, replies, partial=not whole)
         if turn.late is not None:
             turn.place = await self._caught_up(turn)
         if turn.place is None:
-            if turn.spooled is not None and replies:
-                await self._spool.answered(turn.spooled, replies, partial=not whole)
             return
-        if replies:
-            await self._recognising.answer(turn.place, replies, partial=not whole)
-        else:
-            await self._recognising.unanswered(turn.place)
+        await self._answer(turn, turn.place, replies, partial=not whole)
+        if turn.spooled is not None:
+            await self._spool.done(turn.spooled)
         await self._learn(turn, reply)
 
     async def _caught_up(self, turn: Turn) -> Place | None:
-        """Where a turn belongs that was late; what waited in the spool for it is done."""
+        """Where a turn belongs that was late."""
         assert turn.late is not None
         try:
-            place = await turn.late
+            return await turn.late
         except Exception as error:
             log.warning("A turn waits in the spool: %s", _named(error))
             return None
-        if turn.spooled is not None:
-            await self._spool.done(turn.spooled)
-        return place
+
+    async def _answer(self, turn: Turn, place: Place, replies: Sequence[Message], *, partial: bool) -> None:
+        """Put the answer into the story; where that takes long or fails, it waits on disk meanwhile."""
+        if not replies:
+            await self._recognising.unanswered(place)
+            return
+        answering = self._start(self._recognising.answer(place, replies, partial=partial))
+        await asyncio.wait({answering}, timeout=self._deadline_s)
+        if turn.spooled is None and (not answering.done() or answering.exception()):
+            turn.spooled = await self._spool.add(turn.owner, turn.asked)
+            if turn.spooled is not None:
+                self._unanswered.add(turn.spooled)
+                await self._spool.answered(turn.spooled, replies, partial=partial)
+        await answering
 
     async def _learn(self, turn: Turn, reply: ReceivedReply) -> None:
         counted = (reply.usage or {}).get("prompt_tokens")
@@ -222,7 +240,7 @@ class Turns:
     def _budget(self, asked: AskedChat, window: int | None) -> int:
         window = window or UNKNOWN_WINDOW_TOKENS
         answer = min(asked.answer_tokens or ANSWER_TOKENS, window // 2)
-        return window - answer
+        return window - answer - window // RESERVE
 
     async def catch_up(self) -> None:
         """Follow what waits in the spool, oldest first, up to the first whose answer is still on its way."""
@@ -251,7 +269,9 @@ class Turns:
 
 def listed_of(owner: str, asked: AskedChat) -> Listed:
     """What recognising needs to know of a request."""
-    story = f"{asked.user}/{asked.story}" if asked.user and asked.story else asked.story
+    story = asked.story
+    if asked.user and story:  # two people may have given the same name to theirs
+        story = f"{asked.user}/{story} {blake2b(json.dumps([asked.user, story]).encode(), digest_size=4).hexdigest()}"
     return Listed(owner, asked.heard, asked.streams, story, asked.ask, asked.history, asked.user)
 
 
@@ -261,8 +281,11 @@ def _furniture(asked: AskedChat, place: Place) -> Furniture:
 
 
 def _without_memory(asked: AskedChat, budget: int) -> list[dict[str, Any]]:
-    pieces: Sequence[Message] = [draft.message for draft in asked.drafts]
-    return cut_to_fit(asked.messages, [message_tokens(one, ESTIMATE) for one in pieces], budget)
+    ours = ours_in([draft.message for draft in asked.drafts])
+    kept = [at for at in range(len(asked.messages)) if at not in ours]
+    tokens = [message_tokens(asked.drafts[at].message, ESTIMATE) for at in kept]
+    room = budget - (ESTIMATE.tokens(json.dumps(asked.body["tools"])) if asked.body.get("tools") else 0)
+    return cut_to_fit([asked.messages[at] for at in kept], tokens, room)
 
 
 def _named(error: Exception) -> str:

@@ -31,6 +31,12 @@ LOOK_S = 3.0
 FACTS_S = 300.0
 """How long what it told is believed."""
 
+RETRY_S = 30.0
+"""How long it is believed that it tells nothing."""
+
+MOST_MODELS, MOST_LOOKS = 256, 4
+"""Of how many models something is known, and how many are looked at a time: clients name them."""
+
 WAIT_FOR_FACTS_S = 1.0
 """How long the first request for a model waits to know its window."""
 
@@ -76,17 +82,17 @@ class Upstream:
         self._facts: dict[str, tuple[float, Facts]] = {}
         self._looking: dict[str, asyncio.Task[Facts]] = {}
 
-    def headers(self, given: Mapping[bytes, bytes], key: str | None) -> dict[str, str]:
+    def headers(self, given: Mapping[bytes, bytes], key: str | None) -> dict[bytes, bytes]:
         """What goes along with a request: a client's headers, and its key or ours."""
-        passed = {name.decode("latin-1"): value.decode("latin-1") for name, value in given.items() if name in PASSED_ON}
-        passed["accept-encoding"] = "identity"
+        passed = {name: value for name, value in given.items() if name in PASSED_ON}
+        passed[b"accept-encoding"] = b"identity"
         if key := key or self.key:
-            passed["authorization"] = f"Bearer {key}"
+            passed[b"authorization"] = f"Bearer {key}".encode("latin-1", "replace")
         return passed
 
     @asynccontextmanager
     async def asked(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes, query: bytes = b""
+        self, method: str, path: str, headers: Mapping[bytes, bytes], body: bytes, query: bytes = b""
     ) -> AsyncIterator[httpx.Response]:
         """The answer to one request, whose body comes in as it is read."""
         url = self.endpoint.below(path)
@@ -98,9 +104,11 @@ class Upstream:
     async def facts(self, model: str, key: str | None) -> Facts:
         """What is known of a model; the first who asks waits a moment for it."""
         known = self._facts.get(model)
-        if known and time.monotonic() - known[0] < FACTS_S:
+        if known and time.monotonic() - known[0] < (FACTS_S if known[1].window_tokens else RETRY_S):
             return known[1]
         looking = self._looking.get(model)
+        if looking is None and len(self._looking) >= MOST_LOOKS:
+            return known[1] if known else Facts()
         if looking is None:
             looking = self._looking[model] = asyncio.create_task(self._look(model, key or self.key))
         if known:
@@ -133,7 +141,10 @@ class Upstream:
                 "The upstream does not tell its window: %d tokens are taken for it; --window says otherwise.",
                 UNKNOWN_WINDOW_TOKENS,
             )
+        self._facts.pop(model, None)
         self._facts[model] = time.monotonic(), facts
+        if len(self._facts) > MOST_MODELS:
+            self._facts.pop(next(iter(self._facts)))
         return facts
 
     async def _slots(self) -> int | None:

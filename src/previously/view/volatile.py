@@ -22,7 +22,10 @@ MARKS_TOKENS = 24
 """What the marks around passages cost, at most."""
 
 _BLOCK = re.compile(r"\A<recalled>\n.*?\n</recalled>\n\n", re.DOTALL)
-_ECHO = re.compile(r"<recalled>\n.*?\n</recalled>\n{0,2}", re.DOTALL)
+_ECHO = re.compile(
+    r"<recalled>\r?\n(?:From earlier in this story, for reference:.*?(?:</recalled>\s*|\Z)|.*?\n</recalled>\s*)",
+    re.DOTALL,
+)
 _MARK = re.compile(r"<(\s*/?\s*recalled[^>]*)>", re.IGNORECASE)
 
 
