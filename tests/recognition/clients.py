@@ -45,8 +45,9 @@ class Chat:
     turns: int = 0
     before: int = 0
     """How many of these stood before the last list."""
-    copied: bool = False
-    """Whether there is another chat that began as this one: what neither shows, either may have changed."""
+    blurred: bool = False
+    """Whether nobody can tell any more what stands before its list."""
+    number: int = field(default_factory=lambda: next(_ids))
 
     @property
     def visible(self) -> list[Said]:
@@ -67,10 +68,12 @@ class Client:
         return Chat([Said("assistant", greeting)], mode=self.chance.choice(modes))
 
     def text(self) -> str:
-        """Something to say: mostly new, sometimes what was said a hundred times."""
-        if self.chance.random() < 0.15:
-            return self.chance.choice(COMMON)
-        return f"Message {next(self.words)} about {self.chance.choice(('rain', 'rope', 'bread', 'the lamp'))}."
+        """Something to say: mostly new, sometimes what was said a hundred times, sometimes both."""
+        kind, common = self.chance.random(), self.chance.choice(COMMON)
+        if kind < 0.15:
+            return common
+        new = f"Message {next(self.words)} about {self.chance.choice(('rain', 'rope', 'bread', 'the lamp'))}."
+        return f"{common}\n\n{new}" if kind < 0.25 else new
 
     def listed(self, chat: Chat, history: list[Said]) -> tuple[list[Said], list[dict[str, Any]]]:
         """What a request shows of a history, and the list it is sent as."""
@@ -117,6 +120,13 @@ class Client:
         if len(chat.history) > 4:
             del chat.history[self.chance.randrange(1, len(chat.history) - 2)]
 
+    def move(self, chat: Chat) -> None:
+        """Let two neighbours change places."""
+        if len(chat.history) > 4:
+            at = self.chance.randrange(2, len(chat.history) - 1)
+            chat.history[at - 1 : at + 1] = reversed(chat.history[at - 1 : at + 1])
+            self._settle(chat)
+
     def hide(self, chat: Chat) -> None:
         """Hide a message, or show it again."""
         at = self.chance.randrange(len(chat.history))
@@ -135,9 +145,9 @@ class Client:
     def branch(self, chat: Chat) -> Chat:
         """A new chat that begins as this one does."""
         at = self.chance.randrange(2, len(chat.history) + 1) if len(chat.history) > 2 else len(chat.history)
-        chat.copied = True
+        chat.blurred = True  # the two share what is hidden
         history = [replace(one, id=next(_ids)) for one in chat.history[:at]]
-        return Chat(history, chat.window, chat.mode, copied=True)
+        return Chat(history, chat.window, chat.mode, blurred=True)
 
     def _settle(self, chat: Chat) -> None:
         chat.swipes = [chat.history[-1].text] if chat.history[-1].role == "assistant" else []

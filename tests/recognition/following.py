@@ -13,15 +13,18 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from previously.core.digests import match_key
 from previously.core.messages import Message, Role, Text
 from previously.runtime.recognising import Place, Recognising
 from previously.server.asked import read_chat
 from previously.server.turns import listed_of
 from previously.storage.in_memory import InMemoryStore
-from previously.storage.store import Store
+from previously.storage.store import Store, StoryKey
 from tests.recognition.clients import COMMON, CONTINUE, IMPERSONATE, Chat, Client, Said
 
 OWNER = "local"
+JOINING = ("merge", "strict")
+"""Modes in which neighbours of one role are joined."""
 
 
 class Differs(AssertionError):
@@ -36,8 +39,11 @@ class Follower:
     client: Client
     done: Counter[str] = field(default_factory=Counter)
     said: set[str] = field(default_factory=set)
-    places: dict[int, tuple[Any, str]] = field(default_factory=dict)
+    places: dict[int, StoryKey] = field(default_factory=dict)
+    """In which story each chat is."""
     trail: list[str] = field(default_factory=list)
+    checked: Counter[str] = field(default_factory=Counter)
+    """How often all of a path was held against a chat, and how often only its end could be."""
 
     def __post_init__(self) -> None:
         self.recognising = Recognising(self.store)
@@ -49,13 +55,13 @@ class Follower:
         chat = client.chats[number]
         deeds = ("send",) * 10 if chat.turns < 2 else (
             "send", "send", "send", "send", "swipe", "regenerate", "swipe_left", "edit", "delete_last", "delete_middle",
-            "hide", "resize", "continue", "aside", "branch", "abort", "fail", "again", "new", "restart",
+            "hide", "move", "resize", "continue", "aside", "branch", "abort", "fail", "again", "new", "restart",
         )  # fmt: skip
         deed = chance.choice(deeds)
         self.done[deed] += 1
         self.trail.append(f"{number}:{deed}")
         match deed:
-            case "edit" | "delete_last" | "delete_middle" | "hide" | "resize" | "swipe_left":
+            case "edit" | "delete_last" | "delete_middle" | "hide" | "move" | "resize" | "swipe_left":
                 getattr(client, deed)(chat)
             case "branch":
                 client.chats[chance.randrange(len(client.chats))] = client.branch(chat)
@@ -135,10 +141,35 @@ class Follower:
         place = await self._follow(messages)
         if place is None:
             raise Differs("a turn was taken for an aside")
-        if place.created and all(one.text in COMMON or one.role == "assistant" for one in shown[:-1]):
-            chat.shown = []  # nothing in it is of this story only: nobody could know it
+        self._meet(chat, place)
+        had = {one.text for one in chat.shown if one.role == "user"}.difference(COMMON)
+        if place.created and had.isdisjoint(one.text for one in shown[:-1]):
+            chat.shown = []  # nothing in it is known to be of this story only: nobody could tell
+        chat.blurred = chat.blurred or self._is_blurred(chat, shown)
         self.client.follow(chat, shown)
         return place
+
+    @staticmethod
+    def _is_blurred(chat: Chat, shown: list[Said]) -> bool:
+        """Whether nobody could tell where the first message of a list stood: it is not as it was seen before, and it is
+        not the first there was, or was joined with others."""
+        if not shown or not chat.shown or (shown[0].id == chat.shown[0].id and chat.mode not in JOINING):
+            return False
+        seen, now = _told(chat.shown), _told(shown)
+        return (_joined(now)[0] not in _joined(seen)) if chat.mode in JOINING else (now[0] not in seen)
+
+    def _meet(self, chat: Chat, place: Place) -> None:
+        """Chats that begin in the same words are branches of one story: that they are two, nobody could tell from their
+        first lists, which are the same to the byte. Branches share messages, and whether these are hidden. A chat that
+        was taken for a new one, since it showed nothing of its own, may be found again where it was before."""
+        before = self.places.get(chat.number)
+        self.places[chat.number] = place.key
+        met = [one for one in self.client.chats if self.places.get(one.number) == place.key]
+        if before not in (None, place.key) and not place.created:
+            chat.blurred = True
+        if len(met) > 1:
+            for one in met:
+                one.blurred = True
 
     async def _follow(self, messages: list[dict[str, Any]]) -> Place | None:
         body = json.dumps({"model": "m", "messages": messages, "stream": True}).encode()
@@ -155,19 +186,23 @@ class Follower:
             chat.shown.append(replace(chat.history[-1], text=reply))  # until the client shows what it kept
 
     async def _check(self, chat: Chat, place: Place) -> None:
+        """The path on screen is what was shown; of a chat that is blurred, its end is."""
         path = await self.store.path(place.key, place.branch, 0, 1_000_000)
-        shown = [item.entry.message for item in path if not item.entry.attributes.hidden]
-        stored = [(message.role.value, _plain(message.text)) for message in shown]
-        wanted = [(one.role, _plain(one.text)) for one in chat.shown]
-        if chat.mode in ("merge", "strict"):
-            first = chat.before if chat.copied else 0
-            stored, wanted = _joined(stored), _joined(wanted[first:])
-            if chat.copied:  # the first of them may be joined with what stands before
-                wanted = wanted[1:]
-                stored = stored[-len(wanted) :] if wanted else []
-        elif chat.copied:
-            wanted = wanted[chat.before :]
+        there = [
+            Said(one.entry.message.role.value, one.entry.message.text)
+            for one in path
+            if not one.entry.attributes.hidden
+        ]
+        stored, wanted = _told(there), _told(chat.shown[chat.before :] if chat.blurred else chat.shown)
+        if chat.mode in JOINING:
+            stored, wanted = _joined(stored), _joined(wanted)
+        if chat.blurred:
             stored = stored[-len(wanted) :]
+        if chat.mode in JOINING and stored and wanted:
+            # Messages that were joined when they were first seen are one: if the first of them is shown no more, it is
+            # that one with fewer words; and the first that is shown may be joined with what stands before.
+            (_, one), (role, other) = stored[0], wanted[0]
+            stored[0] = role, other if one.endswith(other) or other.endswith(one) else one
         if stored != wanted:
             at = next((at for at, pair in enumerate(zip(stored, wanted, strict=False)) if pair[0] != pair[1]), None)
             raise Differs(
@@ -175,13 +210,24 @@ class Follower:
                 f"{len(wanted)} shown; from {at}:\n  stored {stored[(at or 0) :][:6]}\n  shown  "
                 f"{wanted[(at or 0) :][:6]}\n  after {self.trail[-12:]}"
             )
+        self.checked["end" if chat.blurred else "all"] += 1
+
+    async def check_all(self) -> None:
+        """Nothing that a user has ever sent is lost, on a path or off it."""
+        if set(self.client.modes) & set(JOINING):
+            return  # what was joined when it was first seen is kept as one
+        wanted = {match_key(Message(Role.USER, (Text(text),))): text for text in self.said}
+        held = {key for one in await self.store.holding(OWNER, list(wanted)) for key in one.match_keys}
+        lost = [text for key, text in wanted.items() if key not in held]
+        if lost:
+            raise Differs(f"{len(lost)} messages are lost: {lost[:3]}")
 
     async def _entries(self) -> int:
         return sum(info.active.messages for info in await self.store.stories(OWNER))
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.split())
+def _told(said: list[Said]) -> list[tuple[str, str]]:
+    return [(one.role, " ".join(one.text.split())) for one in said]
 
 
 def _joined(said: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -201,6 +247,7 @@ async def run(steps: int, chats: int, seed: int, *, modes: tuple[str, ...], stor
     follower = Follower(store or InMemoryStore(), client)
     for _ in range(steps):
         await follower.step()
+    await follower.check_all()
     return follower
 
 
@@ -213,7 +260,8 @@ def main() -> None:
     asked = parser.parse_args()
     modes = tuple(asked.modes.split(","))
     follower = asyncio.run(run(asked.steps, asked.chats, asked.seed, modes=modes))
-    print(json.dumps({"steps": asked.steps, "chats": asked.chats, "seed": asked.seed, "done": dict(follower.done)}))  # noqa: T201
+    told = {"steps": asked.steps, "chats": asked.chats, "seed": asked.seed, "modes": modes}
+    print(json.dumps({**told, "checked": dict(follower.checked), "done": dict(follower.done)}))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -143,6 +143,17 @@ def test_a_message_that_moved_keeps_its_entry() -> None:
     assert not any(isinstance(piece, Put) for piece in put)
 
 
+def test_a_message_that_moved_into_a_trimmed_list_is_not_there_twice() -> None:
+    found, then = followed(STORY, [STORY[2], STORY[1], *STORY[3:]])
+    assert then == [(line, False) for line in [STORY[0], STORY[2], STORY[1], *STORY[3:]]]
+    assert found.positions == (1, 2, 3, 4, 5)
+
+
+def test_what_is_said_again_at_the_end_has_not_moved() -> None:
+    _, then = followed(STORY, [*STORY[2:], "a Here.", STORY[1]])
+    assert then == [(line, False) for line in [*STORY, "a Here.", STORY[1]]]
+
+
 def test_a_following_can_be_moved_along_a_longer_path() -> None:
     found, _ = followed(STORY, [*STORY[:2], "a Sit, then.", *STORY[3:]])
     moved = found.moved(10)

@@ -17,14 +17,10 @@ from previously.core.digests import match_key
 from previously.core.messages import Attributes, Draft, Role
 from previously.core.paths import OnPath
 from previously.core.scripts import Put, Reuse, Script, Splice
-from previously.recognition.heard import Piece, with_text
+from previously.recognition.heard import LONG_TEXT, Piece, with_text
 
 DEEP_NOTE = 16
 """A system message with more messages of the story behind it than this is taken for part of the story."""
-
-
-LONG_TEXT = 20
-"""What has so many characters is not said twice by chance."""
 
 MOST_CHANGED = 2
 """So many of the user's messages may be others than they were; with more, it is another way the story went."""
@@ -120,6 +116,7 @@ def follow(
     client says its history is, hidden messages included: then it tells deleted from hidden."""
     found = align(known, [piece.draft for piece in pieces], whole=False)
     script, attributes = _settled(known, found, unsettled)
+    script = _moved_in(known, script, attributes, pieces)
     if expected is not None:
         script, attributes = _counted(known, script, attributes, expected)
     gone = [at for splice in script for at in range(splice.at, splice.at + splice.remove)]
@@ -217,6 +214,27 @@ def _settled(
     script += [Splice(places[entry], 1, ()) for entry in gone]
     attributes = tuple((entry, new) for entry, new in found.attributes if entry not in gone)
     return sorted(script, key=lambda splice: (splice.at, splice.remove)), attributes
+
+
+def _moved_in(
+    known: Sequence[Known],
+    script: list[Splice],
+    attributes: Sequence[tuple[int, Attributes]],
+    pieces: Sequence[Piece],
+) -> list[Splice]:
+    """The script, in which the message that stands before the first of the list is not put a second time among those
+    that stay: it has moved into the list from where that begins."""
+    shown = _positions(known, script, attributes)
+    if not pieces or len(shown) == len(pieces):
+        return script
+    before = shown[-len(pieces) - 1]  # all that stands there is as it was
+    for at, splice in enumerate(script):
+        keys = [match_key(put.draft.message) if isinstance(put, Put) else b"" for put in splice.pieces]
+        if known[before].match_key in keys and splice.at + splice.remove < len(known):
+            moved = list(splice.pieces)
+            moved[keys.index(known[before].match_key)] = Reuse(known[before].entry)
+            return [Splice(before, 1, ()), *script[:at], replace(splice, pieces=tuple(moved)), *script[at + 1 :]]
+    return script
 
 
 def _counted(

@@ -25,6 +25,9 @@ from previously.recognition.wording import (
     speaker_asked,
 )
 
+LONG_TEXT = 20
+"""What has so many characters is not said twice by chance."""
+
 
 class Ask(StrEnum):
     """What a request is for."""

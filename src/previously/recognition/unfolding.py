@@ -15,7 +15,7 @@ from itertools import pairwise
 from previously.core.align import Known
 from previously.core.digests import match_key
 from previously.core.messages import Draft, Message, Role, Text
-from previously.recognition.heard import Heard, Piece, with_text
+from previously.recognition.heard import LONG_TEXT, Heard, Piece, with_text
 from previously.recognition.wording import Names, holds_start, is_nudge, split_name, without_name
 
 MOST_PARAGRAPHS = 64
@@ -39,6 +39,7 @@ class Keys:
     def __init__(self, known: Sequence[Known]) -> None:
         self._keys = Counter(one.match_key for one in known)
         self._followed = {(one.match_key, two.role) for one, two in pairwise(known)}
+        self._last = next((one.match_key for one in reversed(known) if not one.attributes.hidden), b"")
 
     def __bool__(self) -> bool:
         return bool(self._keys)
@@ -47,12 +48,16 @@ class Keys:
         """What is left when each of these messages has found its own."""
         left = Keys(())
         left._keys = self._keys - Counter(map(match_key, messages))
-        left._followed = self._followed
+        left._followed, left._last = self._followed, self._last
         return left
 
     def is_followed(self, message: Message) -> bool:
         """Whether on the path a message of the same role stands behind it."""
         return (match_key(message), message.role) in self._followed
+
+    def is_last(self, message: Message | None) -> bool:
+        """Whether the path on screen ends with it."""
+        return message is not None and match_key(message) == self._last
 
     def find(self, message: Message, roles: Sequence[Role] = ()) -> Message | None:
         """The form in which the path holds what a message says, in its own role or one of these; None if it does
@@ -124,20 +129,27 @@ def _parted(piece: Piece, keys: Keys, *, last: bool) -> list[Piece]:
     behind all others in the newest message it is new; where the path has one more of the role it is an edit of that;
     elsewhere it was added to its neighbour."""
     role, found = piece.message.role, list[Message]()
-    runs = list(_runs(piece.message, keys))
-    ends = max((at for at, (_, hit) in enumerate(runs) if hit), default=-1)
-    if ends < 0:
+    runs = [(run, hit) for run, hit in _runs(piece.message, keys) if hit or not (_NOTE.fullmatch(run) or is_nudge(run))]
+    if not _is_proven(runs, keys, last=last):
         return [piece]
+    ends = max(at for at, (_, hit) in enumerate(runs) if hit)
     for at, (run, hit) in enumerate(runs):
         if hit:
             found.append(hit)
-        elif _NOTE.fullmatch(run) or is_nudge(run):
-            continue
         elif (at > ends and last) or not found or (runs[at - 1][1] and keys.is_followed(found[-1])):
             found.append(Message(role, (Text(run),)))
         else:
             found[-1] = with_text(found[-1], f"{found[-1].text}\n\n{run}")
     return [replace(piece, draft=Draft(message)) for message in found]
+
+
+def _is_proven(runs: Sequence[tuple[str, Message | None]], keys: Keys, *, last: bool) -> bool:
+    """Whether a text is several messages and not one that begins or ends with what was said before: all of it is on the
+    path, or something that is not said twice by chance, or it begins with what the path ends with."""
+    hits = [hit for _, hit in runs if hit]
+    if not hits or len(hits) == len(runs):
+        return bool(hits)
+    return any(len(hit.text) >= LONG_TEXT for hit in hits) or (last and keys.is_last(runs[0][1]))
 
 
 def _roles(message: Message) -> Sequence[Role]:
