@@ -72,6 +72,11 @@ class Heard:
         return all(one is not two for one, two in pairwise(roles))
 
     @property
+    def ends_in_a_reply(self) -> bool:
+        """Whether there may be a reply to go on with."""
+        return bool(self.body) and (self.body[-1].message.role is Role.ASSISTANT or self.is_single)
+
+    @property
     def is_single(self) -> bool:
         """Whether the whole list is one user message that holds a history."""
         if self.front or len(self.body) != 1:
@@ -139,7 +144,7 @@ def ask_of(heard: Heard, *, streams: bool, usual: frozenset[str] = frozenset(), 
     if not heard.body:
         return Ask.ASIDE
     if any(map(is_continue, texts)):
-        return Ask.CONTINUE if heard.body[-1].message.role is Role.ASSISTANT else Ask.TURN
+        return Ask.CONTINUE if heard.ends_in_a_reply else Ask.TURN
     if any(map(is_aside, texts)):
         return Ask.ASIDE
     new = [text for text in texts if text not in usual and not speaker_asked(text)]

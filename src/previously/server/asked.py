@@ -95,7 +95,7 @@ def read_chat(body: bytes, headers: Mapping[str, str]) -> AskedChat:
     heard = hear(drafts, _names(told), is_turn=ask is Ask.TURN)
     if ask is not None and not heard.body:
         ask = Ask.ASIDE
-    elif ask is Ask.CONTINUE and heard.body[-1].message.role is not Role.ASSISTANT:
+    elif ask is Ask.CONTINUE and not heard.ends_in_a_reply:
         ask = Ask.TURN  # there is no reply to go on with
     if ask is None and _is_sillytavern(headers) and is_lone_task(heard, streams=streams):
         ask = Ask.ASIDE
