@@ -201,12 +201,18 @@ def _ends(paragraphs: Sequence[str], names: Names | None) -> list[int]:
     return ends
 
 
+def split_single(text: str) -> tuple[str, str]:
+    """What stands before the history in a list that is one text, the mark that the chat begins included; and the
+    history."""
+    paragraphs = text.split("\n\n")
+    start = max(at for at, paragraph in enumerate(paragraphs) if holds_start(paragraph)) + 1
+    return "\n\n".join(paragraphs[:start]), "\n\n".join(paragraphs[start:])
+
+
 def _from_single(heard: Heard, keys: Keys) -> list[Piece]:
     """The messages in a list that is one text: what follows the mark that a chat begins, by the names before it."""
     piece = heard.body[0]
-    paragraphs = piece.message.text.split("\n\n")
-    start = max(at for at, paragraph in enumerate(paragraphs) if holds_start(paragraph)) + 1
-    history = replace(piece.message, parts=(Text("\n\n".join(paragraphs[start:])),))
+    history = replace(piece.message, parts=(Text(split_single(piece.message.text)[1]),))
     found: list[Message] = []
     for run, hit in _runs(history, keys, heard.names):
         if hit:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from previously.core.messages import Message, Role
+from previously.core.messages import Message, Role, Text
 from previously.formats.openai import to_openai
 from previously.recognition.heard import Heard, Piece
+from previously.recognition.unfolding import split_single
 from previously.runtime.recognising import Place
 from previously.view.furniture import Furniture
 from previously.view.view import Section, View
@@ -24,12 +25,17 @@ Raw = dict[str, Any]
 def furniture_of(place: Place, heard: Heard, tools: str = "") -> Furniture:
     """What of the client's list is not the story."""
     behind = [(0, piece.message) for piece in (*heard.behind, *place.prefill.pieces)]
+    if heard.is_single:
+        front = Message(Role.SYSTEM, (Text(split_single(heard.body[0].message.text)[0]),))
+        return Furniture((front,), tuple(behind), tools)
     notes = [(depth, piece.message) for depth, piece in place.notes]
     return Furniture(tuple(piece.message for piece in heard.front), (*notes, *behind), tools)
 
 
 def compose(view: View, place: Place, heard: Heard, sent: Sequence[Raw]) -> list[Raw]:
     """The messages of a view, each as the client sent it where it did."""
+    if heard.is_single:
+        return [_single(view, place, heard, sent[heard.body[0].index])]
     theirs = _by_identity((*heard.front, *heard.behind, *place.prefill.pieces, *(piece for _, piece in place.notes)))
     indices = dict(zip(place.positions, (piece.index for piece in place.pieces), strict=True))
     shown = iter([item.sources[0].first for item in view.items if item.section is Section.TAIL])
@@ -52,6 +58,25 @@ def compose(view: View, place: Place, heard: Heard, sent: Sequence[Raw]) -> list
             written.add(index)
             composed.append(_with_recall(sent[index], message))
     return composed
+
+
+def _single(view: View, place: Place, heard: Heard, raw: Raw) -> Raw:
+    """A list that is one text, with memory behind the mark that the chat begins, and as much of the history as the view
+    shows."""
+    front, _ = split_single(heard.body[0].message.text)
+    shown = [item.sources[0].first for item in view.items if item.section is Section.TAIL]
+    memory = view.messages[0].text[len(front) :].strip("\n") if view.messages else ""
+    recalled = any(item.section is Section.RECALL for item in view.items)
+    if not memory and not recalled and list(place.positions) == shown:
+        return raw
+    names = heard.names
+    told = [message for message in view.messages if message.role is not Role.SYSTEM]
+    theirs = _by_identity((*heard.behind, *place.prefill.pieces))
+    lines = []
+    for message in told:
+        name = message.speaker or (names.user if message.role is Role.USER else names.character)
+        lines.append(message.text if id(message) in theirs or not name else f"{name}: {message.text}")
+    return {**raw, "content": "\n\n".join(part for part in (front, memory, *lines) if part)}
 
 
 def _by_identity(pieces: Sequence[Piece]) -> dict[int, int]:
