@@ -40,7 +40,7 @@ PACE = model_name(20, 50)
 SLOW = model_name(100, 50)
 """For a hundred streams that are to be open at once without their chunks being all the load."""
 STAMPED = model_name(20, 50, stamped=True)
-OPEN = model_name(500, 20)
+OPEN = model_name(1_000, 60)
 
 
 @dataclass
