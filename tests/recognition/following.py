@@ -1,6 +1,6 @@
 """Random clients against the follower: after every request the stored path is what the client has shown.
 
-`python -m tests.recognition.following --steps 20000 --chats 50 --seed 1` is the long run.
+`python -m tests.recognition.following --steps 20000 --chats 50 [--seed N] [--modes none,merge]` is the long run.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class Follower:
         client, chance = self.client, self.client.chance
         number = chance.randrange(len(client.chats))
         chat = client.chats[number]
-        deeds = ("send",) * 10 if chat.turns < 2 else (
-            "send", "send", "send", "send", "swipe", "regenerate", "swipe_left", "edit", "delete_last", "delete_middle",
-            "hide", "move", "resize", "continue", "aside", "branch", "abort", "fail", "again", "new", "restart",
+        deeds = ("send",) if chat.turns < 2 else (
+            *("send",) * 10, *("swipe", "regenerate", "swipe_left", "edit", "delete_last", "delete_middle", "hide") * 2,
+            *("move", "resize", "continue", "aside", "abort", "fail", "again") * 2, "branch", "new", "restart",
         )  # fmt: skip
         deed = chance.choice(deeds)
         self.done[deed] += 1

@@ -154,6 +154,26 @@ def test_what_is_said_again_at_the_end_has_not_moved() -> None:
     assert then == [(line, False) for line in [*STORY, "a Here.", STORY[1]]]
 
 
+LONG_STORY = [f"{'au'[at % 2]} Message {at} of a long story." for at in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("at", "text", "hides"),
+    [
+        (5, "ok", False),  # what the list begins with was said long before, too
+        (20, "ok", True),  # few were hidden
+        (1, "ok", True),  # the story began with it
+        (5, "I close the door behind me.", True),  # nobody says that twice by chance
+    ],
+)
+def test_a_short_message_that_was_said_long_before_hides_nothing(at: int, text: str, hides: bool) -> None:
+    story = [*LONG_STORY[:at], f"u {text}", *LONG_STORY[at + 1 :]]
+    sent = [f"u {text}", *LONG_STORY[26:]]
+    _, then = followed(story, sent)
+    assert [line for line, hidden in then if not hidden][-len(sent) :] == sent
+    assert any(hidden for _, hidden in then) is hides
+
+
 def test_a_following_can_be_moved_along_a_longer_path() -> None:
     found, _ = followed(STORY, [*STORY[:2], "a Sit, then.", *STORY[3:]])
     moved = found.moved(10)

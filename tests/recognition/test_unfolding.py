@@ -104,6 +104,13 @@ def test_a_paragraph_that_was_said_before_and_stands_in_the_list_is_not_said_aga
     assert lines(known, *sent) == sent[1:]
 
 
+def test_what_is_said_anew_does_not_stand_for_what_was_said_before() -> None:
+    known = path("a Late.", "u ok", "a Sit.", "u ...", "a Well?")
+    assert lines(known, MAIN, "a Late.", "u ok\n\n...", "a Well?", "u ok") == [
+        "a Late.", "u ok", "u ...", "a Well?", "u ok",
+    ]  # fmt: skip
+
+
 def test_what_is_no_text_is_not_taken_apart() -> None:
     message = Message(Role.USER, (Text("One.\n\nLook here."), Image("data:,")))
     pieces = unfolded(Heard((), (Piece(0, Draft(message)),)), Keys(PATH))

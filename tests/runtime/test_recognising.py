@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from previously.core.errors import BadInput
 from previously.core.messages import Draft, Message, Role, Text
 from previously.core.scripts import Splice
 from previously.recognition.heard import Ask
-from previously.runtime.candidates import Listed
+from previously.runtime.listed import Listed
 from previously.runtime.presence import Presence
 from previously.runtime.recognising import PARTIAL, Place, Recognising
 from previously.runtime.tuning import Tuning
@@ -199,6 +200,60 @@ async def test_a_story_that_is_named_is_the_one_whatever_the_list_holds(desk: De
     other_words = await desk.sent("u Something quite different is said.", story="tale")
     assert other_words.key == first.key
     assert await desk.path(other_words) == [*TOLD, "a Good.", "u Something quite different is said."]
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_a_story_that_was_begun_without_an_id_is_the_one_when_the_client_gives_its_id(
+    desk: Desk, restarts: bool
+) -> None:
+    first = await desk.said(*TOLD)
+    if restarts:
+        desk.restart()
+    known = {"story": "chat 1", "adopts": True}
+    second = await desk.said(*TOLD[2:], "a Good.", "u I ask for tea.", reply="Tea.", **known)
+    assert second.key == first.key
+    if restarts:
+        desk.restart()
+    third = await desk.said("a Good.", "u I ask for tea.", "a Tea.", "u Thanks.", reply="Well.", **known)
+    assert third.key == first.key
+    assert await desk.path(third) == [*TOLD, "a Good.", "u I ask for tea.", "a Tea.", "u Thanks.", "a Well."]
+    without = await desk.sent("a Tea.", "u Thanks.", "a Well.", "u And without the id?")
+    assert without.key == first.key
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_two_chats_in_the_same_words_are_two_stories_by_their_ids(desk: Desk, restarts: bool) -> None:
+    one = await desk.said(*TOLD, story="chat 1", adopts=True)
+    if restarts:
+        desk.restart()
+    two = await desk.said(*TOLD, story="chat 2", adopts=True)
+    assert one.key != two.key
+    assert (one.name, two.name) == ("chat 1", "chat 2")
+    again = await desk.sent(*TOLD, "a Good.", "u More.", story="chat 1", adopts=True)
+    assert again.key == one.key
+
+
+async def test_a_story_that_one_id_has_is_not_given_to_another(desk: Desk) -> None:
+    first = await desk.said(*TOLD)
+    assert (await desk.said(*TOLD, "a Good.", "u More.", story="chat 1", adopts=True)).key == first.key
+    for _ in range(2):
+        other = await desk.said(*TOLD, "a Good.", "u More.", story="chat 2", adopts=True)
+        assert other.key != first.key
+        desk.restart()
+
+
+async def test_what_a_file_said_beside_a_story_stays_when_an_id_is_kept_there(desk: Desk) -> None:
+    first = await desk.said(*TOLD)
+    await desk.store.keep_header(first.key, '{"character_name": "Odalys"}')
+    await desk.said(*TOLD, "a Good.", "u More.", story="chat 1", adopts=True)
+    assert json.loads(await desk.store.header(first.key)) == {"character_name": "Odalys", "client_chat": "chat 1"}
+
+
+async def test_among_many_users_who_say_the_same_each_finds_their_own(desk: Desk) -> None:
+    places = [await desk.said(*TOLD, user=f"user {number}") for number in range(8)]
+    desk.restart()
+    again = await desk.sent(*TOLD, "a Good.", "u More.", user="user 0")
+    assert again.key == places[0].key
 
 
 async def test_a_story_that_is_not_to_be_made_is_not(desk: Desk) -> None:

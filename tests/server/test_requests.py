@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 from previously import Memory, ScriptedServer
 from previously.models.endpoint import endpoint
 from previously.recognition.heard import hear
-from previously.runtime.candidates import asked_for
+from previously.runtime.listed import asked_for
 from previously.server.app import make_app
 from previously.server.serving import Serving
 from tests.recognition.lists import drafts

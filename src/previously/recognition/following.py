@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from previously.core.align import Alignment, Known, align
 from previously.core.digests import match_key
@@ -21,6 +21,9 @@ from previously.recognition.heard import LONG_TEXT, Piece, with_text
 
 DEEP_NOTE = 16
 """A system message with more messages of the story behind it than this is taken for part of the story."""
+
+NEAR, LONG_HOLE = 4, 8
+"""So near to its beginning a story is taken not to be trimmed; and so many messages are not hidden for a short one."""
 
 MOST_CHANGED = 2
 """So many of the user's messages may be others than they were; with more, it is another way the story went."""
@@ -115,6 +118,9 @@ def follow(
     """What a list changes on a path. `unsettled` are entries that were in one list only; `expected` is how long the
     client says its history is, hidden messages included: then it tells deleted from hidden."""
     found = align(known, [piece.draft for piece in pieces], whole=False)
+    if cut := _met_by_chance(known, pieces, found):
+        left_over = None if expected is None else expected - cut
+        return follow(known[cut:], pieces, unsettled, left_over).moved(cut)
     script, attributes = _settled(known, found, unsettled)
     script = _moved_in(known, script, attributes, pieces)
     if expected is not None:
@@ -131,6 +137,17 @@ def follow(
     same = is_same_story(known, pieces)
     replied = lost[0].entry if again else None
     return Following(script, attributes, fork, tuple(positions), matched, same, len(gone), replied)
+
+
+def _met_by_chance(known: Sequence[Known], pieces: Sequence[Piece], found: Alignment) -> int:
+    """How much of a path is not to be looked at, since the first message of a list was found there by chance: it is
+    short, was said in the middle of the story, and all that was said since would be hidden. 0 if all of it is."""
+    hides = {entry for entry, new in found.attributes if new.hidden}
+    first = next((at for at, one in enumerate(known) if one.entry in hides), 0)
+    run = sum(1 for _ in takewhile(lambda one: one.entry in hides or one.attributes.hidden, known[first:]))
+    at = next((at for at in range(first - 1, NEAR, -1) if not known[at].attributes.hidden), 0)
+    short = bool(pieces) and len(pieces[0].message.text) < LONG_TEXT
+    return at + 1 if at and short and run > LONG_HOLE and known[at].match_key == match_key(pieces[0].message) else 0
 
 
 def is_put(piece: Piece, script: Script) -> bool:

@@ -83,7 +83,7 @@ def unfolded(heard: Heard, keys: Keys) -> list[Piece]:
     merged, pieces = heard.is_merged, list[Piece]()
     found = [keys.find(piece.message, _roles(piece.message) if merged else ()) for piece in heard.body]
     joined = [merged and hit is None and _may_be_joined(piece) for piece, hit in zip(heard.body, found, strict=True)]
-    left = keys.without(hit for hit in found if hit) if any(joined) else keys
+    left = keys.without(hit for hit in found[:-1] if hit) if any(joined) else keys  # the last may be said anew
     for at, (piece, hit) in enumerate(zip(heard.body, found, strict=True)):
         if joined[at]:
             parts = _parted(piece, left, last=at == len(heard.body) - 1)

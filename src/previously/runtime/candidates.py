@@ -7,9 +7,9 @@ shared user message is the same story, and a list that goes back in it is a bran
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TypeVar
 
 from previously.core.align import Known
@@ -18,10 +18,11 @@ from previously.core.errors import BadInput
 from previously.core.messages import Message, Role
 from previously.core.paths import OnPath
 from previously.recognition.following import Following, Sorted, follow, sort_notes
-from previously.recognition.heard import Ask, Heard, Piece
+from previously.recognition.heard import Ask, Piece
 from previously.recognition.prefill import NO_PREFILL, Prefill, last_exchange, without_prefill
-from previously.recognition.unfolding import Keys, first_and_last, unfolded
+from previously.recognition.unfolding import Keys, unfolded
 from previously.recognition.wording import is_continue
+from previously.runtime.listed import Listed, asked_for
 from previously.runtime.presence import KINDS as PRESENCE
 from previously.runtime.presence import absent_of
 from previously.runtime.windows import Window, Windows, said_hashes, shared, story_hashes
@@ -29,14 +30,9 @@ from previously.storage.store import BranchInfo, Store, StoryKey
 
 T = TypeVar("T")
 
-USER = "client_user"
-"""Under which name a story's header says whose conversation it is."""
-
-MOST_ASKED = 24
-"""How many messages of a list are looked up in the store."""
-
-MOST_STORIES, MOST_BRANCHES = 4, 16
-"""How many of the stories that hold some of them, and branches of each, are looked at."""
+MOST_HEADERS, MOST_STORIES, MOST_BRANCHES = 64, 4, 16
+"""How many of the stories that hold some of a list are asked whose they are, how many of those that may be meant are
+looked at, and how many branches of each."""
 
 LARGE = 1_000
 """So many messages together are looked at in a thread."""
@@ -46,25 +42,6 @@ RECENT_TURN = 64
 
 AROUND = 4
 """How many messages that are known to be the same are looked at again beside what is new."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A client's list, and what is said beside it."""
-
-    owner: str
-    heard: Heard
-    streams: bool = False
-    story: str | None = None
-    """The name of the story, where it is given."""
-    ask: Ask | None = None
-    """What it is for, where that is given."""
-    messages: int | None = None
-    """How many messages the client's history has, where that is given."""
-    user: str = ""
-    """Whose conversation it is, where a client serves several people: their stories are never mixed."""
-    creates: bool = True
-    """Whether a story that is not there yet is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +104,16 @@ class Candidates:
 
     def near(self, listed: Listed) -> tuple[StoryKey, str, str] | None:
         """The story, its name and the branch whose list before shares the newest messages with this one."""
-        return self._windows.near(listed.owner, listed.user, said_hashes(listed.heard))
+        return self._windows.near(listed.owner, listed.whose, said_hashes(listed.heard))
 
     async def best(self, listed: Listed) -> Candidate | None:
         """The branch that the list belongs to, if there is one."""
         if listed.story:
             info = await self._store.story(listed.owner, listed.story)
-            if info and user_in(await self._store.header(info.key)) != listed.user:
+            if info and not listed.is_of(await self._store.header(info.key)):
                 raise BadInput("The story of that name is another user's.")
-            return await self._near(listed, info.key, info.name, info.active.name) if info else None
+            if info or not listed.adopts:
+                return await self._near(listed, info.key, info.name, info.active.name) if info else None
         if not listed.heard.body:
             return None
         if near := self.near(listed):
@@ -144,14 +122,13 @@ class Candidates:
                 return found
         greeting, keys = asked_for(listed.heard)
         holdings = await self._store.holding(listed.owner, [*greeting, *keys]) if keys else []
-        candidates = []
-        for holding in [one for one in holdings if one.match_keys.difference(greeting)][:MOST_STORIES]:
-            if user_in(await self._store.header(holding.key)) != listed.user:
-                continue
-            found = await self._of_story(listed, holding.key, holding.name)
-            if found.is_this:
-                candidates.append(found)
-        return max(candidates, key=lambda one: one.worth, default=None)
+        tried: list[Candidate] = []
+        for holding in islice((one for one in holdings if one.match_keys.difference(greeting)), MOST_HEADERS):
+            if listed.may_mean(await self._store.header(holding.key)):
+                tried.append(await self._of_story(listed, holding.key, holding.name))
+            if len(tried) == MOST_STORIES:
+                break
+        return max((one for one in tried if one.is_this), key=lambda one: one.worth, default=None)
 
     async def _near(self, listed: Listed, key: StoryKey, name: str, branch: str) -> Candidate:
         """The list held against a branch it probably goes on with, else against all of its story."""
@@ -272,26 +249,6 @@ async def around(store: Store, key: StoryKey, branch: str) -> Around:
 async def _beside(size: int, work: Callable[[], T]) -> T:
     """Do it; what takes long, in a thread, so that nobody else waits."""
     return await asyncio.to_thread(work) if size > LARGE else work()
-
-
-def user_in(header: str) -> str:
-    """Whose conversation a story is, by what is kept beside it."""
-    kept = json.loads(header)
-    return str(kept.get(USER, "")) if isinstance(kept, dict) else ""
-
-
-def asked_for(heard: Heard) -> tuple[list[bytes], list[bytes]]:
-    """The match keys by which a list is looked up: that of a greeting, which alone recognises nothing, and those of its
-    newest messages and some of its first."""
-    body = [piece.message for piece in unfolded(heard, Keys(()))]
-    said = [one for one in body if one.role is not Role.SYSTEM]
-    greeting = said[:1] if said and said[0].role is Role.ASSISTANT else []
-    said = said[len(greeting) :]
-    newest = said[-(MOST_ASKED * 3 // 4) :]
-    chosen = [*newest, *said[: MOST_ASKED - len(newest)]]
-    if heard.is_merged:
-        chosen += [part for one in chosen for part in first_and_last(one)]
-    return [match_key(one) for one in greeting], list(dict.fromkeys(match_key(one) for one in chosen))
 
 
 def _known(item: OnPath) -> Known:

@@ -7,7 +7,6 @@ answers; if others were there first, it is one of several replies there.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,7 +21,8 @@ from previously.recognition.following import as_sent, is_put
 from previously.recognition.heard import Ask, Piece, ask_of
 from previously.recognition.prefill import Prefill
 from previously.recognition.wording import Names
-from previously.runtime.candidates import USER, Candidate, Candidates, Listed, around
+from previously.runtime.candidates import Candidate, Candidates, around
+from previously.runtime.listed import Listed
 from previously.runtime.reading import persistently
 from previously.runtime.times import time_at
 from previously.runtime.transcript import with_swipes
@@ -138,16 +138,21 @@ class Recognising:
             if asks is Ask.ASIDE or not listed.creates:
                 return None
             info = await self._store.create_story(listed.owner, listed.story or new_name, at=time_at())
-            if listed.user:
-                await self._store.keep_header(info.key, json.dumps({USER: listed.user}))
             found, created = await self._candidates.new(listed, info.key, info.name), True
         ask = _ask(listed, found)
         if ask is Ask.ASIDE or (only_adding and (found.following.fork or found.following.removed)):
             return None
+        if created or (listed.adopts and listed.story != found.name):
+            await self._keep_whose(listed, found.key)
         branch, witnesses = await self._write(found, listed.heard.names)
         place = replace(_place(found, branch, ask), created=created, witnesses=witnesses)
         await self._remember(listed, place, found)
         return place
+
+    async def _keep_whose(self, listed: Listed, key: StoryKey) -> None:
+        beside = listed.kept_beside(await self._store.header(key))
+        if beside is not None:
+            await self._store.keep_header(key, beside)
 
     async def unanswered(self, place: Place) -> None:
         """No reply came: what stood behind the message before, and was taken off the path for a new one, is back."""
@@ -220,7 +225,7 @@ class Recognising:
             usual,
         )
         said = said_hashes(listed.heard)
-        self._windows.keep(place.key, place.branch, place.name, window, said, listed.user)
+        self._windows.keep(place.key, place.branch, place.name, window, said, listed.whose)
 
     async def _unsettled(self, place: Place, found: Candidate) -> frozenset[int]:
         """The entries that this list brought besides the message it was sent for; none where a whole chat is new."""

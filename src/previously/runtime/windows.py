@@ -111,15 +111,16 @@ class Windows:
         return kept[1] if kept else None
 
     def keep(
-        self, key: StoryKey, branch: str, name: str, window: Window, said: Sequence[int] = (), user: str = ""
+        self, key: StoryKey, branch: str, name: str, window: Window, said: Sequence[int] = (), whose: str = ""
     ) -> None:
-        """Remember a list; `said` are the hashes of all it shows but for system messages."""
+        """Remember a list; `said` are the hashes of all it shows but for system messages, `whose` keeps apart what is
+        not to be mixed."""
         self._forget((key, branch))
         self._windows[key, branch] = name, window
         self._messages += len(window.hashes)
         for shingle in islice(shingles(said), 2):
-            self._by_shingle[key.owner, user, shingle] = key, branch
-            self._by_shingle.move_to_end((key.owner, user, shingle))
+            self._by_shingle[key.owner, whose, shingle] = key, branch
+            self._by_shingle.move_to_end((key.owner, whose, shingle))
         while len(self._windows) > 1 and (self._messages > self._most_messages or len(self._windows) > MOST_WINDOWS):
             self._forget(next(iter(self._windows)))
         while len(self._by_shingle) > 4 * MOST_WINDOWS:
@@ -130,10 +131,10 @@ class Windows:
         for other in [one for one in self._windows if one[0] == key and one[1] != branch]:
             self._forget(other)
 
-    def near(self, owner: str, user: str, said: Sequence[int]) -> tuple[StoryKey, str, str] | None:
+    def near(self, owner: str, whose: str, said: Sequence[int]) -> tuple[StoryKey, str, str] | None:
         """The story, its name and the branch whose list before shares the newest messages with this one."""
         for shingle in shingles(said):
-            found = self._by_shingle.get((owner, user, shingle))
+            found = self._by_shingle.get((owner, whose, shingle))
             if found is not None and found in self._windows:
                 return found[0], self._windows[found][0], found[1]
         return None

@@ -34,6 +34,9 @@ STORY_FIELDS = (
 )  # fmt: skip
 """The same in `metadata`."""
 
+NAMING = frozenset({"x-previously-story", "previously_story", "story"})
+"""Those by which a person names a story; the others are ids that a client has made."""
+
 _TYPES = {
     "normal": Ask.TURN,
     "swipe": Ask.TURN,
@@ -66,6 +69,8 @@ class AskedChat:
     user: str
     """Whose conversation it is, where the client serves several people."""
     story: str | None
+    named: bool
+    """Whether somebody gave the story its name; else that is an id of the client's."""
     ask: Ask | None
     history: int | None
     """How many messages the client's history has, where it says so."""
@@ -110,8 +115,8 @@ def read_chat(body: bytes, headers: Mapping[str, str]) -> AskedChat:
         str(fields.get("model") or ""),
         streams,
         _answer_tokens(fields),
-        _bounded(str(user)) if isinstance(user := fields.get("user"), str | int) and user is not True else "",
-        _story(fields, headers, told),
+        _one_line(str(user)) if isinstance(user := fields.get("user"), str | int) and user is not True else "",
+        *_story(fields, headers, told),
         ask,
         _history(told),
     )
@@ -143,16 +148,19 @@ def _names(told: Mapping[str, Any]) -> Names:
     return Names(character or None, user or None, members)
 
 
-def _story(fields: Mapping[str, Any], headers: Mapping[str, str], told: Mapping[str, Any]) -> str | None:
-    given = next((_header(headers[name]) for name in STORY_HEADERS if headers.get(name, "").strip()), "")
-    if not given and isinstance(metadata := fields.get("metadata"), dict):
-        given = next((value for name in STORY_FIELDS if isinstance(value := metadata.get(name), str) and value), "")
-    if not given and isinstance(session := fields.get("litellm_session_id"), str):
-        given = session
-    if not given and (uid := str(told.get("uid") or "").strip()):
-        given = f"{str(told.get('group') or 'chat').strip()} {uid}"  # `char` differs among the members of a group
-    name = " ".join("".join(letter if letter.isprintable() else " " for letter in given).split())
-    return _bounded(name) or None
+def _story(fields: Mapping[str, Any], headers: Mapping[str, str], told: Mapping[str, Any]) -> tuple[str | None, bool]:
+    """The name of a story, or the client's id for it; and whether it is a name."""
+    metadata = fields.get("metadata")
+    beside = metadata if isinstance(metadata, dict) else {}
+    given: list[tuple[str, Any]] = [(name, _header(headers.get(name, ""))) for name in STORY_HEADERS]
+    given += [(name, beside.get(name)) for name in STORY_FIELDS]
+    given.append(("", fields.get("litellm_session_id")))
+    if uid := str(told.get("uid") or "").strip():  # `char` differs among the members of a group
+        given.append(("", f"{str(told.get('group') or 'chat').strip()} {uid}"))
+    for name, value in given:
+        if isinstance(value, str) and (found := _one_line(value)):
+            return found, name in NAMING
+    return None, False
 
 
 def _header(value: str) -> str:
@@ -162,8 +170,9 @@ def _header(value: str) -> str:
     return unquote(value, errors="replace")
 
 
-def _bounded(name: str) -> str:
-    """A name that is not without end, and still another one if it differs behind that."""
+def _one_line(text: str) -> str:
+    """A name that can be kept and read; not without end, and still another one if it differs behind that."""
+    name = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     if len(name) <= _LONGEST_NAME:
         return name
     return f"{name[: _LONGEST_NAME - 20]} {blake2b(name.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"

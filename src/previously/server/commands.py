@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from previously.app import Memory
 from previously.core.errors import PreviouslyError
 from previously.recognition.commands import COMMANDS, MARK, Command
 from previously.recognition.heard import Ask
-from previously.runtime.candidates import Listed
+from previously.runtime.listed import Listed
 from previously.runtime.recognising import Recognising
 from previously.runtime.story import Story
 from previously.server.asked import AskedChat
@@ -54,9 +55,7 @@ class Commands:
 
 def _as_turn(listed: Listed) -> Listed:
     """The list before the command, which is no request for more of the story and yet shows where it stands."""
-    return Listed(
-        listed.owner, listed.heard, listed.streams, listed.story, Ask.TURN, listed.messages, listed.user, creates=False
-    )
+    return replace(listed, ask=Ask.TURN, creates=False)
 
 
 async def _recap(story: Story, _: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Message
@@ -66,6 +67,7 @@ class Spool:
                 "owner": owner,
                 "body": asked.body,
                 "story": asked.story,
+                "named": asked.named,
                 "kind": str(asked.ask) if asked.ask else "",
                 "names": [asked.heard.names.character, asked.heard.names.user, list(asked.heard.names.members)],
             }
@@ -165,7 +167,8 @@ def _empty(path: Path) -> None:
 def _waiting(line: dict[str, Any]) -> Waiting:
     character, user, members = line["names"]
     meta = {"char": character, "user": user, "group": ",".join(members) if len(members) > 1 else ""}
-    headers = {"x-previously-story": line.get("story") or "", "x-previously-kind": line.get("kind") or ""}
+    naming = "x-previously-story" if line.get("named", True) else "x-session-id"
+    headers = {naming: quote(line.get("story") or ""), "x-previously-kind": line.get("kind") or ""}
     asked = read_chat(json.dumps({**line["body"], "chat_meta": meta}).encode(), headers)
     replies = tuple(draft_of(item).message for items in line.get("replies") or [] for item in items)
     return Waiting(line["id"], line["owner"], asked, replies, bool(line.get("partial")))

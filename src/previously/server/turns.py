@@ -24,7 +24,7 @@ from previously.core.messages import Message
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.models.received import ReceivedReply
 from previously.recognition.commands import ours_in
-from previously.runtime.candidates import Listed
+from previously.runtime.listed import Listed
 from previously.runtime.recognising import Place, Recognising
 from previously.runtime.story import Story
 from previously.server.asked import AskedChat
@@ -272,7 +272,8 @@ def listed_of(owner: str, asked: AskedChat) -> Listed:
     story = asked.story
     if asked.user and story:  # two people may have given the same name to theirs
         story = f"{asked.user}/{story} {blake2b(json.dumps([asked.user, story]).encode(), digest_size=4).hexdigest()}"
-    return Listed(owner, asked.heard, asked.streams, story, asked.ask, asked.history, asked.user)
+    adopts = story is not None and not asked.named
+    return Listed(owner, asked.heard, asked.streams, story, asked.ask, asked.history, asked.user, adopts=adopts)
 
 
 def _furniture(asked: AskedChat, place: Place) -> Furniture:
