@@ -1,0 +1,60 @@
+"""Signals: what a span changed, in short items. The librarian notes them of a fragment, a scene leaves them behind.
+
+What must stay true: each list is bounded, its items are one line each, and no item is there twice.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+MOST_ITEMS = 8
+"""How many items of each list are kept."""
+
+LONGEST_ITEM = 200
+"""How many characters of an item are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What happened, what is different now, what was left open and what was settled."""
+
+    events: tuple[str, ...] = ()
+    state_changes: tuple[str, ...] = ()
+    open_threads: tuple[str, ...] = ()
+    resolved_threads: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to note."""
+        return not any(getattr(self, one.name) for one in fields(self))
+
+    def as_json(self) -> dict[str, list[str]]:
+        """The lists by name, all of them."""
+        return {one.name: list(getattr(self, one.name)) for one in fields(self)}
+
+
+NO_SIGNALS = Signals()
+
+
+def signals_of(given: Mapping[str, Any]) -> Signals:
+    """The signals in what a model or a file gives: a text counts as a list of one, what is no text is passed over."""
+    return Signals(**{one.name: items_of(given.get(one.name)) for one in fields(Signals)})
+
+
+def items_of(given: object) -> tuple[str, ...]:
+    """A list of short texts, trimmed, each once whatever its case, at most `MOST_ITEMS`."""
+    items: Iterable[object] = (given,) if isinstance(given, str) else given if isinstance(given, list | tuple) else ()
+    found: dict[str, str] = {}
+    for item in items:
+        line = " ".join(item.split())[:LONGEST_ITEM].strip() if isinstance(item, str) else ""
+        if line:
+            found.setdefault(folded(line), line)
+    return tuple(found.values())[:MOST_ITEMS]
+
+
+def folded(text: str) -> str:
+    """A text as it is compared: whatever its case, spacing and Unicode form."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

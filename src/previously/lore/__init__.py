@@ -1,0 +1,1 @@
+"""What things are: merging entries, finding them by their keys, threads and the current state. Pure."""
