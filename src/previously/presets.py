@@ -14,13 +14,16 @@ from previously.models.tokenizers import KNOWN, is_known
 NEVER_FIRST = 10_000_000
 """A threshold that no window of tokens is large enough to reach before the one in tokens is."""
 
-PRESETS: Mapping[str, Mapping[str, int]] = {
+PRESETS: Mapping[str, Mapping[str, int | str]] = {
     "roleplay": {},
     "novel": {
         "tail_messages": 10,
         "recap_words": 800,
         "chapter_messages": 0,
         "backbone_words": 800,
+        "timeline": "librarian",
+        "lore": "suggest",
+        "cast": "off",
     },
     "game": {
         "tail_turns": 4,
@@ -32,6 +35,9 @@ PRESETS: Mapping[str, Mapping[str, int]] = {
         "recap_words": 100,
         "chapter_messages": 0,
         "backbone_words": 300,
+        "scene_messages": 0,
+        "lore": "off",
+        "cast": "turn",
     },
     "agent": {
         "tail_turns": 2,
@@ -41,6 +47,9 @@ PRESETS: Mapping[str, Mapping[str, int]] = {
         "recap_words": 1_000,
         "chapter_messages": 0,
         "backbone_words": 0,
+        "scene_messages": 0,
+        "lore": "off",
+        "cast": "off",
     },
 }
 """By name, what differs from the defaults of `Settings`. A novel's chapters close at markers, a game's when the game
@@ -57,7 +66,7 @@ TAIL_PERCENT: Mapping[str, int] = {"roleplay": 60, "novel": 60, "game": 40, "age
 def fold_tokens(preset: str, window_tokens: int) -> int:
     """How many tokens make a fold due in a window of that size, where nobody says otherwise."""
     fixed = PRESETS[preset].get("fold_tokens")
-    return fixed if fixed is not None else window_tokens * FOLD_PERCENT[preset] // 100
+    return fixed if isinstance(fixed, int) else window_tokens * FOLD_PERCENT[preset] // 100
 
 
 _LOWEST = {
@@ -66,14 +75,21 @@ _LOWEST = {
     "tail_percent": 10,
     "window_tokens": 256,
     "memory_window_tokens": 2_048,
+    "summary_characters": 100,
+    "summary_target_characters": 100,
 }
 """The lowest value of a number, where that is not 0."""
 
-_HIGHEST = {"timeout_s": 86_400, "tail_percent": 90, "recall_percent": 50}
+_HIGHEST = {"timeout_s": 86_400, "tail_percent": 90, "recall_percent": 50, "lore_percent": 50, "lore_depth": 1_000}
 _LARGEST = 10**12
 """The highest value of any other number; a larger one is a slip."""
 
-_CHOICES = {"preset": tuple(PRESETS)}
+_CHOICES = {
+    "preset": tuple(PRESETS),
+    "timeline": ("recap", "librarian", "scenes"),
+    "lore": ("on", "suggest", "off"),
+    "cast": ("group", "turn", "off"),
+}
 
 _WORDS = {**dict.fromkeys(("true", "yes", "on", "1"), True), **dict.fromkeys(("false", "no", "off", "0"), False)}
 

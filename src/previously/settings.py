@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.folds.recap import FoldRules, RecapRules
+from previously.folds.recap import FoldRules, RecapRules, Timeline
 from previously.models.tokenizers import is_path
 from previously.presets import FOLD_PERCENT, PRESETS, TAIL_PERCENT, fold_tokens, from_words, short, wanted
 
@@ -61,6 +61,28 @@ class Settings:
     """How long the permanent recap of a chapter should be."""
     backbone_words: int = 600
     """How long the backbone should be; 0 = there is none."""
+    timeline: str = "recap"
+    """What tells of the open chapter: a recap of its messages, the updates of a librarian, or the summaries of its
+    scenes."""
+    apply_after: int = 4
+    """So many of the newest fragments are analysed but not yet part of the librarian's summary."""
+    summary_characters: int = 12_000
+    """When the librarian's summary is longer than this,"""
+    summary_target_characters: int = 9_000
+    """its newest part of this length is kept."""
+    scene_messages: int = 40
+    """A scene is noted after this many messages at the latest, and from half of it on where it ends; 0 = only by
+    command."""
+    lore: str = "on"
+    """What becomes of the entries that scenes leave behind: `on`, `suggest` (a person accepts them first) or `off`."""
+    lore_percent: int = 15
+    """How much of a view's budget lore may take, in percent; 0 = none."""
+    lore_depth: int = 4
+    """In how many of the newest messages keys are looked for."""
+    cast: str = "group"
+    """For whom is kept what they know: `group` (where several characters speak), `turn` (all, every turn) or `off`."""
+    dormant_messages: int = 200
+    """A thread that nobody touched for this many messages is dormant; 0 = never."""
     review: bool = False
     """Hold every fold until a person approves it."""
     memory_window_tokens: int = 8_192
@@ -121,6 +143,14 @@ class Settings:
             chapter_words=self.chapter_words,
             backbone_words=self.backbone_words,
             review=self.review,
+            timeline=Timeline(self.timeline),
+            apply_after=self.apply_after,
+            summary_characters=self.summary_characters,
+            summary_target_characters=self.summary_target_characters,
+            scene_messages=self.scene_messages,
+            lore=self.lore,
+            cast=self.cast,
+            dormant_messages=self.dormant_messages,
         )
 
 

@@ -14,7 +14,7 @@ from previously.demo.generated import generated_story
 from previously.folds.amend import AMENDED
 from previously.models.client import Model
 from previously.models.retry import MAX_CALLS
-from previously.runtime.folding import FoldDone
+from previously.runtime.fold_report import FoldDone
 from tests.runtime.obedient import obedient
 from tests.runtime.obedient import tell as tell_parcels
 

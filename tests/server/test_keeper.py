@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from previously.runtime.folding import FoldReport
+from previously.runtime.fold_report import FoldReport
 from previously.runtime.story import Story
 from previously.server.keeper import Keeper
 from previously.server.upstream import Facts

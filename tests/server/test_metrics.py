@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 
 from previously.core.spans import Span
 from previously.core.versions import Cost, Kind
-from previously.runtime.folding import FoldDone, FoldReport
+from previously.runtime.fold_report import FoldDone, FoldReport
 from previously.server.metrics import MILLISECONDS, Counter, Gauge, Histogram, Metrics, metrics_route, route_of
 from tests.server.asking import asked
 

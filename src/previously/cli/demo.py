@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from previously.blocking import BlockingMemory
     from previously.core.messages import Draft
-    from previously.folds.request import FoldRequest
+    from previously.folds.questions import Question
     from previously.runtime.folder import FolderReply
     from previously.view.view import View
 
@@ -41,9 +41,9 @@ class CountingFolder:
         """Always, as the built-in folder is."""
         return True
 
-    async def write(self, asked: FoldRequest) -> FolderReply:
+    async def write(self, asked: Question) -> FolderReply:
         """What the built-in folder writes."""
-        from previously.folds.request import words_read
+        from previously.folds.questions import words_read
         from previously.runtime.folder import BuiltinFolder
 
         self.words_read += words_read(asked)

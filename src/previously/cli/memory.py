@@ -13,7 +13,7 @@ from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, opened,
 
 if TYPE_CHECKING:
     from previously.core.spans import Span
-    from previously.runtime.folding import FoldDone, FoldReport
+    from previously.runtime.fold_report import FoldDone, FoldReport
     from previously.runtime.remembering import ChapterText, MemoryText
 
 NEWEST = 5

@@ -40,6 +40,9 @@ class MarkKind(StrEnum):
     PIN = "pin"
     KEPT_OPEN = "kept open"
     UNLOCKED = "unlocked"
+    SCENE = "scene"
+    LORE = "lore"
+    THREAD = "thread"
     LEFT = "left"
     ENTERED = "entered"
 

@@ -54,7 +54,7 @@ def boundary(first: int, name: str, unread: Sequence[OnPath], chapter_messages: 
             return Boundary(item.position, name, f"a message begins the chapter {next_name!r}")
         if not chapter_messages or length < chapter_messages:
             continue
-        if _scene_ends(item, following):
+        if scene_ends(item, following):
             return Boundary(item.position, name, f"a scene ended after {length} messages")
         if length >= LONGEST * chapter_messages:
             return Boundary(item.position, name, f"{length} messages")
@@ -90,7 +90,8 @@ _JUMPS = (
 _BEGINS = re.compile(rf"\s*(?:{_RULE}\s*(?:\n|$)|{'|'.join(_HEADINGS)}|\W*(?:{'|'.join(_JUMPS)}))", re.I)
 
 
-def _scene_ends(item: OnPath, following: OnPath) -> bool:
+def scene_ends(item: OnPath, following: OnPath) -> bool:
+    """Whether a scene ends with a message, by what it says, by how the next one begins or by the time between."""
     if _ENDS.search(told(item.entry.message)[-200:]) or _BEGINS.match(told(following.entry.message)[:200]):
         return True
     before, after = _time(item), _time(following)

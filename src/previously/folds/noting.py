@@ -63,6 +63,10 @@ class Note(Protocol):
         """What is read."""
 
     @property
+    def so_far(self) -> str:
+        """What was noted before and is gone on from: of the parts before, or of a character; empty at first."""
+
+    @property
     def again(self) -> bool:
         """It was asked before, and what stands there is provisional."""
 

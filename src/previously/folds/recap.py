@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from previously.core.messages import Message
 from previously.core.paths import OnPath, opening_of
@@ -22,6 +23,14 @@ from previously.folds.rendering import told
 from previously.folds.request import FoldRequest
 
 AGAIN = "made anew"
+
+
+class Timeline(StrEnum):
+    """What tells of the open chapter."""
+
+    RECAP = "recap"
+    LIBRARIAN = "librarian"
+    SCENES = "scenes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,16 @@ class FoldRules:
     backbone_words: int
     review: bool
     """Whether a person approves every fold."""
+    timeline: Timeline = Timeline.RECAP
+    apply_after: int = 4
+    """How many of the newest fragments a librarian has not applied yet."""
+    summary_characters: int = 12_000
+    summary_target_characters: int = 9_000
+    scene_messages: int = 0
+    """From half of this on a scene is noted where it ends, here in any case; 0 = only where a person ended it."""
+    lore: str = "off"
+    cast: str = "off"
+    dormant_messages: int = 200
 
 
 @dataclass(frozen=True, slots=True)

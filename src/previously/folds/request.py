@@ -8,7 +8,7 @@ word is read and none twice; and no open commitment is lost on the way.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.asking import ModelReply, ModelRequest
@@ -161,15 +161,15 @@ def _asked(asked: FoldRequest, prompt: str = "") -> Asked:
     )
 
 
-def parts(asked: FoldRequest, fits: Callable[[FoldRequest], bool]) -> list[tuple[Message, ...]]:
-    """The delta in runs that each fit beside the recap, in order. A message that does not fit by itself is cut at a
-    paragraph, a sentence or, failing that, anywhere: every word of it is read, none twice."""
+def parts(delta: Sequence[Message], fits: Callable[[tuple[Message, ...]], bool]) -> list[tuple[Message, ...]]:
+    """Messages in runs that each fit, in order. A message that does not fit by itself is cut at a paragraph, a sentence
+    or, failing that, anywhere: every word of it is read, none twice."""
     found: list[tuple[Message, ...]] = []
     run: list[Message] = []
-    waiting = list(reversed(asked.delta))
+    waiting = list(reversed(delta))
     while waiting:
         message = waiting.pop()
-        if fits(replace(asked, delta=(*run, message))):
+        if fits((*run, message)):
             run.append(message)
         elif run:
             found.append(tuple(run))

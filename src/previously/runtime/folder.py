@@ -18,6 +18,7 @@ from previously.core.words import count_words
 from previously.folds.builtin import Said, rewrite
 from previously.folds.builtin.ledger import take_ledger
 from previously.folds.commitments import put_back
+from previously.folds.questions import Question, words_read
 from previously.folds.rendering import told
 from previously.folds.request import FoldRequest, dropped
 
@@ -55,6 +56,8 @@ class FolderReply:
     """Names and numbers of the earlier text that are gone."""
     unverified: tuple[str, ...] = ()
     """Sentences without support in what was read."""
+    warnings: tuple[str, ...] = ()
+    """What is not as it should be in a note that was kept."""
 
 
 class Folder(Protocol):
@@ -72,7 +75,7 @@ class Folder(Protocol):
     async def ready(self) -> bool:
         """Whether what it would write now is as good as it can: with a model behind it, that it would be asked."""
 
-    async def write(self, asked: FoldRequest) -> FolderReply:
+    async def write(self, asked: Question) -> FolderReply:
         """The text that this request asks for. A reply with status `refused` says that there is none; only an amend
         may end so."""
 
@@ -87,8 +90,12 @@ class BuiltinFolder:
         """Always: it depends on nothing."""
         return True
 
-    async def write(self, asked: FoldRequest) -> FolderReply:
+    async def write(self, asked: Question) -> FolderReply:
         """The text, written in this process in a few milliseconds."""
+        if not isinstance(asked, FoldRequest):
+            noted = asked.builtin()
+            cost = Cost(0, words_read(asked) * 4 // 3, estimate_tokens(noted.text))
+            return FolderReply(noted.text, "", cost, checked=True, unverified=noted.unverified, warnings=noted.warnings)
         delta = [said(message) for message in asked.delta]
         if asked.kind is Kind.BACKBONE:  # what is new is a text of its own making, or a model's: told, not said
             delta = [Said(None, take_ledger(line.text)[0]) for line in delta]

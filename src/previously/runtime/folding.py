@@ -8,23 +8,26 @@ for the same fold; that the second is discarded anyhow is the store's promise.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from uuid import uuid4
 
-from previously.core.marks import MarkKind
-from previously.core.spans import Span
+from previously.core.marks import SPAN_SCOPE, MarkKind
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
 from previously.folds.chapter import Boundary
 from previously.folds.checks import Refused
+from previously.folds.questions import Question
 from previously.folds.recap import FoldRules, NotDue
 from previously.folds.request import FoldRequest, check
+from previously.runtime.fold_report import FoldDone, FoldReport, done_of
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.folder import Attempt, BuiltinFolder, Folder, FolderReply
+from previously.runtime.note_steps import NoteSteps
 from previously.runtime.reading import with_tail
 from previously.runtime.rehearsal import PLANNED, RehearsalFolder, RehearsalStore
-from previously.runtime.steps import Look, Step, Steps
+from previously.runtime.step import Step, Together, Written
+from previously.runtime.steps import Look, Steps
 from previously.runtime.times import time_at
 from previously.storage.store import StoryKey
 
@@ -36,38 +39,17 @@ LEASE_S = 30.0
 
 LEASE = "fold"
 
+MOST_WARNINGS = 2
+"""How many of a note's warnings are told beside it."""
+
+GOES_ROUND = "what was folded is not valid on the path: the story is being changed"
+
+Todo = Step | Together | Boundary | NotDue
+
 Progress = Callable[[int, int], None]
 """Called with how many messages are folded and how many there are to fold."""
 
 Pressed = Callable[[], Awaitable[bool]]
-
-
-@dataclass(frozen=True, slots=True)
-class FoldDone:
-    """One fold: what became of it and what it took."""
-
-    kind: Kind
-    scope: str
-    status: str
-    made_by: str
-    reason: str
-    span: Span
-    cost: Cost
-
-
-@dataclass(frozen=True, slots=True)
-class FoldReport:
-    """What a call to fold did, and why it stopped."""
-
-    folds: tuple[FoldDone, ...]
-    stopped: str
-    closed: tuple[Boundary, ...] = ()
-    """Chapters that were closed on the way."""
-
-    @property
-    def calls(self) -> int:
-        """How many model calls were made."""
-        return sum(fold.cost.calls for fold in self.folds)
 
 
 class _Loop:
@@ -84,36 +66,41 @@ class _Loop:
         self._failed: set[tuple[Kind, str]] = set()
         self._tried: dict[tuple[object, ...], int] = {}
 
-    async def next(self, pressed: Pressed) -> Step | Boundary | NotDue:
+    async def next(self, pressed: Pressed) -> Todo:
         """What to do now."""
         anew = self._anew and await self.folder.ready()
         found = await self._looked(anew, pressed=False)
         if isinstance(found, NotDue) and await pressed():
             found = await self._looked(anew, pressed=True)
-        if self._goes_round(found):
-            return NotDue("what was folded is not valid on the path: the story is being changed")
-        return found
+        return self._without_rounds(found)
 
-    async def _looked(self, anew: bool, *, pressed: bool) -> Step | Boundary | NotDue:
+    async def _looked(self, anew: bool, *, pressed: bool) -> Todo:
         """What there is to do at one moment of the story."""
 
-        async def look(store: FoldStore) -> Step | Boundary | NotDue:
+        async def look(store: FoldStore) -> Todo:
             branch = await store.branch(self.key)
             rules = await with_tail(store, self.key, branch, self.rules)
             seen = Look(rules=rules, amends=self.folder.amends, anew=anew, pressed=pressed, failed=self._failed)
-            return await Steps(store, self.key, branch, seen).next()
+            found = await Steps(store, self.key, branch, seen).next()
+            noted = await NoteSteps(store, self.key, branch, seen).next() if isinstance(found, NotDue) else None
+            return noted or found
 
         return await self.store.at_one_moment(self.key.owner, look)
 
-    def _goes_round(self, found: Step | Boundary | NotDue) -> bool:
-        what: tuple[object, ...]
+    def _without_rounds(self, found: Todo) -> Todo:
+        """What there is to do, but for what was done again and again without getting on."""
         match found:
-            case Step():
-                what = (found.kind, found.scope, found.key, found.before.id if found.before else None)
-            case Boundary(position, _, _):
-                what = (position,)
+            case Together(steps):
+                left = tuple(step for step in steps if not self._goes_round(_identity(step)))
+                return Together(left) if left else NotDue(GOES_ROUND)
+            case Step() if self._goes_round(_identity(found)):
+                return NotDue(GOES_ROUND)
+            case Boundary(position, _, _) if self._goes_round((position,)):
+                return NotDue(GOES_ROUND)
             case _:
-                return False
+                return found
+
+    def _goes_round(self, what: tuple[object, ...]) -> bool:
         self._tried[what] = self._tried.get(what, 0) + 1
         return self._tried[what] > TRIES_WITHOUT_PROGRESS
 
@@ -125,9 +112,16 @@ class _Loop:
         )
         self.closed.append(found)
 
+    async def perform_together(self, steps: Sequence[Step]) -> None:
+        """Make folds at the same time. A store that fails one of them fails this call, once the others are done."""
+        done = await asyncio.gather(*(self.perform(step) for step in steps), return_exceptions=True)
+        for one in done:
+            if isinstance(one, BaseException):
+                raise one
+
     async def perform(self, step: Step) -> None:
         """Make one fold and commit what came of it."""
-        reply = await _checked(await self.folder.write(step.asked), step.asked)
+        reply = await self._reply(step.asked)
         self._anew = self._anew and reply.status is not Status.PROVISIONAL
         if reply.status is Status.REFUSED:
             self._failed.add((step.kind, step.scope))
@@ -143,7 +137,7 @@ class _Loop:
             carry=reply.carry,
             status=status,
             made_by=reply.made_by,
-            reason=f"{step.reason}; {reply.reason}" if reply.reason else step.reason,
+            reason="; ".join(filter(None, (step.reason, reply.reason, *reply.warnings[:MOST_WARNINGS]))),
             at=time_at(),
             model=reply.model,
             prompt_hash=reply.prompt_hash,
@@ -152,12 +146,13 @@ class _Loop:
             unverified=reply.unverified,
             anchor=step.run[-1].node,
             reach=reach,
-            commitments=step.asked.commitments,
+            commitments=step.commitments,
+            first=step.first if step.scope.startswith(SPAN_SCOPE) else b"",
         )
         for attempt in reply.attempts:
             await self.store.commit(self.key, _refused(version, attempt))
         if status is Status.REFUSED:
-            self.done.append(_done(Version(0, version, False), reply.attempts))
+            self.done.append(done_of(Version(0, version, False), reply.attempts))
             return
         kept = await self.store.commit(self.key, version)
         if kept.made.at != version.at and reply.cost.calls:  # another fold was first; what this one cost is still spent
@@ -166,7 +161,12 @@ class _Loop:
             )
             await self.store.commit(self.key, _refused(version, lost))
         reported = replace(kept, made=replace(kept.made, reason=version.reason, cost=reply.cost))
-        self.done.append(_done(reported, reply.attempts))
+        self.done.append(done_of(reported, reply.attempts))
+
+    async def _reply(self, asked: Question | Written) -> FolderReply:
+        if isinstance(asked, Written):
+            return FolderReply(asked.text, "", Cost(), made_by=asked.made_by, checked=True)
+        return await _checked(await self.folder.write(asked), asked)
 
     def report(self, stopped: str) -> FoldReport:
         """What was done until now."""
@@ -196,11 +196,13 @@ async def fold(
             if isinstance(found, Boundary):
                 await loop.close(found)
                 continue
+            steps = found.steps if isinstance(found, Together) else (found,)
             if progress:
                 end = (await store.branch(key)).messages
-                progress(found.span.first, max(end - rules.recap.tail_messages, found.span.first))
+                first = steps[0].span.first
+                progress(first, max(end - rules.recap.tail_messages, first))
             async with _renewed(store, key, holder):
-                await loop.perform(found)
+                await loop.perform_together(steps)
             if once:
                 return loop.report("asked to fold once")
     finally:
@@ -239,9 +241,9 @@ async def _renewed(store: FoldStore, key: StoryKey, holder: str) -> AsyncIterato
             await renewing
 
 
-async def _checked(reply: FolderReply, asked: FoldRequest) -> FolderReply:
+async def _checked(reply: FolderReply, asked: Question) -> FolderReply:
     """A reply that may be kept: if a folder gives one that may not, the built-in folder's stands in for it."""
-    if reply.checked or reply.status is Status.REFUSED:
+    if reply.checked or reply.status is Status.REFUSED or not isinstance(asked, FoldRequest):
         return reply
     verdict = check(asked, reply.text, made_by=reply.made_by)
     if not isinstance(verdict, Refused):
@@ -260,6 +262,10 @@ async def _checked(reply: FolderReply, asked: FoldRequest) -> FolderReply:
     )
 
 
+def _identity(step: Step) -> tuple[object, ...]:
+    return step.kind, step.scope, step.key, step.before.id if step.before else None
+
+
 def _refused(version: NewVersion, attempt: Attempt) -> NewVersion:
     return replace(
         version,
@@ -274,9 +280,3 @@ def _refused(version: NewVersion, attempt: Attempt) -> NewVersion:
         shed=(),
         unverified=(),
     )
-
-
-def _done(version: Version, attempts: tuple[Attempt, ...]) -> FoldDone:
-    made = version.made
-    cost = sum((attempt.cost for attempt in attempts), made.cost)
-    return FoldDone(made.kind, made.scope, made.status.value, made.made_by, made.reason, made.span, cost)

@@ -11,17 +11,17 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.messages import Message
 from previously.core.tokens import estimate_tokens
-from previously.core.versions import Cost, Kind, Status
+from previously.core.versions import Cost, Status
 from previously.folds.checks import Accepted, Refusal
-from previously.folds.rendering import Template, transcript
-from previously.folds.request import FoldRequest, build, check_reply, parts
+from previously.folds.questions import Question, amends, build, check_reply, part, parts, says_nothing, so_far
+from previously.folds.rendering import Template
 from previously.models.client import Model
 from previously.models.retry import (
     CLOSED,
@@ -39,9 +39,6 @@ from previously.runtime.spending import NOTHING, Spending
 
 MAX_PARTS = 24
 """More calls than this for one fold would be a waste; the built-in folder does it."""
-
-LONG_RECAP = 5
-"""The recap that a chapter's own is made from is so many times as long."""
 
 SMALLEST_WINDOW_TOKENS = 1_024
 """A model that cannot read this much cannot fold."""
@@ -102,35 +99,35 @@ class ModelFolder:
         """Whether the model would be asked now."""
         return await self._why_not() == ""
 
-    async def write(self, asked: FoldRequest) -> FolderReply:
+    async def write(self, asked: Question) -> FolderReply:
         """The model's text; if there is none, a provisional one with the reason, and for an amend a refusal."""
-        if not transcript(asked.delta) and not asked.amends:
-            return await self._fallback.write(asked)  # nothing was said: nothing to ask about
-        runs = [asked.delta] if asked.amends else parts(asked, self._fits)
+        if says_nothing(asked):
+            return await self._fallback.write(asked)  # nothing to ask about
+        runs = parts(asked, self._fits)
         why_not = await self._why_not()
         if len(runs) > MAX_PARTS:
             why_not = f"it would take {len(runs)} calls, since the model's window is small"
-        elif asked.amends and not self._fits(asked):
+        elif amends(asked) and not self._fits(asked):
             why_not = "what changed does not fit the model's window"
         if why_not:
             return await self._without(asked, why_not, ())
         self._breaker = before_call(self._breaker, self._clock())
         attempts: list[Attempt] = []
-        text, cost, accepted = asked.previous, NOTHING, None
+        text, cost, accepted = so_far(asked), NOTHING, None
         while runs:
             pending = sum((attempt.cost for attempt in attempts), cost)
-            part = await self._ask(_part(asked, text, runs), pending)
-            attempts += part.attempts
-            smaller = self._smaller_parts(part.overflow, replace(asked, previous=text), runs)
+            answer = await self._ask(part(asked, text, runs), pending)
+            attempts += answer.attempts
+            smaller = self._smaller_parts(answer.overflow, asked, text, runs)
             if smaller:
                 runs = smaller
                 continue
-            if part.accepted is None:
-                if part.fault is Fault.MODEL or (part.fault is Fault.ANSWER and not asked.again):
+            if answer.accepted is None:
+                if answer.fault is Fault.MODEL or (answer.fault is Fault.ANSWER and not asked.again):
                     self._breaker = after_failure(self._breaker, self._clock())
-                given_up = asked.again and part.fault is Fault.ANSWER
-                return await self._without(asked, part.reason, tuple(attempts), spent=cost, for_good=given_up)
-            text, cost, accepted, runs = part.accepted.text, cost + part.cost, part.accepted, runs[1:]
+                given_up = asked.again and answer.fault is Fault.ANSWER
+                return await self._without(asked, answer.reason, tuple(attempts), spent=cost, for_good=given_up)
+            text, cost, accepted, runs = answer.accepted.text, cost + answer.cost, answer.accepted, runs[1:]
         self._breaker = after_success(self._breaker)
         return FolderReply(
             text,
@@ -143,9 +140,10 @@ class ModelFolder:
             attempts=tuple(attempts),
             shed=accepted.shed if accepted else (),
             unverified=accepted.unverified if accepted else (),
+            warnings=accepted.warnings if accepted else (),
         )
 
-    async def _ask(self, asked: FoldRequest, pending: Cost) -> _Asked:
+    async def _ask(self, asked: Question, pending: Cost) -> _Asked:
         """One part: up to three calls, each within the limits; `pending` is what this fold has taken so far."""
         template = self._templates[asked.prompt]
         attempts: list[Attempt] = []
@@ -185,7 +183,7 @@ class ModelFolder:
 
     async def _without(
         self,
-        asked: FoldRequest,
+        asked: Question,
         reason: str,
         attempts: tuple[Attempt, ...],
         spent: Cost = NOTHING,
@@ -193,7 +191,7 @@ class ModelFolder:
         for_good: bool = False,
     ) -> FolderReply:
         """The built-in folder's text; for good, when the model has twice had nothing to say that could be kept."""
-        if asked.amends:
+        if amends(asked):
             return FolderReply("", "", spent, made_by="model", status=Status.REFUSED, reason=reason, attempts=attempts)
         written = await self._fallback.write(asked)
         status = Status.COMMITTED if for_good else Status.PROVISIONAL
@@ -209,34 +207,25 @@ class ModelFolder:
         return await self._spending.over_limit(pending) if self._spending else ""
 
     def _smaller_parts(
-        self, overflow: ModelFailure | None, asked: FoldRequest, runs: list[tuple[Message, ...]]
+        self, overflow: ModelFailure | None, asked: Question, text: str, runs: list[tuple[Message, ...]]
     ) -> list[tuple[Message, ...]]:
         """What is left to ask, in smaller parts, when the server finds the first too long. Its window is taken for what
         it says, or for half of what it was thought to be. Nothing when that makes no part smaller: so this ends."""
-        while overflow is not None and not asked.amends and self._window_tokens >= 2 * SMALLEST_WINDOW_TOKENS:
+        while overflow is not None and not amends(asked) and self._window_tokens >= 2 * SMALLEST_WINDOW_TOKENS:
             said = overflow.window_tokens
             known = said is not None and SMALLEST_WINDOW_TOKENS <= said < self._window_tokens
             self._window_tokens = said if said is not None and known else self._window_tokens // 2
-            left = replace(asked, delta=tuple(message for run in runs for message in run))
+            left = part(asked, text, [tuple(message for run in runs for message in run)])
             smaller = parts(left, self._fits)
             if smaller[0] != runs[0]:
                 return smaller
         return []
 
-    def _fits(self, asked: FoldRequest) -> bool:
+    def _fits(self, asked: Question) -> bool:
         """Whether the question fits, also when the recap before it has grown to what an answer may be."""
         question = build(self._templates[asked.prompt], asked)
-        growth = max(0, question.max_output_tokens - estimate_tokens(asked.previous))
+        growth = max(0, question.max_output_tokens - estimate_tokens(so_far(asked)))
         return _estimate(question) + growth + question.max_output_tokens <= self._window_tokens
-
-
-def _part(asked: FoldRequest, text: str, runs: Sequence[tuple[Message, ...]]) -> FoldRequest:
-    """The request for the first of the runs that are left. All but the last of a chapter's make its recap longer."""
-    if len(runs) > 1:
-        asked = replace(asked, commitments=())  # only the last part has read all that is open
-        if asked.kind is Kind.CHAPTER:
-            asked = replace(asked, kind=Kind.RECAP, target_words=LONG_RECAP * asked.target_words)
-    return replace(asked, previous=text, delta=runs[0])
 
 
 def _estimate(question: ModelRequest) -> int:

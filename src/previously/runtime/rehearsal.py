@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 from previously.core.marks import Mark, MarkKind
 from previously.core.paths import OnPath
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
-from previously.folds.request import FoldRequest, words_read
+from previously.folds.questions import Question, words_read
+from previously.folds.request import FoldRequest
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.folder import Folder, FolderReply
 from previously.storage.store import ALL_MARKS, BranchInfo, StoryKey
@@ -23,6 +24,8 @@ T = TypeVar("T")
 
 PLANNED = "planned"
 _WORD = "word "
+NOTE_TOKENS = 300
+"""About how long a note is."""
 
 
 class RehearsalFolder:
@@ -37,9 +40,12 @@ class RehearsalFolder:
         """Whether the real one is."""
         return await self._folder.ready()
 
-    async def write(self, asked: FoldRequest) -> FolderReply:
+    async def write(self, asked: Question) -> FolderReply:
         """A text of the length that is asked for."""
         read = words_read(asked)
+        if not isinstance(asked, FoldRequest):
+            cost = Cost(int(self.made_by != "builtin"), read * 4 // 3, NOTE_TOKENS)
+            return FolderReply(asked.builtin().text, "", cost, made_by=self.made_by, checked=True)
         written = asked.target_words or read
         cost = Cost(int(self.made_by != "builtin"), read * 4 // 3, written * 4 // 3)
         return FolderReply(_WORD * written, "", cost, made_by=self.made_by, checked=True)

@@ -14,43 +14,22 @@ from previously.core.errors import StoreProblem
 from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
 from previously.core.paths import OnPath
 from previously.core.spans import Span
-from previously.core.versions import Kind, LiveVersion, Status, Version
+from previously.core.versions import Kind, LiveVersion, Status
 from previously.core.words import count_words
 from previously.folds import amend, backbone, chapter, recap
 from previously.folds.chapter import Boundary
-from previously.folds.recap import Due, FoldRules, NeedMore, NotDue
-from previously.folds.request import FoldRequest
+from previously.folds.recap import Due, FoldRules, NeedMore, NotDue, Timeline
+from previously.runtime.derived import MOST_APPLIED, DerivedRecap
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.reading import READ_AHEAD
 from previously.runtime.stale import stale_version
+from previously.runtime.step import Step
 from previously.storage.store import BranchInfo, StoryKey
 
 CHAPTER_CLOSED = "the chapter is closed"
 
 PENDING_LOOKED_AT = 8
 """How many of the newest versions of a text that wait for approval are looked at."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One fold to be made: what it reads, what it goes on from and what is asked."""
-
-    kind: Kind
-    scope: str
-    run: Sequence[OnPath]
-    before: Version | None
-    asked: FoldRequest
-    reason: str
-
-    @property
-    def span(self) -> Span:
-        """Where its run stands."""
-        return Span(self.run[0].position, self.run[-1].position)
-
-    @property
-    def key(self) -> bytes:
-        """The span key of its run."""
-        return span_key(item.entry.digest for item in self.run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +96,10 @@ class Steps:
                 return amended
         live = await self._live(Kind.RECAP, scope, through=rest.last)
         first = live.span.last + 1 if live else rest.first
+        if self._rules.timeline is not Timeline.RECAP:
+            derived = await self._derived(one.last_stretch, live, rest.last + 1, closing=True)
+            if isinstance(derived, Step):
+                return derived
         due = await self._due(live, first, rest.last + 1, 0)
         if isinstance(due, Due):
             return await self._recap_step(one.last_stretch, live, due)
@@ -184,6 +167,8 @@ class Steps:
             return pending
         tail = self._rules.recap.tail_messages
         end = self._branch.messages - tail
+        if self._rules.timeline is not Timeline.RECAP:
+            return await self._derived_recap(current, base, first, open_since)
         settled = live is not None and live.span.last >= end - 1  # all but the tail is told exactly
         stale = None
         if not settled:
@@ -197,11 +182,32 @@ class Steps:
         unread: list[OnPath] = []
         due = await self._due(base, first, self._branch.messages, tail, again_through=again_through, read=unread)
         outside = [item for item in unread if open_since <= item.position < end]
-        name = await self._name(current.first, open_since) if outside else ""
-        found = chapter.boundary(open_since, name, outside, self._rules.chapter_messages)
+        found = await self._boundary(current, outside, open_since)
         if found and (isinstance(due, NotDue) or found.position <= due.span.last) and again_through < 0:
             return found
         return await self._recap_step(stretch, base, due, again=_stood_in(live)) if isinstance(due, Due) else due
+
+    async def _boundary(self, current: Chapter, unread: Sequence[OnPath], open_since: int) -> Boundary | None:
+        """Where the open chapter ends, looked for in messages that no recap has read."""
+        name = await self._name(current.first, open_since) if unread else ""
+        return chapter.boundary(open_since, name, unread, self._rules.chapter_messages)
+
+    async def _derived_recap(
+        self, current: Chapter, base: LiveVersion | None, first: int, open_since: int
+    ) -> Step | Boundary | NotDue:
+        """The same where the recap is put together from notes: the end of the chapter may lie just before them."""
+        librarian = self._rules.timeline is Timeline.LIBRARIAN
+        held_back = self._rules.apply_after if librarian else self._rules.recap.tail_messages
+        last = min(first + MOST_APPLIED, self._branch.messages - held_back) - 1
+        since = max(open_since, first - 1)
+        unread = await self._path(since, last) if last >= since else []
+        found = await self._boundary(current, unread, open_since)
+        return found or await self._derived(current.last_stretch, base, self._branch.messages, closing=False)
+
+    async def _derived(self, stretch: Stretch, live: LiveVersion | None, end: int, *, closing: bool) -> Step | NotDue:
+        """The recap that is put together from notes."""
+        derived = DerivedRecap(self._store, self._key, self._branch, self._rules)
+        return await derived.next(stretch, live, end, closing=closing)
 
     async def _name(self, first: int, open_since: int) -> str:
         """What the open chapter is called: as its first message says, or the first since it was kept open."""

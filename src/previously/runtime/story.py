@@ -13,8 +13,9 @@ from previously.core.errors import BadInput, BudgetTooSmall, StoreProblem
 from previously.core.samples import sample_of
 from previously.core.versions import Kind
 from previously.runtime.by_hand import Which
+from previously.runtime.fold_report import FoldReport
 from previously.runtime.folder import Folder
-from previously.runtime.folding import FoldReport, Progress, fold, plan_folds
+from previously.runtime.folding import Progress, fold, plan_folds
 from previously.runtime.history import History
 from previously.runtime.presence import Presence
 from previously.runtime.reading import persistently

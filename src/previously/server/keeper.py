@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from previously.runtime.folding import FoldReport
+from previously.runtime.fold_report import FoldReport
 from previously.runtime.story import Story
 from previously.server.upstream import Facts
 

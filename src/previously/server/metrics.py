@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from previously import __version__
 from previously.core.versions import Status
-from previously.runtime.folding import FoldReport
+from previously.runtime.fold_report import FoldReport
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OTHER = "other"

@@ -19,7 +19,7 @@ from previously.view.accounting import Path, SystemCost
 from previously.view.epochs import FIRST_VIEW, NO_ROOM, OUTGROWN, Epoch, told_by, why_ended, written_in
 from previously.view.furniture import NO_FURNITURE, Furniture
 from previously.view.memory import Remembered, fit, section_tokens, system_message, system_tokens
-from previously.view.readers import CHAT, TIMELINE, Reader
+from previously.view.readers import CHAT, LISTED, TIMELINE, Reader
 from previously.view.view import LeftOut, Reason, Section, View
 
 
@@ -96,7 +96,9 @@ class _Desk:
         self.asked, self.reader, self.counter = asked, asked.reader, asked.counter
         self.length, self.tail_messages = material.path_length, material.tail_messages
         self.opening = [item for item in material.opening if self.reader.witnessed(item.entry.message)]
-        allowed = self.reader.sections if material.all_witnessed or not self.reader.name else frozenset()
+        allowed = self.reader.sections
+        if self.reader.name and not material.all_witnessed:
+            allowed = allowed & LISTED  # of which only what they witnessed is given
         self.told_of = bool(allowed & TIMELINE)
         self.memories = [one for one in material.memories if one.section in allowed - asked.without]
         self.withheld = [

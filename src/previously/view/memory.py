@@ -1,7 +1,7 @@
 """The memory in a view: how its texts stand in the system message, and what gives way when there is no room.
 
-Of each section so much is shown as it is given: chapters give way whole, the oldest first; the backbone and the recap
-lose sentences, the oldest first. Pins never give way. What must stay true: whatever gives way is listed.
+Of each section so much is shown as it is given: chapters give way whole, the oldest first; items of lists the least
+important first; the backbone and the recap lose sentences, the oldest first. Pins never give way. What must stay true: whatever gives way is listed.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ HEADINGS = {
     Section.BACKBONE: "# The story so far",
     Section.CHAPTERS: "# Earlier chapters",
     Section.RECAP: "# Previously in this story",
+    Section.THREADS: "# Still open",
+    Section.STATE: "# As things stand",
+    Section.CAST: "# What you know",
+    Section.LORE: "# About this world",
 }
 STALE = "(Written before an earlier message was changed.)"
 
@@ -29,7 +33,10 @@ CHAPTERS_SHARE = 0.15
 
 MOST_CHAPTERS = 8
 
-WHOLE = frozenset({Section.CHAPTERS})
+LISTS = frozenset({Section.THREADS, Section.STATE, Section.CAST, Section.LORE})
+"""The sections that are lists, the most important item first. They stand for no messages."""
+
+WHOLE = LISTS | {Section.CHAPTERS}
 """The sections whose texts are shown whole or not at all."""
 
 _QUOTES = frozenset('"“”„«»「」『』')
@@ -40,7 +47,7 @@ _SENTENCE_END = re.compile(r"""(?<=[.!?…])["'”’)\]]*\s+|(?<=[。！？])[�
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A text of memory and the messages it stands for; none for a pin."""
+    """A text of memory and the messages it stands for; none for a pin and for an item of a list."""
 
     section: Section
     text: str
@@ -134,7 +141,7 @@ def fit(
 
 def _block(section: Section, memories: Sequence[Remembered]) -> str:
     found = [memory.shown for memory in memories if memory.section is section and memory.text]
-    return "\n\n".join([HEADINGS[section], *found]) if found else ""
+    return ("\n" if section in LISTS else "\n\n").join([HEADINGS[section], *found]) if found else ""
 
 
 def _shortened(
@@ -158,8 +165,9 @@ def _shortened(
 
 
 def _first(memories: Sequence[Remembered], section: Section) -> int | None:
-    found = (index for index, memory in enumerate(memories) if memory.section is section and memory.text)
-    return next(found, None)
+    """Which text of a section gives way first."""
+    found = [index for index, memory in enumerate(memories) if memory.section is section and memory.text]
+    return found[-1 if section in LISTS else 0] if found else None
 
 
 def _sentence_starts(text: str) -> list[int]:

@@ -20,11 +20,22 @@ from previously.view.view import Section
 TIMELINE = frozenset({Section.BACKBONE, Section.CHAPTERS, Section.RECAP})
 """The sections that tell what happened, message after message."""
 
+LISTED = frozenset({Section.THREADS, Section.STATE, Section.CAST, Section.LORE})
+"""The sections that say how things stand and what they are."""
+
+_LISTS: Mapping[Section, Share] = {
+    Section.CAST: Share(10, priority=2, ceiling=30),
+    Section.THREADS: Share(5, priority=3, ceiling=8),
+    Section.STATE: Share(5, priority=4, ceiling=8),
+    Section.LORE: Share(5, priority=5, ceiling=15),
+}
+
 SHARES: Mapping[Section, Share] = {
     Section.TAIL: Share(50, priority=0),
     Section.RECAP: Share(20, priority=1),
-    Section.BACKBONE: Share(15, priority=2),
-    Section.CHAPTERS: Share(15, priority=3),
+    **_LISTS,
+    Section.BACKBONE: Share(15, priority=6),
+    Section.CHAPTERS: Share(15, priority=7),
 }
 """How sections share a budget where nothing else is said. What one does not want goes to the others. Recall has what is
 left, as far as the setting goes."""
@@ -32,8 +43,9 @@ left, as far as the setting goes."""
 GAME_SHARES: Mapping[Section, Share] = {
     Section.TAIL: Share(60, priority=0),
     Section.RECAP: Share(10, priority=1, floor=100, ceiling=15),
-    Section.CHAPTERS: Share(5, priority=2, floor=50, ceiling=10),
-    Section.BACKBONE: Share(10, priority=3, ceiling=15),
+    **_LISTS,
+    Section.CHAPTERS: Share(5, priority=6, floor=50, ceiling=10),
+    Section.BACKBONE: Share(10, priority=7, ceiling=15),
 }
 """Those of a game's narrator: short memory, much of what was just said."""
 
@@ -59,7 +71,7 @@ class Reader:
 
     kind: ReaderKind = ReaderKind.CHAT
     name: str = ""
-    sections: frozenset[Section] = TIMELINE | {Section.PINS, Section.RECALL}
+    sections: frozenset[Section] = TIMELINE | LISTED | {Section.PINS, Section.RECALL}
     """The memory they are shown."""
     turns: int = 0
     """If more than 0: they see this many of the newest turns verbatim and nothing before."""
@@ -108,7 +120,7 @@ def reader_named(words: str, preset: str = "roleplay") -> Reader:
         case ReaderKind.CHARACTER:
             return Reader(kind, name)
         case ReaderKind.MEMORY:
-            return Reader(kind, name, frozenset(), turns=1, window_tokens=600, answer_tokens=0)
+            return Reader(kind, name, frozenset({Section.CAST}), turns=1, window_tokens=600, answer_tokens=0)
         case ReaderKind.STATE:
             return Reader(kind, "", frozenset(), turns=1, window_tokens=500, answer_tokens=0)
         case _:

@@ -23,11 +23,15 @@ class Section(StrEnum):
     BACKBONE = "backbone"
     CHAPTERS = "chapters"
     RECAP = "recap"
+    THREADS = "threads"
+    STATE = "state"
+    CAST = "cast"
+    LORE = "lore"
     TAIL = "tail"
     RECALL = "recall"
 
 
-MEMORY_SECTIONS = frozenset({Section.PINS, Section.BACKBONE, Section.CHAPTERS, Section.RECAP, Section.RECALL})
+MEMORY_SECTIONS = frozenset(Section) - {Section.FURNITURE, Section.SYSTEM, Section.TAIL}
 """Those that can be left out of a view."""
 
 

@@ -54,6 +54,7 @@ class Refusal(StrEnum):
     THREAD_DROPPED = "thread dropped"
     HAND_TEXT_TOUCHED = "hand text touched"
     RESIDUE = "residue"
+    SHAPE = "wrong shape"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,8 @@ class Accepted:
     """Names and numbers of the earlier text that are gone: a recap must shed, and the log says what."""
     unverified: tuple[str, ...]
     """Sentences for which no support was found in what was read."""
+    warnings: tuple[str, ...] = ()
+    """What is not as it should be in a note that can be kept."""
 
 
 @dataclass(frozen=True, slots=True)

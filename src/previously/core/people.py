@@ -1,0 +1,70 @@
+"""Who takes part in a story, as far as its messages say: who speaks, who plays, who was there.
+
+What must stay true: knowing the people of a front and reading on gives those of the whole; so they can be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from previously.core.messages import Message, Role
+from previously.core.signals import folded
+
+NARRATORS = frozenset({"narrator", "system", "assistant", "storyteller", "game master", "dungeon master", "gm", "dm"})
+"""Voices that are nobody in the story."""
+
+MOST_PEOPLE = 200
+"""How many are kept in mind, those seen last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody in a story."""
+
+    name: str
+    """As it was first spelt."""
+    speaks: bool
+    """Whether a message of the model's side is theirs."""
+    plays: bool
+    """Whether a message of the user's is theirs."""
+    first: int
+    """Where they were first seen,"""
+    last: int
+    """and where last."""
+
+
+People = Mapping[str, Person]
+"""By the name as it is compared."""
+
+
+def people_after(people: People, messages: Iterable[tuple[int, Message]]) -> People:
+    """The people of a story when these messages, each with its position, have been said too."""
+    known = dict(people)
+    for position, message in messages:
+        seen = dict.fromkeys(message.witnesses or (), False)
+        if message.speaker and message.role in (Role.USER, Role.ASSISTANT):
+            seen[message.speaker] = True
+        for name, spoke in seen.items():
+            key = folded(name)
+            if not key:
+                continue
+            before = known.pop(key, Person(name.strip(), False, False, position, position))
+            plays, speaks = spoke and message.role is Role.USER, spoke and message.role is Role.ASSISTANT
+            known[key] = replace(
+                before, speaks=before.speaks or speaks, plays=before.plays or plays, last=max(before.last, position)
+            )
+    if len(known) > MOST_PEOPLE:
+        latest = sorted(known.items(), key=lambda one: one[1].last)[-MOST_PEOPLE:]
+        known = dict(latest)
+    return known
+
+
+def characters(people: People) -> list[str]:
+    """Those whose knowledge is their own: neither players nor narrators; in the order of their names."""
+    return sorted(one.name for key, one in people.items() if not one.plays and key not in NARRATORS)
+
+
+def is_group(people: People) -> bool:
+    """Whether several characters speak."""
+    return sum(one.speaks and not one.plays and key not in NARRATORS for key, one in people.items()) > 1

@@ -1,0 +1,82 @@
+"""What any fold asks, text or note, in one shape: the question, the verdict on its answer, and its parts.
+
+What must stay true: whatever is asked, an answer is kept only after its checks, and what does not fit a model's window
+is split so that every word is read and none twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from previously.core.asking import ModelReply, ModelRequest
+from previously.core.messages import Message
+from previously.core.versions import Kind
+from previously.core.words import count_words
+from previously.folds import request
+from previously.folds.checks import Accepted, Refusal, Refused
+from previously.folds.noting import Note, Unusable, judge_reply
+from previously.folds.rendering import Template, told, transcript
+from previously.folds.request import FoldRequest
+
+LONG_RECAP = 5
+"""The recap that a chapter's own is made from is so many times as long."""
+
+Question = FoldRequest | Note
+
+
+def build(template: Template, asked: Question, hint: str = "") -> ModelRequest:
+    """The question for a model. `hint` says why its last answer could not be kept."""
+    return request.build(template, asked, hint) if isinstance(asked, FoldRequest) else asked.build(template, hint)
+
+
+def check_reply(asked: Question, question: ModelRequest, reply: ModelReply) -> Accepted | Refused:
+    """Whether a model's answer may be kept."""
+    if isinstance(asked, FoldRequest):
+        return request.check_reply(asked, question, reply)
+    noted = judge_reply(asked, reply)
+    if isinstance(noted, Unusable):
+        return Refused(Refusal.REFUSAL if noted.final else Refusal.SHAPE, noted.reason)
+    return Accepted(noted.text, (), noted.unverified, noted.warnings)
+
+
+def amends(asked: Question) -> bool:
+    """Whether an earlier text is to be set right."""
+    return isinstance(asked, FoldRequest) and asked.amends is not None
+
+
+def says_nothing(asked: Question) -> bool:
+    """Whether there is nothing to read in what is new."""
+    return not transcript(asked.delta) and not amends(asked)
+
+
+def so_far(asked: Question) -> str:
+    """What is gone on from."""
+    return asked.previous if isinstance(asked, FoldRequest) else asked.so_far
+
+
+def parts(asked: Question, fits: Callable[[Question], bool]) -> list[tuple[Message, ...]]:
+    """The messages in runs that each fit a model's window together with what is gone on from."""
+    if amends(asked):
+        return [asked.delta]
+    before = so_far(asked)
+    return request.parts(asked.delta, lambda delta: fits(part(asked, before, [delta])))
+
+
+def part(asked: Question, text: str, runs: Sequence[tuple[Message, ...]]) -> Question:
+    """The question for the first of the runs that are left, after `text`. All but the last of a chapter's make its
+    recap longer."""
+    if not isinstance(asked, FoldRequest):
+        return asked.part(runs[0], text)
+    if len(runs) > 1:
+        asked = replace(asked, commitments=())  # only the last part has read all that is open
+        if asked.kind is Kind.CHAPTER:
+            asked = replace(asked, kind=Kind.RECAP, target_words=LONG_RECAP * asked.target_words)
+    return replace(asked, previous=text, delta=runs[0])
+
+
+def words_read(asked: Question) -> int:
+    """How many words the folder is given to read."""
+    if isinstance(asked, FoldRequest):
+        return request.words_read(asked)
+    return count_words(asked.so_far) + sum(count_words(told(message)) for message in asked.delta)

@@ -1,0 +1,133 @@
+"""Tiles: a path cut into the spans that are noted by themselves, scenes or single fragments.
+
+A note is valid wherever its run of messages stands. So a path is tiled with the notes there are, from the front on, and
+what lies between them is what has to be noted. What must stay true: tiles follow one another and never overlap; where
+nothing changed, the same notes are found again, so an edit costs the one tile it is in; no tile reaches over an end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from previously.core.digests import span_key
+from previously.core.paths import OnPath
+from previously.core.spans import Span
+from previously.core.versions import Version
+from previously.folds.chapter import scene_ends
+
+SHORTEST_SHARE = 2
+"""A scene is found to end from this part of the usual length on: half of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A span, and what is noted of it; None if nothing is."""
+
+    span: Span
+    note: Version | None
+
+
+@dataclass(frozen=True, slots=True)
+class TileRules:
+    """Where scenes end."""
+
+    messages: int
+    """After so many at the latest, and from half of it on where the text says so; 0 = only where a person said so."""
+    before: int
+    """Messages from this position on belong to the tail: only a person's word ends a scene there."""
+
+
+def scene_tiles(
+    path: Sequence[OnPath], notes: Sequence[Version], ends: Collection[int], rules: TileRules
+) -> list[Tile]:
+    """The scenes of a run of the path, those that are noted and those that are over and are not. `ends` are the
+    positions at which a person ended a scene or a chapter closed; what stands behind the last tile is not over."""
+    known = _by_first(notes)
+    tiles: list[Tile] = []
+    at = 0
+    while at < len(path):
+        note = _noted_at(path, at, known, ends)
+        if note is None:
+            last = _end_of_gap(path, at, known, ends, rules)
+            if last is None:
+                break
+            tiles.append(Tile(Span(path[at].position, path[last].position), None))
+            at = last + 1
+            continue
+        last = at + len(note.made.span) - 1
+        tiles.append(Tile(Span(path[at].position, path[last].position), note))
+        at = last + 1
+    return tiles
+
+
+def fragment_tiles(path: Sequence[OnPath], notes: Sequence[Version]) -> list[Tile]:
+    """Every message as a tile of its own, with the newest note of it."""
+    known = _by_first(notes)
+    tiles = []
+    for at, item in enumerate(path):
+        found = [note for note in known.get(item.entry.digest, ()) if _stands(path, at, note)]
+        tiles.append(Tile(Span(item.position, item.position), newest(found)))
+    return tiles
+
+
+def newest(notes: Sequence[Version]) -> Version | None:
+    """Of several notes of the same run the newest; of those made at the same time the one with the larger id."""
+    return max(notes, key=lambda note: (note.made.at, note.id), default=None)
+
+
+def leading(tiles: Sequence[Tile]) -> list[Tile]:
+    """The noted tiles before the first that is not."""
+    return list(takewhile(lambda tile: tile.note is not None, tiles))
+
+
+def _by_first(notes: Sequence[Version]) -> Mapping[bytes, list[Version]]:
+    known: dict[bytes, list[Version]] = {}
+    for note in notes:
+        known.setdefault(note.made.first, []).append(note)
+    return known
+
+
+def _stands(path: Sequence[OnPath], at: int, note: Version) -> bool:
+    """Whether the run that a note read stands there."""
+    run = path[at : at + len(note.made.span)]
+    return len(run) == len(note.made.span) and span_key(item.entry.digest for item in run) == note.made.key
+
+
+def _noted_at(
+    path: Sequence[OnPath], at: int, known: Mapping[bytes, list[Version]], ends: Collection[int]
+) -> Version | None:
+    """The newest of the longest notes whose run begins there and that no end cuts."""
+    here = [note for note in known.get(path[at].entry.digest, ()) if _stands(path, at, note)]
+    whole = [
+        note for note in here if not any(path[at + step].position in ends for step in range(len(note.made.span) - 1))
+    ]
+    longest = max((len(note.made.span) for note in whole), default=0)
+    return newest([note for note in whole if len(note.made.span) == longest])
+
+
+def _end_of_gap(
+    path: Sequence[OnPath],
+    at: int,
+    known: Mapping[bytes, list[Version]],
+    ends: Collection[int],
+    rules: TileRules,
+) -> int | None:
+    """Where the scene ends that begins there and is not noted; None if it is not over."""
+    for last in range(at, len(path)):
+        position, length = path[last].position, last - at + 1
+        if position in ends:
+            return last
+        if not rules.messages or position >= rules.before:
+            continue
+        following = path[last + 1] if last + 1 < len(path) else None
+        if length >= rules.messages:
+            return last
+        if following is None:
+            continue
+        if _noted_at(path, last + 1, known, ends) is not None:
+            return last
+        if length * SHORTEST_SHARE >= rules.messages and scene_ends(path[last], following):
+            return last
+    return None

@@ -1,0 +1,103 @@
+"""What each character is to be told next: all at once, each only of what they witnessed.
+
+What must stay true: a character's memory reads no message that they did not witness, and the failure of one changes
+nobody else's. Where nothing was witnessed, nothing is asked.
+"""
+
+from __future__ import annotations
+
+from previously.core.marks import OWN_SCOPE
+from previously.core.messages import Role
+from previously.core.paths import OnPath
+from previously.core.people import People, Person, characters, is_group
+from previously.core.versions import Kind, Status
+from previously.core.witnessing import folded_name, knows_of
+from previously.folds.cast import CastNote
+from previously.folds.tiling import leading
+from previously.runtime.fold_store import FoldStore
+from previously.runtime.noted import Walk
+from previously.runtime.step import Step, Together
+from previously.runtime.steps import Look
+from previously.storage.store import BranchInfo, StoryKey
+
+MOST_READ = 64
+"""How many witnessed messages one update reads; a longer absence or a long import takes several."""
+
+MOST_PASSED = 1_024
+"""How many messages one look passes over to find one that was witnessed."""
+
+TURN_OVER = "a turn is over"
+WITNESSED = "there is more that was witnessed"
+
+
+class CastSteps:
+    """Looks at one branch of a story, with a store that answers as of one moment."""
+
+    def __init__(self, store: FoldStore, key: StoryKey, branch: BranchInfo, look: Look) -> None:
+        self._store = store
+        self._key = key
+        self._branch = branch
+        self._look = look
+
+    async def next(self, seen: Walk, people: People) -> Together | None:
+        """The updates that are due, one for each character who has witnessed something new."""
+        mode = self._look.rules.cast
+        if mode == "off" or (mode == "group" and not is_group(people)):
+            return None
+        through = self._turn_end(seen) if mode == "turn" else _scene_end(seen)
+        reason = TURN_OVER if mode == "turn" else WITNESSED
+        by_name = {one.name: one for one in people.values()}
+        steps = [await self._update(by_name[name], through, reason) for name in characters(people)]
+        found = tuple(step for step in steps if step)
+        return Together(found) if found else None
+
+    def _turn_end(self, seen: Walk) -> int:
+        """The newest message that is no user's: what the user just said belongs to a turn that is not over."""
+        over = (item.position for item in reversed(seen.path) if item.entry.message.role is not Role.USER)
+        return next(over, seen.first - 1)
+
+    async def _update(self, person: Person, through: int, reason: str) -> Step | None:
+        scope = OWN_SCOPE + folded_name(person.name)
+        live = await self._store.live(self._key, self._branch.name, Kind.CAST, scope, firm=self._look.anew)
+        stood = await self._store.live(self._key, self._branch.name, Kind.CAST, scope) if self._look.anew else live
+        first = live.span.last + 1 if live else 0
+        run = await self._run(person, first, through)
+        if not run or await self._waits(scope, run):
+            return None
+        asked = CastNote.of(
+            person.name,
+            [item.entry.message for item in run if _counts(person, item)],
+            so_far=live.version.made.text if live else "",
+            at=run[-1].position,
+            again=stood is not None and stood != live and stood.version.made.status is Status.PROVISIONAL,
+        )
+        return Step(Kind.CAST, scope, run, live.version if live else None, asked, reason)
+
+    async def _run(self, person: Person, first: int, through: int) -> list[OnPath]:
+        """The messages from `first` on that the next update stands for; none if nothing of them was witnessed."""
+        run: list[OnPath] = []
+        read = 0
+        while first + len(run) <= through and len(run) < MOST_PASSED:
+            at = first + len(run)
+            batch = await self._store.path(self._key, self._branch.name, at, min(at + MOST_READ - 1, through))
+            for item in batch:
+                if read == MOST_READ:
+                    return run
+                run.append(item)
+                read += _counts(person, item)
+        return run if read or len(run) >= MOST_PASSED else []
+
+    async def _waits(self, scope: str, run: list[OnPath]) -> bool:
+        pending = await self._store.newest_versions(self._key, Kind.CAST, scope, Status.PENDING, 1)
+        return bool(pending) and pending[0].made.anchor == run[-1].node
+
+
+def _scene_end(seen: Walk) -> int:
+    scenes = leading(seen.scenes)
+    return scenes[-1].span.last if scenes else seen.first - 1
+
+
+def _counts(person: Person, item: OnPath) -> bool:
+    """Whether a character is to be told of a message. What everyone witnessed before they came is not for them."""
+    message = item.entry.message
+    return knows_of(person.name, message) and (item.position >= person.first or message.witnesses is not None)

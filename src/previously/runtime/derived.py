@@ -1,0 +1,113 @@
+"""Recaps that are put together from notes: the updates of a librarian, or the summaries of scenes.
+
+What must stay true: application is contiguous; it stops at the first gap, and the gap can be seen. Putting together
+asks no model; only what has grown too long is combined, from summaries alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from previously.core.analyses import Analysis, Fragment
+from previously.core.marks import SPAN_SCOPE, Stretch
+from previously.core.paths import OnPath
+from previously.core.versions import Kind, LiveVersion
+from previously.core.words import count_words
+from previously.folds.analysis import analysis_of
+from previously.folds.applying import Gap, appended, applied, compacted
+from previously.folds.combine import CombineNote
+from previously.folds.commitments import commitments_after
+from previously.folds.recap import FoldRules, NotDue, Timeline, story_messages
+from previously.folds.scene import scene_of
+from previously.folds.tiling import TileRules, leading, scene_tiles
+from previously.runtime.fold_store import FoldStore, PathStore
+from previously.runtime.noted import ENDS, analysed, is_fragment
+from previously.runtime.step import Step, Written
+from previously.storage.store import BranchInfo, StoryKey
+
+LIBRARIAN, SCENES = "librarian", "scenes"
+
+MOST_APPLIED = 256
+"""How many messages one recap takes in at most."""
+
+FEWEST_APPLIED = 4
+"""While fragments wait to be analysed, so many are applied at a time: each recap is kept."""
+
+APPLIED = "{} fragments applied"
+TOLD = "{} scenes told"
+ROOM = 1.25
+"""How much longer than its target a recap of scenes may get before it is combined."""
+
+
+class DerivedRecap:
+    """The recap of one stretch of a branch, with a store that answers as of one moment."""
+
+    def __init__(self, store: FoldStore, key: StoryKey, branch: BranchInfo, rules: FoldRules) -> None:
+        self._store = store
+        self._key = key
+        self._branch = branch
+        self._rules = rules
+
+    async def next(self, stretch: Stretch, live: LiveVersion | None, end: int, *, closing: bool) -> Step | NotDue:
+        """What the recap takes in next of the messages before `end`; a chapter that is closing is told to its end."""
+        first = live.span.last + 1 if live else stretch.first
+        if first >= end:
+            return NotDue("everything is applied")
+        run = await self._store.path(self._key, self._branch.name, first, min(end, first + MOST_APPLIED) - 1)
+        if self._rules.timeline is Timeline.LIBRARIAN:
+            return await self._applied(stretch, live, run, end, closing=closing)
+        return await self._told(stretch, live, run, end, closing=closing)
+
+    async def _applied(
+        self, stretch: Stretch, live: LiveVersion | None, run: Sequence[OnPath], end: int, *, closing: bool
+    ) -> Step | NotDue:
+        fragments = await fragments_of(self._store, self._key, run)
+        held_back = 0 if closing or run[-1].position < end - 1 else self._rules.apply_after
+        found = applied(fragments, run[0].position, held_back)
+        count = found.through - run[0].position + 1
+        if count <= 0 or (found.gap and not closing and count < FEWEST_APPLIED):
+            return NotDue(_why(found.gap) if found.gap else f"the newest {held_back} fragments are not applied yet")
+        text = appended(live.version.made.text if live else "", found.text)
+        text = compacted(text, self._rules.summary_characters, self._rules.summary_target_characters)
+        return self._written(stretch, live, run[:count], text, LIBRARIAN, APPLIED.format(len(found.applied)))
+
+    async def _told(
+        self, stretch: Stretch, live: LiveVersion | None, run: Sequence[OnPath], end: int, *, closing: bool
+    ) -> Step | NotDue:
+        marks = await self._store.marks(self._key, self._branch.name, ENDS, since=run[0].position)
+        notes = await self._store.notes(self._key, Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in run])
+        before = end if closing else end - self._rules.recap.tail_messages
+        ends = {mark.position for mark in marks} | ({end - 1} if closing else set())
+        scenes = leading(scene_tiles(run, notes, ends, TileRules(self._rules.scene_messages, before)))
+        if not scenes:
+            return NotDue(f"no scene is noted from message {run[0].position} on")
+        summaries = [scene_of(tile.note.made.text).summary for tile in scenes if tile.note]
+        count = scenes[-1].span.last - run[0].position + 1
+        earlier = live.version.made.text if live else ""
+        text = "\n\n".join(filter(None, [earlier, *summaries]))
+        reason, target = TOLD.format(len(summaries)), self._rules.recap.target_words
+        if target and count_words(text) > target * ROOM:
+            asked = CombineNote.of([earlier, *summaries] if earlier else summaries, target)
+            return Step(Kind.RECAP, stretch.scope, run[:count], live.version if live else None, asked, reason)
+        return self._written(stretch, live, run[:count], text, SCENES, reason)
+
+    def _written(
+        self, stretch: Stretch, live: LiveVersion | None, run: Sequence[OnPath], text: str, made_by: str, reason: str
+    ) -> Step:
+        held = live.version.made.commitments if live else ()
+        written = Written(text, made_by, commitments_after(held, story_messages(run)))
+        return Step(Kind.RECAP, stretch.scope, run, live.version if live else None, written, reason)
+
+
+async def fragments_of(store: PathStore, key: StoryKey, path: Sequence[OnPath]) -> list[Fragment]:
+    """A run of the path as the librarian sees it."""
+    tiles = await analysed(store, key, path)
+    found: list[Fragment] = []
+    for item, tile in zip(path, tiles, strict=True):
+        analysis: Analysis | None = analysis_of(tile.note.made.text) if tile.note else None
+        found.append(Fragment(item.position, is_fragment(item), analysis))
+    return found
+
+
+def _why(gap: Gap) -> str:
+    return f"message {gap.position} stops the librarian's summary: {gap.reason}"

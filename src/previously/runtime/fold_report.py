@@ -1,0 +1,45 @@
+"""What a call to fold did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from previously.core.spans import Span
+from previously.core.versions import Cost, Kind, Version
+from previously.folds.chapter import Boundary
+from previously.runtime.folder import Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class FoldDone:
+    """One fold: what became of it and what it took."""
+
+    kind: Kind
+    scope: str
+    status: str
+    made_by: str
+    reason: str
+    span: Span
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True)
+class FoldReport:
+    """What a call to fold did, and why it stopped."""
+
+    folds: tuple[FoldDone, ...]
+    stopped: str
+    closed: tuple[Boundary, ...] = ()
+    """Chapters that were closed on the way."""
+
+    @property
+    def calls(self) -> int:
+        """How many model calls were made."""
+        return sum(fold.cost.calls for fold in self.folds)
+
+
+def done_of(version: Version, attempts: tuple[Attempt, ...]) -> FoldDone:
+    """A fold in a report, the attempts on the way included in what it took."""
+    made = version.made
+    cost = sum((attempt.cost for attempt in attempts), made.cost)
+    return FoldDone(made.kind, made.scope, made.status.value, made.made_by, made.reason, made.span, cost)

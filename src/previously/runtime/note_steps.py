@@ -1,0 +1,126 @@
+"""What is to be noted next: fragments, scenes, what each character knows, and snapshots of what follows from it all.
+
+What must stay true: a note is asked for once per run of messages, wherever that stands; a snapshot is made only of what
+is wholly noted before it; nothing that somebody did not witness is part of what is asked about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from previously.core.marks import OWN_SCOPE, SPAN_SCOPE, STORY_SCOPE
+from previously.core.people import characters
+from previously.core.versions import Kind, Status, Version
+from previously.folds.analysis import AnalysisNote
+from previously.folds.questions import Question
+from previously.folds.recap import Timeline, story_messages
+from previously.folds.scene import SceneNote
+from previously.folds.tiling import Tile
+from previously.lore.state import State, state_text
+from previously.runtime.cast_steps import CastSteps
+from previously.runtime.fold_store import FoldStore
+from previously.runtime.noted import Walk, is_fragment, walk
+from previously.runtime.states import state_after
+from previously.runtime.step import Step, Together, Written
+from previously.runtime.steps import Look
+from previously.storage.store import BranchInfo, StoryKey
+
+SNAPSHOT_MESSAGES = 256
+"""When so many messages behind a snapshot are noted, the next one is made."""
+
+FRAGMENT = "a new fragment"
+SCENE_OVER = "a scene is over"
+SNAPSHOT = "what follows from the notes so far"
+
+MOST_KNOWN = 40
+"""How many names of known things are told beside a scene."""
+
+SUMMARY_CHARACTERS = 2_000
+"""How much of the end of the summary is told beside a fragment."""
+
+
+class NoteSteps:
+    """Looks at one branch of a story, with a store that answers as of one moment."""
+
+    def __init__(self, store: FoldStore, key: StoryKey, branch: BranchInfo, look: Look) -> None:
+        self._store = store
+        self._key = key
+        self._branch = branch
+        self._look = look
+        self._rules = look.rules
+
+    async def next(self) -> Step | Together | None:
+        """The next notes to be made, or a snapshot; None if there is nothing to do."""
+        if not self._branch.messages:
+            return None
+        seen = await walk(self._store, self._key, self._branch, self._rules, firm=self._look.anew)
+        shared = await self._store.all_witnessed(self._key)
+        note = await self._analysis(seen, shared=shared) or await self._scene(seen, shared=shared)
+        if note:
+            return note
+        state = state_after(seen, self._rules)
+        cast = await CastSteps(self._store, self._key, self._branch, self._look).next(seen, state.people)
+        if cast:
+            return cast
+        return await self._snapshots(seen, [] if shared else characters(state.people))
+
+    async def _analysis(self, seen: Walk, *, shared: bool) -> Step | None:
+        """The oldest fragment without its analysis."""
+        for tile, item in zip(seen.fragments, seen.path, strict=False):
+            if not is_fragment(item) or not self._wanting(tile.note):
+                continue
+            before = ""
+            if shared:  # else it could tell of what not all who were there may know
+                live = await self._store.live(
+                    self._key, self._branch.name, Kind.RECAP, STORY_SCOPE, through=tile.span.last - 1
+                )
+                before = live.version.made.text[-SUMMARY_CHARACTERS:] if live else ""
+            asked = AnalysisNote(delta=(item.entry.message,), before=before, again=_stood_in(tile.note))
+            return await self._noted(Kind.ANALYSIS, seen, tile, asked, FRAGMENT)
+        return None
+
+    async def _scene(self, seen: Walk, *, shared: bool) -> Step | None:
+        """The oldest scene that is over and not noted."""
+        if self._rules.timeline is Timeline.LIBRARIAN and self._rules.lore == "off":
+            return None
+        for tile in seen.scenes:
+            if not self._wanting(tile.note):
+                continue
+            known = state_after(seen, self._rules, through=tile.span.first - 1).names[-MOST_KNOWN:] if shared else ()
+            delta = story_messages(seen.run(tile))
+            asked = SceneNote(delta=delta, known=known, again=_stood_in(tile.note))
+            return await self._noted(Kind.SCENE, seen, tile, asked, SCENE_OVER)
+        return None
+
+    def _wanting(self, note: Version | None) -> bool:
+        return note is None or (self._look.anew and not note.firm)
+
+    async def _noted(self, kind: Kind, seen: Walk, tile: Tile, asked: Question, reason: str) -> Step | None:
+        """The step that makes a note; None while one that a person has to approve waits there."""
+        step = Step(kind, SPAN_SCOPE, seen.run(tile), None, asked, reason)
+        pending = await self._store.newest_versions(self._key, kind, SPAN_SCOPE, Status.PENDING, 1)
+        return None if pending and pending[0].made.key == step.key else step
+
+    async def _snapshots(self, seen: Walk, names: Sequence[str]) -> Step | Together | None:
+        """Snapshots of all, and of what each of these may know, that are due."""
+        walks = [seen] + [
+            await walk(self._store, self._key, self._branch, self._rules, name, firm=self._look.anew) for name in names
+        ]
+        steps = [
+            self._snapshot(one, OWN_SCOPE + name, name) for one, name in zip(walks, ["", *names], strict=True)
+        ]
+        found = tuple(step for step in steps if step)
+        return Together(found) if found else None
+
+    def _snapshot(self, seen: Walk, scope: str, name: str) -> Step | None:
+        length = seen.settled - seen.first + 1
+        if length < SNAPSHOT_MESSAGES:
+            return None
+        run = seen.path[:length]
+        state: State = state_after(seen, self._rules, name, through=seen.settled)
+        before = seen.snapshot.version if seen.snapshot else None
+        return Step(Kind.STATE, scope, run, before, Written(state_text(state), "code"), SNAPSHOT)
+
+
+def _stood_in(note: Version | None) -> bool:
+    return note is not None and note.made.status is Status.PROVISIONAL

@@ -1,0 +1,98 @@
+"""The notes on a path: from the newest snapshot on, the scenes and fragments it is cut into, each with its note.
+
+What must stay true: what lies before a snapshot is never looked at again while the snapshot is exact, so a look costs
+the same however long the story is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from previously.core.marks import OWN_SCOPE, SPAN_SCOPE, MarkKind
+from previously.core.messages import Role
+from previously.core.paths import OnPath
+from previously.core.versions import Kind, LiveVersion
+from previously.core.witnessing import knows_of
+from previously.folds.recap import FoldRules, Timeline
+from previously.folds.rendering import told
+from previously.folds.tiling import Tile, TileRules, fragment_tiles, leading, scene_tiles
+from previously.runtime.fold_store import PathStore, SnapshotStore
+from previously.storage.store import BranchInfo, StoryKey
+
+MOST_WALKED = 1_024
+"""How many messages one look goes through; behind them the next snapshot is due first."""
+
+ENDS = frozenset({MarkKind.SCENE, MarkKind.CHAPTER})
+"""The marks that end a scene."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What stands behind a snapshot."""
+
+    snapshot: LiveVersion | None
+    path: Sequence[OnPath]
+    scenes: Sequence[Tile]
+    fragments: Sequence[Tile]
+    """Every message with its analysis; none where there is no librarian."""
+    whole: bool
+    """Whether it goes to the end of the path."""
+
+    @property
+    def first(self) -> int:
+        """Where it begins."""
+        return self.snapshot.span.last + 1 if self.snapshot else 0
+
+    def run(self, tile: Tile) -> Sequence[OnPath]:
+        """The messages of a tile."""
+        return self.path[tile.span.first - self.first : tile.span.last - self.first + 1]
+
+    @property
+    def settled(self) -> int:
+        """Up to which position everything is noted; one before the first where nothing is."""
+        scenes = leading(self.scenes)
+        reached = scenes[-1].span.last if scenes else self.first - 1
+        if self.fragments:
+            analysed = self.first - 1
+            for tile, item in zip(self.fragments, self.path, strict=True):
+                if tile.note is None and is_fragment(item):
+                    break
+                analysed = tile.span.last
+            reached = min(reached, analysed) if self.scenes else analysed
+        return reached
+
+
+async def walk(
+    store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, reader: str = "", *, firm: bool = False
+) -> Walk:
+    """What stands behind the newest snapshot of what a reader may know; behind that of all for nobody in particular.
+    The rules are those with the tail of this branch."""
+    snapshot = await store.live(key, branch.name, Kind.STATE, OWN_SCOPE + reader, firm=firm)
+    first = snapshot.span.last + 1 if snapshot else 0
+    last = min(first + MOST_WALKED, branch.messages) - 1
+    path = await store.path(key, branch.name, first, last) if last >= first else []
+    ends = {mark.position for mark in await store.marks(key, branch.name, ENDS, since=first)}
+    digests = [item.entry.digest for item in path]
+    notes = await store.notes(key, Kind.SCENE, SPAN_SCOPE, digests) if digests else []
+    tiles = scene_tiles(path, notes, ends, TileRules(rules.scene_messages, branch.messages - rules.recap.tail_messages))
+    fragments: list[Tile] = []
+    if rules.timeline is Timeline.LIBRARIAN:
+        fragments = await analysed(store, key, path)
+    return Walk(snapshot, path, tiles, fragments, last == branch.messages - 1)
+
+
+async def analysed(store: PathStore, key: StoryKey, path: Sequence[OnPath]) -> list[Tile]:
+    """Every message of a run with its newest analysis."""
+    digests = [item.entry.digest for item in path]
+    return fragment_tiles(path, await store.notes(key, Kind.ANALYSIS, SPAN_SCOPE, digests) if digests else [])
+
+
+def is_fragment(item: OnPath) -> bool:
+    """Whether there is something to analyse in a message."""
+    return item.entry.message.role is not Role.SYSTEM and bool(told(item.entry.message).strip())
+
+
+def witnessed(run: Sequence[OnPath], reader: str) -> bool:
+    """Whether a reader may know of every message of a run."""
+    return all(knows_of(reader, item.entry.message) for item in run)

@@ -1,0 +1,62 @@
+"""A step: one fold to be made, whoever makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from previously.core.digests import span_key
+from previously.core.paths import OnPath
+from previously.core.spans import Span
+from previously.core.versions import Kind, Version
+from previously.folds.questions import Question
+from previously.folds.request import FoldRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What code has put together from memory that is there: nothing is asked."""
+
+    text: str
+    made_by: str
+    commitments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One fold to be made: what it reads, what it goes on from and what is asked."""
+
+    kind: Kind
+    scope: str
+    run: Sequence[OnPath]
+    before: Version | None
+    asked: Question | Written
+    reason: str
+
+    @property
+    def span(self) -> Span:
+        """Where its run stands."""
+        return Span(self.run[0].position, self.run[-1].position)
+
+    @property
+    def key(self) -> bytes:
+        """The span key of its run."""
+        return span_key(item.entry.digest for item in self.run)
+
+    @property
+    def first(self) -> bytes:
+        """The digest of the first message of its run."""
+        return self.run[0].entry.digest
+
+    @property
+    def commitments(self) -> tuple[str, ...]:
+        """What is open where its run ends."""
+        return self.asked.commitments if isinstance(self.asked, FoldRequest | Written) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Steps that do not depend on one another: they are made at the same time, and what becomes of one changes none of
+    the others."""
+
+    steps: tuple[Step, ...]
