@@ -75,6 +75,8 @@ PLACEHOLDERS = {
     "chapter": ("length", "title", "previous", "events", "hint"),
     "backbone": ("length", "title", "previous", "events", "hint"),
     "amend": ("length", "previous", "removed", "events", "hint"),
+    "scene": ("types", "title", "known", "previous", "events", "hint"),
+    "combine": ("length", "summaries", "hint"),
 }
 """Every prompt there is, and what it is filled with."""
 

@@ -1,0 +1,193 @@
+"""Whether something is a scene: `{summary, lorebooks}` as it must be, and as it should be.
+
+Owns the structural rules, which refuse, and asks `scene_meaning` for the others, which only warn. What must stay true:
+any object at all can be judged; every fault says where it is and what is wrong there; an empty list of entries is
+never a fault, since a scene may leave nothing to describe; sizes below what is asked for only warn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from previously.core.generic_words import is_generic
+from previously.core.lore import TYPES
+from previously.core.signals import folded
+from previously.core.tokens import estimate_tokens
+from previously.folds import scene_meaning
+from previously.folds.checks.verdict import brief
+
+MOST_SUMMARY_TOKENS = 500
+"""A longer summary is refused."""
+
+SUMMARY_TOKENS = (100, 300)
+"""How long a summary should be."""
+
+ENTRY_TOKENS = (50, 200)
+"""How long the content of an entry should be."""
+
+KEYWORDS = (2, 8)
+"""How many keywords an entry should have."""
+
+LONGEST_NAME = 100
+"""Characters; what is longer is no name but a sentence."""
+
+FIELDS = ("name", "type", "keywords", "content")
+"""What every entry must have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong, and where: `summary`, `lorebooks[2].keywords`."""
+
+    where: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.where} {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What was found: faults refuse, warnings do not."""
+
+    faults: tuple[Fault, ...]
+    warnings: tuple[Fault, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Whether it may be kept."""
+        return not self.faults
+
+
+def validate(given: object) -> Validation:
+    """Judge a scene memory, whatever it is."""
+    if not isinstance(given, Mapping):
+        return Validation((Fault("scene", f"must be an object, not {_kind(given)}"),), ())
+    faults = (*_summary_faults(given), *_list_faults(given))
+    return Validation(faults, tuple(_warnings(given)))
+
+
+def _summary_faults(given: Mapping[str, Any]) -> Iterator[Fault]:
+    wrong = _text_fault(given, "summary")
+    if wrong:
+        yield Fault("summary", wrong)
+        return
+    tokens = estimate_tokens(given["summary"])
+    if tokens > MOST_SUMMARY_TOKENS:
+        yield Fault("summary", f"has about {tokens} tokens, over the limit of {MOST_SUMMARY_TOKENS}")
+
+
+def _list_faults(given: Mapping[str, Any]) -> Iterator[Fault]:
+    if "lorebooks" not in given:
+        return
+    entries = given["lorebooks"]
+    if not isinstance(entries, list):
+        yield Fault("lorebooks", f"must be a list, not {_kind(entries)}")
+        return
+    seen: dict[tuple[str, str], int] = {}
+    for index, entry in enumerate(entries):
+        where = f"lorebooks[{index}]"
+        if not isinstance(entry, Mapping):
+            yield Fault(where, f"must be an object, not {_kind(entry)}")
+            continue
+        yield from _entry_faults(where, entry)
+        name, kind = entry.get("name"), entry.get("type")
+        if isinstance(name, str) and isinstance(kind, str) and name.strip():
+            first = seen.setdefault((folded(name), folded(kind)), index)
+            if first != index:
+                yield Fault(where, f"has the same name and type as lorebooks[{first}]: {brief(name)}")
+
+
+def _entry_faults(where: str, entry: Mapping[str, Any]) -> Iterator[Fault]:
+    for field in ("name", "type", "content"):
+        wrong = _text_fault(entry, field)
+        if wrong:
+            yield Fault(f"{where}.{field}", wrong)
+        elif field == "type" and folded(entry["type"]) not in TYPES:
+            yield Fault(f"{where}.type", f"{brief(entry['type'])!r} is not one of {', '.join(TYPES)}")
+    if "keywords" not in entry:
+        yield Fault(f"{where}.keywords", "is missing")
+        return
+    keywords = entry["keywords"]
+    if not isinstance(keywords, list):
+        yield Fault(f"{where}.keywords", f"must be a list, not {_kind(keywords)}")
+        return
+    others = [one for one in keywords if not isinstance(one, str)]
+    if others:
+        yield Fault(f"{where}.keywords", f"must hold texts only, not {_kind(others[0])}")
+    elif not any(one.strip() for one in keywords):
+        yield Fault(f"{where}.keywords", "is empty")
+
+
+def _text_fault(given: Mapping[str, Any], field: str) -> str:
+    """What is wrong with a field that must be a text; nothing where it is one."""
+    if field not in given:
+        return "is missing"
+    value = given[field]
+    if not isinstance(value, str):
+        return f"must be a text, not {_kind(value)}"
+    return "" if value.strip() else "is empty"
+
+
+def _warnings(given: Mapping[str, Any]) -> Iterator[Fault]:
+    """What should be otherwise in those parts that have the right shape."""
+    summary = given.get("summary")
+    summary = summary if isinstance(summary, str) and summary.strip() else ""
+    if summary:
+        yield from _size("summary", summary, SUMMARY_TOKENS)
+        described = scene_meaning.description_in(summary)
+        if described:
+            yield Fault("summary", f"describes instead of telling what happened: {brief(described)}")
+    entries = given.get("lorebooks")
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        if isinstance(entry, Mapping):
+            yield from _entry_warnings(f"lorebooks[{index}]", entry, summary)
+
+
+def _entry_warnings(where: str, entry: Mapping[str, Any], summary: str) -> Iterator[Fault]:
+    name, kind, content, keywords = (entry.get(field) for field in ("name", "type", "content", "keywords"))
+    if isinstance(name, str) and len(name) > LONGEST_NAME:
+        yield Fault(f"{where}.name", f"has {len(name)} characters; a name is shorter")
+    if isinstance(kind, str) and kind not in TYPES and folded(kind) in TYPES:
+        yield Fault(f"{where}.type", f"should be written {folded(kind)!r}")
+    if isinstance(keywords, list):
+        yield from _keyword_warnings(f"{where}.keywords", [one for one in keywords if isinstance(one, str)])
+    if not isinstance(content, str) or not content.strip():
+        return
+    yield from _size(f"{where}.content", content, ENTRY_TOKENS)
+    told = scene_meaning.timeline_in(content, kind if isinstance(kind, str) else "")
+    if told:
+        yield Fault(f"{where}.content", f"tells what happened instead of what it is: {brief(told)}")
+    if summary and scene_meaning.repeats(summary, content):
+        yield Fault(f"{where}.content", "repeats the summary")
+
+
+def _keyword_warnings(where: str, keywords: list[str]) -> Iterator[Fault]:
+    least, most = KEYWORDS
+    if keywords and not least <= len(keywords) <= most:
+        yield Fault(where, f"has {len(keywords)} keywords; {least} to {most} are best")
+    blank = sum(1 for one in keywords if not one.strip())
+    if blank and blank < len(keywords):
+        yield Fault(where, "has an empty keyword")
+    for keyword in keywords:
+        if keyword.strip() and is_generic(keyword):
+            yield Fault(where, f"has a generic keyword: {brief(keyword)!r}")
+
+
+def _size(where: str, text: str, bounds: tuple[int, int]) -> Iterator[Fault]:
+    tokens = estimate_tokens(text)
+    if not bounds[0] <= tokens <= bounds[1]:
+        yield Fault(where, f"has about {tokens} tokens; {bounds[0]} to {bounds[1]} are best")
+
+
+def _kind(value: object) -> str:
+    """What a value is, in words."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a text"
+    return "a list" if isinstance(value, list | tuple) else "an object"

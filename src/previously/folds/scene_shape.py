@@ -1,0 +1,189 @@
+"""The shape of a scene: how it is written down, and how it is read from what a model or a file gives.
+
+Owns the JSON of a scene, `{summary, lorebooks}` with its signals beside them, and what is forgiven in an answer: short
+and other names for a field, a text where a list belongs, an object around it, another word for a type. What must stay
+true: reading what was written gives the same scene; nothing here refuses, that is `scene_checks`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from previously.core.lore import TYPES, Described, Scene
+from previously.core.signals import folded, signals_of
+from previously.folds.builtin.sentences import whole_sentences
+from previously.folds.noting import canonical, text_in
+
+_LIST = {"type": "array", "items": {"type": "string"}}
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "summary": {"type": "string"},
+        "lorebooks": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "type": {"type": "string", "enum": list(TYPES)},
+                    "keywords": _LIST,
+                    "content": {"type": "string"},
+                },
+                "required": ["name", "type", "keywords", "content"],
+            },
+        },
+        "open_threads": _LIST,
+        "resolved_threads": _LIST,
+        "state_changes": _LIST,
+    },
+    "required": ["summary", "lorebooks"],
+}
+"""What an answer must look like, for servers that hold a model to it."""
+
+_WRAPPERS = ("recap", "memory", "scene", "output", "result", "response", "answer")
+_SUMMARY = ("recap", "narrative")
+_LOREBOOKS = ("lorebook", "setting_lore", "entities", "entries", "lore")
+_FIELDS = {
+    "name": ("n", "title", "entity"),
+    "type": ("t", "category", "kind"),
+    "keywords": ("k", "keys", "key", "keyword", "triggers"),
+    "content": ("c", "description", "text", "details"),
+}
+_SYNONYMS = {
+    "character": "person people npc npcs characters pc creature animal monster being",
+    "location": "place places locations area region city town village building room site setting",
+    "item": "items object objects artifact artefact weapon equipment thing tool vehicle",
+    "faction": "factions group groups organization organisation guild gang clan company",
+    "concept": "concepts idea relationship status secret secrets ability skill magic power system",
+    "lore": "history world worldbuilding world-building background myth legend culture",
+    "event": "events",
+    "rule": "rules law laws",
+    "document": "documents letter book note text",
+}
+_TYPE_OF = {word: known for known, words in _SYNONYMS.items() for word in (known, *words.split())}
+_COMMAS = re.compile(r"[,;|\n]+")
+
+
+def readable(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model gave with all that can be forgiven set right. It may still be refused."""
+    whole = _unwrapped(given)
+    read: dict[str, Any] = {key: value for key, value in whole.items() if key not in ("summary", "lorebooks")}
+    _take(read, whole, "summary", _SUMMARY)
+    _take(read, whole, "lorebooks", _LOREBOOKS)
+    entries = read.get("lorebooks")
+    if entries is None:
+        read["lorebooks"] = []
+    elif isinstance(entries, list):
+        read["lorebooks"] = [_entry(one) if isinstance(one, Mapping) else one for one in entries]
+    return read
+
+
+def _unwrapped(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "summary" in given:
+        return given
+    for name in _WRAPPERS:
+        inner = given.get(name)
+        if isinstance(inner, Mapping):
+            return {**{key: value for key, value in given.items() if key != name}, **inner}
+    return given
+
+
+def _take(read: dict[str, Any], given: Mapping[str, Any], field: str, others: Iterable[str]) -> None:
+    name = next((one for one in (field, *others) if one in given), None)
+    if name is not None:
+        read.pop(name, None)
+        read[field] = given[name]
+
+
+def _entry(given: Mapping[str, Any]) -> dict[str, Any]:
+    entry: dict[str, Any] = {}
+    for field, others in _FIELDS.items():
+        _take(entry, given, field, others)
+    if isinstance(entry.get("type"), str):
+        entry["type"] = known_type(entry["type"])
+    keywords = entry.get("keywords")
+    if isinstance(keywords, str):
+        entry["keywords"] = [one.strip() for one in _COMMAS.split(keywords) if one.strip()]
+    elif isinstance(keywords, list):
+        entry["keywords"] = [one for one in keywords if isinstance(one, str) and one.strip()]
+    if isinstance(entry.get("content"), list):
+        entry["content"] = text_in(entry["content"])
+    return entry
+
+
+def known_type(word: str) -> str:
+    """The type that a word stands for: itself in lower case, or the one it is another word for."""
+    return _TYPE_OF.get(folded(word), folded(word))
+
+
+def scene_in(given: Mapping[str, Any]) -> Scene:
+    """The scene in an object that has its shape; what has not is passed over."""
+    summary = given.get("summary")
+    entries = given.get("lorebooks")
+    found = [_described(one) for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
+    return Scene(text_in(summary), tuple(one for one in found if one.name), signals_of(given))
+
+
+def _described(given: Mapping[str, Any]) -> Described:
+    keywords = given.get("keywords")
+    listed = [one for one in keywords if isinstance(one, str)] if isinstance(keywords, list) else []
+    return Described(
+        " ".join(text_in(given.get("name")).split()),
+        text_in(given.get("type")),
+        once(listed),
+        text_in(given.get("content")),
+    )
+
+
+def once(texts: Iterable[str]) -> tuple[str, ...]:
+    """Texts on one line, none empty, each once whatever its case."""
+    found: dict[str, str] = {}
+    for text in texts:
+        line = " ".join(text.split())
+        if line:
+            found.setdefault(folded(line), line)
+    return tuple(found.values())
+
+
+def scene_of(text: str) -> Scene:
+    """The scene in the text of a version. Plain text, as a person may write it, is a summary."""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        given = None
+    return scene_in(given) if isinstance(given, dict) else Scene(text.strip())
+
+
+def scene_text(scene: Scene) -> str:
+    """A scene as the text of a version: canonical JSON. Signals that are not there take no room."""
+    lists = {name: items for name, items in scene.signals.as_json().items() if items}
+    return canonical({"summary": scene.summary, "lorebooks": [entry_json(one) for one in scene.entries], **lists})
+
+
+def entry_json(entry: Described) -> dict[str, Any]:
+    """One entry as it is written down."""
+    return {"name": entry.name, "type": entry.type, "keywords": list(entry.keywords), "content": entry.content}
+
+
+def same_thing(entry: Described) -> tuple[str, str]:
+    """What two descriptions of one thing have in common: name and type, folded."""
+    return folded(entry.name), folded(entry.type)
+
+
+def united(entries: Iterable[Described]) -> tuple[Described, ...]:
+    """Each thing once, where it came first: the keywords of all its descriptions, and every sentence of them once."""
+    found: dict[tuple[str, str], Described] = {}
+    for one in entries:
+        known = found.get(same_thing(one))
+        found[same_thing(one)] = one if known is None else _both(known, one)
+    return tuple(found.values())
+
+
+def _both(first: Described, second: Described) -> Described:
+    known = {folded(sentence) for sentence in whole_sentences(first.content)}
+    fresh = [sentence for sentence in whole_sentences(second.content) if folded(sentence) not in known]
+    content = " ".join([first.content, *fresh]).strip()
+    return Described(first.name, first.type, once([*first.keywords, *second.keywords]), content)

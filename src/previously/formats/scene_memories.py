@@ -1,0 +1,192 @@
+"""Scene memories of other shapes: the older structure of fourteen fields and more, and plain text.
+
+`migrate` makes a scene of them. What must stay true: nothing they say is lost; a summary that is too long keeps its
+beginning, and the rest stands in an entry; what has the new structure already stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from previously.core.errors import BadInput
+from previously.core.lore import Described, Scene
+from previously.core.text import clean_json
+from previously.core.tokens import estimate_tokens
+from previously.folds.builtin.sentences import whole_sentences
+from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, validate
+from previously.folds.scene_shape import readable, scene_in, united
+from previously.formats.reading import kind, parse_json, shown
+from previously.lore.keywords import refined
+
+TOLD_FIELDS = ("narrative", "memorable_events")
+"""Fields that tell what happened: they become the summary, in this order, with status and ties between them."""
+
+ENTRY_FIELDS = {
+    "npcs_facts": "character",
+    "npcs_status": "character",
+    "visited_locations": "location",
+    "objects": "item",
+    "factions": "faction",
+    "lore": "lore",
+    "secrets": "concept",
+    "current_relationships": "concept",
+}
+"""Fields that describe things, and the type of each. Any other field is about a concept."""
+
+STATE_FIELDS = ("npcs_status", "current_relationships")
+"""Fields that say how things stand: in short in the summary, in full in an entry."""
+
+OVERFLOW = "Earlier events"
+"""The entry that holds what found no room in a summary."""
+
+_FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*", re.S)
+_NAME_WORDS = 5
+
+
+def migrate(given: object) -> Scene:
+    """The scene in a memory of any known shape. `BadInput` for what is none."""
+    if isinstance(given, str):
+        given = _parsed(given)
+    if isinstance(given, str):
+        return _fitted(given, ())
+    if not isinstance(given, Mapping):
+        raise BadInput(f"A scene memory must be an object or a text, not {kind(given)}.")
+    cleaned, _ = clean_json(dict(given))
+    whole: Mapping[str, Any] = cleaned if isinstance(cleaned, dict) else {}
+    if _is_older(whole):
+        return _from_fields(whole)
+    return _checked(readable(whole))
+
+
+def _parsed(text: str) -> object:
+    """The JSON in a text, or the text where it is none."""
+    fenced = _FENCE.fullmatch(text)
+    bare = (fenced[1] if fenced else text).strip()
+    if not bare:
+        raise BadInput("A scene memory must say something; this text is empty.")
+    return parse_json(bare, "text") if bare.startswith(("{", '"')) else bare
+
+
+def _is_older(given: Mapping[str, Any]) -> bool:
+    if "summary" in given or "lorebooks" in given:
+        return False
+    older = [name for name in (*TOLD_FIELDS, *ENTRY_FIELDS) if name in given]
+    return bool(older) and not (older == ["lore"] and isinstance(given.get("recap"), str))
+
+
+def _checked(given: Mapping[str, Any]) -> Scene:
+    """The scene in the new structure, or what is wrong with it; length alone is set right."""
+    faults = [one for one in validate(given).faults if not (one.where == "summary" and "over the limit" in one.reason)]
+    if faults:
+        raise BadInput(f"This is no scene memory: {faults[0]}.")
+    scene = scene_in(given)
+    if estimate_tokens(scene.summary) <= MOST_SUMMARY_TOKENS:
+        return scene
+    fitted = _fitted(scene.summary, scene.entries)
+    return Scene(fitted.summary, fitted.entries, scene.signals)
+
+
+def _from_fields(given: Mapping[str, Any]) -> Scene:
+    told = _sentences(given.get("narrative"))
+    for name in STATE_FIELDS:
+        told += [_ended(f"{who}: {' '.join(said)}") for who, said in _named(given.get(name), name)]
+    told += _sentences(given.get("memorable_events"))
+    entries: list[Described] = []
+    for name, value in given.items():
+        if name in TOLD_FIELDS:
+            continue
+        for who, said in _named(value, name):
+            said = [f"Status: {said[0]}", *said[1:]] if name == "npcs_status" else said
+            entries.append(
+                Described(who, ENTRY_FIELDS.get(name, "concept"), refined(who, [who]), " ".join(map(_ended, said)))
+            )
+    if not told and not entries:
+        raise BadInput("This scene memory is empty: none of its fields says anything.")
+    summary = " ".join(map(_ended, told)) or f"Known: {', '.join(entry.name for entry in entries)}."
+    return _fitted(summary, united(entries))
+
+
+def _fitted(text: str, entries: tuple[Described, ...]) -> Scene:
+    """A summary within its limit, and what found no room in an entry of its own."""
+    summary = text.strip()
+    if estimate_tokens(summary) <= MOST_SUMMARY_TOKENS:
+        return Scene(summary, entries)
+    kept, rest = _cut(summary)
+    overflow = Described(OVERFLOW, "event", (OVERFLOW,), rest)
+    return Scene(kept, united([*entries, overflow]))
+
+
+def _cut(text: str) -> tuple[str, str]:
+    """As many whole sentences as fit, and the rest; where not even one fits, as many characters."""
+    kept = ""
+    sentences = whole_sentences(text)
+    for index, sentence in enumerate(sentences):
+        longer = f"{kept} {sentence}".strip()
+        if estimate_tokens(longer) > MOST_SUMMARY_TOKENS:
+            if kept:
+                return kept, " ".join(sentences[index:])
+            break
+        kept = longer
+    low, high = 1, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if estimate_tokens(text[:middle]) <= MOST_SUMMARY_TOKENS else (low, middle - 1)
+    at = text.rfind(" ", 0, low) + 1 or low
+    return text[:at].strip(), text[at:].strip()
+
+
+def _named(value: object, field: str) -> Iterator[tuple[str, list[str]]]:
+    """Each thing that a field speaks of, with what it says of it."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            said = _sentences(inner)
+            if str(name).strip() and said:
+                yield " ".join(str(name).split()), said
+    elif isinstance(value, list):
+        for item in value:
+            yield from _listed(item, field)
+    elif said := _sentences(value):
+        yield _label(field), said
+
+
+def _listed(item: object, field: str) -> Iterator[tuple[str, list[str]]]:
+    """A thing in a list: an object with a name, the bare name of a place or thing, or a sentence."""
+    if isinstance(item, Mapping):
+        name = next((item[key] for key in ("name", "title", "who") if isinstance(item.get(key), str)), "")
+        said = _sentences({key: inner for key, inner in item.items() if inner != name})
+        if name.strip() or said:
+            yield (" ".join(name.split()) or _begin(said[0])), said or [_label(field)]
+        return
+    said = _sentences(item)
+    if not said:
+        return
+    bare = len(said) == 1 and len(said[0].split()) <= _NAME_WORDS and not said[0].endswith((".", "!", "?"))
+    yield (said[0], [_label(field)]) if bare and field in ENTRY_FIELDS else (_begin(said[0]), said)
+
+
+def _sentences(value: object) -> list[str]:
+    """What a value says, piece by piece, whatever it is made of."""
+    if value is None or value is False or value == "":
+        return []
+    if isinstance(value, Mapping):
+        return [f"{_label(str(key))}: {' '.join(said)}" for key, inner in value.items() if (said := _sentences(inner))]
+    if isinstance(value, list):
+        return [sentence for item in value for sentence in _sentences(item)]
+    text = " ".join(str(value).split())
+    return [text] if text else []
+
+
+def _begin(text: str) -> str:
+    return shown(" ".join(text.split()[:_NAME_WORDS]).strip(" .,;:!?"), 60)
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…", "。", '"', "”")) else f"{text}."
+
+
+def _label(field: str) -> str:
+    """A field's name in words."""
+    words = field.replace("_", " ").strip()
+    return f"{words[:1].upper()}{words[1:]}"
