@@ -75,6 +75,7 @@ PLACEHOLDERS = {
     "chapter": ("length", "title", "previous", "events", "hint"),
     "backbone": ("length", "title", "previous", "events", "hint"),
     "amend": ("length", "previous", "removed", "events", "hint"),
+    "cast": ("name", "summary", "facts", "events", "hint"),
 }
 """Every prompt there is, and what it is filled with."""
 
