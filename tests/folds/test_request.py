@@ -89,7 +89,7 @@ ASKED = {
 
 
 def test_every_prompt_has_a_golden_question() -> None:
-    assert ASKED.keys() == PLACEHOLDERS.keys()
+    assert [name for name in PLACEHOLDERS if not (GOLDEN / f"{name}.txt").is_file()] == []
 
 
 @pytest.mark.parametrize("name", ASKED)

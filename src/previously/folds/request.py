@@ -77,6 +77,7 @@ PLACEHOLDERS = {
     "amend": ("length", "previous", "removed", "events", "hint"),
     "scene": ("types", "title", "known", "previous", "events", "hint"),
     "combine": ("length", "summaries", "hint"),
+    "cast": ("name", "summary", "facts", "events", "hint"),
 }
 """Every prompt there is, and what it is filled with."""
 

@@ -6,15 +6,14 @@ What tells of the whole story is for them only while every message of it was wit
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
 
 from previously.core.budgets import Share
 from previously.core.errors import BadInput
 from previously.core.messages import Message
+from previously.core.witnessing import knows_of
 from previously.view.view import Section
 
 TIMELINE = frozenset({Section.BACKBONE, Section.CHAPTERS, Section.RECAP})
@@ -86,16 +85,7 @@ class Reader:
 
     def witnessed(self, message: Message) -> bool:
         """Whether they may know of a message."""
-        if not self.name or message.witnesses is None:
-            return True
-        own = _folded(self.name)
-        return own in map(_folded, message.witnesses) or own == _folded(message.speaker or "")
-
-
-@lru_cache(maxsize=4_096)
-def _folded(name: str) -> str:
-    """A name as it is compared: however it is spelt, `Bram`, `bram` and ` BRAM` are one."""
-    return unicodedata.normalize("NFKC", name).casefold().strip()
+        return knows_of(self.name, message)
 
 
 CHAT = Reader()

@@ -1,0 +1,113 @@
+"""What a character knows, without a model: a few sentences and facts, chosen from what they witnessed.
+
+Owns which lines become facts: what was promised, owed or kept secret before them, what is told of them by name, and
+what others said to them that matters. What must stay true: every word comes from the messages given or from the memory
+before; what was settled is let go; the bounds of a model's answer hold here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from previously.core.cast import Fact, Knowledge, one_line, told_by
+from previously.core.messages import Message, Role
+from previously.core.words import count_words
+from previously.folds.builtin import prose
+from previously.folds.builtin.cues import DANGLING_OPENERS
+from previously.folds.builtin.folder import rewrite
+from previously.folds.builtin.ledger import take_ledger
+from previously.folds.builtin.parsing import parsed
+from previously.folds.builtin.reading import Line, Said, is_english, lines_of_recap
+from previously.folds.builtin.salience import says_nothing
+from previously.folds.builtin.sentences import whole_sentences
+from previously.folds.cast_answer import Wanted
+from previously.folds.cast_diff import applied, likeness, resolved, tells_nothing_new
+from previously.folds.cast_weight import BINDS, HAPPENED, weight_of
+from previously.folds.checks.traces import has_name, keys_of
+from previously.folds.commitments import commitments_after
+from previously.folds.hearing import Heard, heard, is_self, source_of, source_of_line
+
+MOST_NEW = 4
+"""New facts of one update: one turn does not push out all that was known."""
+
+LONGEST_WORDS = 30
+"""A longer line is no key fact."""
+
+SIZES = (60, 90, 120)
+"""Words a summary may have; the first that makes three sentences will do."""
+
+LEAST_SENTENCES = 3
+
+
+def known(name: str, before: Knowledge, delta: Sequence[Message], at: int) -> tuple[str, tuple[Fact, ...]]:
+    """The summary and the facts of a character after these messages, which they witnessed."""
+    lines = heard(delta)
+    open_before = [fact.text for fact in before.facts if weight_of(fact.text) == BINDS]
+    open_now = commitments_after(open_before, delta)
+    settled = [text for text in open_before if text not in open_now]
+    told = dict(_told(name, lines))
+    for text in open_now:
+        line = one_line(text)
+        if text not in open_before and count_words(line) <= LONGEST_WORDS + 3:
+            told.setdefault(line, _said_in(line, name) or source_of(line, name, lines))
+    fresh = _each_new([fact.text for fact in before.facts], sorted(told, key=lambda text: -weight_of(text)))
+    chosen = sorted(fresh, key=lambda text: _worth(text, name), reverse=True)[:MOST_NEW]
+    wanted = Wanted(add=tuple(text for text in told if text in chosen), remove=tuple(settled))
+    diff = resolved(before.facts, wanted, lambda text: Fact(text, at, told[text]))
+    return _summary(before.summary, delta), applied(before.facts, diff)
+
+
+def _summary(before: str, delta: Sequence[Message]) -> str:
+    said = [
+        Said(one.speaker, one.text) for one in delta if one.role in (Role.USER, Role.ASSISTANT) and one.text.strip()
+    ]
+    if not said:
+        return before
+    text = ""
+    for words in SIZES:
+        text = take_ledger(rewrite(before, None, said, target_words=words).text)[0].strip()
+        if len(whole_sentences(text)) >= LEAST_SENTENCES:
+            break
+    return text
+
+
+def _told(name: str, lines: Sequence[Heard]) -> list[tuple[str, str]]:
+    """The lines that may become facts, worded to stand alone, each with its source."""
+    english = is_english(" ".join(line.text for line in lines[-60:]))
+    found: list[tuple[str, str]] = []
+    for line in lines:
+        taken = parsed(Line(line.speaker or None, line.text, True))
+        opener = taken.wording.words[0].lower if taken.wording.words else ""
+        asks = line.text.rstrip("\"' ").endswith(("?", "？"))
+        if asks or taken.size > LONGEST_WORDS or says_nothing(taken) or opener in DANGLING_OPENERS:
+            continue
+        if line.speaker:
+            matters = not is_self(line.speaker, name) and weight_of(line.text) >= HAPPENED
+        else:
+            matters = has_name(name, line.text, keys_of(line.text)) and weight_of(line.text) >= HAPPENED
+        if matters:
+            worded = prose.write([Line(line.speaker or None, line.text, True)], english=english)
+            source = told_by(line.speaker) if line.speaker else source_of_line(line, name)
+            found.append((one_line(worded), source))
+    return found
+
+
+def _said_in(text: str, name: str) -> str:
+    """Whose words a sentence of ours quotes, as a source; empty where it quotes nobody else."""
+    speakers = {line.speaker for line in lines_of_recap(text)}
+    teller = next(iter(speakers)) if len(speakers) == 1 else None
+    return told_by(teller) if teller and not is_self(teller, name) else ""
+
+
+def _each_new(held: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Those of the texts that say something that neither what is held nor one before them says."""
+    found: list[str] = []
+    for text in texts:
+        if not any(tells_nothing_new(text, other) or likeness(text, other) for other in (*held, *found)):
+            found.append(text)
+    return found
+
+
+def _worth(text: str, name: str) -> tuple[int, bool]:
+    """What matters comes first, and of that what concerns the character themselves."""
+    return weight_of(text), has_name(name, text, keys_of(text))

@@ -1,0 +1,221 @@
+"""Changing what a character knows: which facts an answer speaks of, what becomes of them, and which one gives way.
+
+A diff is read against the memory it was asked about, once: what comes of it names facts by their words, so that
+applying it twice is applying it once. What must stay true: a fact is only taken for another where most telling words of
+both are the same, in as many names, numbers and denials; nothing new is dropped for being like something old; over
+`MOST_FACTS` the least important of the oldest gives way, never what was just learnt while anything older is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from previously.core.cast import MOST_FACTS, Fact, each_once
+from previously.core.signals import folded
+from previously.folds.builtin.vocabulary import is_ordinary
+from previously.folds.builtin.words import worded
+from previously.folds.cast_answer import Pointed, Wanted
+from previously.folds.cast_weight import weight_of
+from previously.folds.checks.traces import content_of, numbers_in
+
+ALIKE = 2 / 3
+"""The share of all telling words of two wordings that has to be in both, for one to point at the other."""
+
+CONTAINED = 0.5
+"""The share of a fact that a shorter wording has to hold, where it holds nothing else."""
+
+RESTATED = 0.75
+"""The share of a fact that a shorter wording has to hold to tell nothing new."""
+
+FULLER = 0.6
+"""The share of a wording that an earlier fact has to be for the wording to take its place."""
+
+_TURNS = re.compile(
+    r"\b(?:not|never|no|nobody|none|nothing|without|cannot|nicht|kein\w*|nie|niemals|pas|jamais|nunca|nadie|не|нет|"
+    r"никогда|maybe|perhaps|might|may|could|if|unless|until|thinks?|believes?|believed|suspects?|suspected|claims?|"
+    r"claimed|says?|said|told|pretends?|pretended|fake|false|lie[sd]?|rumou?rs?|wants?|hopes?|plans?|fears?|used to|"
+    r"once|former|almost|nearly)\b|n't\b|ない|没|不"
+)
+"""Words that turn what a fact says into something else, however few they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """What becomes of the facts: the words of those that go, and those that come, oldest first."""
+
+    gone: tuple[str, ...] = ()
+    new: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Wording:
+    """What a fact is compared by."""
+
+    terms: tuple[str, ...]
+    names: tuple[str, ...]
+    numbers: frozenset[str]
+    turns: frozenset[str]
+
+
+def resolved(held: Sequence[Fact], wanted: Wanted, learnt: Callable[[str], Fact]) -> Diff:
+    """What an answer changes in these facts. `learnt` makes a fact of new words.
+
+    A change of a fact that is not there is a new fact; a whole list changes what it says in other words, adds what it
+    says besides, and takes nothing away.
+    """
+    gone: dict[str, None] = {}
+    new: dict[str, Fact] = {}
+
+    def left() -> list[Fact]:
+        return [fact for fact in held if fact.text not in gone]
+
+    def add(text: str) -> None:
+        if any(tells_nothing_new(text, one.text) for one in (*left(), *new.values())):
+            return
+        for one in left():
+            if is_fuller(text, one.text):
+                gone[one.text] = None
+        for earlier in [one.text for one in new.values() if is_fuller(text, one.text)]:
+            del new[folded(earlier)]
+        new[folded(text)] = learnt(text)
+
+    for pointed in wanted.remove:
+        if (found := pointed_at(pointed, held)) is not None:
+            gone[found.text] = None
+    for old, text in wanted.update:
+        found = pointed_at(old, held)
+        if found is not None and folded(found.text) == folded(text):
+            continue
+        if found is not None:
+            gone[found.text] = None
+        if any(folded(one.text) == folded(text) for one in left()):
+            continue
+        if found is not None:
+            new.setdefault(folded(text), learnt(text))
+        else:
+            add(text)
+    for text in wanted.add:
+        add(text)
+    _take_whole(wanted.whole, left(), gone, new, learnt, add)
+    return Diff(tuple(gone), tuple(new.values()))
+
+
+def _take_whole(
+    whole: Sequence[str],
+    left: Sequence[Fact],
+    gone: dict[str, None],
+    new: dict[str, Fact],
+    learnt: Callable[[str], Fact],
+    add: Callable[[str], None],
+) -> None:
+    """Take in a list of all facts: those that stand as they are first, so that none is taken for another."""
+    same = {folded(text) for text in whole}
+    others = [fact for fact in left if folded(fact.text) not in same]
+    for text in whole:
+        if any(folded(fact.text) == folded(text) for fact in left):
+            continue
+        found = pointed_at(text, others)
+        if found is not None and not tells_nothing_new(text, found.text):
+            others.remove(found)
+            gone[found.text] = None
+            new.setdefault(folded(text), learnt(text))
+        elif found is None:
+            add(text)
+
+
+def applied(held: Iterable[Fact], diff: Diff) -> tuple[Fact, ...]:
+    """The facts after a diff, at most `MOST_FACTS`."""
+    new = {folded(fact.text) for fact in diff.new}
+    gone = {folded(text) for text in diff.gone} - new
+    kept = [fact for fact in held if folded(fact.text) not in gone | new]
+    return _bounded(kept, each_once(diff.new))
+
+
+def _bounded(old: Sequence[Fact], new: Sequence[Fact]) -> tuple[Fact, ...]:
+    """The facts that stay where there are too many: old ones give way first, and of the new never the newest."""
+    order = [*old, *new]
+    over = len(order) - MOST_FACTS
+    if over <= 0:
+        return tuple(order)
+
+    def rank(place: int) -> tuple[bool, bool, int, int, int]:
+        fact = order[place]
+        return place >= len(old), place == len(order) - 1, weight_of(fact.text), fact.since, place
+
+    go = set(sorted(range(len(order)), key=rank)[:over])
+    return tuple(fact for place, fact in enumerate(order) if place not in go)
+
+
+def pointed_at(pointed: Pointed, held: Sequence[Fact]) -> Fact | None:
+    """The fact that a number or a wording means: the very words, the same but for case, or by far the most alike. None
+    where it could be any of several."""
+    if isinstance(pointed, int):
+        return held[pointed - 1] if 1 <= pointed <= len(held) else None
+    exact = [fact for fact in held if fact.text == pointed]
+    exact = exact or [fact for fact in held if folded(fact.text) == folded(pointed)]
+    if exact:
+        return exact[0]
+    scored = sorted(((likeness(pointed, fact.text), place) for place, fact in enumerate(held)), key=lambda one: -one[0])
+    if not scored or scored[0][0] <= 0 or (len(scored) > 1 and scored[1][0] == scored[0][0]):
+        return None
+    return held[scored[0][1]]
+
+
+def likeness(pointed: str, fact: str) -> float:
+    """How much a wording is like a fact: the share of their telling words that both have, 0 where that is too little to
+    tell."""
+    one, other = _wording(pointed), _wording(fact)
+    if one.turns != other.turns or (one.numbers and one.numbers != other.numbers) or not _same_order(one, other):
+        return 0.0
+    shared = len(set(one.terms) & set(other.terms))
+    if shared < 2:
+        return 0.0
+    alike = shared / len(set(one.terms) | set(other.terms))
+    if alike >= ALIKE:
+        return alike
+    contained = _is_within(one.terms, other.terms) and shared >= 3 and shared >= CONTAINED * len(other.terms)
+    return alike if contained else 0.0
+
+
+def tells_nothing_new(text: str, fact: str) -> bool:
+    """Whether a fact already says all that a wording says."""
+    if folded(text).rstrip(".!") == folded(fact).rstrip(".!"):
+        return True
+    one, other = _wording(text), _wording(fact)
+    if len(one.terms) < 2 or one.turns != other.turns or one.numbers != other.numbers:
+        return False
+    return _is_within(one.terms, other.terms) and len(one.terms) >= RESTATED * len(other.terms)
+
+
+def is_fuller(text: str, fact: str) -> bool:
+    """Whether a wording says all that a fact says, and more of the same."""
+    one, other = _wording(text), _wording(fact)
+    if len(other.terms) < 2 or one.turns != other.turns or not other.numbers <= one.numbers:
+        return False
+    return _is_within(other.terms, one.terms) and len(other.terms) >= FULLER * len(one.terms)
+
+
+@lru_cache(maxsize=1024)
+def _wording(text: str) -> _Wording:
+    capitals = [word.key for word in worded(text).words if word.capital and not is_ordinary(word.key)]
+    return _Wording(
+        tuple(dict.fromkeys(content_of(text))),
+        tuple(dict.fromkeys(capitals)),
+        frozenset(numbers_in(text)),
+        frozenset(_TURNS.findall(text.replace("’", "'").lower())),
+    )
+
+
+def _same_order(one: _Wording, other: _Wording) -> bool:
+    """Whether the names that both have come in the same order: who owes whom."""
+    shared = set(one.names) & set(other.names)
+    return [name for name in one.names if name in shared] == [name for name in other.names if name in shared]
+
+
+def _is_within(part: Sequence[str], whole: Sequence[str]) -> bool:
+    """Whether all of the one stands in the other, in that order."""
+    rest = iter(whole)
+    return all(term in rest for term in part)
