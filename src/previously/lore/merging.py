@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from previously.core.lore import Described, Scene
 from previously.core.signals import folded
-from previously.lore.entries import Key, LoreEntry, Suggestion, entry_key
+from previously.lore.things import Key, LoreEntry, Suggestion, entry_key
 from previously.lore.keywords import is_useful, key_of, refined
 from previously.lore.resolving import Entries, found_in, is_called, names_given
 from previously.lore.statements import By, Relation, Statement, relation, split

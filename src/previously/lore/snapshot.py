@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from previously.lore.entries import Key, LoreEntry, Suggestion
+from previously.lore.things import Key, LoreEntry, Suggestion
 from previously.lore.statements import Statement
 
 
