@@ -18,7 +18,10 @@ from previously.core.messages import Error, Image, Message, Role, Text, ToolCall
 SEPARATOR = "=== user ==="
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-_OWN_TAG = re.compile(r"</?(?=(?:recap|new_events|already_told|old_words|new_words|chapter|story_so_far)\b)")
+_OWN_TAG = re.compile(
+    r"</?(?=(?:recap|new_events|already_told|old_words|new_words|chapter|story_so_far"
+    r"|names|open_threads|noted|fragment)\b)"
+)
 
 
 @dataclass(frozen=True, slots=True)

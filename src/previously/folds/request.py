@@ -75,6 +75,7 @@ PLACEHOLDERS = {
     "chapter": ("length", "title", "previous", "events", "hint"),
     "backbone": ("length", "title", "previous", "events", "hint"),
     "amend": ("length", "previous", "removed", "events", "hint"),
+    "analysis": ("before", "known", "open", "so_far", "fragment", "hint"),
 }
 """Every prompt there is, and what it is filled with."""
 
