@@ -1,0 +1,172 @@
+"""The librarian: what one fragment adds to the summary, what it changed, and where it contradicts the story so far.
+
+An analysis reads one fragment. The summary before it, the names and the open threads are shown so that it can be
+understood, and so that a contradiction can be seen at all. What must stay true: a fragment is analysed again only when
+its words changed; an answer that notes nothing is no analysis; an empty summary update is derived from the signals, so
+that it is no gap; what the fragment does not support is marked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from previously.core.analyses import Analysis
+from previously.core.asking import ModelRequest
+from previously.core.digests import span_key
+from previously.core.messages import Message, Role
+from previously.core.paths import OnPath
+from previously.core.signals import folded
+from previously.core.versions import Kind
+from previously.folds.analysis_answer import LISTS, analysis_in, analysis_of, analysis_text, derived, joined
+from previously.folds.applying import compacted
+from previously.folds.builtin.noticing import noticed
+from previously.folds.builtin.sentences import whole_sentences
+from previously.folds.checks.material import book_of, material_of
+from previously.folds.checks.refusal_talk import declines
+from previously.folds.checks.support import supports
+from previously.folds.checks.traces import has_name, keys_of
+from previously.folds.checks.verdict import Asked
+from previously.folds.noting import Noted, Unusable, object_in
+from previously.folds.rendering import Template, as_data, fill, told, transcript
+
+__all__ = ["AnalysisNote", "analysis_of", "analysis_text", "is_fragment", "not_analysed"]
+
+SHOWN_BEFORE = 3_000
+"""How many characters of the summary before a fragment are shown, the newest."""
+
+SHOWN_NAMES = 40
+SHOWN_THREADS = 20
+ANSWER_TOKENS = 1_200
+
+_LONG_ENOUGH = 5
+"""So many words in a row that stand in the summary so far are told again, not by chance."""
+
+_MARKER = re.compile(
+    r"\W*|#{1,6} [^\n]{1,80}|\W*(?:chapter|scene|act|part|book|kapitel|chapitre|capítulo|capitolo|глава) "
+    r"(?:\d+|[ivxlc]+|one|two|three|four|five|six|seven|eight|nine|ten)\b[^\n]{0,60}|第\s*\S{1,4}\s*[章幕話话][^\n]{0,40}",
+    re.I,
+)
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "summary_update": {"type": "string"},
+        **{name: {"type": "array", "items": {"type": "string"}} for name in (*LISTS, "mentions", "contradictions")},
+    },
+    "required": ["summary_update", *LISTS, "mentions", "contradictions"],
+    "additionalProperties": False,
+}
+
+
+def is_fragment(message: Message) -> bool:
+    """Whether a message tells something that is analysed: no instruction, no chapter heading, not without words."""
+    return message.role is not Role.SYSTEM and not _MARKER.fullmatch(told(message).strip())
+
+
+def not_analysed(path: Iterable[OnPath], analysed: Collection[bytes]) -> tuple[OnPath, ...]:
+    """The fragments of a path that wait for an analysis. `analysed` are the span keys of those that have one: what
+    lies outside a message's identity (its time, its id, whether it is hidden) asks for nothing."""
+    return tuple(one for one in path if is_fragment(one.entry.message) and span_key([one.entry.digest]) not in analysed)
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisNote:
+    """One fragment to be analysed."""
+
+    delta: tuple[Message, ...]
+    """The fragment, or a part of it."""
+    so_far: str = ""
+    """What was noted of the parts before."""
+    before: str = ""
+    """The summary of the story before the fragment."""
+    known: tuple[str, ...] = ()
+    """Names of the story, the best known first."""
+    open_threads: tuple[str, ...] = ()
+    """What was open before the fragment, the oldest first."""
+    again: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of memory it is."""
+        return Kind.ANALYSIS
+
+    @property
+    def prompt(self) -> str:
+        """The name of its prompt."""
+        return "analysis"
+
+    def part(self, delta: tuple[Message, ...], so_far: str) -> Self:
+        """The same for a part of the fragment."""
+        return replace(self, delta=delta, so_far=so_far)
+
+    def build(self, template: Template, hint: str = "") -> ModelRequest:
+        """The question for a model."""
+        noted = analysis_of(self.so_far).summary_update if self.so_far else ""
+        beginning = "This is noted of how the fragment begins; do not note it again."
+        system, user = fill(
+            template,
+            {
+                "before": as_data(compacted(self.before.strip(), SHOWN_BEFORE, SHOWN_BEFORE)) or "(nothing yet)",
+                "known": as_data(", ".join(self.known[:SHOWN_NAMES])) or "(none yet)",
+                "open": as_data("\n".join(f"- {one}" for one in self.open_threads[-SHOWN_THREADS:])) or "(none)",
+                "so_far": f"\n{beginning}\n<noted>\n{as_data(noted)}\n</noted>\n" if noted else "",
+                "fragment": transcript(self.delta) or "(nothing)",
+                "hint": f" {hint}" if hint else "",
+            },
+        )
+        return ModelRequest(system, user, ANSWER_TOKENS, SCHEMA)
+
+    def judge(self, answer: str) -> Noted | Unusable:
+        """What a model's answer notes, with what was noted of the parts before."""
+        found = object_in(answer)
+        if isinstance(found, Unusable):
+            return found
+        analysis = analysis_in(found)
+        if declines(analysis.summary_update, len(analysis.summary_update.split())) and analysis.signals.is_empty:
+            return Unusable("the model declined", answer, final=True)
+        if analysis.is_empty:
+            return Unusable("it notes nothing; write at least summary_update", answer)
+        update, again = self._without_retelling(analysis.summary_update)
+        warnings = [f"told before, left out: {again[0][:80]}"] if again else []
+        if not update:
+            update = derived(analysis.signals)
+            if not update:
+                return Unusable("its summary_update only repeats the story so far", answer)
+            warnings.append("the summary update was derived from the signals")
+        analysis = replace(analysis, summary_update=update)
+        return Noted(analysis_text(self._with_so_far(analysis)), tuple(warnings), self._unverified(analysis))
+
+    def builtin(self) -> Noted:
+        """What is noted without a model."""
+        return Noted(analysis_text(self._with_so_far(noticed(self.delta, self.known, self.open_threads))))
+
+    def _with_so_far(self, analysis: Analysis) -> Analysis:
+        return joined(analysis_of(self.so_far), analysis) if self.so_far else analysis
+
+    def _without_retelling(self, update: str) -> tuple[str, Sequence[str]]:
+        """The update without sentences that stand in the summary so far, and those."""
+        earlier = folded(self.before)
+        sentences = whole_sentences(update)
+        again = [one for one in sentences if len(one.split()) >= _LONG_ENOUGH and folded(one).rstrip(".!? ") in earlier]
+        return (" ".join(one for one in sentences if one not in again) if again else update), again
+
+    def _unverified(self, analysis: Analysis) -> tuple[str, ...]:
+        """The sentences and items that nothing in the fragment supports. A name that is known may be meant by "she"."""
+        texts = "\n".join(told(one) for one in self.delta)
+        keys = keys_of("\n".join([texts, *(one.speaker or "" for one in self.delta)]))
+        elsewhere = [name for name in self.known if not has_name(name, texts, keys)]
+        material = material_of(Asked(", ".join(elsewhere), self.delta, "", 0))
+        signals = analysis.signals
+        items = (*signals.events, *signals.state_changes, *signals.open_threads, *signals.resolved_threads)
+        book = book_of(material, analysis.summary_update, *items)
+        found = [
+            item
+            for item in (*whole_sentences(analysis.summary_update), *items)
+            if any(not one.words or one.message is None for one in supports(material, item, book))
+        ]
+        known = keys_of("\n".join(self.known))
+        found += [name for name in analysis.mentions if not has_name(name, texts, keys | known)]
+        return tuple(dict.fromkeys(found))

@@ -1,0 +1,138 @@
+"""Deferred application: the summary of a story as a reduce over the newest analysis of each fragment.
+
+Nothing here is kept in a second place: the summary is computed from the analyses that are valid on the path, so one
+that was made anew changes it wherever it stands, and a deletion takes its words along and applies nothing twice. What
+must stay true: application is contiguous, it stops at the first gap and says which; positions that tell nothing are
+passed over and count as done; the newest `threshold` positions are never applied; compaction is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from previously.core.analyses import Fragment, Recorded
+
+THRESHOLD = 4
+"""How many of the newest positions are not applied yet: the view shows them verbatim."""
+
+MAX_CHARACTERS = 12_000
+TARGET_CHARACTERS = 9_000
+LEAST_CHARACTERS = 100
+"""Both bounds of a compaction are at least so much."""
+
+PREFIX = "... "
+"""What a summary begins with whose front was cut off."""
+
+BETWEEN = "\n"
+"""What stands between two updates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Where application stops, and why."""
+
+    position: int
+    reason: Literal["missing_analysis", "empty_summary_update"]
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """What could be applied from a position on."""
+
+    applied: tuple[int, ...]
+    """The fragments whose updates are in `text`, in order."""
+    text: str
+    """What is appended to the summary."""
+    through: int
+    """The last position that is done, those passed over included; one before the start where nothing is."""
+    gap: Gap | None = None
+
+
+def newest(analyses: Iterable[Recorded]) -> Recorded | None:
+    """The analysis that counts among those of one fragment: the newest, of equally new ones that of the larger id."""
+    return max(analyses, key=lambda one: (_time(one.created_at), one.id), default=None)
+
+
+def _time(text: str) -> datetime:
+    """When an analysis was made; a time that cannot be read is before all others, one without a zone is UTC."""
+    try:
+        at = datetime.fromisoformat(text)
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return datetime.min.replace(tzinfo=UTC)
+
+
+def applied(fragments: Sequence[Fragment], start: int = 0, threshold: int = THRESHOLD) -> Application:
+    """What is applied now. `fragments` are all positions of the path in order, `start` is the first that is not done:
+    the position behind the span of a summary that stands, 0 where none does."""
+    texts: list[str] = []
+    positions: list[int] = []
+    through = start - 1
+    for fragment in fragments[: _cutoff(fragments, threshold)]:
+        if fragment.position < start:
+            continue
+        gap = _gap(fragment)
+        if gap:
+            return Application(tuple(positions), BETWEEN.join(texts), through, gap)
+        through = fragment.position
+        if fragment.is_fragment and fragment.analysis:
+            positions.append(fragment.position)
+            texts.append(fragment.analysis.summary_update.strip())
+    return Application(tuple(positions), BETWEEN.join(texts), through)
+
+
+def gaps(fragments: Sequence[Fragment], threshold: int = THRESHOLD) -> tuple[Gap, ...]:
+    """Every gap among the positions that could be applied, not only the first."""
+    return tuple(gap for fragment in fragments[: _cutoff(fragments, threshold)] if (gap := _gap(fragment)))
+
+
+def _cutoff(fragments: Sequence[Fragment], threshold: int) -> int:
+    return max(0, len(fragments) - max(0, threshold))
+
+
+def _gap(fragment: Fragment) -> Gap | None:
+    if not fragment.is_fragment:
+        return None
+    if fragment.analysis is None:
+        return Gap(fragment.position, "missing_analysis")
+    if not fragment.analysis.summary_update.strip():
+        return Gap(fragment.position, "empty_summary_update")
+    return None
+
+
+def appended(summary: str, addition: str) -> str:
+    """A summary and what was applied to it, as one text; what stood there stands as it was."""
+    if not summary.strip() or not addition:
+        return summary if summary.strip() else addition
+    return f"{summary}{'' if summary.endswith(BETWEEN) else BETWEEN}{addition}"
+
+
+def summary_before(fragments: Sequence[Fragment], position: int, threshold: int = THRESHOLD) -> Application:
+    """The summary as it was to be had before a fragment, for regenerating it: nothing later is in it."""
+    return applied([one for one in fragments if one.position < position], threshold=threshold)
+
+
+_SENTENCE = re.compile(r"(?<=[.!?…。！？\"”])\s+|(?<=[。！？])|\n+")
+_SPACE = re.compile(r"\s+")
+_NEAR = 5
+"""A better place to cut is taken within a fifth of the target."""
+
+
+def compacted(summary: str, max_characters: int = MAX_CHARACTERS, target_characters: int = TARGET_CHARACTERS) -> str:
+    """The summary as it is, or its newest part once it is too long. The last resort: it forgets what is oldest."""
+    most = max(LEAST_CHARACTERS, max_characters)
+    target = min(most, max(LEAST_CHARACTERS, target_characters))
+    if len(summary) <= most:
+        return summary
+    room = target - len(PREFIX)
+    kept = summary[len(summary) - room :]
+    for place in (_SENTENCE, _SPACE):
+        cut = place.search(kept, 0, room // _NEAR)
+        if cut and kept[cut.end() :].strip():
+            kept = kept[cut.end() :]
+            break
+    return PREFIX + kept.lstrip()
