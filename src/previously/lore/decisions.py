@@ -1,0 +1,193 @@
+"""What a scan is given and what it says: which entries fired, and for every entry why or why not, in plain words.
+
+What must stay true: a reason names what decided, so that a person can change it; and nothing is worked out for the
+thousands of entries that did not fire until somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from previously.core.tokens import ESTIMATE
+from previously.lore.entries import Entry, Logic
+from previously.lore.finding import Found, InMessage
+from previously.lore.index import Index
+from previously.lore.keys import Compared
+from previously.lore.timed import NO_EFFECTS, Activation, Effects, is_timed
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """One message that is read for keys."""
+
+    text: str
+    speaker: str = ""
+    position: int | None = None
+    """Its place on the path; None = as many back from the newest as it stands in the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """What one turn is judged by."""
+
+    messages: tuple[Spoken, ...]
+    """Newest first."""
+    depth: int = 4
+    """How many of the newest messages are read for an entry that does not say it itself."""
+    include_names: bool = True
+    """Whether the speaker's name is read too."""
+    budget_tokens: int | None = None
+    counter: Callable[[str], int] = ESTIMATE.tokens
+    recursion: bool = True
+    """Whether the content of an entry that fired can make others fire."""
+    most_steps: int = 3
+    """How often that may go on."""
+    seed: str = ""
+    turn: str = ""
+    """Seed and turn decide the rolls: the same turn of the same story always rolls the same."""
+    timed: Effects = NO_EFFECTS
+    message_count: int | None = None
+    """How many messages the path has; None = as many as are given."""
+
+    @property
+    def length(self) -> int:
+        """How many messages the path has: the position of the answer."""
+        return len(self.messages) if self.message_count is None else self.message_count
+
+    def lines(self) -> list[str]:
+        """The messages as they are read."""
+        named = self.include_names
+        return [f"{one.speaker}: {one.text}" if named and one.speaker else one.text for one in self.messages]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether an entry fired, and why or why not."""
+
+    fired: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """An entry the model is told about."""
+
+    entry: Entry
+    reason: str
+    tokens: int
+    step: int = 0
+    """0 for the messages, 1 for what the first entries brought up, and so on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What a turn's lore is."""
+
+    fired: tuple[Fired, ...]
+    """In the order they are shown: the last stands nearest the end."""
+    decisions: Mapping[str, Decision]
+    """What was decided of each entry that had to be looked at; `explain` knows all of them."""
+    tokens: int
+    index: Index = field(repr=False)
+    given: Scanned = field(repr=False)
+
+    def explain(self, uid: str) -> Decision:
+        """Why an entry fired or did not."""
+        decided = self.decisions.get(uid)
+        return decided if decided is not None else Decision(False, self._why_not(uid))
+
+    def explain_all(self) -> dict[str, Decision]:
+        """The same for every entry, in their own order."""
+        return {uid: self.explain(uid) for uid in self.index.entries}
+
+    @property
+    def to_record(self) -> tuple[Activation, ...]:
+        """What later turns must know: the entries that fired now and stay or rest afterwards."""
+        return tuple(
+            Activation(one.entry.uid, self.given.length)
+            for one in self.fired
+            if is_timed(one.entry) and one.entry.uid not in self.given.timed.sticky
+        )
+
+    def _why_not(self, uid: str) -> str:
+        """Why an entry was not even looked at."""
+        entry = self.index.entries.get(uid)
+        if entry is None:
+            return "there is no such entry"
+        if not entry.enabled:
+            return "disabled"
+        if entry.is_blank:
+            return "its content is empty"
+        blocked = resting(entry, self.given)
+        if blocked:
+            return blocked
+        keyed = self.index.keyed(uid)
+        if keyed is None or all(key.compared is Compared.NEVER for key in keyed.primary):
+            unusable = "none of its keys can be used" if keyed is not None and keyed.primary else "it has no keys"
+            return f"{unusable} and it is not constant"
+        return no_key(entry, self.given.depth)
+
+
+def resting(entry: Entry, given: Scanned) -> str | None:
+    """What keeps an entry from firing on this turn whatever is said; None if nothing does."""
+    if given.length < entry.delay:
+        return f"delayed until message {entry.delay}"
+    if entry.uid in given.timed.cooldown and entry.uid not in given.timed.sticky:
+        return f"cooldown until message {given.timed.cooldown[entry.uid]}"
+    return None
+
+
+def no_key(entry: Entry, depth: int) -> str:
+    """That none of its keys was found."""
+    depth = depth if entry.scan_depth is None else max(entry.scan_depth, 0)
+    if depth == 0:
+        return "no key found: it reads no messages"
+    return f"no key found in the newest {depth} messages" if depth > 1 else "no key found in the newest message"
+
+
+def key_found(entry: Entry, found: Found, given: Scanned) -> str | None:
+    """Which primary key of an entry was found and where; None if none was."""
+    keyed = found.index.keyed(entry.uid)
+    depth = found.depth_of(entry)
+    if keyed is None:
+        return None
+    written = (key for key in entry.keys if key.strip())
+    for text, key in zip(written, keyed.primary, strict=True):
+        where = found.where(key, depth)
+        if where is None:
+            continue
+        if isinstance(where, InMessage):
+            message = given.messages[where.number]
+            position = given.length - 1 - where.number if message.position is None else message.position
+            by = f" by {message.speaker}" if message.speaker else ""
+            return f"key {_quoted(text)} in message {position}{by}"
+        return f"key {_quoted(text)} found in the entry {_quoted(found.index.entries[where.uid].name)}"
+    return None
+
+
+def secondary_fault(entry: Entry, found: Found) -> str | None:
+    """What the secondary keys of an entry object to; None if they agree or there are none."""
+    keyed = found.index.keyed(entry.uid)
+    if keyed is None or not keyed.secondary:
+        return None
+    depth = found.depth_of(entry)
+    written = [key for key in entry.secondary if key.strip()]
+    there = [found.where(key, depth) is not None for key in keyed.secondary]
+    missing = [_quoted(key) for key, one in zip(written, there, strict=True) if not one]
+    present = [_quoted(key) for key, one in zip(written, there, strict=True) if one]
+    match entry.logic:
+        case Logic.AND_ANY if not present:
+            return f"secondary key missing: needs {' or '.join(missing)}"
+        case Logic.AND_ALL if missing:
+            return f"secondary key missing: needs {' and '.join(missing)}"
+        case Logic.NOT_ANY if present:
+            return f"secondary key {present[0]} found, and none of them may be"
+        case Logic.NOT_ALL if not missing:
+            return "all secondary keys found, and one of them must be missing"
+        case _:
+            return None
+
+
+def _quoted(text: str) -> str:
+    return f'"{text.strip()}"'
