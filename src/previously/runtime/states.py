@@ -1,13 +1,17 @@
-"""The state of a story, lore, threads and how things stand, as its notes and its people have it.
+"""The state of a story, lore, threads and how things stand, as its notes have it.
 
-A pure reduce over the notes of a path, from the newest snapshot on; then what people wrote. What must stay true: for
-somebody in particular only notes count whose messages they have all witnessed.
+A pure reduce over the notes of a path, from the newest snapshot on. What must stay true: for somebody in particular
+only notes count whose messages they have all witnessed; what is remembered of an earlier look changes nothing but time.
 """
 
 from __future__ import annotations
 
-from previously.core.lore import Scene
-from previously.core.signals import NO_SIGNALS, Signals
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from previously.core.people import people_after
+from previously.core.witnessing import knows_of
 from previously.folds.analysis import analysis_of
 from previously.folds.recap import FoldRules, Timeline
 from previously.folds.scene import scene_of
@@ -15,37 +19,69 @@ from previously.folds.tiling import Tile
 from previously.lore.state import EMPTY, Noted, State, after, state_of
 from previously.runtime.noted import Walk, witnessed
 
+MOST_REMEMBERED = 64
+"""How many states of earlier looks are remembered."""
 
-def state_after(seen: Walk, rules: FoldRules, reader: str = "", *, through: int | None = None) -> State:
-    """The state where a walk ends, or at an earlier position, as a reader may know it; what people wrote aside."""
-    state = state_of(seen.snapshot.version.made.text) if seen.snapshot else EMPTY
-    last = seen.first + len(seen.path) - 1 if through is None else through
-    for noted in _noted(seen, rules, reader, last):
-        state = after(state, noted)
-    return state
+LOOKED_BACK = 8
+"""How many notes may be new since a state that is remembered."""
 
-
-def _noted(seen: Walk, rules: FoldRules, reader: str, last: int) -> list[Noted]:
-    """What the notes of a walk say, in path order; the messages tell who takes part."""
-    librarian = rules.timeline is Timeline.LIBRARIAN
-    found: list[Noted] = []
-    for tile in [*seen.fragments, *seen.scenes]:
-        if tile.note is None or tile.span.last > last or not witnessed(seen.run(tile), reader):
-            continue
-        found.append(_read(seen, tile, librarian=librarian, suggests=rules.lore == "suggest"))
-    people = [Noted(item.position, said=((item.position, item.entry.message),)) for item in seen.path[: last + 1 - seen.first]]
-    return sorted([*found, *people], key=lambda one: one.position)
+Looked = tuple[int, str, tuple[int, ...]]
+"""A snapshot, what counts, and the notes behind it."""
 
 
-def _read(seen: Walk, tile: Tile, *, librarian: bool, suggests: bool) -> Noted:
-    assert tile.note is not None
-    text = tile.note.made.text
-    scene: Scene | None = None
-    signals: Signals = NO_SIGNALS
+class States:
+    """States of earlier looks, so that a look reads only what is new. Version ids tell stories of one store apart."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[Looked, State] = OrderedDict()
+
+    def after(self, seen: Walk, rules: FoldRules, reader: str = "", *, through: int | None = None) -> State:
+        """The state where a walk ends, or at an earlier position, as a reader may know it; what people wrote aside."""
+        last = seen.first + len(seen.path) - 1 if through is None else through
+        tiles = _counting(seen, rules, reader, last)
+        notes = tuple(tile.note.id for tile in tiles if tile.note)
+        snapshot = seen.snapshot.version.id if seen.snapshot else 0
+        state, done = self._nearest(seen, snapshot, rules.timeline.value, notes)
+        for tile in tiles[done:]:
+            state = after(state, _read(seen, tile, librarian=rules.timeline is Timeline.LIBRARIAN))
+        self._keep((snapshot, rules.timeline.value, notes), state)
+        said = seen.path[: max(0, last + 1 - seen.first)]
+        heard = ((item.position, item.entry.message) for item in said if knows_of(reader, item.entry.message))
+        return replace(state, people=people_after(state.people, heard))
+
+    def _nearest(self, seen: Walk, snapshot: int, timeline: str, notes: Sequence[int]) -> tuple[State, int]:
+        """The state after most of these notes that is remembered, and after how many."""
+        for length in range(len(notes), max(-1, len(notes) - LOOKED_BACK), -1):
+            state = self._known.get((snapshot, timeline, tuple(notes[:length])))
+            if state is not None:
+                return state, length
+        return state_of(seen.snapshot.version.made.text) if seen.snapshot else EMPTY, 0
+
+    def _keep(self, looked: Looked, state: State) -> None:
+        self._known[looked] = state
+        self._known.move_to_end(looked)
+        while len(self._known) > MOST_REMEMBERED:
+            self._known.popitem(last=False)
+
+
+def _counting(seen: Walk, rules: FoldRules, reader: str, last: int) -> list[Tile]:
+    """The noted tiles of a walk that a reader may know of, in path order; of those that end together the fragment
+    first."""
+    tiles = [tile for tile in (*seen.fragments, *seen.scenes) if tile.note and tile.span.last <= last]
+    known = [tile for tile in tiles if witnessed(seen.run(tile), reader)]
+    return sorted(known, key=lambda tile: (tile.span.last, len(tile.span)))
+
+
+def _read(seen: Walk, tile: Tile, *, librarian: bool) -> Noted:
+    """What a note says; where a librarian notes the signals of every fragment, those of scenes are not counted too."""
+    assert tile.note is not None, "only noted tiles are read"
+    made, run = tile.note.made, seen.run(tile)
     if tile in seen.fragments:
-        signals = analysis_of(text).signals
-    else:
-        scene = scene_of(text)
-        signals = NO_SIGNALS if librarian else scene.signals
-    quotes = tuple((item.position, item.entry.message) for item in seen.run(tile))
-    return Noted(tile.span.last, scene, signals, quotes, suggests=suggests, by=tile.note.made.made_by)
+        analysis = analysis_of(made.text)
+        messages = tuple(item.entry.message for item in run)
+        return Noted(tile.span.last, None, analysis.signals, messages, analysis.mentions, made.made_by)
+    scene = scene_of(made.text)
+    if librarian:
+        return Noted(tile.span.last, scene, by=made.made_by)
+    messages = tuple(item.entry.message for item in run)
+    return Noted(tile.span.last, scene, scene.signals, messages, by=made.made_by)
