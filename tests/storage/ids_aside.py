@@ -43,7 +43,7 @@ ARGUMENTS = {"expected_head": "node", "of": "mark", "origin": "mark", "mark": "m
 
 READING = (
     "story branches branch path known siblings marks newest_mark moves versions version newest_versions live cover "
-    "spans position_of leading_to settings header"
+    "spans position_of leading_to settings header notes"
 ).split()
 
 

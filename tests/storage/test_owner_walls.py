@@ -62,6 +62,7 @@ OF_A_STORY: dict[str, Verb] = {
     "versions": lambda store, key, _: store.versions(key),
     "version": lambda store, key, known: store.version(key, known["version"]),
     "newest_versions": lambda store, key, _: store.newest_versions(key, Kind.RECAP, "", Status.COMMITTED, 9),
+    "notes": lambda store, key, known: store.notes(key, Kind.SCENE, "*", [known["digest"]]),
     "live": lambda store, key, _: store.live(key, "main", Kind.RECAP, ""),
     "live_each": lambda store, key, _: store.live_each(key, "main", Kind.RECAP, [("", 9)]),
     "cover": lambda store, key, _: store.cover(key, "main"),
@@ -122,6 +123,7 @@ async def with_a_story(store: Store) -> tuple[StoryKey, dict[str, Any]]:
     read = span_key(item.entry.digest for item in path[:2])
     new = NewVersion(Kind.RECAP, "", Span(0, 1), read, None, "So.", "", Status.COMMITTED, "model", "", AT, cost=Cost(1))
     version = await store.commit(key, new)
+    await store.commit(key, replace(new, kind=Kind.SCENE, scope="*", first=path[0].entry.digest))
     mark = await store.add_mark(key, "main", MarkKind.PIN, 0, "pinned", made_by="person", at=AT)
     await store.take_lease(key, "recap", "me", now=AT, until="9")
     recipe = KeptRecipe("chat", "", path[1].node, 1, path[0].node, "{}", "{}", AT)

@@ -2,7 +2,8 @@
 compared.
 
 What is random here is what caches may get wrong: paths that change and change back, branches of branches, marks that
-are moved, copied and taken off, chains of memory under marks, and versions that come into force and go out of it.
+are moved, copied and taken off, chains of memory under marks and beside them, notes of spans, and versions that come
+into force and go out of it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from previously.core.digests import span_key
 from previously.core.errors import BadInput
-from previously.core.marks import MarkKind, starts
+from previously.core.marks import MarkKind, is_of_a_span, starts
 from previously.core.messages import Attributes, Draft, message
 from previously.core.scripts import Piece, Put, Reuse, Splice
 from previously.core.spans import Span
@@ -40,6 +41,8 @@ WORDS = st.lists(st.sampled_from("abc"), max_size=4)
 IN_MEMORY = Path("/dev/shm")
 MOST_BRANCHES = 5
 MOST_MESSAGES = 24
+OWN_SCOPES = ("@", "@Maya", "@7")
+SPAN_SCOPES = ("*", "*7")
 
 
 class Agreeing(RuleBasedStateMachine):
@@ -90,7 +93,8 @@ class Agreeing(RuleBasedStateMachine):
         return length
 
     def scopes(self, branch: str) -> dict[str, int]:
-        return starts(self.both(lambda store: store.marks(self.key, branch)))
+        """Where chains may begin there: behind marks, and those that know none."""
+        return starts(self.both(lambda store: store.marks(self.key, branch)), OWN_SCOPES)
 
     def splice(self, branch: str, at: int, remove: int, pieces: list[Piece]) -> None:
         script = [Splice(at, remove, tuple(pieces))]
@@ -187,6 +191,34 @@ class Agreeing(RuleBasedStateMachine):
                 return
             first, before = first + length, made.id
 
+    @rule(
+        branch=NUMBERS,
+        at=NUMBERS,
+        length=st.integers(1, 4),
+        kind=st.sampled_from([Kind.ANALYSIS, Kind.SCENE]),
+        scope=st.sampled_from(SPAN_SCOPES),
+        status=st.sampled_from([Status.COMMITTED, Status.COMMITTED, *Status]),
+        again=st.booleans(),
+    )
+    def note(self, branch: int, at: int, length: int, kind: Kind, scope: str, status: Status, again: bool) -> None:
+        """A note of a run anywhere on a branch; one that there is may be made again."""
+        name = self.name(branch)
+        first = at % (self.length(name) + 1)
+        read = self.both(lambda store: store.path(self.key, name, first, first + length - 1))
+        digests = [item.entry.digest for item in read]
+        there = self.both(lambda store: store.notes(self.key, kind, scope, digests[:1]))
+        same = [one for one in there if one.made.key == span_key(digests)]
+        replaces = same[-1].id if same and again else None
+        self.commit(name, first, length, kind, scope, None, status, "model", replaces)
+
+    @rule(branch=NUMBERS, at=NUMBERS, length=st.integers(0, 3))
+    def look_for_notes(self, branch: int, at: int, length: int) -> None:
+        """By the first messages of any run."""
+        read = self.both(lambda store: store.path(self.key, self.name(branch), at % MOST_MESSAGES, 99))
+        firsts = [item.entry.digest for item in read[:length]]
+        found = self.both(lambda store: store.notes(self.key, Kind.SCENE, SPAN_SCOPES[at % 2], firsts))
+        assert all(one.made.first in firsts for one in found)
+
     @precondition(lambda self: self.versions)
     @rule(
         branch=NUMBERS,
@@ -217,6 +249,7 @@ class Agreeing(RuleBasedStateMachine):
         before: int | None,
         status: Status,
         made_by: str,
+        replaces: int | None = None,
     ) -> Version | None:
         last = first + length - 1
         read = self.both(lambda store: store.path(self.key, branch, first, last))
@@ -235,6 +268,8 @@ class Agreeing(RuleBasedStateMachine):
             reason="",
             at="now",
             anchor=read[-1].node,
+            replaces=replaces,
+            first=read[0].entry.digest if is_of_a_span(scope) else b"",
         )
         made: Version = self.both(lambda store: store.commit(self.key, new))
         self.versions = self.both(lambda store: store.versions(self.key))
@@ -328,6 +363,9 @@ class Agreeing(RuleBasedStateMachine):
             of_kinds = [row for kind in Kind for row in await store.cover(self.key, name, kind)]
             assert sorted(covers) == sorted(of_kinds)
             found += [covers, await store.cover(self.key, name, firm=True)]
+            spans = [span for kind in Kind for span in await store.spans(self.key, name, kind)]
+            assert not any(is_of_a_span(scope) for scope, _, _ in spans)
+            found.append(sorted(spans))
             for kind, scope in sorted(chains):
                 found.append(await store.live(self.key, name, kind, scope))
                 found.append(await store.live(self.key, name, kind, scope, firm=True, through=3))

@@ -9,7 +9,8 @@ up what they had written. *Left* and *entered* say who is not there, or there ag
 A mark may retire others, which are gone while it stands and back when it is taken back. So whatever a person does can
 be undone, on the branch where it was done.
 
-The chains of memory start anew behind marks, under a scope of their own.
+The chains of memory start anew behind marks, under a scope of their own. Two sorts of memory know no marks: chains that
+begin with the story whatever stands on it (`OWN_SCOPE`), and notes of a span, which are no chain at all (`SPAN_SCOPE`).
 
 Marks follow the branch. They stand at an entry; when a script moves the entry, the mark moves along, and when it takes
 the entry away, the mark falls back to the message before, in the end to the place before all of them (-1): no mark is
@@ -28,6 +29,24 @@ from previously.core.spans import Span
 
 STORY_SCOPE = ""
 """The scope of memory before the first mark, and of what concerns the whole story."""
+
+OWN_SCOPE = "@"
+"""How the scopes of chains are named that begin with the story on every branch, whatever marks there are: this, and
+whose they are."""
+
+SPAN_SCOPE = "*"
+"""How the scopes of notes are named that are valid wherever the run of messages stands that they read. They make no
+chain, so no branch has such a scope and no cover holds them."""
+
+
+def begins_at_front(scope: str) -> bool:
+    """Whether the chains of a scope begin with the story, on every branch."""
+    return scope == STORY_SCOPE or scope.startswith(OWN_SCOPE)
+
+
+def is_of_a_span(scope: str) -> bool:
+    """Whether a scope is that of notes which are valid wherever their run stands."""
+    return scope.startswith(SPAN_SCOPE)
 
 
 class MarkKind(StrEnum):
@@ -167,9 +186,11 @@ def moved_marks(marks: Iterable[Mark], script: Script) -> list[Mark]:
     return sorted(placed, key=lambda mark: mark.order)
 
 
-def starts(marks: Iterable[Mark]) -> dict[str, int]:
-    """Where the chains of each scope begin on the branch that has these marks."""
-    return {STORY_SCOPE: 0} | {mark.scope: mark.position + 1 for mark in marks}
+def starts(marks: Iterable[Mark], scopes: Iterable[str] = ()) -> dict[str, int]:
+    """Where the chains of each scope begin on the branch that has these marks; `scopes` are those that the story's
+    versions have, of which the ones that know no marks count."""
+    at_front = {scope: 0 for scope in scopes if begins_at_front(scope)}
+    return {STORY_SCOPE: 0} | at_front | {mark.scope: mark.position + 1 for mark in marks}
 
 
 def chapters_of(marks: Sequence[Mark], *, after: int = 0) -> list[Chapter]:

@@ -5,10 +5,14 @@ Versions are append-only. "How far has this fold got" is the end of the newest v
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from previously.core.cover import Link
+from previously.core.digests import span_key
+from previously.core.errors import BadInput
+from previously.core.marks import is_of_a_span
 from previously.core.spans import Span
 
 
@@ -70,7 +74,7 @@ class NewVersion:
 
     kind: Kind
     scope: str
-    """Whose memory: empty for the story's own, a character's name for theirs."""
+    """Whose memory: empty for the story's own, the origin of a mark for what begins behind it; see `core.marks`."""
     span: Span
     """Where its own run stood when it was made."""
     key: bytes
@@ -101,6 +105,8 @@ class NewVersion:
     """How many messages it stands for: its own run and those of all it was built on."""
     commitments: tuple[str, ...] = ()
     """What was promised, owed or threatened and is still open where its run ends."""
+    first: bytes = b""
+    """The digest of the first message it read, by which notes of a span are found; other kinds may leave it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +131,18 @@ class LiveVersion:
 
     version: Version
     span: Span
+
+
+def checked(version: NewVersion) -> NewVersion:
+    """The same, unless no store could keep it: a note of a span goes on from nothing and says where it begins."""
+    if is_of_a_span(version.scope) and (version.before is not None or not version.first):
+        raise BadInput("A note of a span goes on from no other, and names the first message it read.")
+    return version
+
+
+def has_read(version: NewVersion, run: Sequence[bytes]) -> bool:
+    """Whether these are the digests of what it read."""
+    return version.key == span_key(run) and version.first in (b"", *run[:1])
 
 
 def is_firm(version: NewVersion, before: Version | None) -> bool:

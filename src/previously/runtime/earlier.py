@@ -22,6 +22,7 @@ class Earlier:
         self._store = store
         self._messages = messages
         self.newest_versions = store.newest_versions
+        self.notes = store.notes  # the caller looks for the runs they read on the path it sees
         self.all_witnessed = store.all_witnessed
 
     async def branch(self, key: StoryKey, name: str | None = None) -> BranchInfo:

@@ -25,6 +25,8 @@ class PathStore(Protocol):
         self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, *, beyond: int = -1
     ) -> list[Version]: ...
 
+    async def notes(self, key: StoryKey, kind: Kind, scope: str, firsts: Sequence[bytes]) -> list[Version]: ...
+
 
 class MemoryStore(PathStore, Protocol):
     """Reads a path with what is remembered of it."""

@@ -132,7 +132,8 @@ class History(ByHand):
     async def _span_now(self, branch: BranchInfo, chain: list[Version]) -> Span | None:
         """Where the run of the last of a chain stands on the branch, if all the runs of the chain stand there."""
         marks = await self._store.marks(self._key, branch.name)
-        first = starts(marks).get(chain[0].made.scope)
+        scope = chain[0].made.scope
+        first = starts(marks, [scope]).get(scope)
         span = None
         for one in chain:
             if first is None or first + len(one.made.span) > branch.messages:

@@ -6,7 +6,7 @@ be as long as they should be. So what `fold --plan` says is what `fold` does, as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -133,6 +133,11 @@ class RehearsalStore:
         self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, *, beyond: int = -1
     ) -> list[Version]:
         return await self._store.newest_versions(key, kind, scope, status, most, beyond=beyond)
+
+    async def notes(self, key: StoryKey, kind: Kind, scope: str, firsts: Sequence[bytes]) -> list[Version]:
+        made = [one for one in self._versions if (one.made.kind, one.made.scope) == (kind, scope)]
+        own = [one for one in made if one.made.first and one.made.first in firsts]
+        return await self._store.notes(key, kind, scope, firsts) + own
 
     async def commit(self, key: StoryKey, version: NewVersion) -> Version:
         self._ids -= 1

@@ -18,9 +18,10 @@ from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Put, Script, Splice, checked
-from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
+from previously.core.versions import Cost, Kind, LiveVersion
 from previously.storage.in_memory_keys import InMemoryKeys
 from previously.storage.in_memory_recall import InMemoryRecall
+from previously.storage.in_memory_versions import InMemoryVersions
 from previously.storage.in_memory_views import InMemoryViews
 from previously.storage.key_store import AccessKey
 from previously.storage.store import ALL_MARKS, NO_NODE, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
@@ -30,7 +31,7 @@ from previously.storage.story_tree import StoryTree
 T = TypeVar("T")
 
 
-class InMemoryStore(InMemoryKeys, InMemoryRecall, InMemoryViews):
+class InMemoryStore(InMemoryKeys, InMemoryRecall, InMemoryVersions, InMemoryViews):
     """Stories in this process's memory, gone with it."""
 
     def __init__(self) -> None:
@@ -179,29 +180,6 @@ class InMemoryStore(InMemoryKeys, InMemoryRecall, InMemoryViews):
 
     async def moves(self, key: StoryKey) -> list[Move]:
         return list(self._stories[key].moves)
-
-    async def commit(self, key: StoryKey, version: NewVersion) -> Version:
-        return self._stories[key].commit(version)
-
-    async def set_status(self, key: StoryKey, version: int, status: Status, *, reason: str) -> Version:
-        return self._stories[key].set_status(version, status, reason)
-
-    async def loosen(self, key: StoryKey, versions: Sequence[int]) -> None:
-        self._stories[key].loosen(versions)
-
-    async def versions(self, key: StoryKey) -> list[Version]:
-        return list(self._stories[key].versions.values())
-
-    async def version(self, key: StoryKey, version: int) -> Version | None:
-        return self._stories[key].versions.get(version)
-
-    async def newest_versions(
-        self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, *, beyond: int = -1
-    ) -> list[Version]:
-        newest_first = reversed(self._stories[key].versions.values())
-        asked = (kind, scope, status)
-        found = [one for one in newest_first if (one.made.kind, one.made.scope, one.made.status) == asked]
-        return [one for one in found if one.made.reach > beyond][:most]
 
     async def live(
         self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None

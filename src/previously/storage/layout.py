@@ -28,6 +28,9 @@ class Column:
     is_bytes: bool = False
     is_long: bool = False
     """A text that may be of any length."""
+    came_later: bool = False
+    """Left out of the digest where it is empty, so that what was noted of a story before there was such a column still
+    holds. The last columns of a table only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +57,10 @@ class Table:
 
 
 def _column(table: str, word: str) -> Column:
-    """`line>parent`: an id of that table; `~`: a scope; `#`: bytes; `*`: a long text."""
-    name = word.rpartition(">")[2].rstrip("~#*")
-    holds = word.rpartition(">")[0] or (table if name == "id" else "mark" if word.endswith("~") else "")
-    return Column(name, holds, word.endswith("~"), word.endswith("#"), word.endswith("*"))
+    """`line>parent`: an id of that table; `~`: a scope; `#`: bytes; `*`: a long text; `+`: came later."""
+    name = word.rpartition(">")[2].rstrip("~#*+")
+    holds = word.rpartition(">")[0] or (table if name == "id" else "mark" if "~" in word else "")
+    return Column(name, holds, "~" in word, "#" in word, "*" in word, "+" in word)
 
 
 def _table(
@@ -85,7 +88,8 @@ TABLES = (
     _table(
         "version",
         "id kind scope~ first last length key# version>before version>replaces text* carry* status made_by reason* at "
-        "model prompt_hash calls input_tokens output_tokens shed* unverified* node>anchor reach commitments* firm",
+        "model prompt_hash calls input_tokens output_tokens shed* unverified* node>anchor reach commitments* firm "
+        "first_digest#+",
     ),
     _table(
         "cover",
@@ -174,8 +178,8 @@ def copying_queries(backend: str) -> Mapping[str, str]:
         else:
             found[f"last_{name}_id"] = f"SELECT coalesce(max(id), 0) FROM {name}"
     # Without statistics PostgreSQL would rather read all that is left of a table, and sort it, than the next rows only.
-    setting = "set_config('enable_bitmapscan', 'off', true)" if dialect is _POSTGRES else "0"
-    found["plan_for_copying"] = f"SELECT {setting}"
+    off = [f"set_config('{name}', 'off', true)" for name in ("enable_bitmapscan", "enable_sort")]
+    found["plan_for_copying"] = f"SELECT {', '.join(off) if dialect is _POSTGRES else 0}"
     if dialect is _SQLITE:  # of these no id is ever given twice, not even of a row that is gone
         for name in ("story", "line", "mark"):
             found[f"last_{name}_id"] = f"SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{name}'"

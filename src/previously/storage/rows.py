@@ -125,6 +125,7 @@ def version_row(owner: str, story: int, version: NewVersion, firm: bool) -> tupl
         version.reach,
         _json(list(version.commitments)),
         int(firm),
+        version.first,
     )
 
 
@@ -132,7 +133,8 @@ def version_row(owner: str, story: int, version: NewVersion, firm: bool) -> tupl
 def version_of(row: Row) -> Version:
     """The version that a row of the `versions` query holds."""
     ident, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, *rest = row
-    model, prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm = rest
+    model, prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, *ending = rest
+    firm, first_digest = ending
     return Version(
         ident,
         NewVersion(
@@ -156,6 +158,7 @@ def version_of(row: Row) -> Version:
             anchor=anchor,
             reach=reach,
             commitments=_texts(commitments),
+            first=first_digest,
         ),
         bool(firm),
     )

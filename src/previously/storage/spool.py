@@ -45,7 +45,7 @@ class Spool:
         encoded = _encode(rows).encode()
         self._rows[table.name] += len(rows)
         if table.is_ordered:
-            self._hashes[table.name].update(encoded[1:-1] + b",")
+            self._hashes[table.name].update(_digested(table, rows, encoded)[1:-1] + b",")
         else:
             self._sums[table.name] += sum(_number(row) for row in rows)
         if self._file:
@@ -77,6 +77,16 @@ class Spool:
     ) -> None:
         if self._file:
             self._file.close()
+
+
+def _digested(table: Table, rows: Sequence[Sequence[Any]], encoded: bytes) -> bytes:
+    """The rows, encoded, without columns that came later where these are empty."""
+    later = [column.came_later for column in table.columns]
+    if not any(later):
+        return encoded
+    return _encode(
+        [[value for value, may_miss in zip(row, later, strict=True) if value or not may_miss] for row in rows]
+    ).encode()
 
 
 def _number(row: Sequence[Any]) -> int:

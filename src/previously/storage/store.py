@@ -6,6 +6,7 @@ given, each verb in one atomic step, and answers what is on a path. What it prom
 - **Nothing is lost.** A script takes messages off a path, never out of the store.
 - **The path of a branch** is the chain of nodes from its head to the root. What is kept to answer faster equals that.
 - **The cover of a branch** is what `core.cover.place` says of its path, its marks and the story's versions, always.
+- **A note of a span** is covered nowhere: it is found by the first message it read; callers see where it stands.
 - **Owners are walls.** Verbs about stories take a `StoryKey` or an owner; nothing of another's is found or changed.
 - **A verb that raises has changed nothing.**
 
@@ -23,10 +24,11 @@ from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Script
-from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
+from previously.core.versions import Cost, Kind, LiveVersion
 from previously.storage.key_store import KeyStore
 from previously.storage.recall_store import RecallStore
 from previously.storage.recognition_store import RecognitionStore
+from previously.storage.version_store import VersionStore
 from previously.storage.view_store import ViewStore
 
 T = TypeVar("T")
@@ -92,7 +94,7 @@ Traces = Mapping[bytes, Collection[bytes]]
 """Digests of entries, each with the hashes of its nodes."""
 
 
-class Store(KeyStore, RecallStore, RecognitionStore, ViewStore, Protocol):
+class Store(KeyStore, RecallStore, RecognitionStore, VersionStore, ViewStore, Protocol):
     """All that the engine asks of a place where stories live."""
 
     async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
@@ -200,34 +202,6 @@ class Store(KeyStore, RecallStore, RecognitionStore, ViewStore, Protocol):
 
     async def moves(self, key: StoryKey) -> list[Move]:
         """Every move of a head, the oldest first."""
-
-    async def commit(self, key: StoryKey, version: NewVersion) -> Version:
-        """Keep a version. If one of the same kind and scope that read the same, went on from the same and replaces
-        the same is there already, that one is given back and the new one discarded, unless the new one
-        `core.versions.supersedes` it. `HeadMoved` if it has an anchor and its key is not that of the run that ends
-        there: it read what has been forgotten since."""
-
-    async def set_status(self, key: StoryKey, version: int, status: Status, *, reason: str) -> Version:
-        """Give a version another status, its reason added to the one it has (`core.versions.restated`). Only versions
-        `IN_FORCE` are ever covered, and only while all they were built on are. `BadInput` if the story has no such
-        version, if it was forgotten or shall be, or if it was never in force and another was made in its place: the two
-        would be the same fold."""
-
-    async def loosen(self, key: StoryKey, versions: Sequence[int]) -> None:
-        """Make versions, and all that were built on them, firm no more: they stay in force until made anew. Versions
-        of other stories are left alone."""
-
-    async def versions(self, key: StoryKey) -> list[Version]:
-        """Every version, the oldest first."""
-
-    async def version(self, key: StoryKey, version: int) -> Version | None:
-        """One version of the story; None if it has no such version."""
-
-    async def newest_versions(
-        self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, *, beyond: int = -1
-    ) -> list[Version]:
-        """The newest versions of a kind, scope and status that stand for more than `beyond` messages, valid here or
-        not, newest first."""
 
     async def live(
         self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None

@@ -71,7 +71,9 @@ def forget_entries(story: StoryTree, entries: Collection[int]) -> Forgotten:
     made = [one for one in story.versions.values() if one.made.anchor in reached or not one.made.anchor]
     gone = [one for one in made if one.made.status not in (Status.BY_HAND, Status.FORGOTTEN)]
     for one in made:
-        story.versions[one.id] = _emptied(one) if one in gone else replace(one, made=replace(one.made, key=b""))
+        story.versions[one.id] = (
+            _emptied(one) if one in gone else replace(one, made=replace(one.made, key=b"", first=b""))
+        )
     story.recipes.clear()  # views may have shown it, word for word or retold
     return Forgotten(len(own), len(gone))
 
@@ -87,5 +89,6 @@ def _emptied(version: Version) -> Version:
         shed=(),
         unverified=(),
         commitments=(),
+        first=b"",
     )
     return replace(version, made=made)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from previously.core.cover import Covered, Link, place
-from previously.core.digests import ROOT_HASH, digest, node_hash, span_key
+from previously.core.digests import ROOT_HASH, digest, node_hash
 from previously.core.errors import BadInput, HeadMoved, UnknownBranch
 from previously.core.marks import Mark, moved_marks, starts
 from previously.core.messages import Draft, Entry
@@ -26,6 +26,8 @@ from previously.core.versions import (
     NewVersion,
     Status,
     Version,
+    checked,
+    has_read,
     is_firm,
     restated,
     supersedes,
@@ -167,7 +169,7 @@ class StoryTree:
             lambda before: following.get(before, ()),
             len(digests),
             lambda first, last: digests[first : last + 1],
-            after=starts(self.marks[branch]).items(),
+            after=starts(self.marks[branch], (one.made.scope for one in self.versions.values())).items(),
         )
 
     def live(
@@ -187,9 +189,9 @@ class StoryTree:
 
     def commit(self, version: NewVersion) -> Version:
         """Keep a version, or give back the one that is the same fold."""
-        if version.anchor:
+        if checked(version).anchor:
             run = self.chain(version.anchor)[-len(version.span) :] if version.anchor in self.nodes else []
-            if version.key != span_key(self.entries[node.entry].digest for node in run):
+            if not has_read(version, [self.entries[node.entry].digest for node in run]):
                 raise HeadMoved("What was read has been forgotten meanwhile, or was never there.")
         firm = is_firm(version, self.versions[version.before] if version.before else None)
         while version.status not in NEVER_IN_FORCE:

@@ -15,12 +15,13 @@ from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Put, Script, Splice
-from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
+from previously.core.versions import Cost, Kind, LiveVersion
 from previously.storage import keeping
 from previously.storage.database import Database, Moment, to_its_end
 from previously.storage.store import ALL_MARKS, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
 from previously.storage.table_keys import TableKeys
 from previously.storage.table_recall import TableRecall
+from previously.storage.table_versions import TableVersions
 from previously.storage.table_views import TableViews
 from previously.storage.tables import Tables
 from previously.storage.tables.findings import Collected, Told, Verified
@@ -30,7 +31,7 @@ from previously.storage.tables.stories import BranchRow
 T = TypeVar("T")
 
 
-class TableStore(TableKeys, TableRecall, TableViews):
+class TableStore(TableKeys, TableRecall, TableVersions, TableViews):
     """Stories in the tables of one database."""
 
     def __init__(self, database: Database, paths: KeptPaths | None = None) -> None:
@@ -167,28 +168,6 @@ class TableStore(TableKeys, TableRecall, TableViews):
 
     async def moves(self, key: StoryKey) -> list[Move]:
         return await self._reading(key.owner, lambda tables: tables.stories.moves(key))
-
-    async def commit(self, key: StoryKey, version: NewVersion) -> Version:
-        return await self._writing(key, lambda tables: tables.versions.commit(key, version))
-
-    async def set_status(self, key: StoryKey, version: int, status: Status, *, reason: str) -> Version:
-        return await self._writing(key, lambda tables: tables.versions.set_status(key, version, status, reason))
-
-    async def loosen(self, key: StoryKey, versions: Sequence[int]) -> None:
-        await self._writing(key, lambda tables: tables.versions.loosen(key, versions))
-
-    async def versions(self, key: StoryKey) -> list[Version]:
-        return await self._reading(key.owner, lambda tables: tables.versions.all(key))
-
-    async def version(self, key: StoryKey, version: int) -> Version | None:
-        return await self._reading(key.owner, lambda tables: tables.versions.find(key, version))
-
-    async def newest_versions(
-        self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, *, beyond: int = -1
-    ) -> list[Version]:
-        return await self._reading(
-            key.owner, lambda tables: tables.versions.newest(key, kind, scope, status, most, beyond)
-        )
 
     async def live(
         self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from previously.core.cover import Link, place
 from previously.core.digests import SIZE, span_key
-from previously.core.marks import STORY_SCOPE, MarkKind
+from previously.core.marks import STORY_SCOPE, MarkKind, begins_at_front, is_of_a_span
 from previously.storage.store import StoryKey
 from previously.storage.tables.checking_paths import LineMap
 from previously.storage.tables.checking_versions import Made, check_key
@@ -65,9 +65,12 @@ class CoverCheck:
         self._path = PathDigests(session, key)
         self._links: dict[int | str, list[Link]] = {}
         self._proven: set[int] = set()
+        self._at_front: dict[str, int] = {}
         for version, one in made.items():
             if one.in_force:
                 self._links.setdefault(one.before or one.scope, []).append(one.link(version))
+                if begins_at_front(one.scope):
+                    self._at_front[one.scope] = 0
 
     def check_rows(self, branches: Sequence[BranchRow]) -> None:
         """Compare every row of the lines that branches need with its version."""
@@ -82,6 +85,8 @@ class CoverCheck:
                     self._findings.fault(what, "the version is not in force")
                 elif (kind, scope, bool(firm)) != (made.kind, made.scope, made.firm):
                     self._findings.fault(what, "its kind, scope and firmness are not those of the version")
+                elif is_of_a_span(scope):
+                    self._findings.fault(what, "it is of a span, which is valid wherever it stands and covers nothing")
                 elif last - first + 1 != made.length:
                     self._findings.fault(what, f"it stands from {first} to {last}, the version for {made.length}")
             self._findings.looked_at("cover rows", len(rows))
@@ -91,9 +96,8 @@ class CoverCheck:
         segments = self._lines.segments(branch.line, branch.messages - 1)
         if segments is None or not self._path.follow(segments, branch.messages):
             return  # the path is broken, which is told of elsewhere: there is no definition to compare with
-        covers = place(
-            lambda before: self._links.get(before, ()), branch.messages, self._path.run, after=starts.items()
-        )
+        begun = self._at_front | dict(starts)
+        covers = place(lambda before: self._links.get(before, ()), branch.messages, self._path.run, after=begun.items())
         defined = {(one.span.first, one.span.last, one.version) for one in covers}
         said: list[tuple[int, int, int]] = []
         for line, last in self._reaching(branch):
@@ -101,7 +105,7 @@ class CoverCheck:
                 if row[3] > last:
                     if line == branch.line:
                         self._differs(branch, row[4], f"is said to end at {row[3]}, behind the path")
-                elif row[1] in starts:
+                elif row[1] in begun:
                     said.append((row[2], row[3], row[4]))
                 else:
                     self._check_run(branch, row)
@@ -114,9 +118,9 @@ class CoverCheck:
         self._proven.update(version for _, last, version in defined if self._path.nodes[last] == self._anchor(version))
 
     def check_keys(self) -> None:
-        """Derive the keys that no valid place has proven."""
+        """Derive the keys that no valid place has proven, and of what is found by its first message, that too."""
         for version, made in self._made.items():
-            if made.anchor and version not in self._proven:
+            if made.anchor and (made.first or version not in self._proven):
                 check_key(self._session, self._key, version, made, self._findings)
 
     def _reaching(self, branch: BranchRow) -> list[tuple[int, int]]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from previously.core.cover import Link
 from previously.core.digests import span_key
+from previously.core.marks import is_of_a_span
 from previously.core.versions import IN_FORCE, Kind, Status
 from previously.storage.store import StoryKey
 from previously.storage.tables.findings import ROWS_AT_ONCE, Findings
@@ -40,6 +41,8 @@ class Made:
     in_force: bool
     anchor: int
     """0 where it is not known, or not there."""
+    first: bytes
+    """The digest of the first message it read; empty if it does not say."""
 
     def link(self, version: int) -> Link:
         """What decides where it is valid."""
@@ -64,15 +67,16 @@ def check_versions(session: Session, key: StoryKey, nodes: int, findings: Findin
 def check_key(session: Session, key: StoryKey, version: int, made: Made, findings: Findings) -> None:
     """Derive a version's key from the run that ends in its anchor."""
     asked = {"node": made.anchor, "most": made.length, "story": key.story, "owner": key.owner}
-    if span_key(digest for (digest,) in session.rows("check_run", asked)) != made.key:
+    run = [digest for (digest,) in session.rows("check_run", asked)]
+    if span_key(run) != made.key:
         findings.fault(f"version {version}", f"its key is not that of the messages that end in node {made.anchor}")
+    elif made.first not in (b"", *run[:1]):
+        findings.fault(f"version {version}", "the first message it read is not the one that it is found by")
 
 
 def _check_version(row: Row, story: int, nodes: int, findings: Findings) -> Made | None:
-    (version, kind, scope, first, last, length, key, before, replaces, status, anchor, reach, firm), *rest = (
-        row[:13],
-        *row[13:],
-    )
+    version, kind, scope, first, last, length, key, before, replaces, status, anchor, reach, firm, read_first = row[:14]
+    rest = list(row[14:])
     lists, of_before, of_replaced, of_anchor = rest[:3], rest[3:8], rest[8:11], rest[11:]
     what = f"version {version}"
     for reason in _what_it_says(kind, status, firm, lists):
@@ -95,8 +99,10 @@ def _check_version(row: Row, story: int, nodes: int, findings: Findings) -> Made
         findings.fault(what, f"it stands for {reach} messages, its span and what it was built on for others")
     if not key and status not in _MAY_HAVE_FORGOTTEN:
         findings.fault(what, "it has no key, as if what it read were forgotten")
+    if key and is_of_a_span(scope) and (before or not read_first):
+        findings.fault(what, "it is of a span, and goes on from another or is found by no message")
     known = anchor if key and anchor_story == story and length <= nodes else 0
-    return Made(kind, scope, length, key, before, bool(firm), status in _IN_FORCE, known)
+    return Made(kind, scope, length, key, before, bool(firm), status in _IN_FORCE, known, read_first)
 
 
 def _what_it_says(kind: str, status: str, firm: int, lists: list[str]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Keeping the cover table equal to `core.cover.place`, without asking about the whole path each time.
 
 Cover rows lie on the line of a branch. A line inherits from its parent those that end before its fork, of the scopes
-that its branch has.
+that its branch has. Notes of a span have no cover: however many there are, no path that changes asks about them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from previously.core.cover import Covered, Link, place
-from previously.core.marks import starts
+from previously.core.marks import is_of_a_span, starts
 from previously.core.versions import IN_FORCE, Version
 from previously.storage.store import StoryKey
 from previously.storage.tables.lines import Lines
@@ -41,9 +41,9 @@ class CoverTable:
             return
         # A link that reaches `depth` begins, or goes on from one that ends, less than the longest run before it.
         nearest = max(0, depth - longest[0])
-        after: list[tuple[int | str, int]] = list(
-            starts(mark for mark, _ in self._marks.every(key, branch, nearest - 1)).items()
-        )
+        own = self._own_scopes(key, depth) if nearest == 0 else []
+        marks = (mark for mark, _ in self._marks.every(key, branch, nearest - 1))
+        after: list[tuple[int | str, int]] = list(starts(marks, own).items())
         asked = {"first": nearest, "depth": depth, "story": key.story}
         for version, last, scope in self.rows(key, "cover_going_on", line, depth - 1, **asked):
             if self._marks.start_of(key, branch, scope) is not None:
@@ -66,11 +66,13 @@ class CoverTable:
 
     def in_force(self, key: StoryKey, versions: Sequence[Version]) -> None:
         """These have come into force, each after those it is built on: find every branch on which they are valid."""
+        chained = [one for one in versions if one.made.status in IN_FORCE and not is_of_a_span(one.made.scope)]
+        if not chained:
+            return
         forks = self._forks(key)
         branches = self._session.rows("branch_rows", {"story": key.story, "owner": key.owner})
-        for version in versions:
-            if version.made.status in IN_FORCE:
-                self._find(key, version, branches, forks)
+        for version in chained:
+            self._find(key, version, branches, forks)
 
     def out_of_force(self, key: StoryKey, versions: Iterable[int]) -> None:
         """These, and all that is built on them among these, are valid nowhere any more."""
@@ -107,6 +109,11 @@ class CoverTable:
             for cover in covers:
                 self._write(key, line, version.made.kind.value, version.made.scope, version.firm, cover)
                 ends[line] = cover.span.last
+
+    def _own_scopes(self, key: StoryKey, depth: int) -> list[str]:
+        """The scopes, of those that begin with the story and know no marks, with a first link that reaches `depth`."""
+        values = {"story": key.story, "owner": key.owner, "depth": depth}
+        return [scope for (scope,) in self._session.rows("own_scopes", values)]
 
     def _ends_of(self, key: StoryKey, version: int) -> dict[int, int]:
         """Where a version ends, by the line that says so."""

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from previously.core.errors import BadInput
-from previously.core.marks import STORY_SCOPE, Mark, MarkKind, moved_marks
+from previously.core.marks import Mark, MarkKind, begins_at_front, moved_marks
 from previously.core.scripts import Script
 from previously.storage.damage import decoding
 from previously.storage.store import ALL_MARKS, StoryKey
@@ -46,7 +46,7 @@ class MarkTable:
     def start_of(self, key: StoryKey, branch: int, scope: str) -> int | None:
         """Where the chains of a scope begin on the branch; None where it has no such scope. A scope whose mark is
         retired counts: its cover is kept up for when it is back."""
-        if scope == STORY_SCOPE:
+        if begins_at_front(scope):
             return 0
         if not scope.isdecimal():
             return None

@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from previously.core.digests import span_key
 from previously.core.errors import BadInput, HeadMoved
-from previously.core.marks import STORY_SCOPE, starts
+from previously.core.marks import begins_at_front, starts
 from previously.core.spans import Span
 from previously.core.versions import (
     IN_FORCE,
@@ -19,6 +18,8 @@ from previously.core.versions import (
     NewVersion,
     Status,
     Version,
+    checked,
+    has_read,
     is_firm,
     restated,
     supersedes,
@@ -45,7 +46,7 @@ class VersionTable:
     def commit(self, key: StoryKey, version: NewVersion) -> Version:
         """Keep a version, or give back the one that is the same fold."""
         expect_story(self._session, key)
-        if version.anchor and version.key != self._key_at(key, version):
+        if checked(version).anchor and not has_read(version, self._run_at(key, version)):
             raise HeadMoved("What was read has been forgotten meanwhile, or was never there.")
         firm = is_firm(version, self.get(key, version.before) if version.before else None)
         while version.status not in NEVER_IN_FORCE:
@@ -105,6 +106,12 @@ class VersionTable:
         rows = self._session.rows("newest_versions", {**asked, "story": key.story, "owner": key.owner})
         return [version_of(row) for row in rows]
 
+    def notes(self, key: StoryKey, kind: Kind, scope: str, firsts: Sequence[bytes]) -> list[Version]:
+        """Those in force of a kind and scope whose first message has one of these digests, oldest first."""
+        asked = {"kind": kind.value, "scope": scope, "firsts": json.dumps([first.hex() for first in firsts if first])}
+        rows = self._session.rows("notes", {**asked, "story": key.story, "owner": key.owner})
+        return [version_of(row) for row in rows]
+
     def live(
         self, key: StoryKey, branch: BranchRow, kind: Kind, asked: Sequence[tuple[str, int | None]], *, firm: bool
     ) -> list[LiveVersion | None]:
@@ -112,9 +119,9 @@ class VersionTable:
         furthest, of equals the newest; None where there is none, or where no such scope stands on the branch."""
         end = branch.messages - 1
         reaching = [
-            (scope, end if through is None else through, number)
+            (scope, end if through is None else through, number, 0 if begins_at_front(scope) else int(scope))
             for number, (scope, through) in enumerate(asked)
-            if scope == STORY_SCOPE or scope.isdecimal()  # others are named after no mark
+            if begins_at_front(scope) or scope.isdecimal()  # others are named after no mark
         ]
         best: dict[int, Row] = {}
         values = {"asked": json.dumps(reaching), "kind": kind.value, "firm": int(firm), "branch": branch.id}
@@ -141,7 +148,7 @@ class VersionTable:
         query = "cover_span" if kind is None else "cover_of_kind"
         asked = {"kind": kind.value if kind else None, "firm": int(firm)}
         rows = self._cover.rows(key, query, branch.line, branch.messages - 1, **asked)
-        return (row for row in rows if row[3] in scopes)
+        return (row for row in rows if row[3] in scopes or begins_at_front(row[3]))
 
     def spent(self, owner: str, since: str) -> Cost:
         """What the owner's folds have cost since that time."""
@@ -154,10 +161,10 @@ class VersionTable:
         rows = self._session.rows("built_on", {"version": version, "story": key.story, "owner": key.owner})
         return [ident for (ident,) in rows]
 
-    def _key_at(self, key: StoryKey, version: NewVersion) -> bytes:
-        """The key of the run that ends in the version's anchor, as it is now."""
+    def _run_at(self, key: StoryKey, version: NewVersion) -> list[bytes]:
+        """The digests of the run that ends in the version's anchor, as they are now."""
         values = {"node": version.anchor, "most": len(version.span), "story": key.story, "owner": key.owner}
-        return span_key(digest for (digest,) in self._session.rows("check_run", values))
+        return [digest for (digest,) in self._session.rows("check_run", values)]
 
     def _same_fold(self, key: StoryKey, version: NewVersion) -> Version | None:
         values = {

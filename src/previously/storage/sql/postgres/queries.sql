@@ -358,34 +358,43 @@ SELECT coalesce(max(id), 0) FROM version WHERE story = %(story)s AND owner = %(o
 -- name: insert_version
 INSERT INTO version (owner, story, kind, scope, first, last, length, key, before, replaces, text, carry, status,
                      made_by, reason, at, model, prompt_hash, calls, input_tokens, output_tokens, shed, unverified,
-                     anchor, reach, commitments, firm)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+                     anchor, reach, commitments, firm, first_digest)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 RETURNING id
 
 -- name: version_by_read
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
-       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm, first_digest
 FROM version
 WHERE story = %(story)s AND before = %(before)s AND kind = %(kind)s AND scope = %(scope)s AND key = %(key)s
   AND replaces = %(replaces)s AND status NOT IN ('refused', 'by hand', 'forgotten') AND owner = %(owner)s
 
 -- name: versions
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
-       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm, first_digest
 FROM version WHERE story = %(story)s AND owner = %(owner)s ORDER BY id
 
 -- name: version
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
-       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm, first_digest
 FROM version WHERE id = %(version)s AND story = %(story)s AND owner = %(owner)s
 
 -- name: newest_versions
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
-       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm, first_digest
 FROM version
 WHERE story = %(story)s AND kind = %(kind)s AND scope = %(scope)s AND status = %(status)s
   AND reach > %(beyond)s AND owner = %(owner)s
 ORDER BY id DESC LIMIT %(most)s
+
+-- name: notes
+SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm, first_digest
+FROM version
+WHERE story = %(story)s AND kind = %(kind)s AND scope = %(scope)s
+  AND first_digest = ANY (ARRAY(SELECT decode(jsonb_array_elements_text(%(firsts)s::jsonb), 'hex')))
+  AND first_digest <> ''::bytea AND status IN ('committed', 'provisional') AND owner = %(owner)s
+ORDER BY id
 
 -- name: built_on
 WITH RECURSIVE built (id) AS (
@@ -419,6 +428,11 @@ WHERE story = %(story)s AND before = 0 AND scope = %(scope)s AND status IN ('com
   AND owner = %(owner)s
 ORDER BY id
 
+-- name: own_scopes
+SELECT DISTINCT scope FROM version
+WHERE story = %(story)s AND before = 0 AND scope >= '@' AND scope < 'A' AND length > %(depth)s
+  AND status IN ('committed', 'provisional') AND owner = %(owner)s
+
 -- name: cover_span
 SELECT first, last, version, scope FROM cover
 WHERE line = %(line)s AND last BETWEEN %(first)s AND %(last)s AND firm >= %(firm)s AND owner = %(owner)s
@@ -447,7 +461,8 @@ ON CONFLICT DO NOTHING
 -- name: furthest_live
 SELECT a.number, c.first, c.last, v.*
 FROM (
-    SELECT value ->> 0 AS scope, least((value ->> 1)::bigint, %(last)s) AS last, (value ->> 2)::bigint AS number
+    SELECT value ->> 0 AS scope, least((value ->> 1)::bigint, %(last)s) AS last, (value ->> 2)::bigint AS number,
+           (value ->> 3)::bigint AS origin
     FROM jsonb_array_elements(%(asked)s::jsonb)
 ) a CROSS JOIN LATERAL (
     SELECT first, last, version FROM cover
@@ -456,11 +471,11 @@ FROM (
     ORDER BY last DESC, version DESC LIMIT 1
 ) c CROSS JOIN LATERAL (
     SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
-           prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
+           prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm, first_digest
     FROM version WHERE id = c.version AND owner = %(owner)s LIMIT 1
 ) v
-WHERE CASE WHEN a.scope = '' THEN true ELSE (
-    SELECT origin FROM mark WHERE branch = %(branch)s AND origin = a.scope::bigint AND retired_by = 0 AND owner = %(owner)s
+WHERE CASE WHEN a.origin = 0 THEN true ELSE (
+    SELECT origin FROM mark WHERE branch = %(branch)s AND origin = a.origin AND retired_by = 0 AND owner = %(owner)s
 ) IS NOT NULL END
 
 -- name: insert_cover
@@ -641,8 +656,8 @@ WHERE p.line = %(line)s AND p.depth BETWEEN %(first)s AND %(last)s AND p.owner =
 
 -- name: check_versions
 SELECT v.id, v.kind, v.scope, v.first, v.last, v.length, v.key, v.before, v.replaces, v.status, v.anchor, v.reach,
-       v.firm, v.shed, v.unverified, v.commitments, b.story, b.kind, b.scope, b.firm, b.reach, r.story, r.kind, r.scope,
-       n.story, n.depth
+       v.firm, v.first_digest, v.shed, v.unverified, v.commitments, b.story, b.kind, b.scope, b.firm, b.reach, r.story,
+       r.kind, r.scope, n.story, n.depth
 FROM version v LEFT JOIN version b ON b.id = v.before AND b.owner = %(owner)s
                LEFT JOIN version r ON r.id = v.replaces AND r.owner = %(owner)s
                LEFT JOIN node n ON n.id = v.anchor AND n.owner = %(owner)s
@@ -814,11 +829,11 @@ SELECT id, anchor, status FROM version WHERE story = %(story)s AND owner = %(own
 
 -- name: forget_version
 UPDATE version SET status = 'forgotten', text = '', carry = '', reason = '', key = ''::bytea, shed = '[]', unverified = '[]',
-                   commitments = '[]'
+                   commitments = '[]', first_digest = ''::bytea
 WHERE id = %s AND owner = %s
 
 -- name: forget_key
-UPDATE version SET key = ''::bytea WHERE id = %s AND owner = %s
+UPDATE version SET key = ''::bytea, first_digest = ''::bytea WHERE id = %s AND owner = %s
 
 -- name: delete_story_cover
 DELETE FROM cover WHERE line IN (SELECT abs(id) FROM line WHERE story = %(story)s AND owner = %(owner)s) AND owner = %(owner)s

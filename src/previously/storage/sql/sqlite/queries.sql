@@ -286,32 +286,41 @@ SELECT coalesce(max(id), 0) FROM version WHERE story = :story AND owner = :owner
 -- name: insert_version
 INSERT INTO version (owner, story, kind, scope, first, last, length, key, before, replaces, text, carry, status, made_by,
                      reason, at, model, prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach,
-                     commitments, firm)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                     commitments, firm, first_digest)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: version_by_read
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
-       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm, first_digest
 FROM version
 WHERE story = :story AND before = :before AND kind = :kind AND scope = :scope AND key = :key
   AND replaces = :replaces AND status NOT IN ('refused', 'by hand', 'forgotten') AND owner = :owner
 
 -- name: versions
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
-       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm, first_digest
 FROM version WHERE story = :story AND owner = :owner ORDER BY id
 
 -- name: version
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
-       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm, first_digest
 FROM version WHERE id = :version AND story = :story AND owner = :owner
 
 -- name: newest_versions
 SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
-       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm, first_digest
 FROM version
 WHERE story = :story AND kind = :kind AND scope = :scope AND status = :status AND reach > :beyond AND owner = :owner
 ORDER BY id DESC LIMIT :most
+
+-- name: notes
+SELECT id, kind, scope, first, last, key, before, replaces, text, carry, status, made_by, reason, at, model,
+       prompt_hash, calls, input_tokens, output_tokens, shed, unverified, anchor, reach, commitments, firm, first_digest
+FROM version INDEXED BY version_by_first
+WHERE story = :story AND kind = :kind AND scope = :scope
+  AND first_digest IN (SELECT unhex(value) FROM json_each(:firsts))
+  AND first_digest <> x'' AND status IN ('committed', 'provisional') AND owner = :owner
+ORDER BY id
 
 -- name: built_on
 WITH RECURSIVE built (id) AS (
@@ -343,6 +352,11 @@ SELECT id, length, key, kind, scope, firm FROM version
 WHERE story = :story AND before = 0 AND scope = :scope AND status IN ('committed', 'provisional') AND owner = :owner
 ORDER BY id
 
+-- name: own_scopes
+SELECT DISTINCT scope FROM version INDEXED BY version_by_before
+WHERE story = :story AND before = 0 AND scope >= '@' AND scope < 'A' AND length > :depth
+  AND status IN ('committed', 'provisional') AND owner = :owner
+
 -- name: cover_span
 SELECT first, last, version, scope FROM cover
 WHERE line = :line AND last BETWEEN :first AND :last AND firm >= :firm AND owner = :owner
@@ -368,7 +382,7 @@ WHERE line = :from_line AND last <= :last AND owner = :owner
 -- name: furthest_live
 SELECT a.value ->> 2, c.first, c.last, v.id, v.kind, v.scope, v.first, v.last, v.key, v.before, v.replaces, v.text, v.carry, v.status,
        v.made_by, v.reason, v.at, v.model, v.prompt_hash, v.calls, v.input_tokens, v.output_tokens, v.shed, v.unverified,
-       v.anchor, v.reach, v.commitments, v.firm
+       v.anchor, v.reach, v.commitments, v.firm, v.first_digest
 FROM json_each(:asked) a
 CROSS JOIN cover c ON c.line = :line AND (c.last, c.version) = (
     SELECT last, version FROM cover INDEXED BY cover_by_kind
@@ -376,8 +390,8 @@ CROSS JOIN cover c ON c.line = :line AND (c.last, c.version) = (
       AND firm >= :firm AND owner = :owner
     ORDER BY last DESC, version DESC LIMIT 1)
 CROSS JOIN version v ON v.id = c.version
-WHERE a.value ->> 0 = '' OR EXISTS (SELECT 1 FROM mark WHERE branch = :branch AND origin = CAST(a.value ->> 0 AS INTEGER)
-                                    AND retired_by = 0 AND owner = :owner)
+WHERE a.value ->> 3 = 0 OR EXISTS (SELECT 1 FROM mark WHERE branch = :branch AND origin = a.value ->> 3
+                                   AND retired_by = 0 AND owner = :owner)
 
 -- name: insert_cover
 INSERT INTO cover (owner, line, kind, scope, first, last, version, firm) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -553,8 +567,8 @@ WHERE p.line = :line AND p.depth BETWEEN :first AND :last AND p.owner = :owner O
 
 -- name: check_versions
 SELECT v.id, v.kind, v.scope, v.first, v.last, v.length, v.key, v.before, v.replaces, v.status, v.anchor, v.reach,
-       v.firm, v.shed, v.unverified, v.commitments, b.story, b.kind, b.scope, b.firm, b.reach, r.story, r.kind, r.scope,
-       n.story, n.depth
+       v.firm, v.first_digest, v.shed, v.unverified, v.commitments, b.story, b.kind, b.scope, b.firm, b.reach, r.story,
+       r.kind, r.scope, n.story, n.depth
 FROM version v LEFT JOIN version b ON b.id = v.before AND b.owner = :owner
                LEFT JOIN version r ON r.id = v.replaces AND r.owner = :owner
                LEFT JOIN node n ON n.id = v.anchor AND n.owner = :owner
@@ -726,11 +740,11 @@ SELECT id, anchor, status FROM version WHERE story = :story AND owner = :owner A
 
 -- name: forget_version
 UPDATE version SET status = 'forgotten', text = '', carry = '', reason = '', key = x'', shed = '[]', unverified = '[]',
-                   commitments = '[]'
+                   commitments = '[]', first_digest = x''
 WHERE id = ? AND owner = ?
 
 -- name: forget_key
-UPDATE version SET key = x'' WHERE id = ? AND owner = ?
+UPDATE version SET key = x'', first_digest = x'' WHERE id = ? AND owner = ?
 
 -- name: delete_story_cover
 DELETE FROM cover WHERE line IN (SELECT abs(id) FROM line WHERE story = :story AND owner = :owner) AND owner = :owner

@@ -1,0 +1,7 @@
+-- Notes of a span are valid wherever their run stands. They are found by the first message they read.
+ALTER TABLE version ADD COLUMN first_digest BLOB NOT NULL DEFAULT x''; -- empty = not said
+CREATE INDEX version_by_first ON version (story, kind, scope, first_digest) WHERE first_digest <> x'';
+
+-- What calls cost is asked by time. Only of what called a model: notes are many, and no other question is about times.
+DROP INDEX version_by_time;
+CREATE INDEX version_by_time ON version (owner, at) WHERE calls > 0;
