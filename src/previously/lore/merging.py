@@ -13,10 +13,10 @@ from dataclasses import replace
 
 from previously.core.lore import Described, Scene
 from previously.core.signals import folded
-from previously.lore.things import Key, LoreEntry, Suggestion, entry_key
 from previously.lore.keywords import is_useful, key_of, refined
 from previously.lore.resolving import Entries, found_in, is_called, names_given
 from previously.lore.statements import By, Relation, Statement, relation, split
+from previously.lore.things import Key, LoreEntry, Suggestion, entry_key
 
 __all__ = ["By", "Entries", "LoreEntry", "Statement", "Suggestion", "merge", "reduce_lore", "written"]
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from previously.core.generic_words import is_generic
 from previously.core.lore import Described
-from previously.lore.things import Key, LoreEntry, entry_key
 from previously.lore.keywords import key_of
 from previously.lore.statements import split
+from previously.lore.things import Key, LoreEntry, entry_key
 
 Entries = Mapping[Key, LoreEntry]
 

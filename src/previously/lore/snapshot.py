@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from previously.lore.things import Key, LoreEntry, Suggestion
 from previously.lore.statements import Statement
+from previously.lore.things import Key, LoreEntry, Suggestion
 
 
 def lore_text(entries: Mapping[Key, LoreEntry]) -> str:

@@ -70,9 +70,7 @@ def after(state: State, noted: Noted) -> State:
     lore = reduce_lore(state.lore, noted.scene, noted.position) if noted.scene else state.lore
     threads, current = state.threads, state.current
     if not noted.signals.is_empty or noted.messages:
-        operations = operations_of(
-            noted.signals, noted.position, noted.messages, names=noted.mentions, by=noted.by
-        )
+        operations = operations_of(noted.signals, noted.position, noted.messages, names=noted.mentions, by=noted.by)
         threads = reduce_threads(threads, operations)
         current = reduce_current(current, changes_of(noted.signals, noted.position, noted.by))
     return replace(state, lore=_kept_lore(lore), threads=_kept_threads(threads), current=_kept_current(current))
@@ -80,7 +78,9 @@ def after(state: State, noted: Noted) -> State:
 
 def _kept_lore(lore: Mapping[Key, LoreEntry]) -> Mapping[Key, LoreEntry]:
     trimmed = {
-        key: replace(one, superseded=one.superseded[-MOST_SUPERSEDED:]) if len(one.superseded) > MOST_SUPERSEDED else one
+        key: replace(one, superseded=one.superseded[-MOST_SUPERSEDED:])
+        if len(one.superseded) > MOST_SUPERSEDED
+        else one
         for key, one in lore.items()
     }
     if len(trimmed) <= MOST_ENTRIES:

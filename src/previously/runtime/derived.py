@@ -13,12 +13,12 @@ from previously.core.marks import SPAN_SCOPE, Stretch
 from previously.core.paths import OnPath
 from previously.core.versions import Kind, LiveVersion
 from previously.core.words import count_words
-from previously.folds.analysis import analysis_of
+from previously.folds.analysis_answer import analysis_of
 from previously.folds.applying import Gap, appended, applied, compacted
-from previously.folds.combine import CombineNote
+from previously.folds.combining import CombineNote
 from previously.folds.commitments import commitments_after
 from previously.folds.recap import FoldRules, NotDue, Timeline, story_messages
-from previously.folds.scene import scene_of
+from previously.folds.scene_shape import scene_of
 from previously.folds.tiling import TileRules, leading, scene_tiles
 from previously.runtime.fold_store import FoldStore, PathStore
 from previously.runtime.noted import ENDS, analysed, is_fragment

@@ -28,38 +28,38 @@ class PathStore(Protocol):
     async def notes(self, key: StoryKey, kind: Kind, scope: str, firsts: Sequence[bytes]) -> list[Version]: ...
 
 
-class MemoryStore(PathStore, Protocol):
-    """Reads a path with what is remembered of it."""
+class SnapshotStore(PathStore, Protocol):
+    """Reads a path with its marks and the versions that are valid on it."""
 
     async def branch(self, key: StoryKey, name: str | None = None) -> BranchInfo: ...
+
+    async def all_witnessed(self, key: StoryKey) -> bool: ...
 
     async def marks(
         self, key: StoryKey, branch: str, kinds: Collection[MarkKind] = ALL_MARKS, *, since: int = -1
     ) -> list[Mark]: ...
 
-    async def newest_mark(self, key: StoryKey, branch: str, kind: MarkKind, number: int) -> tuple[Mark | None, int]: ...
-
     async def live(
         self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None
     ) -> LiveVersion | None: ...
+
+
+class MemoryStore(SnapshotStore, Protocol):
+    """Reads a path with what is remembered of it."""
+
+    async def newest_mark(self, key: StoryKey, branch: str, kind: MarkKind, number: int) -> tuple[Mark | None, int]: ...
 
     async def live_each(
         self, key: StoryKey, branch: str, kind: Kind, asked: Sequence[tuple[str, int]]
     ) -> list[LiveVersion | None]: ...
 
 
-class FoldStore(PathStore, Protocol):
+class FoldStore(SnapshotStore, Protocol):
     """Reads a path with its marks and versions; keeps new ones."""
 
     async def at_one_moment(self, owner: str, work: Callable[[FoldStore], Coroutine[Any, Any, T]]) -> T: ...
 
-    async def branch(self, key: StoryKey, name: str | None = None) -> BranchInfo: ...
-
     async def leading_to(self, key: StoryKey, node: int, most: int) -> list[OnPath]: ...
-
-    async def marks(
-        self, key: StoryKey, branch: str, kinds: Collection[MarkKind] = ALL_MARKS, *, since: int = -1
-    ) -> list[Mark]: ...
 
     async def add_mark(
         self,
@@ -73,10 +73,6 @@ class FoldStore(PathStore, Protocol):
         at: str,
         seen: bytes = b"",
     ) -> Mark: ...
-
-    async def live(
-        self, key: StoryKey, branch: str, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None
-    ) -> LiveVersion | None: ...
 
     async def spans(
         self, key: StoryKey, branch: str, kind: Kind, *, firm: bool = False

@@ -26,6 +26,7 @@ from previously.runtime.folder import Attempt, BuiltinFolder, Folder, FolderRepl
 from previously.runtime.note_steps import NoteSteps
 from previously.runtime.reading import with_tail
 from previously.runtime.rehearsal import PLANNED, RehearsalFolder, RehearsalStore
+from previously.runtime.states import States
 from previously.runtime.step import Step, Together, Written
 from previously.runtime.steps import Look, Steps
 from previously.runtime.times import time_at
@@ -64,6 +65,7 @@ class _Loop:
         self.closed: list[Boundary] = []
         self._anew = True  # until the model fails in this very call: what it just failed at is left for the next one
         self._failed: set[tuple[Kind, str]] = set()
+        self._states = States()
         self._tried: dict[tuple[object, ...], int] = {}
 
     async def next(self, pressed: Pressed) -> Todo:
@@ -82,7 +84,11 @@ class _Loop:
             rules = await with_tail(store, self.key, branch, self.rules)
             seen = Look(rules=rules, amends=self.folder.amends, anew=anew, pressed=pressed, failed=self._failed)
             found = await Steps(store, self.key, branch, seen).next()
-            noted = await NoteSteps(store, self.key, branch, seen).next() if isinstance(found, NotDue) else None
+            noted = (
+                await NoteSteps(store, self.key, branch, seen, self._states).next()
+                if isinstance(found, NotDue)
+                else None
+            )
             return noted or found
 
         return await self.store.at_one_moment(self.key.owner, look)

@@ -16,11 +16,11 @@ from previously.folds.questions import Question
 from previously.folds.recap import Timeline, story_messages
 from previously.folds.scene import SceneNote
 from previously.folds.tiling import Tile
-from previously.lore.state import State, state_text
+from previously.lore.state import state_text
 from previously.runtime.cast_steps import CastSteps
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.noted import Walk, is_fragment, walk
-from previously.runtime.states import state_after
+from previously.runtime.states import States
 from previously.runtime.step import Step, Together, Written
 from previously.runtime.steps import Look
 from previously.storage.store import BranchInfo, StoryKey
@@ -42,12 +42,13 @@ SUMMARY_CHARACTERS = 2_000
 class NoteSteps:
     """Looks at one branch of a story, with a store that answers as of one moment."""
 
-    def __init__(self, store: FoldStore, key: StoryKey, branch: BranchInfo, look: Look) -> None:
+    def __init__(self, store: FoldStore, key: StoryKey, branch: BranchInfo, look: Look, states: States) -> None:
         self._store = store
         self._key = key
         self._branch = branch
         self._look = look
         self._rules = look.rules
+        self._states = states
 
     async def next(self) -> Step | Together | None:
         """The next notes to be made, or a snapshot; None if there is nothing to do."""
@@ -58,7 +59,7 @@ class NoteSteps:
         note = await self._analysis(seen, shared=shared) or await self._scene(seen, shared=shared)
         if note:
             return note
-        state = state_after(seen, self._rules)
+        state = self._states.after(seen, self._rules)
         cast = await CastSteps(self._store, self._key, self._branch, self._look).next(seen, state.people)
         if cast:
             return cast
@@ -86,7 +87,10 @@ class NoteSteps:
         for tile in seen.scenes:
             if not self._wanting(tile.note):
                 continue
-            known = state_after(seen, self._rules, through=tile.span.first - 1).names[-MOST_KNOWN:] if shared else ()
+            known: tuple[str, ...] = ()
+            if shared:  # else a name could be told that not all who were there have heard
+                earlier = self._states.after(seen, self._rules, through=tile.span.first - 1)
+                known = earlier.names[-MOST_KNOWN:]
             delta = story_messages(seen.run(tile))
             asked = SceneNote(delta=delta, known=known, again=_stood_in(tile.note))
             return await self._noted(Kind.SCENE, seen, tile, asked, SCENE_OVER)
@@ -106,9 +110,7 @@ class NoteSteps:
         walks = [seen] + [
             await walk(self._store, self._key, self._branch, self._rules, name, firm=self._look.anew) for name in names
         ]
-        steps = [
-            self._snapshot(one, OWN_SCOPE + name, name) for one, name in zip(walks, ["", *names], strict=True)
-        ]
+        steps = [self._snapshot(one, OWN_SCOPE + name, name) for one, name in zip(walks, ["", *names], strict=True)]
         found = tuple(step for step in steps if step)
         return Together(found) if found else None
 
@@ -117,7 +119,7 @@ class NoteSteps:
         if length < SNAPSHOT_MESSAGES:
             return None
         run = seen.path[:length]
-        state: State = state_after(seen, self._rules, name, through=seen.settled)
+        state = self._states.after(seen, self._rules, name, through=seen.settled)
         before = seen.snapshot.version if seen.snapshot else None
         return Step(Kind.STATE, scope, run, before, Written(state_text(state), "code"), SNAPSHOT)
 

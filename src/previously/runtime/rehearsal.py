@@ -80,6 +80,9 @@ class RehearsalStore:
     async def path(self, key: StoryKey, branch: str, first: int, last: int) -> list[OnPath]:
         return await self._store.path(key, branch, first, last)
 
+    async def all_witnessed(self, key: StoryKey) -> bool:
+        return await self._store.all_witnessed(key)
+
     async def leading_to(self, key: StoryKey, node: int, most: int) -> list[OnPath]:
         return await self._store.leading_to(key, node, most)
 

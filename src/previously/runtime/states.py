@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from previously.core.people import people_after
 from previously.core.witnessing import knows_of
-from previously.folds.analysis import analysis_of
+from previously.folds.analysis_answer import analysis_of
 from previously.folds.recap import FoldRules, Timeline
-from previously.folds.scene import scene_of
+from previously.folds.scene_shape import scene_of
 from previously.folds.tiling import Tile
 from previously.lore.state import EMPTY, Noted, State, after, state_of
 from previously.runtime.noted import Walk, witnessed
@@ -38,7 +38,7 @@ class States:
     def after(self, seen: Walk, rules: FoldRules, reader: str = "", *, through: int | None = None) -> State:
         """The state where a walk ends, or at an earlier position, as a reader may know it; what people wrote aside."""
         last = seen.first + len(seen.path) - 1 if through is None else through
-        tiles = _counting(seen, rules, reader, last)
+        tiles = _counting(seen, reader, last)
         notes = tuple(tile.note.id for tile in tiles if tile.note)
         snapshot = seen.snapshot.version.id if seen.snapshot else 0
         state, done = self._nearest(seen, snapshot, rules.timeline.value, notes)
@@ -64,7 +64,7 @@ class States:
             self._known.popitem(last=False)
 
 
-def _counting(seen: Walk, rules: FoldRules, reader: str, last: int) -> list[Tile]:
+def _counting(seen: Walk, reader: str, last: int) -> list[Tile]:
     """The noted tiles of a walk that a reader may know of, in path order; of those that end together the fragment
     first."""
     tiles = [tile for tile in (*seen.fragments, *seen.scenes) if tile.note and tile.span.last <= last]

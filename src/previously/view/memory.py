@@ -1,7 +1,8 @@
 """The memory in a view: how its texts stand in the system message, and what gives way when there is no room.
 
 Of each section so much is shown as it is given: chapters give way whole, the oldest first; items of lists the least
-important first; the backbone and the recap lose sentences, the oldest first. Pins never give way. What must stay true: whatever gives way is listed.
+important first; the backbone and the recap lose sentences, the oldest first. Pins never give way. What must stay true:
+whatever gives way is listed.
 """
 
 from __future__ import annotations
