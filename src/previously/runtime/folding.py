@@ -166,6 +166,8 @@ class _Loop:
                 "another fold of the same messages was first", "", reply.cost, reply.model, reply.prompt_hash
             )
             await self.store.commit(self.key, _refused(version, lost))
+        if step.kind is Kind.STATE:
+            return  # no fold that anybody asked for: it only saves reading the notes again
         reported = replace(kept, made=replace(kept.made, reason=version.reason, cost=reply.cost))
         self.done.append(done_of(reported, reply.attempts))
 

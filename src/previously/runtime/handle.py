@@ -8,6 +8,7 @@ from previously.core.errors import BadInput
 from previously.core.marks import Mark, MarkKind
 from previously.core.versions import Version
 from previously.folds.recap import FoldRules
+from previously.runtime.knowing import knowing_of
 from previously.runtime.remembering import Remembering
 from previously.runtime.times import time_at
 from previously.runtime.tuning import Tuning
@@ -23,6 +24,7 @@ class StoryHandle:
         self._store = store
         self._key = key
         self._tuning = tuning
+        self._knowing = knowing_of(store)
 
     @property
     def _rules(self) -> FoldRules:

@@ -26,6 +26,10 @@ _DEEDS = {
     MarkKind.BACKBONE: "the backbone by hand",
     MarkKind.PIN: "the pin",
     MarkKind.UNLOCKED: "the unlocking",
+    MarkKind.SCENE: "the end of the scene",
+    MarkKind.LORE: "what was written of an entry",
+    MarkKind.THREAD: "what was said of a thread",
+    MarkKind.HELD: "what was said of how things stand",
     MarkKind.LEFT: "the leaving",
     MarkKind.ENTERED: "the entering",
 }
@@ -42,7 +46,10 @@ class History(ByHand):
     async def undo(self) -> str:
         """Take back the newest thing that was done to the memory of the active branch; what that was, in words."""
         branch = await self.branch_info()
-        newest = max((version for _, _, version in await self._store.cover(self._key, branch.name)), default=0)
+        newest = 0
+        for kind in (one for one in Kind if one is not Kind.STATE):  # which only follows from others
+            covered = await self._store.cover(self._key, branch.name, kind)
+            newest = max([newest, *(version for _, _, version in covered)])
         marks = await self._store.marks(self._key, branch.name)
         mark = max((one for one in marks if one.kind in _DEEDS), key=lambda one: one.id, default=None)
         if mark and newest <= mark.after:

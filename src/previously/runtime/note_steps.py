@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE, STORY_SCOPE
 from previously.core.people import characters
 from previously.core.versions import Kind, Status, Version
+from previously.core.witnessing import folded_name
 from previously.folds.analysis import AnalysisNote
 from previously.folds.questions import Question
 from previously.folds.recap import Timeline, story_messages
@@ -63,7 +64,7 @@ class NoteSteps:
         cast = await CastSteps(self._store, self._key, self._branch, self._look).next(seen, state.people)
         if cast:
             return cast
-        return await self._snapshots(seen, [] if shared else characters(state.people))
+        return await self._snapshots(seen, [] if shared else [folded_name(name) for name in characters(state.people)])
 
     async def _analysis(self, seen: Walk, *, shared: bool) -> Step | None:
         """The oldest fragment without its analysis."""

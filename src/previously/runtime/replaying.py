@@ -15,7 +15,7 @@ from previously.core.spans import Span, position_on
 from previously.core.tokens import Counter
 from previously.models.tokenizers import counter_for
 from previously.runtime.recalling import retold
-from previously.runtime.viewing import stands
+from previously.runtime.view_recipes import stands
 from previously.storage.store import BranchInfo, Store, StoryKey
 from previously.storage.view_store import KeptRecipe
 from previously.view.build import Asked, Material, shown_again
@@ -86,7 +86,7 @@ async def _replayed(
     assert view is not None, "there is room for anything"
     said = next((item.entry.message for item in newest if item.position == recipe.turn_position), None)
     passages = await retold(store, key, branch.name, recipe.recalled, None)
-    view = with_recall(view, passages, said, counter)
+    view = with_recall(view, passages, said, counter, recipe.lore)
     return replace(
         view,
         budget_tokens=recipe.budget_tokens,

@@ -24,7 +24,8 @@ from previously.runtime.remembering import ChapterText, MemoryText
 from previously.runtime.replaying import last_view, view_again
 from previously.runtime.transcript import Transcript
 from previously.runtime.tuning import Tuning
-from previously.runtime.viewing import Made, is_pressed, keep, view_before, view_of
+from previously.runtime.view_recipes import Made, keep
+from previously.runtime.viewing import is_pressed, view_before, view_of
 from previously.settings import Settings
 from previously.storage.store import Store, StoryInfo
 from previously.view.build import Asked
@@ -115,9 +116,11 @@ class Story(Transcript, History, Presence):
 
         async def read(store: Store) -> tuple[int | None, Made]:
             if before is not None:
-                return None, await view_before(store, self._key, self._rules, asked, before)
+                return None, await view_before(store, self._key, self._rules, asked, before, self._knowing)
             info = await store.story(self._key.owner, self.name)
-            return info.budget_tokens if info else None, await view_of(store, self._key, self._rules, asked)
+            return info.budget_tokens if info else None, await view_of(
+                store, self._key, self._rules, asked, self._knowing
+            )
 
         return await self._store.at_one_moment(self._key.owner, read)
 
@@ -174,6 +177,8 @@ class Story(Transcript, History, Presence):
             self._tuning.counter,
             settings.tail_percent,
             settings.recall_percent,
+            settings.lore_percent,
+            settings.lore_depth,
         )
 
     async def recap(self) -> MemoryText | None:
@@ -201,7 +206,7 @@ class Story(Transcript, History, Presence):
         async def read(store: Store) -> bool:
             info = await store.story(self._key.owner, self.name)
             asked = self._asked((info and info.budget_tokens) or None, "chat", (), NO_FURNITURE)
-            return await is_pressed(store, self._key, self._rules, asked)
+            return await is_pressed(store, self._key, self._rules, asked, self._knowing)
 
         try:
             return await self._store.at_one_moment(self._key.owner, read)

@@ -52,6 +52,10 @@ class Asked:
     """The tail's ceiling: beyond it, new memory is taken up."""
     recall_percent: int = 15
     """How much recalled passages may take."""
+    lore_percent: int = 0
+    """How much lore may take that the turn brings up."""
+    lore_depth: int = 4
+    """In how many of the newest messages keys are looked for."""
     held_tokens: int = 0
     """What passages take that were recalled earlier in this turn: while the epoch goes on there must be room for them
     too."""
@@ -61,6 +65,12 @@ class Asked:
         """What recalled passages may take in tokens, if the reader is shown any."""
         shown = Section.RECALL in self.reader.sections - self.without
         return self.budget_tokens * self.recall_percent // 100 if shown else 0
+
+    @property
+    def lore_tokens(self) -> int:
+        """What lore may take in tokens, if the reader is shown any."""
+        shown = Section.LORE in self.reader.sections - self.without
+        return self.budget_tokens * self.lore_percent // 100 if shown else 0
 
     @property
     def ceiling_tokens(self) -> int:

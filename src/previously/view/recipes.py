@@ -21,7 +21,7 @@ from previously.view.epochs import Epoch
 from previously.view.furniture import NO_FURNITURE, Furniture
 from previously.view.memory import Remembered, system_message
 from previously.view.view import LeftOut, Reason, Section, View
-from previously.view.volatile import Recalled
+from previously.view.volatile import LoreShown, Recalled
 
 _PARTS: dict[str, type[Part]] = {kind.__name__: kind for kind in (Text, Thinking, ToolCall, ToolResult, Image, Error)}
 
@@ -46,6 +46,8 @@ class Recipe:
     unchanged_tokens: int | None = None
     tail_messages: int = 0
     """How many messages were never folded."""
+    lore: tuple[LoreShown, ...] = ()
+    """What the turn brought up, with its words: an entry may read otherwise by now."""
 
 
 def digests_of(messages: Iterable[Message]) -> tuple[str, ...]:
@@ -91,6 +93,7 @@ def from_text(body: str, epoch: str) -> Recipe | None:
         values["digests"] = tuple(map(str, values["digests"]))
         values["shown"] = tuple(_span(one) for one in values["shown"])
         values["recalled"] = tuple(Recalled(_span(at), "", score, why) for at, score, why in values["recalled"])
+        values["lore"] = tuple(LoreShown(**one) for one in values.get("lore", ()))
         if "furniture" in values:
             values["furniture"] = _furniture(values["furniture"])
         return Recipe(epoch=_epoch(json.loads(epoch)), **values)

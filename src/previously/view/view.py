@@ -95,10 +95,8 @@ class Report:
     unchanged_tokens: int | None
     """How many tokens at the front are byte for byte those of the turn before; None if there was none."""
 
-    @property
-    def volatile_tokens(self) -> int:
-        """What changes with every turn."""
-        return self.sections.get(Section.RECALL, 0)
+    volatile_tokens: int = 0
+    """What changes with every turn."""
 
     @property
     def unchanged_share(self) -> float | None:
@@ -123,6 +121,8 @@ class View:
     counter: str = ""
     epoch: str = ""
     unchanged_tokens: int | None = None
+    volatile_tokens: int = 0
+    """What of it stands in the newest user message besides what was said."""
     as_shown: bool = True
     """False for a view of an earlier turn that could not be made again byte for byte."""
 
@@ -141,4 +141,5 @@ class View:
             self.budget_tokens - self.tokens,
             self.epoch,
             self.unchanged_tokens,
+            self.volatile_tokens,
         )

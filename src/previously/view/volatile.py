@@ -1,4 +1,4 @@
-"""Volatile memory: what was found again for this turn, inside the newest user message.
+"""Volatile memory: lore that this turn brings up and what was found again for it, inside the newest user message.
 
 It stands between two marks, as data, before what the user said: no message and no role is added, and all before that
 message stays as it was. What must stay true: nothing in a passage can end the block early, and what was said comes out
@@ -39,11 +39,32 @@ class Recalled:
     reason: str
 
 
-def block(passages: Sequence[Recalled]) -> str:
-    """Those passages as they stand in a view, in the order of the story."""
-    texts = (_MARK.sub(r"‹\1›", one.text) for one in sorted(passages, key=lambda one: one.span))
+@dataclass(frozen=True, slots=True)
+class LoreShown:
+    """An entry of lore that a turn brings up."""
+
+    uid: str
+    name: str
+    text: str
+    reason: str
+
+    @property
+    def item_reason(self) -> str:
+        """Why it is in the view, with its name."""
+        return f"{self.name}: {self.reason}"
+
+
+def block(passages: Sequence[Recalled], lore: Sequence[LoreShown] = ()) -> str:
+    """Entries and passages as they stand in a view: what things are, then what was said, in the order of the story."""
+    said = [one.text for one in sorted(passages, key=lambda one: one.span)]
+    texts = [_MARK.sub(r"‹\1›", text) for text in (*map(line_of, lore), *said)]
     lines = ["\n  ".join(text.splitlines()) for text in texts]  # so that no line of one looks like another passage
     return "\n".join([OPENING, *lines, CLOSING]) + "\n\n"
+
+
+def line_of(lore: LoreShown) -> str:
+    """An entry as it stands in a view."""
+    return f"About {' '.join(lore.name.split())}: {lore.text.strip()}"
 
 
 def without_recall(text: str) -> str:
@@ -56,23 +77,30 @@ def without_echo(text: str) -> str:
     return _ECHO.sub("", text) if "<recalled>" in text else text
 
 
-def with_recall(view: View, passages: Sequence[Recalled], said: Message | None, counter: Counter) -> View:
-    """The view with as many of these passages, the best first, as it has room for, in what the user said."""
+def with_recall(
+    view: View, passages: Sequence[Recalled], said: Message | None, counter: Counter, lore: Sequence[LoreShown] = ()
+) -> View:
+    """The view with this lore and as many of these passages, the best first, as it has room for, in what the user said.
+    Where there is not even room for the lore, its first entries give way."""
     at = next((at for at, one in enumerate(view.messages) if one is said), None)
     if at is None or not any(isinstance(part, Text) for part in view.messages[at].parts):
         return view
-    kept = list(passages)
-    while kept:
-        message = _put(view.messages[at], block(kept))
+    kept, entries = list(passages), list(lore)
+    while kept or entries:
+        message = _put(view.messages[at], block(kept, entries))
         cost = message_tokens(message, counter) - message_tokens(view.messages[at], counter)
         if view.tokens + cost <= view.budget_tokens:
             return replace(
                 view,
                 tokens=view.tokens + cost,
+                volatile_tokens=cost,
                 messages=(*view.messages[:at], message, *view.messages[at + 1 :]),
-                items=(*view.items, *_items(kept, cost, counter)),
+                items=(*view.items, *_items(kept, entries, cost, counter)),
             )
-        kept.pop()
+        if kept:
+            kept.pop()
+        else:
+            entries.pop(0)
     return view
 
 
@@ -83,11 +111,12 @@ def _put(message: Message, text: str) -> Message:
     return replace(message, parts=(*message.parts[:first], Text(text + words.text), *message.parts[first + 1 :]))
 
 
-def _items(passages: Sequence[Recalled], cost: int, counter: Counter) -> list[Item]:
-    """Each passage with what it costs; the last also bears the marks around them all."""
-    found = []
-    for number, one in enumerate(passages, 1):
-        tokens = min(cost, counter.tokens(one.text)) if number < len(passages) else cost
-        found.append(Item(Section.RECALL, tokens, one.reason, (one.span,), one.score))
+def _items(passages: Sequence[Recalled], lore: Sequence[LoreShown], cost: int, counter: Counter) -> list[Item]:
+    """Each entry and passage with what it costs; the last also bears the marks around them all."""
+    found = [Item(Section.LORE, counter.tokens(line_of(one)), one.item_reason, ()) for one in lore]
+    found += [Item(Section.RECALL, counter.tokens(one.text), one.reason, (one.span,), one.score) for one in passages]
+    for number, one in enumerate(found, 1):
+        tokens = min(cost, one.tokens) if number < len(found) else cost
+        found[number - 1] = replace(one, tokens=tokens)
         cost -= tokens
     return found

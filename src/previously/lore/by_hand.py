@@ -1,0 +1,132 @@
+"""What people say of lore, threads and how things stand, and what becomes of the state by it.
+
+A record is kept with the branch, as a mark, and applied after everything that was noted. What must stay true: a
+person's words stand byte for byte; what a model noted later of the same is a suggestion; reading a record is total.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from previously.core.plain import from_plain, to_plain
+from previously.core.signals import folded
+from previously.lore.current import Change, reduce_current
+from previously.lore.merging import written
+from previously.lore.state import State
+from previously.lore.things import Key, LoreEntry, Suggestion, entry_key
+from previously.lore.threads import PERSON, Op, Operation, reduce_threads
+
+HAND_FIELDS = frozenset({"content", "keywords"})
+
+
+class Deed(StrEnum):
+    """What a person does to an entry."""
+
+    WRITE = "write"
+    """Writes its content, its keywords or both, or makes it."""
+    ACCEPT = "accept"
+    """Takes over what was only suggested."""
+    REMOVE = "remove"
+    """Shows it no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoreRecord:
+    """What a person did to an entry."""
+
+    deed: Deed
+    name: str
+    type: str
+    keywords: tuple[str, ...] | None = None
+    content: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRecord:
+    """What a person said of something open."""
+
+    op: Op
+    text: str
+    due: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRecord:
+    """What a person said of how things stand."""
+
+    text: str
+    subject: str | None = None
+
+
+Record = LoreRecord | ThreadRecord | HeldRecord
+_KINDS: dict[str, type[Record]] = {"lore": LoreRecord, "thread": ThreadRecord, "held": HeldRecord}
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """The state with what people said of it."""
+
+    state: State
+    by_hand: frozenset[Key]
+    """The entries that a person wrote or accepted."""
+    removed: frozenset[Key]
+    """Those that are shown no more."""
+
+
+def record_text(record: Record) -> str:
+    """A record as it is kept."""
+    kind = next(name for name, one in _KINDS.items() if isinstance(record, one))
+    return json.dumps({"kind": kind, **to_plain(record)}, ensure_ascii=False)
+
+
+def record_of(text: str) -> Record | None:
+    """The record in a text; None for what is none."""
+    try:
+        given = json.loads(text)
+        return from_plain(_KINDS[given.pop("kind")], given)
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
+        return None
+
+
+def corrected(state: State, records: Sequence[tuple[int, Record]]) -> Corrected:
+    """The state after what people said, each at a position, in the order of the path."""
+    by_hand: set[Key] = set()
+    removed: set[Key] = set()
+    for position, record in records:
+        match record:
+            case LoreRecord(Deed.REMOVE):
+                removed.add(_key(record))
+            case LoreRecord():
+                removed.discard(_key(record))
+                by_hand.add(_key(record))
+                if record.deed is Deed.WRITE:
+                    state = replace(state, lore={**state.lore, _key(record): _written(state, record, position)})
+            case ThreadRecord(op, text, due):
+                said = Operation(op, text, position, by=PERSON, due=due)
+                state = replace(state, threads=reduce_threads(state.threads, [said]))
+            case HeldRecord(text, subject):
+                change = Change(text, position, PERSON, subject)
+                state = replace(state, current=reduce_current(state.current, [change]))
+    return Corrected(state, frozenset(by_hand), frozenset(removed))
+
+
+def _key(record: LoreRecord) -> Key:
+    return entry_key(record.name, record.type)
+
+
+def _written(state: State, record: LoreRecord, position: int) -> LoreEntry:
+    """An entry as a person wrote it. What was noted of it since is suggested."""
+    before = state.lore.get(_key(record))
+    lore = written(
+        state.lore, record.name, record.type, keywords=record.keywords, content=record.content, source=position
+    )
+    entry = lore[_key(record)]
+    if record.content is None or before is None:
+        return entry
+    known = folded(record.content)
+    later = [one for one in before.statements if one.newest > position and one.by == "model"]
+    new = [Suggestion("content", one.text, one.newest) for one in later if folded(one.text) not in known]
+    return replace(entry, suggestions=tuple(dict.fromkeys([*entry.suggestions, *new])))

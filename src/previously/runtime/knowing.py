@@ -1,0 +1,151 @@
+"""What is known beside the timeline: lore, threads, how things stand, and what each character knows.
+
+What must stay true: what is given for somebody in particular follows from what they witnessed alone. A person's words
+on something that was noted where they were not are not for them either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from previously.core.cast import NOTHING_KNOWN, Knowledge, knowledge_of
+from previously.core.marks import OWN_SCOPE, MarkKind
+from previously.core.versions import Kind, LiveVersion
+from previously.core.witnessing import folded_name
+from previously.folds.recap import FoldRules
+from previously.lore import current, threads
+from previously.lore.by_hand import Corrected, LoreRecord, Record, corrected, record_of
+from previously.lore.state import State
+from previously.lore.things import LoreEntry, entry_key
+from previously.runtime.fold_store import MemoryStore, SnapshotStore
+from previously.runtime.lore_in_views import Lorebook, Lorebooks
+from previously.runtime.noted import Walk, walk
+from previously.runtime.reading import with_tail
+from previously.runtime.stale import stale_version
+from previously.runtime.states import States
+from previously.storage.book_store import BookStore
+from previously.storage.store import BranchInfo, Store, StoryKey
+from previously.view.memory import Remembered
+from previously.view.readers import Reader
+from previously.view.view import Section
+
+HAND = frozenset({MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD})
+"""The marks that hold what people said of all this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known at the end of a branch, to everyone or to one reader."""
+
+    seen: Walk
+    corrected: Corrected
+    suggests: bool
+    """Whether entries that nobody accepted are only suggestions."""
+
+    @property
+    def state(self) -> State:
+        """Lore, threads and how things stand, people's words included."""
+        return self.corrected.state
+
+    @property
+    def entries(self) -> list[LoreEntry]:
+        """The entries that are in force, in the order they came up."""
+        return [one for one in self.state.lore.values() if self._is_shown(one)]
+
+    @property
+    def suggested(self) -> list[LoreEntry]:
+        """Those that wait to be accepted."""
+        removed = self.corrected.removed
+        return [one for one in self.state.lore.values() if not self._is_shown(one) and one.key not in removed]
+
+    def _is_shown(self, entry: LoreEntry) -> bool:
+        if entry.key in self.corrected.removed:
+            return False
+        return not self.suggests or entry.key in self.corrected.by_hand
+
+
+class Knowing:
+    """Reads what is known, and remembers what it has read."""
+
+    def __init__(self) -> None:
+        self._states = States()
+        self._lorebooks = Lorebooks()
+
+    async def lorebook(self, store: BookStore, key: StoryKey, known: Known, reader: str = "") -> Lorebook:
+        """All entries that may come up for a reader, indexed."""
+        return await self._lorebooks.of(store, key, known.entries, folded_name(reader))
+
+    async def known(
+        self, store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, reader: str = ""
+    ) -> Known:
+        """What is known at the end of a branch, as far as a reader may know it."""
+        rules = await with_tail(store, key, branch, rules)
+        if reader and await store.all_witnessed(key):
+            reader = ""
+        seen = await walk(store, key, branch, rules, folded_name(reader))
+        state = self._states.after(seen, rules, reader)
+        marks = await store.marks(key, branch.name, HAND)
+        records = [(mark.position, record) for mark in marks if (record := record_of(mark.text))]
+        if reader:
+            whole = self._states.after(await walk(store, key, branch, rules), rules)
+            records = [(at, one) for at, one in records if _is_for(one, state, whole)]
+        return Known(seen, corrected(state, records), rules.lore == "suggest")
+
+    async def lists(
+        self, store: MemoryStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, reader: Reader
+    ) -> list[Remembered]:
+        """What the lists of a view say for a reader, the most important of each first."""
+        found: list[Remembered] = []
+        if reader.name and Section.CAST in reader.sections:
+            knows, stale = await knowledge(store, key, branch, reader.name)
+            lines = [knows.summary, *(f"- {fact.text}" for fact in knows.facts)]
+            why = f"what {reader.name} knows" + (", stale: an earlier message was changed" if stale else "")
+            found += [_item(Section.CAST, line, why) for line in lines if line]
+        if not reader.sections & {Section.THREADS, Section.STATE, Section.LORE}:
+            return found
+        known = await self.known(store, key, branch, rules, reader.name)
+        if Section.LORE in reader.sections:
+            constants = (await self.lorebook(store, key, known, reader.name)).constants
+            found += [_item(Section.LORE, f"{one.name}: {one.content}", "constant lore") for one in constants]
+        asleep = rules.dormant_messages or branch.messages + 1
+        by_hand = {one.text for one in known.state.threads.threads if one.by == threads.PERSON}
+        for line in threads.lines(known.state.threads.threads, branch.messages, asleep):
+            found.append(_item(Section.THREADS, f"- {line}", "an open thread", by_hand=line in by_hand))
+        held = {one.text: one for one in known.state.current.items}
+        for line in reversed(current.lines(known.state.current)):
+            item = held[line]
+            why = f"how things stand since message {item.position}"
+            found.append(_item(Section.STATE, f"- {line}", why, by_hand=item.by == current.PERSON))
+        return found
+
+
+async def knowledge(store: MemoryStore, key: StoryKey, branch: BranchInfo, name: str) -> tuple[Knowledge, bool]:
+    """What a character knows, and whether an earlier message was changed since that was noted."""
+    scope = OWN_SCOPE + folded_name(name)
+    exact = await store.live(key, branch.name, Kind.CAST, scope)
+    stale: LiveVersion | None = None
+    if exact is None or exact.span.last < branch.messages - 1:
+        stale = await stale_version(store, key, branch, Kind.CAST, scope, start=0, exact=exact)
+    live = stale or exact
+    return (knowledge_of(live.version.made.text) if live else NOTHING_KNOWN), stale is not None
+
+
+def _item(section: Section, text: str, reason: str, *, by_hand: bool = False) -> Remembered:
+    return Remembered(section, " ".join(text.split()), None, reason, f"a line of {section.value}", by_hand=by_hand)
+
+
+def _is_for(record: Record, state: State, whole: State) -> bool:
+    """Whether a person's words are for somebody who may know this of the whole state."""
+    if not isinstance(record, LoreRecord):
+        return False
+    key = entry_key(record.name, record.type)
+    return key in state.lore or key not in whole.lore
+
+
+_KNOWING: WeakKeyDictionary[Store, Knowing] = WeakKeyDictionary()
+
+
+def knowing_of(store: Store) -> Knowing:
+    """What reads the stories of a store: one for all who share it."""
+    return _KNOWING.setdefault(store, Knowing())
