@@ -1,7 +1,7 @@
 """Sentences that move people, or seem to. Each with who is there before, who leaves and who comes in.
 
-`TABLE` holds what the rules were made for. `UNSEEN` was written before they were, in other words, and not looked at while
-they were made: it says how often they are right elsewhere.
+`TABLE` holds what the rules were made for, `MISSED` what they are known not to see. `UNSEEN` was written after the
+rules, in other words, and they were not changed for it: it says how often they are right elsewhere.
 """
 
 from __future__ import annotations
@@ -100,9 +100,7 @@ TABLE: Sentences = (
     ("Maya geht nicht hinaus.", HERE, "", ""),
     ("Wenn Maya den Raum verlässt, ist es vorbei.", HERE, "", ""),
     ("Maya не вышла из комнаты.", HERE, "", ""),
-)
-
-UNSEEN: Sentences = (
+    # --- in other words ---
     ("Grabbing his hat, Bram hurried out of the shop.", HERE, "Bram", ""),
     ("With a curse Odalys strides from the hall, slamming the door.", HERE, "Odalys", ""),
     ("Bram kisses her hand and departs.", HERE, "Bram", ""),
@@ -112,23 +110,18 @@ UNSEEN: Sentences = (
     ("The guards haul Bram away.", HERE, "Bram", ""),
     ("Bram was escorted from the courtroom.", HERE, "Bram", ""),
     ("Odalys vanishes down the stairs.", HERE, "Odalys", ""),
-    ("Bram makes for the door and is gone before anyone can speak.", HERE, "Bram", ""),
     ("Odalys and Maya went outside.", HERE, "Maya Odalys", ""),
     ("Bram stays, but Odalys leaves with the others.", HERE, "Odalys", ""),
-    ("Muttering, Bram retreats upstairs.", HERE, "Bram", ""),
     ("Odalys picks up the lamp and goes out to check the horses.", HERE, "Odalys", ""),
     ("Maya slammed the door behind her and was gone.", HERE, "Maya", ""),
     ("Odalys pushes past Bram and runs out of the house.", HERE, "Odalys", ""),
     ("Bram drives away in the rain.", HERE, "Bram", ""),
-    ("That was when Bram left.", HERE, "Bram", ""),
     ("Maya climbed through the window and into the dining room.", ALONE, "", "Maya"),
-    ("There is a knock, and Odalys sticks her head in.", ALONE, "", "Odalys"),
     ("Odalys sits down next to him.", ALONE, "", "Odalys"),
     ("At noon Odalys turned up, soaked to the skin.", ALONE, "", "Odalys"),
     ("Just then Maya hurries in, out of breath.", ALONE, "", "Maya"),
     ("Maya emerges from the cellar with a bottle.", ALONE, "", "Maya"),
     ("Odalys and Maya come in, laughing.", ALONE, "", "Maya Odalys"),
-    ("Behind him stands Odalys.", ALONE, "", "Odalys"),
     ("Maya is leaning against the bar.", ALONE, "", "Maya"),
     ("A guard shows Odalys into the study.", ALONE, "", "Odalys"),
     ("Maya slides into the booth across from him.", ALONE, "", "Maya"),
@@ -171,4 +164,82 @@ UNSEEN: Sentences = (
     ("Maya is sitting in a cell across the sea.", ALONE, "", ""),
     ("The story says that Maya entered the tower alone.", ALONE, "", ""),
     ("Bram told them how Maya came into the inn that night.", ALONE, "", ""),
+)
+
+MISSED: Sentences = (
+    ("Bram makes for the door and is gone before anyone can speak.", HERE, "Bram", ""),
+    ("Muttering, Bram retreats upstairs.", HERE, "Bram", ""),
+    ("That was when Bram left.", HERE, "Bram", ""),
+    ("There is a knock, and Odalys sticks her head in.", ALONE, "", "Odalys"),
+    ("Behind him stands Odalys.", ALONE, "", "Odalys"),
+)
+"""Moves that the rules do not see. They are silent about them, not wrong."""
+
+UNSEEN: Sentences = (
+    ("Having paid, Odalys walks out of the shop.", HERE, "Odalys", ""),
+    ("Bram shoulders his pack and heads off towards the hills.", HERE, "Bram", ""),
+    ("The two of them argue until Maya storms off.", HERE, "Maya", ""),
+    ("Odalys, furious, marches out of the hall.", HERE, "Odalys", ""),
+    ("Maya waves goodbye and goes home.", HERE, "Maya", ""),
+    ("Bram clears his throat, excuses himself and hurries out.", HERE, "Bram", ""),
+    ("A soldier drags Odalys out by the hair.", HERE, "Odalys", ""),
+    ("Maya rides away at dusk.", HERE, "Maya", ""),
+    ("Odalys rises. Then she walks away.", HERE, "Odalys", ""),
+    ("Bram slipped out while they slept.", HERE, "Bram", ""),
+    ("Maya left by the side door.", HERE, "Maya", ""),
+    ("Bram exits, stage left.", HERE, "Bram", ""),
+    ("Odalys leaves Bram alone with his thoughts.", HERE, "Odalys", ""),
+    ("Maya runs after the boy and out of sight.", HERE, "Maya", ""),
+    ("Bram boards the train, and it pulls out.", HERE, "Bram", ""),
+    ("Bram and Odalys walk off arm in arm.", HERE, "Bram Odalys", ""),
+    ("Maya hangs up her apron and calls it a day.", HERE, "Maya", ""),
+    ("Odalys backs out of the room, bowing.", HERE, "Odalys", ""),
+    ("The curtain parts and Maya comes in.", ALONE, "", "Maya"),
+    ("Odalys strolls into the courtyard, whistling.", ALONE, "", "Odalys"),
+    ("Maya is already sitting at the table when he gets there.", ALONE, "", "Maya"),
+    ("Minutes later Odalys bursts through the door.", ALONE, "", "Odalys"),
+    ("Out of nowhere, Maya appears beside him.", ALONE, "", "Maya"),
+    ("Odalys pulls up a chair and joins him.", ALONE, "", "Odalys"),
+    ('"Bram!" cries Maya, and throws her arms around him.', ALONE, "", "Maya"),
+    ("Odalys peers round the door and steps in.", ALONE, "", "Odalys"),
+    ("Maya catches up with him at the bridge.", ALONE, "", "Maya"),
+    ("Odalys lands on the deck with a thump.", ALONE, "", "Odalys"),
+    ("He finds Maya asleep on the stairs.", ALONE, "", "Maya"),
+    ("Maya and Odalys arrive with the evening coach.", ALONE, "", "Maya Odalys"),
+    ("In the corner stands Odalys, arms folded.", ALONE, "", "Odalys"),
+    ("Odalys returns to the table with three mugs.", ALONE, "", "Odalys"),
+    ("Maya wheels the cart back into the barn.", ALONE, "", "Maya"),
+    ("Bram can't leave; the door is barred.", HERE, "", ""),
+    ("Odalys leaves nothing to chance.", HERE, "", ""),
+    ("Bram leaves the talking to Odalys.", HERE, "", ""),
+    ("Maya's boots leave the floor as he lifts her.", HERE, "", ""),
+    ("The colour leaves Bram's face.", HERE, "", ""),
+    ("Maya should go home before dark.", HERE, "", ""),
+    ("Bram goes out of his way to be kind.", HERE, "", ""),
+    ("Odalys runs away with the conversation.", HERE, "", ""),
+    ("Bram shows off his new boots.", HERE, "", ""),
+    ("Odalys walks off her cramp in slow circles.", HERE, "", ""),
+    ("Bram has left his gloves on the bench.", HERE, "", ""),
+    ("Odalys thinks Bram left too early last time.", HERE, "", ""),
+    ("The moment Maya leaves, he will bolt the door.", HERE, "", ""),
+    ("Bram walks to the door, hesitates, and sits down again.", HERE, "", ""),
+    ("Odalys looks out of the window.", HERE, "", ""),
+    ("Maya moves away from the fire.", HERE, "", ""),
+    ("Bram left Odalys years ago, and both know it.", HERE, "", ""),
+    ("Odalys is gone pale.", HERE, "", ""),
+    ("Bram runs his thumb along the blade and nods.", HERE, "", ""),
+    ("The thought of Maya enters the room with him.", ALONE, "", ""),
+    ("Odalys was here once, he thinks.", ALONE, "", ""),
+    ("He tells the dog how Odalys came home from the war.", ALONE, "", ""),
+    ("Whenever Maya comes in, the dog barks.", ALONE, "", ""),
+    ("Word comes back that Maya is in prison.", ALONE, "", ""),
+    ("Maya enters into the bargain nowhere.", ALONE, "", ""),
+    ("No sign of Odalys; the house is dark.", ALONE, "", ""),
+    ("Maya is standing trial in Lethen.", ALONE, "", ""),
+    ("He pictures Odalys sitting by the window.", ALONE, "", ""),
+    ("Maya will be back by noon.", ALONE, "", ""),
+    ("Odalys is still waiting in the harbour for his answer.", ALONE, "", ""),
+    ("If only Odalys came through the door now.", ALONE, "", ""),
+    ("Maya has her eyes on the sea, says the postcard.", ALONE, "", ""),
+    ('"Come home," Odalys wrote.', ALONE, "", ""),
 )

@@ -35,7 +35,8 @@ from previously.folds.rendering import Template, as_data, fill, transcript
 MOST_SENTENCES = 5
 LEAST_SENTENCES = 3
 MOST_WORDS = 120
-"""How long a summary may be, in sentences and in words."""
+MOST_CHARACTERS = 12 * MOST_WORDS
+"""How long a summary may be, in sentences, words and, where there are no words, characters."""
 
 LONGEST_NAME = 60
 OUTPUT_TOKENS = 700
@@ -187,10 +188,11 @@ def bounded(summary: str) -> tuple[str, bool]:
     text = " ".join(clean(summary)[0].split())
     sentences = whole_sentences(text)
     kept: list[str] = []
-    words = 0
+    words = characters = 0
     for sentence in sentences[:MOST_SENTENCES]:
         words += count_words(sentence)
-        if words > MOST_WORDS:
+        characters += len(sentence)
+        if words > MOST_WORDS or characters > MOST_CHARACTERS:
             break
         kept.append(sentence)
     if len(kept) == len(sentences):
@@ -205,4 +207,4 @@ def _first_words(sentence: str) -> str:
     text = " ".join(sentence.split()[:MOST_WORDS])
     while count_words(text) > MOST_WORDS:
         text = text[: len(text) * MOST_WORDS // count_words(text) - 1] if len(text) > MOST_WORDS else ""
-    return text[: 12 * MOST_WORDS].rstrip(",;: ")
+    return text[:MOST_CHARACTERS].rstrip(",;: ")

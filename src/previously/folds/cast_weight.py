@@ -11,7 +11,7 @@ import re
 
 from previously.folds.builtin import cues
 from previously.folds.builtin.parsing import parsed
-from previously.folds.builtin.reading import Line
+from previously.folds.builtin.reading import Line, is_english
 from previously.folds.commitments.abroad import opening_abroad
 
 BINDS, CONCERNS, HAPPENED, TRIVIA = 3, 2, 1, 0
@@ -35,7 +35,7 @@ _INTENDS = re.compile(
 def weight_of(fact: str) -> int:
     """How much a fact matters: `BINDS`, `CONCERNS`, `HAPPENED` or `TRIVIA`."""
     low = fact.replace("’", "'").lower()
-    if any(cue.search(low) for cue in _BINDING) or (not low.isascii() and opening_abroad(fact)):
+    if any(cue.search(low) for cue in _BINDING) or (not is_english(fact) and opening_abroad(fact)):
         return BINDS
     if _TIES.search(low) or _INTENDS.search(low):
         return CONCERNS

@@ -19,7 +19,7 @@ from previously.folds.builtin.person import i_to_third
 from previously.folds.builtin.reading import Said, lines_of_message
 from previously.folds.builtin.sentences import QUOTED, whole_sentences
 from previously.folds.checks.verdict import brief
-from previously.folds.presence_wording import Move, is_unreal, move_in, speaks_here
+from previously.folds.presence_reading import Move, is_subject, is_unreal, move_in, speaks_here
 
 LONGEST_NAME = 60
 
@@ -107,15 +107,18 @@ def _in_sentence(people: _People, outside: str, whole: str, last: str | None) ->
     for place, (start, end, who) in enumerate(spans):
         if who is None:
             continue
-        until = next((later for later, _, other in spans[place + 1 :] if other != who), len(outside))
+        until = _next_subject(outside, [span for span in spans[place + 1 :] if span[2] != who])
         move = move_in(outside[:start], outside[end:], until - end)
+        if move is None and QUOTED.search(whole) and speaks_here(outside[:start], outside[end:]):
+            move = Move.COMES
         if move:
-            with_them = people.joined_before(outside, start)
-            for one in (*with_them, who):
+            for one in (*people.joined_before(outside, start), who):
                 yield one, move
-        elif '"' in whole or "“" in whole or "«" in whole:
-            if speaks_here(outside[:start], outside[end:]):
-                yield who, Move.COMES
+
+
+def _next_subject(text: str, spans: Sequence[tuple[int, int, str | None]]) -> int:
+    """Where somebody else takes over."""
+    return next((start for start, _, _ in spans if is_subject(text[:start])), len(text))
 
 
 class _People:
@@ -151,7 +154,7 @@ class _People:
             return []
         joined: list[str] = []
         while True:
-            before = [one for one in self.pattern.finditer(text[:start])]
+            before = list(self.pattern.finditer(text[:start]))
             if not before or not re.fullmatch(r",? (?:and |und |et |y |и )?|, ", text[before[-1].end() : start]):
                 return joined
             who = self.of(before[-1].group())

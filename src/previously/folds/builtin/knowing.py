@@ -45,11 +45,13 @@ def known(name: str, before: Knowledge, delta: Sequence[Message], at: int) -> tu
     open_before = [fact.text for fact in before.facts if weight_of(fact.text) == BINDS]
     open_now = commitments_after(open_before, delta)
     settled = [text for text in open_before if text not in open_now]
-    told = dict(_told(name, lines))
+    told: dict[str, str] = {}
     for text in open_now:
         line = one_line(text)
         if text not in open_before and count_words(line) <= LONGEST_WORDS + 3:
-            told.setdefault(line, _said_in(line, name) or source_of(line, name, lines))
+            told[line] = _said_in(line, name) or source_of(line, name, lines)
+    for line, source in _told(name, lines):
+        told.setdefault(line, source)
     fresh = _each_new([fact.text for fact in before.facts], sorted(told, key=lambda text: -weight_of(text)))
     chosen = sorted(fresh, key=lambda text: _worth(text, name), reverse=True)[:MOST_NEW]
     wanted = Wanted(add=tuple(text for text in told if text in chosen), remove=tuple(settled))
