@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from previously.core.asking import ModelReply, ModelRequest
+from previously.core.cutting import beginning_of
 from previously.core.messages import Message, Role, Text
 from previously.core.tokens import estimate_tokens
 from previously.core.words import count_words
@@ -70,7 +71,7 @@ def joined(summaries: Sequence[str], most_tokens: int) -> str:
         text = _shortened(told[:-1] if newest else told, words - newest)
         if newest:
             text = f"{text} {_shortened(told[-1:], newest)}".strip()
-    return text
+    return beginning_of(text, most_tokens)
 
 
 def _shortened(texts: Sequence[str], words: int) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from previously.core.asking import ModelRequest
+from previously.core.cutting import beginning_of
 from previously.core.lore import TYPES, Described, Scene
 from previously.core.messages import Message, Role
 from previously.core.signals import NO_SIGNALS, Signals, items_of
@@ -112,7 +113,7 @@ class SceneNote:
             words //= 2
             summary = rewrite("", None, said, target_words=words).text
         scene = Scene(
-            " ".join(summary.split()) or _excerpt(said),
+            beginning_of(" ".join(summary.split()), MOST_SUMMARY_TOKENS) or _excerpt(said),
             things_in(said),
             Signals(open_threads=items_of(commitments_after((), self.delta))),
         )

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from previously.core.cutting import length_that_fits
 from previously.core.errors import BadInput
 from previously.core.lore import Described, Scene
 from previously.core.text import clean_json
@@ -57,7 +59,13 @@ def migrate(given: object) -> Scene:
     whole: Mapping[str, Any] = cleaned if isinstance(cleaned, dict) else {}
     if _is_older(whole):
         return _from_fields(whole)
-    return _checked(readable(whole))
+    scene = _checked(readable(whole))
+    left = {name: whole[name] for name in (*TOLD_FIELDS, *ENTRY_FIELDS) if "summary" in whole and whole.get(name)}
+    if not left:
+        return scene
+    beside = _from_fields(left)  # half migrated: both structures in one
+    return replace(_fitted(f"{scene.summary} {beside.summary}", (*scene.entries, *beside.entries)),
+                   signals=scene.signals)  # fmt: skip
 
 
 def _parsed(text: str) -> object:
@@ -66,7 +74,13 @@ def _parsed(text: str) -> object:
     bare = (fenced[1] if fenced else text).strip()
     if not bare:
         raise BadInput("A scene memory must say something; this text is empty.")
-    return parse_json(bare, "text") if bare.startswith(("{", '"')) else bare
+    if bare.startswith("{") and not bare.startswith("{{"):  # "{{user}} left" is plain text
+        return parse_json(bare, "text")
+    try:
+        found = parse_json(bare, "text") if bare[0] in '["' else bare
+    except BadInput:
+        return bare
+    return found if isinstance(found, list) or (isinstance(found, str) and found.strip()) else bare
 
 
 def _is_older(given: Mapping[str, Any]) -> bool:
@@ -84,8 +98,7 @@ def _checked(given: Mapping[str, Any]) -> Scene:
     scene = scene_in(given)
     if estimate_tokens(scene.summary) <= MOST_SUMMARY_TOKENS:
         return scene
-    fitted = _fitted(scene.summary, scene.entries)
-    return Scene(fitted.summary, fitted.entries, scene.signals)
+    return replace(_fitted(scene.summary, scene.entries), signals=scene.signals)
 
 
 def _from_fields(given: Mapping[str, Any]) -> Scene:
@@ -97,22 +110,27 @@ def _from_fields(given: Mapping[str, Any]) -> Scene:
     for name, value in given.items():
         if name in TOLD_FIELDS:
             continue
-        for who, said in _named(value, name):
-            said = [f"Status: {said[0]}", *said[1:]] if name == "npcs_status" else said
-            entries.append(
-                Described(who, ENTRY_FIELDS.get(name, "concept"), refined(who, [who]), " ".join(map(_ended, said)))
-            )
+        entries += [_entry(who, said, name) for who, said in _named(value, name)]
     if not told and not entries:
         raise BadInput("This scene memory is empty: none of its fields says anything.")
     summary = " ".join(map(_ended, told)) or f"Known: {', '.join(entry.name for entry in entries)}."
-    return _fitted(summary, united(entries))
+    return _fitted(summary, tuple(entries))
+
+
+def _entry(who: str, said: list[str], field: str) -> Described:
+    content = " ".join(map(_ended, said))
+    if field in ENTRY_FIELDS:
+        content = f"Status: {content}" if field == "npcs_status" else content
+        return Described(who, ENTRY_FIELDS[field], refined(who, ()), content)
+    name = who if who == _label(field) else f"{who} - {_label(field)}"
+    return Described(name, "concept", refined(name, [who]), content)
 
 
 def _fitted(text: str, entries: tuple[Described, ...]) -> Scene:
     """A summary within its limit, and what found no room in an entry of its own."""
     summary = text.strip()
     if estimate_tokens(summary) <= MOST_SUMMARY_TOKENS:
-        return Scene(summary, entries)
+        return Scene(summary, united(entries))
     kept, rest = _cut(summary)
     overflow = Described(OVERFLOW, "event", (OVERFLOW,), rest)
     return Scene(kept, united([*entries, overflow]))
@@ -129,11 +147,7 @@ def _cut(text: str) -> tuple[str, str]:
                 return kept, " ".join(sentences[index:])
             break
         kept = longer
-    low, high = 1, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if estimate_tokens(text[:middle]) <= MOST_SUMMARY_TOKENS else (low, middle - 1)
-    at = text.rfind(" ", 0, low) + 1 or low
+    at = max(length_that_fits(text, MOST_SUMMARY_TOKENS), 1)
     return text[:at].strip(), text[at:].strip()
 
 
@@ -168,10 +182,10 @@ def _listed(item: object, field: str) -> Iterator[tuple[str, list[str]]]:
 
 def _sentences(value: object) -> list[str]:
     """What a value says, piece by piece, whatever it is made of."""
-    if value is None or value is False or value == "":
-        return []
+    if value is None or isinstance(value, bool):
+        return [] if value is None else ["yes" if value else "no"]
     if isinstance(value, Mapping):
-        return [f"{_label(str(key))}: {' '.join(said)}" for key, inner in value.items() if (said := _sentences(inner))]
+        return [f"{_label(str(key))}: {', '.join(said)}" for key, inner in value.items() if (said := _sentences(inner))]
     if isinstance(value, list):
         return [sentence for item in value for sentence in _sentences(item)]
     text = " ".join(str(value).split())

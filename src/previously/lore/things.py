@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from previously.core.cutting import beginning_of
 from previously.core.tokens import estimate_tokens
 from previously.lore.keywords import key_of
 from previously.lore.statements import Statement, joined, state_of
@@ -79,7 +80,7 @@ def shown_of(entry: LoreEntry) -> list[str]:
     """The statements that are shown, in order; one that is too long by itself is cut."""
     chosen = [entry.statements[index].text for index in _chosen(entry)]
     if len(chosen) == 1 and estimate_tokens(chosen[0]) > MOST_TOKENS:
-        return [_cut(chosen[0])]
+        return [beginning_of(chosen[0], MOST_TOKENS)]
     return chosen
 
 
@@ -101,14 +102,3 @@ def _chosen(entry: LoreEntry) -> list[int]:
         elif not chosen:
             return [index]
     return chosen
-
-
-def _cut(text: str) -> str:
-    """The beginning of a text that fits."""
-    low, high = 0, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if estimate_tokens(f"{text[:middle]}…") <= MOST_TOKENS else (low, middle - 1)
-    kept = text[:low]
-    whole_words = kept.rpartition(" ")[0]
-    return f"{(whole_words or kept).rstrip(' ,;:')}…"
