@@ -89,7 +89,8 @@ ASKED = {
 
 
 def test_every_prompt_has_a_golden_question() -> None:
-    assert ASKED.keys() == PLACEHOLDERS.keys()
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == PLACEHOLDERS.keys()
+    assert ASKED.keys() <= PLACEHOLDERS.keys()
 
 
 @pytest.mark.parametrize("name", ASKED)
