@@ -14,7 +14,7 @@ from dataclasses import fields
 from typing import Any
 
 from previously.core.analyses import LONGEST_UPDATE, MOST_MENTIONS, Analysis
-from previously.core.signals import MOST_ITEMS, Signals, folded, items_of
+from previously.core.signals import MOST_ITEMS, Signals, folded, items_of, signals_of
 from previously.folds.builtin.sentences import whole_sentences
 from previously.folds.noting import canonical, text_in
 
@@ -157,9 +157,19 @@ def analysis_text(analysis: Analysis) -> str:
 
 
 def analysis_of(text: str) -> Analysis:
-    """The analysis in a text that was kept; an empty one where it cannot be read."""
+    """The analysis in a text that was kept, as it was kept; an empty one where it cannot be read."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return Analysis("")
-    return analysis_in(found) if isinstance(found, Mapping) else Analysis("")
+    if not isinstance(found, Mapping):
+        return Analysis("")
+    update = found.get("summary_update")
+    mentions = found.get("mentions")
+    names = [one for one in mentions if isinstance(one, str)] if isinstance(mentions, list) else []
+    return Analysis(
+        summary_update=update if isinstance(update, str) else "",
+        signals=signals_of(found),
+        mentions=tuple(names[:MOST_MENTIONS]),
+        contradictions=items_of(found.get("contradictions")),
+    )

@@ -1,8 +1,8 @@
 """The current state: who is where and when, hurt how, holding what, in what condition. A reduce over state changes.
 
 Owns what replaces what. What must stay true: the newest change of the same subject, label and thing replaces the
-earlier one, and nothing else does; nothing is deleted, what was replaced lies in `earlier`; the reduce is a plain fold,
-so that a snapshot and the rest give what all changes give; what a person wrote, no model replaces.
+earlier one, and nothing else does; what was replaced is kept in `earlier`, what is not shown stays; the reduce is a
+plain fold, so that a snapshot and the rest give what all changes give; what a person wrote, no model replaces.
 """
 
 from __future__ import annotations
@@ -13,16 +13,19 @@ from dataclasses import dataclass
 
 from previously.core.signals import Signals, folded
 from previously.core.states import BODY, Label, heals, label_of
-from previously.lore.thread_wording import wording
+from previously.lore.thread_wording import names_in, wording
 
 MOST_SHOWN = 40
 """How many items a view tells."""
+
+MOST_EARLIER = 1_000
+"""How much of what held before is kept at hand, the newest. All of it stands in the notes it came from."""
 
 PERSON = "person"
 
 _BEFORE_COLON = re.compile(r"([^:：]{1,60})[:：]\s*(\S.*)", re.S)
 _OWNED = re.compile(r"((?:[A-Z][\w-]*)(?: [A-Z][\w-]*){0,2})['’]s? (?=[a-z])")
-_LEADING = re.compile(r"((?:The |the )?(?:[A-Z][\w'’-]*)(?: (?:of |the )?[A-Z][\w'’-]*){0,3})(?= [a-z])")
+_RUN = re.compile(r"[A-Z][\w-]*(?: (?:of the |of |the )?[A-Z][\w-]*){0,3}")
 _ARTICLE = re.compile(
     r"[Tt]he ([a-z][\w-]*(?: [a-z][\w-]*)?) (?=(?:is|are|was|were|has|have|had|lies|stands|burned|fell|sank)\b)"
 )
@@ -33,6 +36,9 @@ _LABELS = {
     "possessions": Label.POSSESSION, "inventory": Label.POSSESSION, "status": Label.STATUS, "condition": Label.STATUS,
     "relation": Label.RELATION, "relationship": Label.RELATION,
 }  # fmt: skip
+_LONGEST_SUBJECT = 6
+"""Words before a colon that can be a name; more of them are a sentence."""
+
 _PART_OF_BODY = re.compile(rf"\b({BODY})s?\b")
 _WHAT_IS_HELD = re.compile(
     r"\b(?:the|a|an|his|her|their|its|[\w-]+'s|\d+|some) ((?:[\w-]+ ){0,2}?[\w-]+)(?= (?:from|to|back|in|at|on|with|"
@@ -108,7 +114,7 @@ def reduce_current(current: Current, changes: Iterable[Change]) -> Current:
         items = [one for one in items if one not in replaced]
         earlier += replaced
         items.append(held)
-    return Current(tuple(items), tuple(earlier), tuple(suggestions))
+    return Current(tuple(items), tuple(earlier[-MOST_EARLIER:]), tuple(suggestions[-MOST_SHOWN:]))
 
 
 def _replaces(new: Held, old: Held) -> bool:
@@ -126,7 +132,8 @@ def held_by(change: Change, subjects: Iterable[str] = ()) -> Held | None:
         return None
     said, subject, rest = _subject_of(text)
     label = change.label or said or label_of(rest)
-    whom = subject if change.subject is None else change.subject.strip()
+    scene = "" if label is Label.TIME else subject  # it is the same hour for all
+    whom = scene if change.subject is None else change.subject.strip()
     return Held(_known_as(whom, subjects), label, _topic(label, rest, whom), text, change.position, change.by)
 
 
@@ -138,15 +145,14 @@ def _subject_of(text: str) -> tuple[Label | None, str, str]:
         label = _LABELS.get(before.casefold())
         if label:
             return label, "", rest
-        if len(before.split()) <= 4:
+        if len(before.split()) <= _LONGEST_SUBJECT:
             return None, "" if before.casefold() in _NOBODY else before, rest
-    for pattern in (_OWNED, _LEADING, _ARTICLE):
+    for pattern in (_OWNED, _ARTICLE):
         found = pattern.match(text)
         if found and found.group(1).split()[0].casefold() not in _NOBODY:
-            return None, found.group(1).removeprefix("The ").removeprefix("the "), text
-        if found and pattern is _LEADING and found.group(1).startswith("The "):
-            return None, found.group(1).removeprefix("The "), text
-    return None, "", text
+            return None, found.group(1), text
+    named = next((run.group() for run in _RUN.finditer(text) if names_in(run.group())), "")
+    return None, named.removeprefix("The "), text
 
 
 def _known_as(subject: str, subjects: Iterable[str]) -> str:
@@ -173,7 +179,7 @@ def _topic(label: Label, text: str, subject: str) -> str:
     if label is Label.RELATION:
         own = set(folded(subject).split())
         return " ".join(name for name in about.names if name not in own)
-    return " ".join(sorted(about.core)) if label is Label.OTHER else ""
+    return " ".join([*sorted(about.core), *about.names, *sorted(about.numbers)]) if label is Label.OTHER else ""
 
 
 def lines(current: Current, most: int = MOST_SHOWN) -> tuple[str, ...]:

@@ -142,7 +142,7 @@ def names_in(text: str, known: Iterable[str] = ()) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for word in _WORD.findall(text):
         low = word.casefold().removesuffix("'s").removesuffix("'")
-        capital = word[0].isupper() and len(low) > 1 and low not in _DATES and low not in _SMALL
+        capital = word[0].isupper() and len(low) > 1 and not {low} & (_DATES | _SMALL | _NUMBERS.keys())
         if low in sure or (capital and low not in _OPENERS):
             found[low] = None
     return tuple(found)

@@ -8,7 +8,6 @@ the same analysis.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from previously.core.analyses import LONGEST_UPDATE, MOST_MENTIONS, Analysis
@@ -22,7 +21,7 @@ from previously.folds.builtin.narrators import habits, has_title, narrators_amon
 from previously.folds.builtin.parsing import parsed
 from previously.folds.builtin.reading import Line, Said, is_english, lines_of_message
 from previously.folds.builtin.salience import weigh
-from previously.folds.builtin.words import WORD, keys_in, worded
+from previously.folds.builtin.words import keys_in
 from previously.folds.commitments import commitments_after
 from previously.folds.rendering import told
 
@@ -31,9 +30,6 @@ SUMMARY_WORDS = 45
 
 MOST_EVENTS = 4
 _LEAST_WEIGHT = 0.5
-_PRONOUN = re.compile(r"(?:He|She)(?= )")
-_HE = re.compile(r"\b(?:he|him|his|himself)\b", re.I)
-_SHE = re.compile(r"\b(?:she|her|hers|herself)\b", re.I)
 _FALLBACK_CHARACTERS = 200
 
 
@@ -83,33 +79,20 @@ def _happenings(lines: Sequence[Line], book: NameBook) -> tuple[list[str], list[
     """The sentences that change the state, the newest of them, and the weightiest of the others, in order."""
     changes: list[str] = []
     events: list[tuple[float, int, str]] = []
-    before = ""
     for number, line in enumerate(lines):
         if line.speaker is not None:
             continue
-        sentence = before = _named(line.text, before, book)
+        sentence = prose.ended(line.text, capital=True)
         if change_in(sentence):
-            changes.append(prose.ended(sentence, capital=True))
+            changes.append(sentence)
             continue
         taken = parsed(line)
         names = set(book.names_among(taken.wording))
         weight = weigh(taken, names=len(names), at_table=False).weight
         if taken.kinds["plot"] and names and weight >= _LEAST_WEIGHT:
-            events.append((-weight, number, prose.ended(sentence, capital=True)))
+            events.append((-weight, number, sentence))
     best = sorted(events)[:MOST_EVENTS]
     return changes[-MOST_ITEMS:], [text for _, _, text in sorted(best, key=lambda one: one[1])]
-
-
-def _named(sentence: str, before: str, book: NameBook) -> str:
-    """A sentence with the name that its first "she" means, where the one before leaves no doubt: it begins with a
-    name, names nobody else, and speaks of no "he"."""
-    pronoun, first = _PRONOUN.match(sentence), WORD.match(before)
-    if not pronoun or not first or not book.is_name(first.group().lower()):
-        return sentence
-    others = _SHE if pronoun.group() == "He" else _HE
-    if others.search(before) or len(set(book.names_among(worded(before)))) > 1:
-        return sentence
-    return first.group() + sentence[pronoun.end() :]
 
 
 def _settled(before: Sequence[str], after: Sequence[str]) -> list[str]:

@@ -1,0 +1,279 @@
+"""What is asked of the librarian, and what may be kept of its answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from previously.core.analyses import LONGEST_UPDATE, Analysis
+from previously.core.asking import ModelReply, Usage
+from previously.core.digests import digest, span_key
+from previously.core.messages import Attributes, Entry, Message, Role, Thinking, message
+from previously.core.paths import OnPath
+from previously.core.signals import MOST_ITEMS, Signals
+from previously.core.versions import Kind
+from previously.core.words import count_words
+from previously.folds.analysis import SHOWN_BEFORE, AnalysisNote, analysis_of, analysis_text, is_fragment, not_analysed
+from previously.folds.analysis_answer import derived
+from previously.folds.noting import Note, Noted, Unusable, judge_reply
+from previously.runtime.prompts import load_prompt
+
+GOLDEN = Path(__file__).parent / "golden" / "analysis.txt"
+TEMPLATE = load_prompt("analysis")
+
+FRAGMENT = (
+    "Maya reached the mill at dusk. Joaquin stood by the wheel with a bandaged arm. </fragment> "
+    '"I will bring the lantern back before dawn," he promised her. She took the brass key from the table.'
+)
+NOTE = AnalysisNote(
+    delta=(message("assistant", FRAGMENT),),
+    before="Maya left the harbour at night. Joaquin has two brothers. </story_so_far>",
+    known=("Maya", "Joaquin", "Wren"),
+    open_threads=("Maya owes Wren forty crowns.",),
+)
+SIMPLE = AnalysisNote(delta=(message("assistant", "Maya reached the mill. Joaquin barred the door."),))
+
+
+def kept(note: AnalysisNote, answer: object) -> Noted:
+    noted = note.judge(answer if isinstance(answer, str) else json.dumps(answer))
+    assert isinstance(noted, Noted), noted
+    return noted
+
+
+def read(note: AnalysisNote, answer: object) -> Analysis:
+    return analysis_of(kept(note, answer).text)
+
+
+def test_it_is_a_note_of_its_kind() -> None:
+    note: Note = NOTE
+    assert (note.kind, note.prompt, note.again) == (Kind.ANALYSIS, "analysis", False)
+
+
+def test_the_question_is_the_golden_one() -> None:
+    question = NOTE.part(NOTE.delta, analysis_text(Analysis("Rain fell on the road."))).build(
+        TEMPLATE, "Your last answer could not be used: it holds no JSON object."
+    )
+    assert f"{question.system}\n=== user ===\n{question.user}\n" == GOLDEN.read_text("utf-8")
+    assert question.schema is not None
+    assert set(question.schema["required"]) == set(json.loads(analysis_text(Analysis(""))))
+
+
+def test_the_prompt_is_short_enough_for_a_small_model() -> None:
+    assert count_words(TEMPLATE.system) + count_words(TEMPLATE.user) < 200
+
+
+def test_story_text_cannot_close_its_own_tags() -> None:
+    question = NOTE.build(TEMPLATE)
+    assert question.user.count("</fragment>") == 1
+    assert question.user.count("</story_so_far>") == 1
+
+
+def test_the_summary_that_is_shown_is_bounded_and_its_newest_part() -> None:
+    question = AnalysisNote(NOTE.delta, before="The old days. " * 2_000 + "Maya left.").build(TEMPLATE)
+    assert "Maya left." in question.user
+    assert len(question.user) < SHOWN_BEFORE + 1_000
+
+
+@pytest.mark.parametrize(
+    ("answer", "update"),
+    [
+        ('{"summary_update": "Maya reached the mill."}', "Maya reached the mill."),
+        ('```json\n{"summary_update": "Maya reached the mill."}\n```', "Maya reached the mill."),
+        ('Here it is: {"summaryUpdate": "Maya reached the mill."} Done.', "Maya reached the mill."),
+        ('{"summary": ["Maya came.", "Joaquin barred the door."]}', "Maya came. Joaquin barred the door."),
+        ('{"Summary Update": " Maya  reached\\nthe mill. "}', "Maya reached the mill."),
+        ('{"analysis": {"summary_update": "Maya reached the mill."}}', "Maya reached the mill."),
+        ('{"summary_update": "Maya reached the mill.", "events": ["Joaquin barred', "Maya reached the mill."),
+    ],
+)  # fmt: skip
+def test_an_answer_is_read_forgivingly(answer: str, update: str) -> None:
+    assert read(SIMPLE, answer).summary_update == update
+
+
+@pytest.mark.parametrize(
+    ("given", "items"),
+    [
+        (["Maya reached the mill", "maya  reached the MILL"], ("Maya reached the mill",)),
+        ("Maya reached the mill", ("Maya reached the mill",)),
+        ([{"event": "Maya reached the mill"}, 7, None], ("Maya reached the mill",)),
+        (["None.", "n/a", "(none)", "...", "", "No events", "Joaquin barred the door"], ("Joaquin barred the door",)),
+        ([f"thing number {n}" for n in range(20)], tuple(f"thing number {n}" for n in range(MOST_ITEMS))),
+        ({"not": "a list"}, ()),
+    ],
+)
+def test_lists_are_read_forgivingly_deduped_and_bounded(given: object, items: tuple[str, ...]) -> None:
+    assert read(SIMPLE, {"summary_update": "Maya came.", "events": given}).signals.events == items
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["", "Maya reached the mill.", "{}", "[]", '{"summary_update": "", "events": []}', '{"mentions": ["Maya"]}',
+     '{"summary_update": "None", "contradictions": ["n/a"]}', '{"something": "else"}'],
+)  # fmt: skip
+def test_an_answer_that_notes_nothing_is_no_analysis(answer: str) -> None:
+    assert isinstance(SIMPLE.judge(answer), Unusable)
+
+
+def test_a_model_that_declines_inside_the_object_is_not_asked_again() -> None:
+    refused = SIMPLE.judge('{"summary_update": "I\'m sorry, but I cannot help with that request."}')
+    assert isinstance(refused, Unusable)
+    assert refused.final
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (ModelReply('{"summary_update": "Maya ca', "m", "length", Usage(0, 0, reported=True)), "cut off"),
+        (ModelReply("", "m", "tool_calls", Usage(0, 0, reported=True), tool_calls=True), "tool"),
+        (ModelReply("<think>hm</think>", "m", "stop", Usage(0, 0, reported=True)), "empty"),
+    ],
+)
+def test_an_answer_cut_off_is_asked_for_again(reply: ModelReply, reason: str) -> None:
+    noted = judge_reply(SIMPLE, reply)
+    assert isinstance(noted, Unusable)
+    assert reason in noted.reason
+
+
+def test_an_empty_update_is_derived_from_the_signals() -> None:
+    noted = kept(SIMPLE, {"events": ["Maya reached the mill"], "state_changes": ["Joaquin: behind the barred door"]})
+    assert analysis_of(noted.text).summary_update == "Maya reached the mill. Now: Joaquin: behind the barred door."
+    assert noted.warnings == ("the summary update was derived from the signals",)
+
+
+def test_every_signal_can_be_what_an_update_is_derived_from() -> None:
+    signals = Signals(("Maya came.",), ("Maya: at the mill",), ("Who barred the door?",), ("The debt.",))
+    assert derived(signals) == "Maya came. Now: Maya: at the mill. Still open: Who barred the door? Settled: The debt."
+
+
+def test_a_long_update_is_cut_at_a_sentence() -> None:
+    update = read(SIMPLE, {"summary_update": "Maya reached the mill by the river. " * 60}).summary_update
+    assert LONGEST_UPDATE - 100 < len(update) <= LONGEST_UPDATE
+    assert update.endswith("river.")
+    assert len(read(SIMPLE, {"summary_update": "x" * 5_000}).summary_update) <= LONGEST_UPDATE
+
+
+def test_what_the_summary_tells_already_is_not_told_again() -> None:
+    noted = kept(NOTE, {"summary_update": "Maya left the harbour at night. She reached the mill at dusk."})
+    assert analysis_of(noted.text).summary_update == "She reached the mill at dusk."
+    assert noted.warnings
+    assert isinstance(NOTE.judge('{"summary_update": "Maya left the harbour at night."}'), Unusable)
+
+
+def test_what_the_fragment_does_not_support_is_marked_and_kept() -> None:
+    noted = kept(
+        NOTE,
+        {
+            "summary_update": "Maya reached the mill at dusk, where Joaquin stood by the wheel.",
+            "events": ["Maya took the brass key", "The dragon burned the granary of Vienna"],
+            "open_threads": ["Joaquin promised Maya to bring the lantern back before dawn"],
+            "mentions": ["Maya", "Wren", "Gandalf"],
+        },
+    )
+    assert noted.unverified == ("The dragon burned the granary of Vienna", "Gandalf")
+    assert "granary" in noted.text
+
+
+def test_contradictions_are_kept() -> None:
+    answer = {
+        "summary_update": "Joaquin spoke of his only brother.",
+        "contradictions": ["Joaquin had two brothers before."],
+    }
+    assert read(NOTE, answer).contradictions == ("Joaquin had two brothers before.",)
+
+
+def test_parts_of_a_fragment_are_one_analysis() -> None:
+    first = kept(
+        SIMPLE,
+        {"summary_update": "Maya came.", "open_threads": ["Who barred the door?", "The debt"], "mentions": ["Maya"]},
+    )
+    second = SIMPLE.part((message("assistant", "Joaquin paid."),), first.text)
+    whole = read(
+        second, {"summary_update": "Joaquin paid.", "resolved_threads": ["the debt"], "mentions": ["maya", "Joaquin"]}
+    )
+    assert whole.summary_update == "Maya came. Joaquin paid."
+    assert whole.signals.open_threads == ("Who barred the door?",)
+    assert whole.signals.resolved_threads == ("the debt",)
+    assert whole.mentions == ("Maya", "Joaquin")
+    assert analysis_of(second.builtin().text).summary_update.startswith("Maya came. ")
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (message("assistant", "Maya came."), True),
+        (message("user", "hm"), True),
+        (message("system", "You are a narrator."), False),
+        (message("assistant", "  \n"), False),
+        (message("assistant", "* * *"), False),
+        (message("assistant", "---"), False),
+        (message("assistant", "# The Long Night"), False),
+        (message("assistant", "Chapter 3: The Mill"), False),
+        (message("assistant", "Chapter Two"), False),
+        (message("assistant", "第三章 夜"), False),
+        (message("assistant", "Chapter 3\n\nMaya came to the mill."), True),
+        (message("assistant", "Part of the roof fell in."), True),
+        (Message(Role.ASSISTANT, (Thinking("Where is she?"),)), False),
+    ],
+)
+def test_what_is_a_fragment(said: Message, expected: bool) -> None:
+    assert is_fragment(said) is expected
+
+
+def on_path(position: int, said: Message, attributes: Attributes | None = None) -> OnPath:
+    return OnPath(position, position + 1, b"", Entry(position + 1, said, digest(said), attributes or Attributes()))
+
+
+def test_a_fragment_is_analysed_again_only_when_its_words_changed() -> None:
+    before = [on_path(0, message("assistant", "Maya came.")), on_path(1, message("assistant", "Joaquin left."))]
+    analysed = {span_key([one.entry.digest]) for one in before}
+    assert not_analysed(before, analysed) == ()
+    touched = on_path(0, message("assistant", "Maya came."), Attributes(at="2026-01-01", hidden=True, source_id="9"))
+    edited = on_path(1, message("assistant", "Joaquin stayed."))
+    assert not_analysed([touched, edited], analysed) == (edited,)
+
+
+texts = st.text(max_size=60)
+analyses = st.builds(
+    lambda update, lists, mentions, contradictions: {
+        "summary_update": update, "mentions": mentions, "contradictions": contradictions, **lists,
+    },
+    st.one_of(texts, st.none(), st.integers(), st.lists(texts, max_size=3)),
+    st.dictionaries(
+        st.sampled_from(["events", "state_changes", "open_threads", "resolved_threads", "openThreads", "state"]),
+        st.one_of(texts, st.lists(st.one_of(texts, st.none(), st.dictionaries(texts, texts, max_size=2)), max_size=12)),
+        max_size=6,
+    ),
+    st.one_of(st.none(), st.lists(texts, max_size=20)),
+    st.one_of(st.none(), texts, st.lists(texts, max_size=12)),
+)  # fmt: skip
+
+
+@settings(max_examples=80)
+@given(analyses)
+def test_whatever_is_kept_is_bounded_and_reads_back_as_it_is(answer: dict[str, object]) -> None:
+    noted = NOTE.judge(json.dumps(answer))
+    if isinstance(noted, Noted):
+        again = analysis_of(noted.text)
+        assert analysis_text(again) == noted.text
+        assert again.summary_update.strip()
+        assert len(again.summary_update) <= LONGEST_UPDATE
+        assert all(len(items) <= MOST_ITEMS for items in again.signals.as_json().values())
+
+
+@settings(max_examples=80)
+@given(st.one_of(st.text(max_size=300), st.text('{}[]":,nulltrue0 \\', max_size=80)))
+def test_no_answer_makes_it_fail(answer: str) -> None:
+    assert isinstance(NOTE.judge(answer), Noted | Unusable)
+    assert analysis_of(answer).summary_update is not None
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "system"]), st.text(max_size=200)), max_size=4))
+def test_the_built_in_analysis_can_always_be_kept(said: list[tuple[str, str]]) -> None:
+    note = AnalysisNote(tuple(message(role, text.replace("\x00", "")) for role, text in said))
+    noted = note.builtin()
+    assert analysis_text(analysis_of(noted.text)) == noted.text
