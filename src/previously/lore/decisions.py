@@ -89,7 +89,7 @@ class Scan:
     decisions: Mapping[str, Decision]
     """What was decided of each entry that had to be looked at; `explain` knows all of them."""
     tokens: int
-    index: Index = field(repr=False)
+    index: Index = field(repr=False, compare=False)
     given: Scanned = field(repr=False)
 
     def explain(self, uid: str) -> Decision:
@@ -123,9 +123,10 @@ class Scan:
         if blocked:
             return blocked
         keyed = self.index.keyed(uid)
-        if keyed is None or all(key.compared is Compared.NEVER for key in keyed.primary):
-            unusable = "none of its keys can be used" if keyed is not None and keyed.primary else "it has no keys"
-            return f"{unusable} and it is not constant"
+        if keyed is None or not keyed.primary:
+            return "it has no keys and is not constant"
+        if all(key.compared is Compared.NEVER for key in keyed.primary):
+            return f"none of its keys can be used: {keyed.primary[0].text}"
         return no_key(entry, self.given.depth)
 
 

@@ -1,0 +1,99 @@
+"""Patterns and texts made to hurt, and very many entries: the work stays small, whatever is thrown at it."""
+
+from __future__ import annotations
+
+import re2  # type: ignore[import-untyped]
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from previously.lore.decisions import Scanned, Spoken
+from previously.lore.entries import Entry, problems
+from previously.lore.index import index_of
+from previously.lore.regexes import LONGEST_PATTERN, Regexes, regex_of
+from previously.lore.scanning import scan
+
+HOSTILE = [
+    "(a+)+$",
+    "(x*)*y",
+    "(a|aa)+$",
+    "(a|a?)+b",
+    "([a-zA-Z]+)*$",
+    "(.*a){12}",
+    r"(\w+\s?)+$",
+    "((a*)*)*b",
+    "(x+x+)+y",
+    ".*.*.*.*=.*",
+    "(a|b)*a(a|b){12}",
+    "^(([a-z])+.)+[A-Z]([a-z])+$",
+]
+TOO_LARGE = ["/[a-z]{0,1000}q/", "/(a?){500}a{500}/", "/(.{1,9}){1,100}q/", r"/\p{L}{1,20}z/", "/((a{30}){30}){30}/"]
+
+
+def test_two_hundred_hostile_patterns_on_a_hostile_text() -> None:
+    lore = [
+        Entry(f"b/{number}", HOSTILE[number % len(HOSTILE)], "told", (f"/{HOSTILE[number % len(HOSTILE)]}|q{number}/",))
+        for number in range(200)
+    ]
+    found = scan(lore, Scanned((Spoken("a" * 16_000 + "!"),), recursion=False))
+    assert {one.entry.name for one in found.fired} == {"([a-zA-Z]+)*$", "(.*a){12}", "(a|b)*a(a|b){12}"}
+    assert len(found.fired) == 50
+
+
+def test_patterns_that_unroll_to_too_much_are_refused_and_say_so() -> None:
+    for key in TOO_LARGE:
+        (problem,) = problems(Entry("b/1", "x", "told", (key,)))
+        assert problem.startswith(f"The key {key} cannot be used: ")
+    long = f"/{'a' * (LONGEST_PATTERN + 1)}/"
+    assert not scan([Entry("b/1", "x", "told", (long,))], Scanned((Spoken("a" * 4_000),))).fired
+
+
+ATOMS = ["a", "b", "ab", "[ab]", "a*", "(a|bb)", ".", "^a", "b$", "(?i)B", "é", "ſ", "k"]
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(
+        st.lists(st.sampled_from(ATOMS), min_size=1, max_size=3).map("".join), min_size=1, max_size=5, unique=True
+    ),
+    st.text("abABéÉsk\u212a \n", max_size=12),
+)
+def test_a_group_finds_what_each_pattern_finds_alone(patterns: list[str], text: str) -> None:
+    group = Regexes(patterns)
+    found = {one for one in group.likely(text) if group.first(one, text) is not None}
+    assert found == {one for one in patterns if re2.search(one, text) is not None}
+
+
+def test_where_the_filter_gives_up_every_pattern_is_tried() -> None:
+    class GivesUp:
+        def Match(self, text: str, potential: bool) -> None:  # noqa: N802
+            return None
+
+    group = Regexes(["a", "b"])
+    group._filter = GivesUp()
+    assert list(group.likely("x")) == ["a", "b"]
+
+
+def test_only_keys_between_slashes_are_patterns() -> None:
+    assert [regex_of(one) for one in ("a", "/", "//", "/a", "/a/b/", "/a/x", "")] == [None] * 7
+    assert regex_of(" /a/i ") is not None
+
+
+def test_ten_thousand_entries_on_a_long_text() -> None:
+    lore = [
+        Entry(f"b/{number}", f"n{number}", "told", (f"name{number}", f"place {number}", f"Thing{number}x"))
+        for number in range(10_000)
+    ]
+    index = index_of(lore)
+    text = " ".join(f"name{number * 7} place {number} athing{number}x" for number in range(600))
+    found = scan(index, Scanned((Spoken(text),)))
+    assert len(text) > 16_000
+    expected = {f"b/{number * 7}" for number in range(600)} | {f"b/{number}" for number in range(600)}
+    assert {one.entry.uid for one in found.fired} == expected
+    assert set(found.decisions) == expected  # nobody else was looked at
+    assert found.explain("b/9999").reason == "no key found in the newest 4 messages"
+
+
+def test_texts_no_encoder_takes_are_read_all_the_same() -> None:
+    lore = [Entry("b/1", "x", "told \ud800", ("grim", "\ud800", "/\ud800/")), Entry("b/2", "x", "told", ("told",))]
+    found = scan(lore, Scanned((Spoken("Grim \ud800\x00"),), counter=len))
+    assert [one.entry.uid for one in found.fired] == ["b/1", "b/2"]
