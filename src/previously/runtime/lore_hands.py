@@ -1,0 +1,231 @@
+"""Lore as people see it and change it: the entries of a story, and the books it has attached.
+
+What must stay true: what a person wrote stands until a person changes it; nothing is deleted, an entry that was removed
+comes back with the next word a person writes of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from previously.core.errors import BadInput
+from previously.core.lore import TYPES
+from previously.core.marks import MarkKind
+from previously.core.messages import Role
+from previously.core.text import clean
+from previously.lore.by_hand import Deed, LoreRecord, record_of, record_text
+from previously.lore.keywords import key_of
+from previously.lore.things import LoreEntry, entry_key
+from previously.runtime.handle import StoryHandle
+from previously.runtime.knowing import Known
+from previously.runtime.lore_in_views import Turn, as_entry, book_entries, scanned
+from previously.storage.store import Store
+from previously.view.readers import ReaderKind
+
+LONGEST_NAME = 100
+LONGEST_CONTENT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class LoreItem:
+    """An entry of lore as it is told to people."""
+
+    name: str
+    type: str
+    keywords: tuple[str, ...]
+    content: str
+    by: str
+    """`model` for what scenes left behind, `person` for what somebody wrote, or `book`."""
+    book: str = ""
+    status: str = "live"
+    """`live`, `retired` (found by its names alone), `suggested` (waits to be accepted) or `removed`."""
+    locked: tuple[str, ...] = ()
+    """The fields that a person wrote."""
+    suggestions: tuple[str, ...] = ()
+    """What was noted since of what a person wrote."""
+    earlier: tuple[str, ...] = ()
+    """What was said of it before and holds no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """Why an entry comes up in the next view, or does not."""
+
+    name: str
+    book: str
+    fired: bool
+    reason: str
+
+
+class LoreByHand(StoryHandle):
+    """The lore of one story."""
+
+    async def lore(self, *, everything: bool = False) -> list[LoreItem]:
+        """The entries of the story and of its books; with `everything`, also those removed or only suggested."""
+
+        async def read(store: Store) -> list[LoreItem]:
+            known = await self._known(store)
+            found = [_item(one, known) for one in known.state.lore.values()]
+            for name in await store.attached(self._key):
+                found += [
+                    LoreItem(one.name, one.type, one.keys, one.content, "book", name, "live" if one.enabled else "removed")
+                    for one in await book_entries(store, self._key.owner, name)
+                ]
+            return [one for one in found if everything or one.status in ("live", "retired")]
+
+        return await self._store.at_one_moment(self._key.owner, read)
+
+    async def write_lore(
+        self,
+        name: str,
+        kind: str = "",
+        *,
+        keywords: Sequence[str] | None = None,
+        content: str | None = None,
+    ) -> LoreItem:
+        """Write an entry, or part of one that is there: what is given stands from now on, whatever scenes say."""
+        known = await self._store.at_one_moment(self._key.owner, self._known)
+        name, kind = _name(name), _kind(known, name, kind) or kind or "concept"
+        if kind not in TYPES:
+            raise BadInput(f"There is no type {kind!r} of lore; there are {', '.join(TYPES)}.")
+        there = known.state.lore.get(entry_key(name, kind))
+        if there is None and not (content or "").strip():
+            raise BadInput(f"A new entry needs content; {name!r} has none.")
+        if content is not None:
+            content = clean(content)[0].strip()
+            if not content or len(content) > LONGEST_CONTENT:
+                raise BadInput(f"The content of an entry has 1 to {LONGEST_CONTENT:,} characters.")
+        words = None if keywords is None else tuple(dict.fromkeys(word.strip() for word in keywords if word.strip()))
+        return await self._record(LoreRecord(Deed.WRITE, there.name if there else name, kind, words, content))
+
+    async def lock_lore(self, name: str, kind: str = "") -> LoreItem:
+        """Keep an entry as it stands, as if a person had written it."""
+        entry = await self._entry(name, kind)
+        return await self._record(LoreRecord(Deed.WRITE, entry.name, entry.type, entry.keywords, entry.content))
+
+    async def unlock_lore(self, name: str, kind: str = "") -> None:
+        """Give up what a person wrote of an entry: it is again what scenes say of it."""
+        entry = await self._entry(name, kind)
+        branch = await self.branch_info()
+        marks = [
+            mark
+            for mark in await self._store.marks(self._key, branch.name, {MarkKind.LORE})
+            if isinstance(record := record_of(mark.text), LoreRecord)
+            and entry_key(record.name, record.type) == entry.key
+        ]
+        if not marks:
+            raise BadInput(f"Nobody wrote or locked the entry {entry.name!r}.")
+        await self._add_mark(branch, MarkKind.UNLOCKED, marks[-1].position, instead_of=marks)
+
+    async def accept_lore(self, name: str, kind: str = "") -> LoreItem:
+        """Take over an entry that was only suggested."""
+        entry = await self._entry(name, kind)
+        return await self._record(LoreRecord(Deed.ACCEPT, entry.name, entry.type))
+
+    async def remove_lore(self, name: str, kind: str = "") -> LoreItem:
+        """Show an entry no more. It is not deleted."""
+        entry = await self._entry(name, kind)
+        return await self._record(LoreRecord(Deed.REMOVE, entry.name, entry.type))
+
+    async def explain_lore(self, reader: str = "chat") -> list[Explained]:
+        """Why each entry would come up in the next view, or would not."""
+        settings = self._tuning.in_force
+        kind, _, who = reader.partition(":")
+        named = kind in (ReaderKind.CHARACTER, ReaderKind.MEMORY)
+
+        async def read(store: Store) -> list[Explained]:
+            branch = await store.branch(self._key)
+            known = await self._known(store, who if named else "")
+            lorebook = await self._knowing.lorebook(store, self._key, known, who if named else "")
+            first = max(0, branch.messages - max(settings.lore_depth, lorebook.index.deepest))
+            seen = await store.path(self._key, branch.name, first, branch.messages - 1) if branch.messages else []
+            users = [item for item in seen if item.entry.message.role is Role.USER]
+            node = users[-1].node if users else 0
+            budget = settings.budget_tokens() * settings.lore_percent // 100
+            turn = Turn(seen, node, branch.messages, settings.lore_depth, budget)
+            found = await scanned(store, self._key, branch.name, lorebook, turn, self._tuning.counter, reader)
+            entries = lorebook.index.entries
+            return [
+                Explained(entries[uid].name, entries[uid].book, one.fired, one.reason)
+                for uid, one in found.explain_all().items()
+            ]
+
+        return await self._store.at_one_moment(self._key.owner, read)
+
+    async def attach_book(self, name: str) -> None:
+        """Let entries of a book come up in this story."""
+        await self._store.attach_book(self._key, name)
+
+    async def detach_book(self, name: str) -> None:
+        """Let them come up no more. The book stays."""
+        if not await self._store.detach_book(self._key, name):
+            raise BadInput(f"The book {name!r} is not attached to this story.")
+
+    async def attached_books(self) -> list[str]:
+        """The books that are attached, in order."""
+        return await self._store.attached(self._key)
+
+    async def _known(self, store: Store, reader: str = "") -> Known:
+        branch = await store.branch(self._key)
+        return await self._knowing.known(store, self._key, branch, self._rules, reader)
+
+    async def _entry(self, name: str, kind: str) -> LoreEntry:
+        known = await self._store.at_one_moment(self._key.owner, self._known)
+        kind = _kind(known, name, kind)
+        entry = known.state.lore.get(entry_key(name, kind)) if kind else None
+        if entry is None:
+            raise BadInput(f"There is no entry {name!r} in this story; `lore list` shows those there are.")
+        return entry
+
+    async def _record(self, record: LoreRecord) -> LoreItem:
+        branch = await self.branch_info()
+        await self._add_mark(branch, MarkKind.LORE, branch.messages - 1, record_text(record))
+        known = await self._store.at_one_moment(self._key.owner, self._known)
+        return _item(known.state.lore[entry_key(record.name, record.type)], known)
+
+
+def _item(entry: LoreEntry, known: Known) -> LoreItem:
+    shown, status = as_entry(entry), "retired" if entry.retired else "live"
+    if entry.key in known.corrected.removed:
+        status = "removed"
+    elif entry in known.suggested:
+        status = "suggested"
+    return LoreItem(
+        entry.name,
+        entry.type,
+        shown.keys,
+        entry.content,
+        "person" if entry.locked else "model",
+        "",
+        status,
+        tuple(sorted(entry.locked)),
+        tuple(one.text for one in entry.suggestions),
+        tuple(one.text for one in entry.superseded),
+    )
+
+
+def _name(name: str) -> str:
+    words = " ".join(clean(name)[0].split())
+    if not key_of(words) or len(words) > LONGEST_NAME:
+        raise BadInput(f"An entry needs a name of 1 to {LONGEST_NAME} characters.")
+    return words
+
+
+def _kind(known: Known, name: str, kind: str) -> str:
+    """The type of the entry of that name; the one given, if there is such an entry; empty if there is none."""
+    types = [one.type for one in known.state.lore.values() if key_of(one.name) == key_of(name)]
+    if kind:
+        return kind if kind in types else ""
+    if len(types) > 1:
+        raise BadInput(f"There are several entries {name!r}: {', '.join(types)}. Say which with its type.")
+    return types[0] if types else ""
+
+
+def entries_json(items: Sequence[LoreItem]) -> str:
+    """Entries as a plain list that can be imported as a book."""
+    plain = [
+        {"name": one.name, "type": one.type, "keywords": list(one.keywords), "content": one.content} for one in items
+    ]
+    return json.dumps(plain, ensure_ascii=False, indent=2)

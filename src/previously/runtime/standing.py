@@ -1,0 +1,198 @@
+"""How the story stands, as people see it and change it: threads, current state, cast, scenes, the librarian's gaps.
+
+What must stay true: what a person says of it follows the branch and can be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from previously.core.analyses import Analysis
+from previously.core.cast import Knowledge
+from previously.core.errors import BadInput
+from previously.core.marks import SPAN_SCOPE, Mark, MarkKind
+from previously.core.people import characters
+from previously.core.spans import Span, position_on
+from previously.core.text import clean
+from previously.core.versions import Kind
+from previously.core.witnessing import folded_name
+from previously.folds.analysis_answer import analysis_of
+from previously.folds.applying import Gap, gaps
+from previously.folds.scene_shape import scene_of
+from previously.folds.who_knows import Row, who_knows
+from previously.lore.by_hand import HeldRecord, Record, ThreadRecord, record_text
+from previously.lore.current import Held
+from previously.lore.threads import DORMANT_AFTER, Op, Status, Thread, ranked, status
+from previously.runtime.derived import fragments_of
+from previously.runtime.handle import StoryHandle
+from previously.runtime.knowing import Known, knowledge
+from previously.runtime.noted import ENDS, analysed
+from previously.storage.store import Store
+
+LONGEST_SAID = 500
+MOST_READ = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadItem:
+    """A thread and how it stands."""
+
+    thread: Thread
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class SceneText:
+    """A scene that was noted: where it stands, what happened, and what it left behind."""
+
+    span: Span
+    summary: str
+    entries: tuple[str, ...]
+    """The names of what it describes."""
+    made_by: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class CastItem:
+    """A character and what they know."""
+
+    name: str
+    knowledge: Knowledge
+    stale: bool
+    """Whether an earlier message was changed since it was noted."""
+
+
+class Standing(StoryHandle):
+    """How one story stands."""
+
+    async def threads(self, *, everything: bool = False) -> list[ThreadItem]:
+        """What is open, what matters most first; with `everything`, also what sleeps and what is settled."""
+        known = await self._now()
+        now, asleep = (await self.branch_info()).messages, self._rules.dormant_messages or MOST_READ
+        all_threads = known.state.threads.threads
+        order = ranked(all_threads, now, asleep)
+        settled = [one for one in all_threads if one.resolved is not None]
+        found = [ThreadItem(one, status(one, now, asleep)) for one in (*order, *settled)]
+        shown = (Status.OPEN, Status.OVERDUE)
+        return [one for one in found if everything or one.status in shown]
+
+    async def open_thread(self, text: str, due: str = "") -> None:
+        """Say that something is open: a promise, a debt, a question."""
+        await self._say(MarkKind.THREAD, ThreadRecord(Op.OPEN, _words(text), " ".join(due.split())))
+
+    async def resolve_thread(self, text: str) -> Thread:
+        """Say that it is settled, by its words or some of them."""
+        wanted = _words(text)
+        before = {one.thread.id: one.thread for one in await self.threads(everything=True)}
+        open_now = [one for one in before.values() if one.resolved is None]
+        exact = [one for one in open_now if one.text == wanted or one.id == wanted]
+        partly = [one for one in open_now if folded_name(wanted) in folded_name(one.text)]
+        meant = exact or partly
+        if len(meant) > 1:
+            raise BadInput(f"{wanted!r} could mean several threads: {'; '.join(one.text for one in meant[:3])}.")
+        if not meant:
+            raise BadInput(f"No open thread says {wanted!r}; `threads` shows those there are.")
+        await self._say(MarkKind.THREAD, ThreadRecord(Op.RESOLVE, meant[0].text))
+        return meant[0]
+
+    async def state(self) -> list[Held]:
+        """How things stand: who is where, hurt, holding what; the newest last."""
+        return list((await self._now()).state.current.items)
+
+    async def hold(self, text: str, subject: str | None = None) -> None:
+        """Say how something stands. No model changes it."""
+        await self._say(MarkKind.HELD, HeldRecord(_words(text), subject))
+
+    async def cast(self) -> list[CastItem]:
+        """Every character whose knowledge is kept, by name, and what they know."""
+
+        async def read(store: Store) -> list[CastItem]:
+            branch = await store.branch(self._key)
+            known = await self._knowing.known(store, self._key, branch, self._rules)
+            found = []
+            for name in characters(known.state.people):
+                knows, stale = await knowledge(store, self._key, branch, name)
+                found.append(CastItem(name, knows, stale))
+            return found
+
+        return await self._store.at_one_moment(self._key.owner, read)
+
+    async def who_knows(self, query: str) -> list[Row]:
+        """Who knows something about these words, and what."""
+        if not query.strip():
+            raise BadInput("Say what somebody may know of.")
+        return who_knows({one.name: one.knowledge for one in await self.cast()}, query)
+
+    async def end_scene(self, at: int = -1) -> Mark:
+        """End the scene with the message at `at`: the next fold notes it."""
+        branch = await self.branch_info()
+        position = position_on(branch.messages, at)
+        marks = await self._store.marks(self._key, branch.name, ENDS, since=position)
+        if any(mark.position == position for mark in marks):
+            raise BadInput(f"A scene ends with message {position} already.")
+        return await self._add_mark(branch, MarkKind.SCENE, position)
+
+    async def scenes(self) -> list[SceneText]:
+        """Every scene that was noted and stands on the path, the oldest first."""
+        from previously.folds.tiling import TileRules, scene_tiles
+
+        async def read(store: Store) -> list[SceneText]:
+            branch = await store.branch(self._key)
+            path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
+            digests = [item.entry.digest for item in path]
+            notes = await store.notes(self._key, Kind.SCENE, SPAN_SCOPE, digests) if path else []
+            ends = {mark.position for mark in await store.marks(self._key, branch.name, ENDS)}
+            tiles = scene_tiles(path, notes, ends, TileRules(1, branch.messages))
+            found = []
+            for tile in tiles:
+                if tile.note:
+                    scene, made = scene_of(tile.note.made.text), tile.note.made
+                    names = tuple(one.name for one in scene.entries)
+                    found.append(SceneText(tile.span, scene.summary, names, made.made_by, tile.note.id))
+            return found
+
+        return await self._store.at_one_moment(self._key.owner, read)
+
+    async def analyses(self) -> list[tuple[int, Analysis]]:
+        """The newest analysis of every fragment that has one, with its position."""
+
+        async def read(store: Store) -> list[tuple[int, Analysis]]:
+            branch = await store.branch(self._key)
+            path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
+            tiles = await analysed(store, self._key, path)
+            return [(tile.span.first, analysis_of(tile.note.made.text)) for tile in tiles if tile.note]
+
+        return await self._store.at_one_moment(self._key.owner, read)
+
+    async def gaps(self) -> list[Gap]:
+        """Where the librarian's summary cannot go on, or could not: fragments without an analysis, or without a word
+        for the summary."""
+
+        async def read(store: Store) -> Sequence[Gap]:
+            branch = await store.branch(self._key)
+            path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
+            return gaps(await fragments_of(store, self._key, path), self._rules.apply_after)
+
+        return list(await self._store.at_one_moment(self._key.owner, read))
+
+    async def _now(self) -> Known:
+        async def read(store: Store) -> Known:
+            return await self._knowing.known(store, self._key, await store.branch(self._key), self._rules)
+
+        return await self._store.at_one_moment(self._key.owner, read)
+
+    async def _say(self, kind: MarkKind, record: Record) -> None:
+        branch = await self.branch_info()
+        await self._add_mark(branch, kind, branch.messages - 1, record_text(record))
+
+
+def _words(text: str) -> str:
+    words = " ".join(clean(text)[0].split())
+    if not words or len(words) > LONGEST_SAID:
+        raise BadInput(f"Say it in 1 to {LONGEST_SAID} characters.")
+    return words
+
+
+__all__ = ["DORMANT_AFTER", "CastItem", "SceneText", "Standing", "ThreadItem"]
