@@ -15,6 +15,7 @@ from previously.core.versions import Cost
 from previously.folds.rendering import Template
 from previously.models.client import Model
 from previously.runtime.backups import check_name
+from previously.runtime.books import Books
 from previously.runtime.folder import BuiltinFolder, Folder
 from previously.runtime.forgetting import Forgetting
 from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
@@ -30,14 +31,12 @@ from previously.storage.table_store import TableStore
 from previously.storage.tables.findings import Collected, Told, Verified
 from previously.storage.whole_stories import WholeStories
 
-IN_MEMORY = ":memory:"
-"""Where to open a memory that is gone with the process."""
-
+IN_MEMORY = ":memory:"  # a memory that is gone with the process
 GIVEN_UP_S = 3_600.0  # an import that was begun so long ago and is not done never will be
 
 
-class Memory(Keys, Forgetting):
-    """All stories of one owner, and the way to them; and the keys of the place they are at."""
+class Memory(Keys, Forgetting, Books):
+    """All stories and books of one owner, and the way to them; and the keys of the place they are at."""
 
     def __init__(
         self,

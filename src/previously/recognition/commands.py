@@ -17,7 +17,11 @@ MARK = "[Previously]"
 COMMANDS = {
     "recap": "what happened so far, as it is remembered",
     "why": "what the model saw in the last turn, and why",
-    "threads": "what is still open",
+    "threads": "what is still open; with TEXT, that this is settled",
+    "state": "how things stand",
+    "lore": "what is known of things; with a NAME, of that one",
+    "knows": "NAME: what a character knows; without one, who is who",
+    "scene": "end the scene here",
     "pin": "TEXT: words that the model is always shown",
     "undo": "take back the newest thing that was done to memory",
     "chapter": "TITLE: close the chapter here",

@@ -43,6 +43,7 @@ LEASE = "fold"
 MOST_WARNINGS = 2
 """How many of a note's warnings are told beside it."""
 
+OTHERS = "another process is folding this story"
 GOES_ROUND = "what was folded is not valid on the path: the story is being changed"
 
 Todo = Step | Together | Boundary | NotDue
@@ -148,6 +149,7 @@ class _Loop:
             model=reply.model,
             prompt_hash=reply.prompt_hash,
             cost=reply.cost,
+            replaces=step.replaces,
             shed=reply.shed,
             unverified=reply.unverified,
             anchor=step.run[-1].node,
@@ -197,7 +199,7 @@ async def fold(
     try:
         while True:
             if not await store.take_lease(key, LEASE, holder, now=time_at(), until=time_at(LEASE_S)):
-                return loop.report("another process is folding this story")
+                return loop.report(OTHERS)
             found = await loop.next(pressed)
             if isinstance(found, NotDue):
                 return loop.report(found.reason)
@@ -213,6 +215,21 @@ async def fold(
                 await loop.perform_together(steps)
             if once:
                 return loop.report("asked to fold once")
+    finally:
+        await store.give_lease(key, LEASE, holder)
+
+
+async def make(store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules, steps: Sequence[Step]) -> FoldReport:
+    """Make these folds, one after the other, due or not."""
+    holder = uuid4().hex
+    loop = _Loop(store, key, folder, rules)
+    try:
+        for step in steps:
+            if not await store.take_lease(key, LEASE, holder, now=time_at(), until=time_at(LEASE_S)):
+                return loop.report(OTHERS)
+            async with _renewed(store, key, holder):
+                await loop.perform(step)
+        return loop.report("all that was asked for is made")
     finally:
         await store.give_lease(key, LEASE, holder)
 

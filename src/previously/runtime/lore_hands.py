@@ -70,7 +70,9 @@ class LoreByHand(StoryHandle):
             found = [_item(one, known) for one in known.state.lore.values()]
             for name in await store.attached(self._key):
                 found += [
-                    LoreItem(one.name, one.type, one.keys, one.content, "book", name, "live" if one.enabled else "removed")
+                    LoreItem(
+                        one.name, one.type, one.keys, one.content, "book", name, "live" if one.enabled else "removed"
+                    )
                     for one in await book_entries(store, self._key.owner, name)
                 ]
             return [one for one in found if everything or one.status in ("live", "retired")]

@@ -21,7 +21,7 @@ from previously.lore.index import Index, can_fire, index_of
 from previously.lore.scanning import scan
 from previously.lore.things import LoreEntry
 from previously.lore.timed import Activation, Effects, effects_at, is_timed
-from previously.lore.world_info import entries_of
+from previously.lore.world_info import read_book
 from previously.storage.book_store import BookStore
 from previously.storage.store import Store, StoryKey
 from previously.view.recipes import from_text
@@ -89,7 +89,7 @@ async def book_entries(store: BookStore, owner: str, name: str) -> list[Entry]:
     book = await store.book(owner, name)
     if book is None:
         raise BadInput(f"There is no book named {name!r}.")
-    return list(entries_of(json.loads(book.body), name))
+    return list(read_book(json.loads(book.body), name).entries)
 
 
 def as_entry(entry: LoreEntry) -> Entry:

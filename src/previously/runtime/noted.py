@@ -88,6 +88,14 @@ async def analysed(store: PathStore, key: StoryKey, path: Sequence[OnPath]) -> l
     return fragment_tiles(path, await store.notes(key, Kind.ANALYSIS, SPAN_SCOPE, digests) if digests else [])
 
 
+async def every_note(store: PathStore, key: StoryKey, branch: BranchInfo) -> list[int]:
+    """The notes of which the first message stands on the path."""
+    path = await store.path(key, branch.name, 0, branch.messages - 1) if branch.messages else []
+    digests = [item.entry.digest for item in path]
+    kinds = (Kind.SCENE, Kind.ANALYSIS) if digests else ()
+    return [note.id for kind in kinds for note in await store.notes(key, kind, SPAN_SCOPE, digests)]
+
+
 def is_fragment(item: OnPath) -> bool:
     """Whether there is something to analyse in a message."""
     return item.entry.message.role is not Role.SYSTEM and bool(told(item.entry.message).strip())

@@ -32,6 +32,8 @@ class Step:
     before: Version | None
     asked: Question | Written
     reason: str
+    replaces: int | None = None
+    """The version of the same run that is made again though nothing changed."""
 
     @property
     def span(self) -> Span:

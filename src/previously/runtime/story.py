@@ -12,16 +12,20 @@ from typing import Any
 from previously.core.errors import BadInput, BudgetTooSmall, StoreProblem
 from previously.core.samples import sample_of
 from previously.core.versions import Kind
+from previously.runtime.analysing import analyse
 from previously.runtime.by_hand import Which
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.folder import Folder
 from previously.runtime.folding import Progress, fold, plan_folds
 from previously.runtime.history import History
+from previously.runtime.lore_hands import LoreByHand
+from previously.runtime.noted import every_note
 from previously.runtime.presence import Presence
 from previously.runtime.reading import persistently
 from previously.runtime.recalling import SearchHit, catch_up, search, try_to_catch_up
 from previously.runtime.remembering import ChapterText, MemoryText
 from previously.runtime.replaying import last_view, view_again
+from previously.runtime.standing import Standing
 from previously.runtime.transcript import Transcript
 from previously.runtime.tuning import Tuning
 from previously.runtime.view_recipes import Made, keep
@@ -34,7 +38,7 @@ from previously.view.readers import ReaderKind, reader_named
 from previously.view.view import View, memory_sections
 
 
-class Story(Transcript, History, Presence):
+class Story(Transcript, History, Presence, LoreByHand, Standing):
     """One conversation with its memory."""
 
     def __init__(self, store: Store, info: StoryInfo, folder: Folder, tuning: Tuning) -> None:
@@ -70,8 +74,13 @@ class Story(Transcript, History, Presence):
         until better stands in its place; what people wrote stays for good."""
         branch = await self.branch_info()
         covered = await self._store.cover(self._key, branch.name)
-        await self._store.loosen(self._key, [version for _, _, version in covered])
+        notes = await every_note(self._store, self._key, branch)
+        await self._store.loosen(self._key, [*(version for _, _, version in covered), *notes])
         return await self.fold(progress=progress)
+
+    async def analyze(self, position: int | None = None, *, again: bool = False) -> FoldReport:
+        """Analyse the fragment at a position, or all that have no analysis; with `again` also what has one."""
+        return await analyse(self._store, self._key, self._folder, self._rules, position, again=again)
 
     async def view(
         self,
@@ -98,11 +107,13 @@ class Story(Transcript, History, Presence):
         return made.view
 
     async def view_at_once(
-        self, budget_tokens: int, *, furniture: Furniture = NO_FURNITURE
+        self, budget_tokens: int, *, furniture: Furniture = NO_FURNITURE, speaker: str = ""
     ) -> tuple[View, Callable[[], Coroutine[Any, Any, None]]]:
         """A view for a chat whose user waits, and what is to be done once it is on its way: keeping how it was made,
-        and indexing what is new for the next one."""
-        asked = self._asked(budget_tokens, "chat", (), furniture)
+        and indexing what is new for the next one. Where not everyone witnessed everything, a `speaker` who answers is
+        shown what they know and nothing else."""
+        knows_all = not speaker or await self._store.all_witnessed(self._key)
+        asked = self._asked(budget_tokens, "chat" if knows_all else f"character:{speaker}", (), furniture)
         noted, made = await self._made(asked, None)
 
         async def afterwards() -> None:

@@ -9,6 +9,8 @@ from dataclasses import replace
 
 from previously.app import Memory
 from previously.core.errors import PreviouslyError
+from previously.core.witnessing import folded_name
+from previously.lore.threads import Status
 from previously.recognition.commands import COMMANDS, MARK, Command
 from previously.recognition.heard import Ask
 from previously.runtime.listed import Listed
@@ -16,6 +18,9 @@ from previously.runtime.recognising import Recognising
 from previously.runtime.story import Story
 from previously.server.asked import AskedChat
 from previously.view.view import Section, View
+
+MOST_LINES = 40
+"""How many lines of a list are told."""
 
 NO_STORY = "There is no story yet: say something first."
 
@@ -87,8 +92,53 @@ def told(view: View) -> str:
     return "\n".join(lines)
 
 
-async def _threads(story: Story, _: str) -> str:  # noqa: ARG001 - threads are not kept yet
-    return "This story keeps no list of threads; what is open stands in the recap."
+async def _threads(story: Story, text: str) -> str:
+    if text:
+        return f"Settled: {(await story.resolve_thread(text)).text}"
+    found = await story.threads()
+    if not found:
+        return "Nothing is known to be open; what was said lately may not be noted yet."
+    return "Still open:\n" + "\n".join(
+        f"- {one.thread.text}{' (overdue)' if one.status is Status.OVERDUE else ''}" for one in found[:MOST_LINES]
+    )
+
+
+async def _state(story: Story, text: str) -> str:
+    if text:
+        await story.hold(text)
+        return f"Noted: {text}"
+    found = await story.state()
+    if not found:
+        return "Nothing is noted yet of how things stand."
+    return "As things stand:\n" + "\n".join(f"- {one.text}" for one in found[-MOST_LINES:])
+
+
+async def _lore(story: Story, name: str) -> str:
+    found = await story.lore()
+    wanted = " ".join(name.split()).casefold()
+    if wanted:
+        found = [one for one in found if wanted in (one.name.casefold(), *(key.casefold() for key in one.keywords))]
+        return "\n\n".join(f"**{one.name}** ({one.type}) {one.content}" for one in found) or f"Nothing is known of {name}."
+    if not found:
+        return "No lore yet: it comes with the scenes of the story, or from a book."
+    return "Known:\n" + "\n".join(f"- {one.name} ({one.type})" for one in found[-MOST_LINES:])
+
+
+async def _knows(story: Story, name: str) -> str:
+    found = await story.cast()
+    wanted = folded_name(name)
+    if not wanted:
+        names = ", ".join(one.name for one in found)
+        return f"Characters: {names}." if names else "No characters are known yet."
+    one = next((one for one in found if folded_name(one.name) == wanted), None)
+    if one is None or one.knowledge.is_empty:
+        return f"Nothing is noted yet of what {' '.join(name.split())} knows."
+    return "\n".join([one.knowledge.summary, *(f"- {fact.text}" for fact in one.knowledge.facts)])
+
+
+async def _scene(story: Story, _: str) -> str:
+    mark = await story.end_scene()
+    return f"The scene ends with message {mark.position}; it is noted soon."
 
 
 async def _pin(story: Story, text: str) -> str:
@@ -122,6 +172,10 @@ _DEEDS: dict[str, Callable[[Story, str], Awaitable[str]]] = {
     "recap": _recap,
     "why": _why,
     "threads": _threads,
+    "state": _state,
+    "lore": _lore,
+    "knows": _knows,
+    "scene": _scene,
     "pin": _pin,
     "undo": _undo,
     "chapter": _chapter,

@@ -66,8 +66,7 @@ def _single(view: View, place: Place, heard: Heard, raw: Raw) -> Raw:
     front, _ = split_single(heard.body[0].message.text)
     shown = [item.sources[0].first for item in view.items if item.section is Section.TAIL]
     memory = view.messages[0].text[len(front) :].strip("\n") if view.messages else ""
-    recalled = any(item.section is Section.RECALL for item in view.items)
-    if not memory and not recalled and list(place.positions) == shown:
+    if not memory and not view.volatile_tokens and list(place.positions) == shown:
         return raw
     names = heard.names
     told = [message for message in view.messages if message.role is not Role.SYSTEM]

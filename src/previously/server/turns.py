@@ -219,7 +219,9 @@ class Turns:
 
     async def _view(self, story: Story, asked: AskedChat, place: Place, budget: int) -> View | None:
         try:
-            view, afterwards = await story.view_at_once(budget, furniture=_furniture(asked, place))
+            names = asked.heard.names
+            speaker = names.character or "" if len(names.members) > 1 else ""
+            view, afterwards = await story.view_at_once(budget, furniture=_furniture(asked, place), speaker=speaker)
         except BudgetTooSmall as error:
             log.warning("A turn goes on without memory: %s", error)
             return None

@@ -1,0 +1,68 @@
+"""Analyses by request: of the fragments that have none, or of one once more.
+
+What must stay true: a fragment that has not changed is analysed again only where that is asked for; then the newest
+analysis counts, also in a summary that was put together before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from previously.core.errors import BadInput
+from previously.core.marks import SPAN_SCOPE, STORY_SCOPE
+from previously.core.paths import OnPath
+from previously.core.spans import position_on
+from previously.core.versions import Kind, Version
+from previously.folds.analysis import AnalysisNote
+from previously.folds.recap import FoldRules
+from previously.runtime.fold_report import FoldReport
+from previously.runtime.folder import Folder
+from previously.runtime.folding import make
+from previously.runtime.note_steps import FRAGMENT, SUMMARY_CHARACTERS
+from previously.runtime.noted import analysed, is_fragment
+from previously.runtime.step import Step
+from previously.storage.store import BranchInfo, Store, StoryKey
+
+ASKED_AGAIN = "asked for again"
+
+
+async def analyse(
+    store: Store, key: StoryKey, folder: Folder, rules: FoldRules, position: int | None, *, again: bool
+) -> FoldReport:
+    """Analyse the fragment at a position, or all that have no analysis; with `again` also what has one."""
+    branch = await store.branch(key)
+    at = None if position is None else position_on(branch.messages, position)
+    first, last = (0, branch.messages - 1) if at is None else (at, at)
+    path = await store.path(key, branch.name, first, last) if branch.messages else []
+    if at is not None and not is_fragment(path[0]):
+        raise BadInput(f"Message {at} holds nothing to analyse.")
+    tiles = await analysed(store, key, path)
+    shared = await store.all_witnessed(key)
+    steps = []
+    for item, tile in zip(path, tiles, strict=True):
+        if is_fragment(item) and (tile.note is None or again):
+            steps.append(await _step(store, key, branch, item, tile.note, shared=shared))
+    report = await make(store, key, folder, rules, steps)
+    await _loosen(store, key, branch, [step for step in steps if step.replaces])
+    return report
+
+
+async def _step(
+    store: Store, key: StoryKey, branch: BranchInfo, item: OnPath, note: Version | None, *, shared: bool
+) -> Step:
+    live = await store.live(key, branch.name, Kind.RECAP, STORY_SCOPE, through=item.position - 1) if shared else None
+    before = live.version.made.text[-SUMMARY_CHARACTERS:] if live else ""
+    asked = AnalysisNote(delta=(item.entry.message,), before=before)
+    reason = ASKED_AGAIN if note else FRAGMENT
+    return Step(Kind.ANALYSIS, SPAN_SCOPE, [item], None, asked, reason, note.id if note else None)
+
+
+async def _loosen(store: Store, key: StoryKey, branch: BranchInfo, steps: Sequence[Step]) -> None:
+    """Let recaps be put together anew that hold an earlier analysis of what was analysed again."""
+    if not steps:
+        return
+    first = min(step.span.first for step in steps)
+    covers = await store.cover(key, branch.name, Kind.RECAP)
+    await store.loosen(key, [version for _, last, version in covers if last >= first])
+    states = await store.cover(key, branch.name, Kind.STATE)
+    await store.loosen(key, [version for _, last, version in states if last >= first])
