@@ -112,7 +112,7 @@ class Wording:
         return self.core - _LIGHT
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16384)
 def wording(text: str, known: tuple[str, ...] = ()) -> Wording:
     """Take a text apart. `known` are names it may hold."""
     plain = unicodedata.normalize("NFKC", without_due(text)).replace("’", "'")
