@@ -40,6 +40,8 @@ def test_told_time(text: str, hours: int) -> None:
         ("Maya has two weeks to pay", "has two weeks", 336),
         ("Pay before dawn!", "before dawn", 24),
         ("The report is due by Tuesday.", "by Tuesday", 168),
+        ("It is due on Tuesday the twenty-fourth.", "on Tuesday the twenty-fourth", 720),
+        ("Pay by the 24th", "by the 24th", 720),
         ("She leaves tomorrow", "tomorrow", 24),
         ("Pay by midsummer", "by midsummer", 8_760),
         ("Return before the full moon", "before the full moon", 720),

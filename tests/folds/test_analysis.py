@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from previously.core.analyses import LONGEST_UPDATE, Analysis
 from previously.core.asking import ModelReply, Usage
 from previously.core.digests import digest, span_key
-from previously.core.messages import Attributes, Entry, Message, Role, Thinking, message
+from previously.core.messages import Attributes, Entry, Image, Message, Role, Thinking, message
 from previously.core.paths import OnPath
 from previously.core.signals import MOST_ITEMS, Signals
 from previously.core.versions import Kind
@@ -216,7 +216,10 @@ def test_parts_of_a_fragment_are_one_analysis() -> None:
         (message("assistant", "第三章 夜"), False),
         (message("assistant", "Chapter 3\n\nMaya came to the mill."), True),
         (message("assistant", "Part of the roof fell in."), True),
+        (message("user", "(OOC: back tomorrow?)"), False),
+        (message("user", "((brb)) *I nod.*"), True),
         (Message(Role.ASSISTANT, (Thinking("Where is she?"),)), False),
+        (Message(Role.USER, (Image("https://example.org/a.png"),)), True),
     ],
 )
 def test_what_is_a_fragment(said: Message, expected: bool) -> None:

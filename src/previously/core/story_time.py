@@ -41,11 +41,12 @@ _PASSED = re.compile(
     r"на следующ(?:ий день|ее утро))\b|翌日|翌朝|次の日|第二天|次日"
 )
 
+_WEEKDAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _MOMENTS = {
     "tonight|tomorrow|daybreak|dawn|dusk|noon|midday|midnight|sunrise|sunset|sundown|nightfall|first light|morning|"
     r"evening|moonrise|(?:\w+ )?(?:bell|tide)": _DAY,
-    "monday|tuesday|wednesday|thursday|friday|saturday|sunday|end of the week|market day": 7 * _DAY,
-    "(?:next |full |new )?moon|end of the month": 30 * _DAY,
+    rf"(?:{_WEEKDAYS}) the [\w-]+|(?:next |full |new )?moon|end of the month|\d{{1,2}}(?:st|nd|rd|th)": 30 * _DAY,
+    f"{_WEEKDAYS}|end of the week|market day": 7 * _DAY,
     "(?:first )?(?:spring|summer|autumn|winter|midsummer|midwinter|harvest|solstice|equinox|snows?|frost|thaw|january|"
     "february|march|april|may|june|july|august|september|october|november|december)": 365 * _DAY,
 }

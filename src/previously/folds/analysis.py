@@ -23,7 +23,7 @@ from previously.core.versions import Kind
 from previously.folds.analysis_answer import LISTS, analysis_in, analysis_of, analysis_text, derived, joined
 from previously.folds.applying import compacted
 from previously.folds.builtin.noticing import noticed
-from previously.folds.builtin.sentences import whole_sentences
+from previously.folds.builtin.sentences import plain, whole_sentences
 from previously.folds.checks.material import book_of, material_of
 from previously.folds.checks.refusal_talk import declines
 from previously.folds.checks.support import supports
@@ -62,8 +62,10 @@ SCHEMA: dict[str, Any] = {
 
 
 def is_fragment(message: Message) -> bool:
-    """Whether a message tells something that is analysed: no instruction, no chapter heading, not without words."""
-    return message.role is not Role.SYSTEM and not _MARKER.fullmatch(told(message).strip())
+    """Whether a message tells something that is analysed: no instruction, no chapter heading, no remark out of
+    character, not without words."""
+    text = told(message).strip()
+    return message.role is not Role.SYSTEM and not _MARKER.fullmatch(text) and not _MARKER.fullmatch(plain(text))
 
 
 def not_analysed(path: Iterable[OnPath], analysed: Collection[bytes]) -> tuple[OnPath, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from previously.core.signals import Signals, folded
-from previously.core.states import BODY, Label, heals, label_of
+from previously.core.states import BODY, Label, label_of
 from previously.lore.thread_wording import names_in, wording
 
 MOST_SHOWN = 40
@@ -101,28 +101,61 @@ def changes_of(signals: Signals, position: int, by: str = "model") -> tuple[Chan
 
 def reduce_current(current: Current, changes: Iterable[Change]) -> Current:
     """The state after these changes, which come in path order."""
-    items = list(current.items)
+    shelf = _Shelf(current.items)
     earlier, suggestions = list(current.earlier), list(current.suggestions)
     for change in changes:
-        held = held_by(change, [one.subject for one in items])
+        held = held_by(change, shelf.subjects)
         if held is None:
             continue
-        replaced = [one for one in items if _replaces(held, one)]
-        if any(one.by == PERSON for one in replaced) and change.by != PERSON:
+        replaced = [place for place, old in shelf.beside(held) if _replaces(held, old)]
+        if any(shelf.items[place].by == PERSON for place in replaced) and change.by != PERSON:
             suggestions.append(change)
             continue
-        items = [one for one in items if one not in replaced]
-        earlier += replaced
-        items.append(held)
-    return Current(tuple(items), tuple(earlier[-MOST_EARLIER:]), tuple(suggestions[-MOST_SHOWN:]))
+        earlier += [shelf.taken(place) for place in replaced]
+        shelf.put(held)
+    items = tuple(shelf.items.values())
+    return Current(items, tuple(earlier[-MOST_EARLIER:]), tuple(suggestions[-MOST_SHOWN:]))
+
+
+class _Shelf:
+    """What holds, by whom and what it is about, so that a change is compared with few."""
+
+    def __init__(self, items: Iterable[Held]) -> None:
+        self.items: dict[int, Held] = {}
+        self.subjects: dict[str, int] = {}
+        """How much is held of each."""
+        self._places: dict[tuple[str, Label], dict[int, None]] = {}
+        self._next = 0
+        for item in items:
+            self.put(item)
+
+    def put(self, item: Held) -> None:
+        """One more, the newest."""
+        self.items[self._next] = item
+        self.subjects[item.subject] = self.subjects.get(item.subject, 0) + 1
+        self._places.setdefault((folded(item.subject), item.label), {})[self._next] = None
+        self._next += 1
+
+    def beside(self, item: Held) -> list[tuple[int, Held]]:
+        """What is held of the same subject under the same label."""
+        return [(place, self.items[place]) for place in self._places.get((folded(item.subject), item.label), ())]
+
+    def taken(self, place: int) -> Held:
+        """Take one away."""
+        item = self.items.pop(place)
+        del self._places[folded(item.subject), item.label][place]
+        self.subjects[item.subject] -= 1
+        if not self.subjects[item.subject]:
+            del self.subjects[item.subject]
+        return item
 
 
 def _replaces(new: Held, old: Held) -> bool:
-    if folded(new.subject) != folded(old.subject) or new.label is not old.label:
-        return False
-    if new.label is Label.INJURY and heals(new.text) and not new.topic:
-        return True  # "her wounds have healed": all of them
-    return new.topic == old.topic or (new.label is Label.INJURY and (not old.topic or not new.topic))
+    """Whether one of two items of the same subject and label takes the other's place."""
+    if new.label is Label.INJURY:
+        # "her wounds have healed" means all of them; a hurt without a place may be any.
+        return not new.topic or not old.topic or new.topic == old.topic
+    return new.topic == old.topic
 
 
 def held_by(change: Change, subjects: Iterable[str] = ()) -> Held | None:

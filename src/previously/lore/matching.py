@@ -7,10 +7,10 @@ threads equally well settles neither; the answer does not depend on anything but
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from previously.core.signals import folded
-from previously.lore.thread_wording import ThreadKind, Wording, wording
+from previously.lore.thread_wording import ThreadKind, Wording, stemmed, wording
 
 _FREE = frozenset({ThreadKind.QUESTION, ThreadKind.OTHER})
 """Kinds that bind nobody: they may be worded more loosely."""
@@ -108,7 +108,19 @@ class Board:
 
 def _terms(about: Wording) -> list[str]:
     """What a thread is found by."""
-    return sorted({*about.core, *about.names})
+    return sorted({*about.core, *about.names, *map(stemmed, about.unsure)})
+
+
+def _people(one: Wording, other: Wording) -> Sequence[str]:
+    """Who is named in one text, as the other understands it: a first word that is a thing there is nobody here."""
+    if not one.unsure:
+        return one.names
+    return [name for name in one.names if name not in one.unsure or stemmed(name) not in other.core]
+
+
+def _words(one: Wording, other: Wording) -> frozenset[str]:
+    """The telling words of one text, as the other understands it."""
+    return one.core | {stem for stem in map(stemmed, one.unsure) if stem in other.core} if one.unsure else one.core
 
 
 def _is_same(one: Wording, other: Wording, kind: ThreadKind, its_kind: ThreadKind) -> bool:
@@ -116,12 +128,14 @@ def _is_same(one: Wording, other: Wording, kind: ThreadKind, its_kind: ThreadKin
         return False
     if one.numbers and other.numbers and one.numbers != other.numbers:
         return False
-    if not _people_agree(one, other):
+    people, others = _people(one, other), _people(other, one)
+    if not _people_agree(people, others):
         return False
     free = kind in _FREE and its_kind in _FREE
-    if not one.core or not other.core:
-        return not free and set(one.names) == set(other.names) and len(one.names) > 1 and one.denied == other.denied
-    shared, fewest, most = len(one.core & other.core), *sorted((len(one.core), len(other.core)))
+    words, said = _words(one, other), _words(other, one)
+    if not words or not said:
+        return not free and set(people) == set(others) and len(people) > 1 and one.denied == other.denied
+    shared, fewest, most = len(words & said), *sorted((len(words), len(said)))
     if free:
         return shared >= _ALIKE * fewest and shared >= _ALIKE_OF_LONGER * most
     return one.denied == other.denied and shared == fewest and shared >= _HALF * most
@@ -135,29 +149,28 @@ def _kinds_agree(one: ThreadKind, other: ThreadKind) -> bool:
     )
 
 
-def _people_agree(one: Wording, other: Wording) -> bool:
+def _people_agree(one: Sequence[str], other: Sequence[str]) -> bool:
     """The same people, or some of them; where both name two, the first is the same: who gave a promise to whom."""
-    first, second = set(one.names), set(other.names)
-    if not (first <= second or second <= first):
+    if not (set(one) <= set(other) or set(other) <= set(one)):
         return False
-    return len(one.names) < 2 or len(other.names) < 2 or one.names[0] == other.names[0]
+    return len(one) < 2 or len(other) < 2 or one[0] == other[0]
 
 
 def _fit(thread: Wording, about: Wording) -> float:
     """How much of a thread a text tells: 0 where it tells too little, of other people or of other numbers."""
-    if thread.names and about.names and not set(thread.names) & set(about.names):
+    people, named = set(_people(thread, about)), set(_people(about, thread))
+    if people and named and not people & named:
         return 0.0
     if thread.numbers and about.numbers and not thread.numbers & about.numbers:
         return 0.0
     matter = thread.matter or thread.core
-    shared = len(matter & about.core)
+    shared = len(matter & _words(about, thread))
     if not shared or shared < _HALF * len(matter):
         return 0.0
-    people = len(set(thread.names) & set(about.names)) / len(thread.names) if thread.names else 0.0
-    strangers = len(set(about.names) - set(thread.names)) if thread.names else 0
-    if strangers and people < 1:
+    if named - people and people - named:
         return 0.0  # done by or for someone else
-    return shared / len(matter) + people + (len(thread.numbers & about.numbers) > 0)
+    who = len(people & named) / len(people) if people else 0.0
+    return shared / len(matter) + who + (len(thread.numbers & about.numbers) > 0)
 
 
 def _by_names(thread: Wording, about: Wording) -> bool:

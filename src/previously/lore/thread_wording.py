@@ -88,6 +88,15 @@ _DATES = frozenset(
     "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
     "september october november december".split()
 )
+_NO_NAMES = _DATES | _SMALL | _NUMBERS.keys()
+_STARTS = frozenset('.!?…:;"“„«(*—-')
+"""What stands before the first word of a sentence."""
+
+_PERSON_DOES = re.compile(
+    r"(?:,? (?:and|or) [A-Z]\w+)? (?:promise[sd]|owe[sd]|swore|swears|vow(?:s|ed)|pledge[sd]|agree[sd]|"
+    r"threaten(?:s|ed)|told|tells|asked|asks|said|says|knows|knew|wants|wanted|hides|hid|keeps|warned|"
+    r"gave (?:his|her|their) word)\b"
+)
 _ENDINGS = (("ies", "y"), ("ied", "y"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", ""))
 _LEAST_STEM = 3
 
@@ -100,6 +109,8 @@ class Wording:
     """Its telling words, without names, numbers, the time it is due and the words of its kind."""
     names: tuple[str, ...]
     """The words of the names in it, each once, in order."""
+    unsure: frozenset[str]
+    """Those of them that may have their capital for standing first."""
     numbers: frozenset[str]
     denied: bool
     """Whether it says "not" or "never"."""
@@ -112,12 +123,12 @@ class Wording:
         return self.core - _LIGHT
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16384)
 def wording(text: str, known: tuple[str, ...] = ()) -> Wording:
     """Take a text apart. `known` are names it may hold."""
     plain = unicodedata.normalize("NFKC", without_due(text)).replace("’", "'")
-    names = names_in(plain, known)
-    named = frozenset(names)
+    found = _names(plain, known)
+    named = found.keys()
     core: dict[str, None] = {}
     numbers: set[str] = set()
     for word in _WORD.findall(plain):
@@ -132,26 +143,39 @@ def wording(text: str, known: tuple[str, ...] = ()) -> Wording:
     low = plain.casefold()
     denied = bool(re.search(r"\b(?:not|never|no one|nobody|without)\b|n't\b", low))
     asks = re.match(r"\W*(who|what|where|when|why|how|whether)\b", low)
-    return Wording(frozenset(core), names, frozenset(numbers), denied, asks[1] if asks else "")
+    unsure = frozenset(name for name, sure in found.items() if not sure)
+    return Wording(frozenset(core), tuple(found), unsure, frozenset(numbers), denied, asks[1] if asks else "")
+
+
+def _names(text: str, known: Iterable[str]) -> dict[str, bool]:
+    """The words of names in a text, in lower case and in order, each with whether it surely is one: known, inside a
+    sentence, or doing what only people do."""
+    sure = {part.casefold() for name in known for part in _WORD.findall(name) if len(part) > 2} - _SMALL - _OPENERS
+    found: dict[str, bool] = {}
+    end = 0
+    for match in _WORD.finditer(text):
+        word = match.group()
+        first = not end or not _STARTS.isdisjoint(text[end : match.start()])
+        end = match.end()
+        low = word.casefold().removesuffix("'s").removesuffix("'")
+        if word[0].islower() or len(low) < 2 or low in _NO_NAMES:
+            continue
+        if low in sure:
+            found[low] = True
+        elif word[0].isupper() and low not in _OPENERS:
+            found[low] = found.get(low, False) or not first or bool(_PERSON_DOES.match(text, end))
+    return found
 
 
 def names_in(text: str, known: Iterable[str] = ()) -> tuple[str, ...]:
-    """The words of names in a text, in lower case, each once, in order: those with a capital, but for first words that
-    have it for nothing, and those that are known."""
-    sure = {part.casefold() for name in known for part in _WORD.findall(name) if len(part) > 2} - _SMALL - _OPENERS
-    found: dict[str, None] = {}
-    for word in _WORD.findall(text):
-        low = word.casefold().removesuffix("'s").removesuffix("'")
-        capital = word[0].isupper() and len(low) > 1 and not {low} & (_DATES | _SMALL | _NUMBERS.keys())
-        if low in sure or (capital and low not in _OPENERS):
-            found[low] = None
-    return tuple(found)
+    """The words of names in a text, in lower case, each once, in order."""
+    return tuple(_names(text, known))
 
 
 def mentioned_in(text: str, known: Iterable[str] = ()) -> tuple[str, ...]:
-    """Who is named in a text: the known names it holds, and others as they are written."""
-    there = names_in(text, known)
-    found = [name for name in known if (parts := names_in(name, (name,))) and any(part in there for part in parts)]
+    """Who is surely named in a text: the known names it holds, and others as they are written."""
+    there = [name for name, sure in _names(text, known).items() if sure]
+    found = [name for name in known if any(part in there for part in names_in(name, (name,)))]
     covered = {part for name in found for part in names_in(name, (name,))}
     spelled = {word.casefold().removesuffix("'s"): word.removesuffix("'s") for word in _WORD.findall(text)}
     return (*dict.fromkeys(found), *(spelled.get(name, name) for name in there if name not in covered))
