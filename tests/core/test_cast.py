@@ -84,13 +84,14 @@ def test_a_line_can_be_stored(text: str) -> None:
         ("Maya", None, [], False),  # nobody was there
         ("", None, ["Bram"], True),  # nobody in particular
         ("Maya", None, ["Mayana"], False),
+        ("  ", None, ["Bram"], False),
     ],
 )
 def test_who_may_know_of_a_message(name: str, speaker: str | None, witnesses: list[str] | None, knows: bool) -> None:
     said = message("assistant", "The key is in the mill.", speaker=speaker, witnesses=witnesses)
     assert knows_of(name, said) is knows
     assert witnessed_by(name, [said]) == ((said,) if knows else ())
-    if name:
+    if name.strip():
         assert reader_named(f"character:{name}").witnessed(said) is knows
 
 

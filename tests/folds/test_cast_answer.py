@@ -66,7 +66,9 @@ def test_an_update_without_its_old_words_is_still_new_knowledge() -> None:
     )
 
 
-@pytest.mark.parametrize("answer", ["x" * 1_000_000, '{"add": ["' + "x" * 1_000_000, "add:\n" + "- x\n" * 250_000])
+@pytest.mark.parametrize(
+    "answer", ["x" * 1_000_000, '{"add": ["' + "x" * 1_000_000, "add:\n" + "- x\n" * 250_000, '[{"' * 20_000]
+)
 def test_an_answer_that_ran_away_is_unusable(answer: str) -> None:
     assert isinstance(wanted_in(answer), Unusable)
 

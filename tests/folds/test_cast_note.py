@@ -66,6 +66,7 @@ def test_a_note_can_only_hold_what_was_witnessed_however_it_is_made() -> None:
     assert MILL[3] not in CastNote("Maya", MILL).delta
     assert MILL[3] not in CastNote.of("Maya", MILL).part(MILL, "").delta
     assert MILL[3] in CastNote.of(" joaquin", MILL).delta
+    assert CastNote.of("", MILL).delta == CastNote.of("  ", MILL).delta == ()
 
 
 def test_a_part_goes_on_from_what_the_parts_before_noted() -> None:

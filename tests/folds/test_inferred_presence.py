@@ -84,6 +84,8 @@ def test_only_those_of_the_cast_are_moved_in_their_own_spelling() -> None:
     assert presence_after(frozenset({"maya ortiz"}), ["Maya Ortiz", "Bram"], said).left == ("Maya Ortiz",)
     assert presence_after(None, [], said) == Change()
     assert presence_after(None, ["Maya Ortiz", "Maya Reyes"], said).is_nothing, "it could be either"
+    assert presence_after(None, ["Captain Reyes"], message("assistant", "The Captain leaves.")).is_nothing
+    assert presence_after(None, ["Captain Reyes"], message("assistant", "Reyes leaves.")).left == ("Captain Reyes",)
 
 
 def test_it_says_why() -> None:

@@ -19,7 +19,7 @@ def knows_of(name: str, message: Message) -> bool:
     if not name or message.witnesses is None:
         return True
     own = folded_name(name)
-    return own in map(folded_name, message.witnesses) or own == folded_name(message.speaker or "")
+    return bool(own) and (own in map(folded_name, message.witnesses) or own == folded_name(message.speaker or ""))
 
 
 def witnessed_by(name: str, messages: Iterable[Message]) -> tuple[Message, ...]:

@@ -82,8 +82,8 @@ class CastNote:
     again: bool = False
 
     def __post_init__(self) -> None:
-        # The one rule that may never be forgotten is not left to those who make notes.
-        object.__setattr__(self, "delta", witnessed_by(self.name, self.delta))
+        # The one rule that may never be forgotten is not left to those who make notes. Nobody witnesses nothing.
+        object.__setattr__(self, "delta", witnessed_by(self.name, self.delta) if self.name.strip() else ())
 
     @classmethod
     def of(

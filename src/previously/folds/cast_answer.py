@@ -19,6 +19,9 @@ from previously.folds.noting import LONGEST_ANSWER, Unusable, object_in, text_in
 MOST_ITEMS = 40
 """How many items of one list are looked at: four times what a character keeps."""
 
+MOST_BRACKETS = 300
+"""Far more than any memory has; mending an answer takes time with the square of them."""
+
 _SUMMARIES = ("summary", "new_summary")
 _ADDS = ("add", "added", "add_facts", "new_facts", "facts_to_add")
 _REMOVES = ("remove", "removed", "remove_facts", "delete", "facts_to_remove")
@@ -56,6 +59,8 @@ class Wanted:
 
 def wanted_in(answer: str) -> Wanted | Unusable:
     """What an answer wants, or why it cannot be read."""
+    if answer.count("{") + answer.count("[") > MOST_BRACKETS:
+        return Unusable("it is nothing but brackets", answer[:LONGEST_ANSWER])
     found = object_in(answer)
     if isinstance(found, Unusable) or not _fields_of(found):
         lines = _from_lines(answer) if len(answer) <= LONGEST_ANSWER else {}

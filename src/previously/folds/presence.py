@@ -13,15 +13,21 @@ from dataclasses import dataclass
 
 from previously.core.messages import Message, Role
 from previously.core.witnessing import folded_name
+from previously.folds.builtin.cues import TITLES
 from previously.folds.builtin.names import shown
 from previously.folds.builtin.narrators import has_title
 from previously.folds.builtin.person import i_to_third
 from previously.folds.builtin.reading import Said, lines_of_message
 from previously.folds.builtin.sentences import QUOTED, whole_sentences
+from previously.folds.builtin.vocabulary import is_ordinary
 from previously.folds.checks.verdict import brief
 from previously.folds.presence_reading import Move, is_subject, is_unreal, move_in, speaks_here
 
 LONGEST_NAME = 60
+MOST_NAMED = 12
+"""How many names of one sentence are looked at."""
+
+_TOGETHER = re.compile(r",? (?:and |und |et |y |и )?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +105,7 @@ def _narrated(message: Message, own: str | None) -> list[str]:
 
 def _in_sentence(people: _People, outside: str, whole: str, last: str | None) -> Iterable[tuple[str, Move]]:
     """Who moves in one sentence of narration without its quotations."""
-    found = list(people.pattern.finditer(outside)) if people.pattern else []
+    found = list(people.pattern.finditer(outside))[:MOST_NAMED] if people.pattern else []
     spans = [(match.start(), match.end(), people.of(match.group())) for match in found]
     opener = re.match(r"(?:He|She|They)(?= )", outside)
     if opener and last and not any(who != last for _, _, who in spans):
@@ -112,13 +118,23 @@ def _in_sentence(people: _People, outside: str, whole: str, last: str | None) ->
         if move is None and QUOTED.search(whole) and speaks_here(outside[:start], outside[end:]):
             move = Move.COMES
         if move:
-            for one in (*people.joined_before(outside, start), who):
+            for one in (*_joined(outside, spans[: place + 1]), who):
                 yield one, move
 
 
 def _next_subject(text: str, spans: Sequence[tuple[int, int, str | None]]) -> int:
     """Where somebody else takes over."""
     return next((start for start, _, _ in spans if is_subject(text[:start])), len(text))
+
+
+def _joined(text: str, spans: Sequence[tuple[int, int, str | None]]) -> list[str]:
+    """Those who share a verb with the last of these: "Maya and Bram leave", "Maya, Bram and Odalys"."""
+    joined: list[str] = []
+    for (_, end, who), (start, _, _) in zip(reversed(spans[:-1]), reversed(spans), strict=False):
+        if not _TOGETHER.fullmatch(text[end:start]):
+            break
+        joined += [who] if who else []
+    return joined
 
 
 class _People:
@@ -132,7 +148,8 @@ class _People:
         for name in names:
             words = name.split()
             for part in dict.fromkeys((words[0], words[-1])) if len(words) > 1 else ():
-                if part[:1].isupper() and len(part) > 2 and not has_title(part):
+                key = part.rstrip(".").lower()
+                if part[:1].isupper() and len(key) > 2 and key not in TITLES and not is_ordinary(key):
                     spelled[part] = name if spelled.get(part, name) == name else None  # two Mayas are nobody
         self._spelled = spelled
         forms = sorted(spelled, key=len, reverse=True)
@@ -147,19 +164,6 @@ class _People:
         """Everybody named in a text, each once."""
         found = self.pattern.findall(text) if self.pattern else []
         return list(dict.fromkeys(who for one in found if (who := self.of(one))))
-
-    def joined_before(self, text: str, start: int) -> list[str]:
-        """Those who share a verb: "Maya and Bram leave", "Maya, Bram and Odalys"."""
-        if not self.pattern:
-            return []
-        joined: list[str] = []
-        while True:
-            before = list(self.pattern.finditer(text[:start]))
-            if not before or not re.fullmatch(r",? (?:and |und |et |y |и )?|, ", text[before[-1].end() : start]):
-                return joined
-            who = self.of(before[-1].group())
-            joined += [who] if who else []
-            start = before[-1].start()
 
 
 def _dense(forms: Sequence[str]) -> str:

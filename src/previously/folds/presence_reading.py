@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum, auto
+from itertools import islice
 
 from previously.folds import presence_wording as wording
 
@@ -72,7 +73,8 @@ _CLAUSE = re.compile(r"(?:^|[,;:—–…]\s*|\b(?:and|but|then|while|so|as|or)\
 """What stands before a subject: nothing, a joint, or a few words that open the sentence."""
 
 _JOINT = re.compile(r"(?:,? and|,? then|, and then|,|;) (?:then |\w+ly ){0,2}")
-_OTHER_SUBJECT = re.compile(r"(?:the|a|an|his|her|their|its|it|he|she|they|you|i|we|someone|nobody|everyone)\b", re.I)
+MOST_JOINTS = 6
+"""How many clauses of one sentence are looked at."""
 
 
 def is_unreal(sentence: str, outside: str) -> bool:
@@ -96,12 +98,10 @@ def move_in(before: str, after: str, reach: int) -> Move | None:
     if found or not is_subject(before):
         return found
     # "Maya takes her coat and walks out": the subject reaches on, as far as nobody else takes over.
-    for joint in _JOINT.finditer(after[: max(0, reach)]):
-        between = _SAYS.sub("", after[: joint.start()], count=1)  # "…," Maya says, and leaves
-        if _BLOCKED.search(between) or _NOT_THEN.search(between) or _OTHER_SUBJECT.match(after, joint.end()):
-            continue
+    for joint in islice(_JOINT.finditer(after[: max(0, reach)]), MOST_JOINTS):
         found = _move_at(after, joint.end())
-        if found:
+        between = _SAYS.sub("", after[: joint.start()], count=1)  # "…," Maya says, and leaves
+        if found and not (_BLOCKED.search(between) or _NOT_THEN.search(between)):
             return found
     return None
 

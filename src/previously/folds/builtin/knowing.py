@@ -33,10 +33,10 @@ MOST_NEW = 4
 LONGEST_WORDS = 30
 """A longer line is no key fact."""
 
-SIZES = (60, 90, 120)
-"""Words a summary may have; the first that makes three sentences will do."""
-
-LEAST_SENTENCES = 3
+READ_WORDS = 150
+MOST_WORDS = 100
+MOST_SENTENCES = 5
+"""The summary is chosen from a recap of so many words: so many of its words and sentences."""
 
 
 def known(name: str, before: Knowledge, delta: Sequence[Message], at: int) -> tuple[str, tuple[Fact, ...]]:
@@ -56,21 +56,26 @@ def known(name: str, before: Knowledge, delta: Sequence[Message], at: int) -> tu
     chosen = sorted(fresh, key=lambda text: _worth(text, name), reverse=True)[:MOST_NEW]
     wanted = Wanted(add=tuple(text for text in told if text in chosen), remove=tuple(settled))
     diff = resolved(before.facts, wanted, lambda text: Fact(text, at, told[text]))
-    return _summary(before.summary, delta), applied(before.facts, diff)
+    return _summary(name, before.summary, delta), applied(before.facts, diff)
 
 
-def _summary(before: str, delta: Sequence[Message]) -> str:
-    said = [
-        Said(one.speaker, one.text) for one in delta if one.role in (Role.USER, Role.ASSISTANT) and one.text.strip()
-    ]
-    if not said:
+def _summary(name: str, before: str, delta: Sequence[Message]) -> str:
+    """A few sentences of a recap of what was witnessed: those that name the character first, then the newest."""
+    told = [one for one in delta if one.role in (Role.USER, Role.ASSISTANT) and one.text.strip()]
+    if not told:
         return before
-    text = ""
-    for words in SIZES:
-        text = take_ledger(rewrite(before, None, said, target_words=words).text)[0].strip()
-        if len(whole_sentences(text)) >= LEAST_SENTENCES:
-            break
-    return text
+    said = [Said(one.speaker, one.text) for one in told]
+    sentences = whole_sentences(take_ledger(rewrite(before, None, said, target_words=READ_WORDS).text)[0])
+    named = [has_name(name, one, keys_of(one)) for one in sentences]
+    order = sorted(range(len(sentences)), key=lambda at: (not named[at], -at))
+    chosen: list[int] = []
+    room = MOST_WORDS
+    for at in order:
+        words = count_words(sentences[at])
+        if words <= room and len(chosen) < MOST_SENTENCES:
+            chosen.append(at)
+            room -= words
+    return " ".join(sentences[at] for at in sorted(chosen))
 
 
 def _told(name: str, lines: Sequence[Heard]) -> list[tuple[str, str]]:
