@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from previously.core.states import Label
 from previously.lore.current import Change, Current, Held
-from previously.lore.threads import Op, Operation, Thread, Threads
 from previously.lore.thread_wording import ThreadKind
+from previously.lore.threads import Op, Operation, Thread, Threads
 
 One = TypeVar("One", Thread, Operation, Held, Change)
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from previously.core.messages import Message
 from previously.core.signals import LONGEST_ITEM, Signals
 from previously.core.story_time import hours_told
-from previously.lore.threads import Op, Operation
 from previously.lore.thread_wording import quote_for, sentences_of
+from previously.lore.threads import Op, Operation
 
 
 def operations_of(

@@ -7,18 +7,21 @@ analysis counts, also in a summary that was put together before.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from previously.core.errors import BadInput
-from previously.core.marks import SPAN_SCOPE, STORY_SCOPE
+from previously.core.marks import SPAN_SCOPE
 from previously.core.paths import OnPath
 from previously.core.spans import position_on
 from previously.core.versions import Kind, Version
 from previously.folds.analysis import AnalysisNote
 from previously.folds.recap import FoldRules
+from previously.lore.state import State
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.folder import Folder
 from previously.runtime.folding import make
-from previously.runtime.note_steps import FRAGMENT, SUMMARY_CHARACTERS
+from previously.runtime.knowing import knowing_of
+from previously.runtime.note_steps import FRAGMENT, told_before
 from previously.runtime.noted import analysed, is_fragment
 from previously.runtime.step import Step
 from previously.storage.store import BranchInfo, Store, StoryKey
@@ -38,21 +41,22 @@ async def analyse(
         raise BadInput(f"Message {at} holds nothing to analyse.")
     tiles = await analysed(store, key, path)
     shared = await store.all_witnessed(key)
+    known = await knowing_of(store).known(store, key, branch, rules)
     steps = []
     for item, tile in zip(path, tiles, strict=True):
         if is_fragment(item) and (tile.note is None or again):
-            steps.append(await _step(store, key, branch, item, tile.note, shared=shared))
+            steps.append(await _step(store, key, branch, item, tile.note, known.state, shared=shared))
     report = await make(store, key, folder, rules, steps)
     await _loosen(store, key, branch, [step for step in steps if step.replaces])
     return report
 
 
 async def _step(
-    store: Store, key: StoryKey, branch: BranchInfo, item: OnPath, note: Version | None, *, shared: bool
+    store: Store, key: StoryKey, branch: BranchInfo, item: OnPath, note: Version | None, state: State, *, shared: bool
 ) -> Step:
-    live = await store.live(key, branch.name, Kind.RECAP, STORY_SCOPE, through=item.position - 1) if shared else None
-    before = live.version.made.text[-SUMMARY_CHARACTERS:] if live else ""
-    asked = AnalysisNote(delta=(item.entry.message,), before=before)
+    asked = AnalysisNote(delta=(item.entry.message,))
+    if shared:
+        asked = replace(asked, **await told_before(store, key, branch, item.position, state))
     reason = ASKED_AGAIN if note else FRAGMENT
     return Step(Kind.ANALYSIS, SPAN_SCOPE, [item], None, asked, reason, note.id if note else None)
 

@@ -7,6 +7,8 @@ is wholly noted before it; nothing that somebody did not witness is part of what
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE, STORY_SCOPE
 from previously.core.people import characters
@@ -17,9 +19,10 @@ from previously.folds.questions import Question
 from previously.folds.recap import Timeline, story_messages
 from previously.folds.scene import SceneNote
 from previously.folds.tiling import Tile
-from previously.lore.state import state_text
+from previously.lore.state import State, state_text
+from previously.lore.threads import ranked
 from previously.runtime.cast_steps import CastSteps
-from previously.runtime.fold_store import FoldStore
+from previously.runtime.fold_store import FoldStore, SnapshotStore
 from previously.runtime.noted import Walk, is_fragment, walk
 from previously.runtime.states import States
 from previously.runtime.step import Step, Together, Written
@@ -35,6 +38,9 @@ SNAPSHOT = "what follows from the notes so far"
 
 MOST_KNOWN = 40
 """How many names of known things are told beside a scene."""
+
+MOST_OPEN = 12
+"""How many open threads are told beside a fragment, those that matter most."""
 
 SUMMARY_CHARACTERS = 2_000
 """How much of the end of the summary is told beside a fragment."""
@@ -71,13 +77,12 @@ class NoteSteps:
         for tile, item in zip(seen.fragments, seen.path, strict=False):
             if not is_fragment(item) or not self._wanting(tile.note):
                 continue
-            before = ""
+            asked = AnalysisNote(delta=(item.entry.message,), again=_stood_in(tile.note))
             if shared:  # else it could tell of what not all who were there may know
-                live = await self._store.live(
-                    self._key, self._branch.name, Kind.RECAP, STORY_SCOPE, through=tile.span.last - 1
+                earlier = self._states.after(seen, self._rules, through=tile.span.last - 1)
+                asked = replace(
+                    asked, **await told_before(self._store, self._key, self._branch, item.position, earlier)
                 )
-                before = live.version.made.text[-SUMMARY_CHARACTERS:] if live else ""
-            asked = AnalysisNote(delta=(item.entry.message,), before=before, again=_stood_in(tile.note))
             return await self._noted(Kind.ANALYSIS, seen, tile, asked, FRAGMENT)
         return None
 
@@ -123,6 +128,19 @@ class NoteSteps:
         state = self._states.after(seen, self._rules, name, through=seen.settled)
         before = seen.snapshot.version if seen.snapshot else None
         return Step(Kind.STATE, scope, run, before, Written(state_text(state), "code"), SNAPSHOT)
+
+
+async def told_before(
+    store: SnapshotStore, key: StoryKey, branch: BranchInfo, position: int, state: State
+) -> dict[str, Any]:
+    """What an analysis of a fragment is told of the story before it."""
+    live = await store.live(key, branch.name, Kind.RECAP, STORY_SCOPE, through=position - 1)
+    open_threads = [one.text for one in ranked(state.threads.threads, position)]
+    return {
+        "before": live.version.made.text[-SUMMARY_CHARACTERS:] if live else "",
+        "known": tuple(characters(state.people)[:MOST_KNOWN]),
+        "open_threads": tuple(open_threads[:MOST_OPEN]),
+    }
 
 
 def _stood_in(note: Version | None) -> bool:

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE, MarkKind
-from previously.core.messages import Role
 from previously.core.paths import OnPath
 from previously.core.versions import Kind, LiveVersion
 from previously.core.witnessing import knows_of
+from previously.folds import analysis
 from previously.folds.recap import FoldRules, Timeline
-from previously.folds.rendering import told
 from previously.folds.tiling import Tile, TileRules, fragment_tiles, leading, scene_tiles
 from previously.runtime.fold_store import PathStore, SnapshotStore
 from previously.storage.store import BranchInfo, StoryKey
@@ -98,7 +97,7 @@ async def every_note(store: PathStore, key: StoryKey, branch: BranchInfo) -> lis
 
 def is_fragment(item: OnPath) -> bool:
     """Whether there is something to analyse in a message."""
-    return item.entry.message.role is not Role.SYSTEM and bool(told(item.entry.message).strip())
+    return analysis.is_fragment(item.entry.message)
 
 
 def witnessed(run: Sequence[OnPath], reader: str) -> bool:

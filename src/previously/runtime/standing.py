@@ -80,7 +80,7 @@ class Standing(StoryHandle):
 
     async def open_thread(self, text: str, due: str = "") -> None:
         """Say that something is open: a promise, a debt, a question."""
-        await self._say(MarkKind.THREAD, ThreadRecord(Op.OPEN, _words(text), " ".join(due.split())))
+        await self._note(MarkKind.THREAD, ThreadRecord(Op.OPEN, _words(text), " ".join(due.split())))
 
     async def resolve_thread(self, text: str) -> Thread:
         """Say that it is settled, by its words or some of them."""
@@ -94,7 +94,7 @@ class Standing(StoryHandle):
             raise BadInput(f"{wanted!r} could mean several threads: {'; '.join(one.text for one in meant[:3])}.")
         if not meant:
             raise BadInput(f"No open thread says {wanted!r}; `threads` shows those there are.")
-        await self._say(MarkKind.THREAD, ThreadRecord(Op.RESOLVE, meant[0].text))
+        await self._note(MarkKind.THREAD, ThreadRecord(Op.RESOLVE, meant[0].text))
         return meant[0]
 
     async def state(self) -> list[Held]:
@@ -103,7 +103,7 @@ class Standing(StoryHandle):
 
     async def hold(self, text: str, subject: str | None = None) -> None:
         """Say how something stands. No model changes it."""
-        await self._say(MarkKind.HELD, HeldRecord(_words(text), subject))
+        await self._note(MarkKind.HELD, HeldRecord(_words(text), subject))
 
     async def cast(self) -> list[CastItem]:
         """Every character whose knowledge is kept, by name, and what they know."""
@@ -183,7 +183,7 @@ class Standing(StoryHandle):
 
         return await self._store.at_one_moment(self._key.owner, read)
 
-    async def _say(self, kind: MarkKind, record: Record) -> None:
+    async def _note(self, kind: MarkKind, record: Record) -> None:
         branch = await self.branch_info()
         await self._add_mark(branch, kind, branch.messages - 1, record_text(record))
 

@@ -118,7 +118,9 @@ async def _lore(story: Story, name: str) -> str:
     wanted = " ".join(name.split()).casefold()
     if wanted:
         found = [one for one in found if wanted in (one.name.casefold(), *(key.casefold() for key in one.keywords))]
-        return "\n\n".join(f"**{one.name}** ({one.type}) {one.content}" for one in found) or f"Nothing is known of {name}."
+        return (
+            "\n\n".join(f"**{one.name}** ({one.type}) {one.content}" for one in found) or f"Nothing is known of {name}."
+        )
     if not found:
         return "No lore yet: it comes with the scenes of the story, or from a book."
     return "Known:\n" + "\n".join(f"- {one.name} ({one.type})" for one in found[-MOST_LINES:])
