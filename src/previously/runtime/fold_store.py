@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 from previously.core.marks import Mark, MarkKind
 from previously.core.paths import OnPath
 from previously.core.versions import Kind, LiveVersion, NewVersion, Status, Version
+from previously.storage.book_store import BookReading
 from previously.storage.store import ALL_MARKS, BranchInfo, StoryKey
 
 T = TypeVar("T")
@@ -44,7 +45,7 @@ class SnapshotStore(PathStore, Protocol):
     ) -> LiveVersion | None: ...
 
 
-class MemoryStore(SnapshotStore, Protocol):
+class MemoryStore(SnapshotStore, BookReading, Protocol):
     """Reads a path with what is remembered of it."""
 
     async def newest_mark(self, key: StoryKey, branch: str, kind: MarkKind, number: int) -> tuple[Mark | None, int]: ...

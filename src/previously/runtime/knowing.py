@@ -24,7 +24,7 @@ from previously.runtime.noted import Walk, walk
 from previously.runtime.reading import with_tail
 from previously.runtime.stale import stale_version
 from previously.runtime.states import States
-from previously.storage.book_store import BookStore
+from previously.storage.book_store import BookReading
 from previously.storage.store import BranchInfo, Store, StoryKey
 from previously.view.memory import Remembered
 from previously.view.readers import Reader
@@ -72,7 +72,7 @@ class Knowing:
         self._states = States()
         self._lorebooks = Lorebooks()
 
-    async def lorebook(self, store: BookStore, key: StoryKey, known: Known, reader: str = "") -> Lorebook:
+    async def lorebook(self, store: BookReading, key: StoryKey, known: Known, reader: str = "") -> Lorebook:
         """All entries that may come up for a reader, indexed."""
         return await self._lorebooks.of(store, key, known.entries, folded_name(reader))
 

@@ -22,7 +22,7 @@ from previously.lore.scanning import scan
 from previously.lore.things import LoreEntry
 from previously.lore.timed import Activation, Effects, effects_at, is_timed
 from previously.lore.world_info import read_book
-from previously.storage.book_store import BookStore
+from previously.storage.book_store import BookReading
 from previously.storage.store import Store, StoryKey
 from previously.view.recipes import from_text
 
@@ -59,7 +59,7 @@ class Lorebooks:
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[StoryKey, str], Lorebook] = OrderedDict()
 
-    async def of(self, store: BookStore, key: StoryKey, known: Sequence[LoreEntry], reader: str = "") -> Lorebook:
+    async def of(self, store: BookReading, key: StoryKey, known: Sequence[LoreEntry], reader: str = "") -> Lorebook:
         """The entries of a story's books, and those of its own that a reader may know."""
         names = await store.attached(key)
         infos = {one.name: one.at for one in await store.books(key.owner)} if names else {}
@@ -84,7 +84,7 @@ def _lorebook(index: Index, books: tuple[tuple[str, str], ...], story: dict[str,
     return Lorebook(index, books, story, any(is_timed(one) for one in index.entries.values()))
 
 
-async def book_entries(store: BookStore, owner: str, name: str) -> list[Entry]:
+async def book_entries(store: BookReading, owner: str, name: str) -> list[Entry]:
     """The entries of an owner's book."""
     book = await store.book(owner, name)
     if book is None:
