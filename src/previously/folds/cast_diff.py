@@ -129,7 +129,7 @@ def _take_whole(
 def applied(held: Iterable[Fact], diff: Diff) -> tuple[Fact, ...]:
     """The facts after a diff, at most `MOST_FACTS`."""
     new = {folded(fact.text) for fact in diff.new}
-    gone = {folded(text) for text in diff.gone} - new
+    gone = {folded(text) for text in diff.gone}
     kept = [fact for fact in held if folded(fact.text) not in gone | new]
     return _bounded(kept, each_once(diff.new))
 
