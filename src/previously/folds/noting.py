@@ -25,6 +25,10 @@ LONGEST_ANSWER = 100_000
 """Characters of an answer that are looked at: what is longer ran away."""
 
 
+MOST_BRACKETS = 300
+"""Lists and objects that an answer may open and still be mended."""
+
+
 @dataclass(frozen=True, slots=True)
 class Noted:
     """A note that may be kept."""
@@ -115,6 +119,8 @@ def object_in(answer: str) -> dict[str, Any] | Unusable:
 
 
 def _mended(text: str) -> object:
+    if sum(map(text.count, "[{")) > MOST_BRACKETS:
+        return None  # mending takes the square of them
     try:
         return repair_json(text, return_objects=True, skip_json_loads=True)
     except (ValueError, RecursionError, IndexError, TypeError):
