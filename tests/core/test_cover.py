@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from previously.core.cover import Covered, Link, place
 from previously.core.digests import span_key
+from previously.core.marks import Mark, MarkKind, starts
 from previously.core.spans import Span
 
 
@@ -54,6 +55,15 @@ def test_several_links_may_go_on_from_one() -> None:
 def test_only_what_reaches_far_enough_is_looked_for() -> None:
     assert covers("abcdefg", *CHAIN, after=[(2, 5)], reaching=5) == [(3, 5, 5)]
     assert covers("abcdefg", *CHAIN, reaching=3) == []
+
+
+def test_a_chain_of_its_own_is_valid_beside_marks_and_a_note_of_a_span_is_placed_nowhere() -> None:
+    own = (link(7, "@Maya", "ab"), link(8, 7, "cd"))
+    note = link(9, "*", "bc")
+    begun = starts([Mark(5, 5, MarkKind.CHAPTER, 1, "", "person", "")], ["@Maya", "*"])
+    behind = link(10, "5", "cd")
+    assert covers("abcdef", *own, note, behind, after=begun.items()) == [(7, 0, 1), (10, 2, 3), (8, 2, 3)]
+    assert covers("Xabcd", *own, note, behind, after=begun.items()) == []
 
 
 def test_covers_are_values() -> None:

@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.marks import Chapter, Mark, MarkKind, Stretch, chapters_of, moved, moved_marks, starts
+from previously.core.marks import (
+    Chapter,
+    Mark,
+    MarkKind,
+    Stretch,
+    begins_at_front,
+    chapters_of,
+    is_of_a_span,
+    moved,
+    moved_marks,
+    starts,
+)
 from previously.core.messages import Draft, message
 from previously.core.scripts import Put, Splice
 
@@ -162,3 +173,12 @@ def test_the_newest_marks_are_enough_for_the_newest_chapters() -> None:
     assert chapters_of(marks[1:], after=2) == every[2:]
     assert chapters_of(marks[3:], after=3) == every[3:]
     assert told(chapters_of([], after=0)) == [(1, "", 0, None, "")]
+
+
+def test_chains_that_know_no_marks_begin_with_the_story_and_notes_of_spans_nowhere() -> None:
+    marks = [mark(7, 3), mark(9, -1)]
+    scopes = ["", "@", "@Maya", "@7", "*", "*7", "7", "8", "Maya"]
+    assert starts(marks, scopes) == {"": 0, "@": 0, "@Maya": 0, "@7": 0, "7": 4, "9": 0}
+    assert starts(marks) == {"": 0, "7": 4, "9": 0}
+    assert [one for one in scopes if begins_at_front(one)] == ["", "@", "@Maya", "@7"]
+    assert [one for one in scopes if is_of_a_span(one)] == ["*", "*7"]

@@ -101,6 +101,8 @@ async def answers(store: Store, story: Story, *, only_reading: bool = False) -> 
         "settings": await store.settings(key),
         "header": await store.header(key),
         "spent": await store.spent(story.owner, ""),
+        "books": [await store.book(story.owner, one.name) for one in await store.books(story.owner)],
+        "attached": await store.attached(key),
     }
     branches = await store.branches(key)
     places: set[int] = set()
@@ -122,7 +124,8 @@ async def _of_branch(store: Store, key: StoryKey, name: str, ids: _Ids, places: 
     places.update(item.node for item in new)
     siblings = await asyncio.gather(*(store.siblings(key, name, item.position) for item in new))
     marks = await store.marks(key, name)
-    scopes = ["", *(mark.scope for mark in marks)]
+    scopes = ["", "@Odalys", *(mark.scope for mark in marks)]
+    digests = [item.entry.digest for item in path]
     covers = await store.cover(key, name)
     live = [await store.live_each(key, name, kind, [(scope, len(path)) for scope in scopes]) for kind in Kind]
     return {
@@ -134,6 +137,7 @@ async def _of_branch(store: Store, key: StoryKey, name: str, ids: _Ids, places: 
             (ids.mark(mark) if mark else None, count)
             for mark, count in [await store.newest_mark(key, name, kind, 0) for kind in MarkKind]
         ],
+        f"notes of {name}": [ids.version(one) for one in await store.notes(key, Kind.SCENE, "*", digests)],
         f"cover of {name}": ids.covers(covers),
         f"firm cover of {name}": ids.covers(await store.cover(key, name, firm=True)),
         f"spans of {name}": [
@@ -164,7 +168,7 @@ class _Ids:
         return numbers.setdefault(ident, len(numbers) + 1) if ident else 0
 
     def scope(self, scope: str) -> str:
-        return str(self._of("mark", int(scope))) if scope else ""
+        return str(self._of("mark", int(scope))) if scope.isdecimal() else scope
 
     def branch(self, branch: BranchInfo) -> BranchInfo:
         return replace(branch, head=self._of("node", branch.head))

@@ -24,11 +24,14 @@ from tests.crash.verbs import (
     Words,
     append,
     at_the_end,
+    attach_book,
     fold,
     forget,
+    forget_book,
     fork,
     gc,
     hide,
+    keep_book,
     lease,
     loosen,
     mark,
@@ -126,6 +129,7 @@ def verbs(chance: Random) -> list[Verb]:
         splice("main", 9, 2, (), "delete"),
         append("main", words.pieces(chance.randint(1, 3)), receipt="second"),
         restate(1, Status.COMMITTED),
+        keep_book("people", f'"{words.line(300)}"'),
     ]
     chance.shuffle(loose)
     return [
@@ -141,6 +145,9 @@ def verbs(chance: Random) -> list[Verb]:
         fold("main", Kind.RECAP, 6, 8, words.line(9), behind_mark=0, status=Status.PROVISIONAL),
         fold("main", Kind.RECAP, 6, 8, words.line(9), behind_mark=0),  # takes the place of the provisional one
         fold("main", Kind.CHAPTER, 0, 5, words.line(5)),
+        fold("main", Kind.SCENE, 4, 7, words.line(9), own="*"),
+        fold("main", Kind.CAST, 0, 2, words.line(9), own="@Odalys"),
+        fold("main", Kind.CAST, 3, 7, words.line(9), own="@Odalys", goes_on=True),
         fork("main", "other", 9),
         splice("main", 2, 1, words.pieces(1), "edit"),  # the chain of recaps goes with it
         put_back("main", 2),  # and is back
@@ -154,6 +161,10 @@ def verbs(chance: Random) -> list[Verb]:
         mark("main", MarkKind.RECAP, 7, words.line(6), instead=True),
         take_back("main"),
         lease("recap", "worker 1", now=SOON, until=LATER),
+        keep_book("people", "{}"),
+        keep_book("places", f'"{words.line(30)}"'),
+        attach_book("places"),
+        attach_book("people"),
         *loose,
         append("main", words.pieces(12, swipes=2), receipt="import"),
         Verb("give_lease", lambda store, key: store.give_lease(key, "recap", "worker 2")),
@@ -161,6 +172,7 @@ def verbs(chance: Random) -> list[Verb]:
         fork("other", "third", 4),
         Verb("switch", lambda store, key: store.switch(key, "main")),
         Verb("gc", gc),
+        forget_book("places"),
         forget("other", 1),
         append("main", words.pieces(2)),
         forget("main", 7),

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from previously.core.digests import span_key
-from previously.core.marks import MarkKind
+from previously.core.marks import MarkKind, is_of_a_span
 from previously.core.messages import Attributes, Draft, message
 from previously.core.scripts import Piece, Put, Reuse, Splice
 from previously.core.spans import Span
@@ -164,9 +164,10 @@ def fold(
     goes_on: bool = False,
     behind_mark: int | None = None,
     status: Status = Status.COMMITTED,
+    own: str = "",
 ) -> Verb:
     async def act(store: Store, key: StoryKey) -> object:
-        scope = "" if behind_mark is None else (await store.marks(key, branch))[behind_mark].scope
+        scope = own if behind_mark is None else (await store.marks(key, branch))[behind_mark].scope
         before = await store.live(key, branch, kind, scope, through=first - 1) if goes_on else None
         read = await store.path(key, branch, first, last)
         new = NewVersion(
@@ -186,6 +187,7 @@ def fold(
             anchor=read[-1].node,
             reach=last - first + 1 + (before.version.made.reach if before else 0),
             commitments=("to come back",),
+            first=read[0].entry.digest if is_of_a_span(scope) else b"",
         )
         return await store.commit(key, new)
 
@@ -208,3 +210,15 @@ def loosen(number: int) -> Verb:
 
 def lease(work: str, holder: str, *, now: str, until: str) -> Verb:
     return Verb("take_lease", lambda store, key: store.take_lease(key, work, holder, now=now, until=until))
+
+
+def keep_book(name: str, body: str) -> Verb:
+    return Verb("keep_book", lambda store, key: store.keep_book(key.owner, name, body, at=AT))
+
+
+def attach_book(name: str) -> Verb:
+    return Verb("attach_book", lambda store, key: store.attach_book(key, name))
+
+
+def forget_book(name: str) -> Verb:
+    return Verb("forget_book", lambda store, key: store.forget_book(key.owner, name))

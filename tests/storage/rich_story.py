@@ -6,6 +6,7 @@ import asyncio
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,12 @@ import apsw
 import psycopg
 
 from previously import Memory, Settings
+from previously.core.digests import span_key
+from previously.core.spans import Span
+from previously.core.versions import Kind, NewVersion, Status
 from previously.storage.postgres import PostgresStore
 from previously.storage.sqlite import SqliteStore
+from previously.storage.store import Store, StoryKey
 from previously.storage.table_store import TableStore
 from tests.storage.postgres_server import Server, database
 
@@ -66,12 +71,38 @@ async def write_stories(place: str) -> None:
     await story.undo()
     await story.branch("short", 4)
     await memory._store.loosen(story._key, [version.id for version in (await story.log())[-1:]])
+    await _write_notes(memory._store, story._key)
     await memory._store.take_lease(story._key, "fold", "somebody", now="1", until=f"{NEVER}-12")
     other = await memory.story("another")
     for number in range(20):
         await other.add("user", TEXTS[0].format(number))
     await other.fold()
     await memory.close()
+
+
+async def _write_notes(store: Store, key: StoryKey) -> None:
+    """What knows no marks: notes of spans, one made again, chains of their own; and two books, attached."""
+    made: dict[str, Any] = {"before": None, "text": "{}", "carry": "", "status": Status.COMMITTED, "made_by": "model"}
+    for kind, scope, span in (
+        (Kind.SCENE, "*", Span(3, 9)),
+        (Kind.ANALYSIS, "*", Span(3, 9)),
+        (Kind.ANALYSIS, "*", Span(10, 19)),
+        (Kind.CAST, "@Maya", Span(0, 11)),
+        (Kind.STATE, "@", Span(0, 29)),
+    ):
+        read = await store.path(key, "main", span.first, span.last)
+        digests = [item.entry.digest for item in read]
+        first = digests[0] if scope == "*" else b""
+        new = NewVersion(
+            kind=kind, scope=scope, span=span, key=span_key(digests), reason="due", at="now", anchor=read[-1].node,
+            reach=len(read), first=first, **made,
+        )  # fmt: skip
+        version = await store.commit(key, new)
+        if kind is Kind.SCENE:
+            await store.commit(key, replace(new, replaces=version.id))
+    for name in ("places", "people"):
+        await store.keep_book(key.owner, name, '{"entries":[]}', at="now")
+        await store.attach_book(key, name)
 
 
 class OnFile:

@@ -181,6 +181,8 @@ def test_the_layout_names_every_column_of_both_schemas() -> None:
     named = {(table.name, name) for table in layout.TABLES for name in table.names}
     named |= {("lease", name) for name in ("owner", "story", "work", "holder", "until")}
     named |= {(table, name) for table, columns in layout.NOT_COPIED.items() for name in columns}
+    named |= {("book", name) for name in ("owner", "name", "body", "at")}
+    named |= {("story_book", name) for name in ("owner", "story", "name", "position")}
     named |= {("backup", name) for name in ("owner", "path", "at", "stories")}
     named |= {("access_key", name) for name in ("name", "owner", "hash", "ending", "at")}
     connection = apsw.Connection(":memory:")

@@ -86,6 +86,9 @@ OF_A_STORY: dict[str, Verb] = {
     "standing_at": lambda store, key, _: store.standing_at(key, "main", 0, 9),
     "traces": lambda store, key, known: store.traces(key, [known["entry"]]),
     "entries_like": lambda store, key, known: store.entries_like(key, {known["digest"]: [known["hash"]]}),
+    "attach_book": lambda store, key, _: store.attach_book(key, "second"),
+    "detach_book": lambda store, key, _: store.detach_book(key, "first"),
+    "attached": lambda store, key, _: store.attached(key),
     "index": lambda store, key, _: store.index(key, None),
     "recall": lambda store, key, _: store.recall(key, "main", lambda index, path: [*index.facts(), *path.ids]),
     "forget_entries": lambda store, key, known: store.forget_entries(key, [known["entry"]]),
@@ -103,9 +106,12 @@ OF_AN_OWNER: dict[str, Callable[[Store, str], Awaitable[Any]]] = {
     "story": lambda store, owner: store.story(owner, "tale"),
     "spent": lambda store, owner: store.spent(owner, ""),
     "holding": lambda store, owner: store.holding(owner, [match_key(DRAFT.message), match_key(message("user", "a"))]),
+    "books": lambda store, owner: store.books(owner),
+    "book": lambda store, owner: store.book(owner, "first"),
+    "forget_book": lambda store, owner: store.forget_book(owner, "first"),
     "last_changes": lambda store, owner: store.last_changes(owner),
 }
-APART = {"at_one_moment", "create_story", "close"} | {"add_key", "keys", "remove_key", "owner_of"}
+APART = {"at_one_moment", "create_story", "keep_book", "close"} | {"add_key", "keys", "remove_key", "owner_of"}
 """Reading through the other verbs; making something of one's own; the end; and keys, which are nobody's and see no
 story (`test_key_store`)."""
 
@@ -129,6 +135,9 @@ async def with_a_story(store: Store) -> tuple[StoryKey, dict[str, Any]]:
     recipe = KeptRecipe("chat", "", path[1].node, 1, path[0].node, "{}", "{}", AT)
     await store.keep_recipe(key, recipe, path[1].hash)
     await store.index(key, None)
+    for name in ("first", "second"):
+        await store.keep_book("me", name, '{"mine":1}', at=AT)
+    await store.attach_book(key, "first")
     first = path[0]
     return key, {
         "entry": first.entry.id,
@@ -156,6 +165,9 @@ async def all_of_it(store: Store, key: StoryKey) -> list[Any]:
         await store.settings(key),
         await store.header(key),
         await store.spent("me", ""),
+        await store.attached(key),
+        await store.books("me"),
+        await store.book("me", "first"),
         await store.take_lease(key, "recap", "another", now=AT, until="9"),
         await store.recall(key, "main", lambda index, path: [index.postings(["@"]), index.facts(), path.ids.tolist()]),
     ]
@@ -173,5 +185,22 @@ async def test_a_verb_about_a_story_of_another_owner(store: Store, verb: str) ->
 
 @pytest.mark.parametrize("verb", sorted(OF_AN_OWNER))
 async def test_a_verb_about_all_of_another_owner(store: Store, verb: str) -> None:
-    await with_a_story(store)
+    mine, _ = await with_a_story(store)
+    before = await all_of_it(store, mine)
     assert await OF_AN_OWNER[verb](store, "they") in NOTHING
+    assert await all_of_it(store, mine) == before
+
+
+async def test_a_book_of_another_owner_may_have_the_same_name(store: Store) -> None:
+    mine, _ = await with_a_story(store)
+    before = await all_of_it(store, mine)
+    await store.keep_book("they", "first", '{"theirs":1}', at=AT)
+    theirs = (await store.create_story("they", "tale", at=AT)).key
+    await store.attach_book(theirs, "first")
+    with pytest.raises(BadInput, match="no book named 'second'"):
+        await store.attach_book(theirs, "second")
+    assert await store.attached(theirs) == ["first"]
+    assert await all_of_it(store, mine) == before
+    await store.forget_book("they", "first")
+    assert await store.attached(theirs) == []
+    assert await all_of_it(store, mine) == before

@@ -23,7 +23,9 @@ ONLY_POSTGRES = {"settings_of_a_session", "begin_reading", "begin_writing", "beg
     "reserve_node",
 }
 ONLY_SQLITE = {"last_entry_id", "last_node_id"}
-HASHES = {("story", "name_hash"), ("branch", "name_hash"), ("receipt", "key_hash"), ("recall_speaker", "name_hash")}
+HASHES = {(table, "name_hash") for table in ("story", "branch", "recall_speaker", "book", "story_book")} | {
+    ("receipt", "key_hash")
+}
 
 
 @pytest.fixture(scope="module")
@@ -177,5 +179,5 @@ def test_every_table_of_owners_has_row_level_security_forced(server: Server) -> 
         "AND relname NOT IN ('migration', 'last_change')",
         database(server.emptied()),
     )
-    assert len(tables) == 21
+    assert len(tables) == 23
     assert [name for name, enabled, forced in tables if not (enabled and forced)] == []

@@ -35,9 +35,10 @@ MAIN = f"(SELECT id FROM branch WHERE name = 'main' AND story = {STORY})"
 MAIN_LINE = f"(SELECT line FROM branch WHERE id = {MAIN})"
 ASIDE_LINE = f"(SELECT line FROM branch WHERE name = 'aside' AND story = {STORY})"
 HEAD = f"(SELECT head FROM branch WHERE id = {MAIN})"
-COVERED = f"(SELECT max(version) FROM cover WHERE line = {MAIN_LINE})"
+COVERED = f"(SELECT max(version) FROM cover WHERE line = {MAIN_LINE} AND scope < '@')"
 CHAINED = "(SELECT max(id) FROM version WHERE before <> 0 AND firm = 1)"
 BY_HAND = f"(SELECT min(id) FROM version WHERE status = 'by hand' AND story = {STORY})"
+NOTED = "(SELECT max(id) FROM version WHERE kind = 'analysis')"
 MARK = f"(SELECT min(id) FROM mark WHERE branch = {MAIN} AND retired_by = 0)"
 
 DAMAGES: dict[str, tuple[str, str]] = {
@@ -231,6 +232,37 @@ DAMAGES: dict[str, tuple[str, str]] = {
         f"UPDATE version SET story = 9999 WHERE id = {COVERED}",
         r"version \d+: it is of story 9",
     ),
+    "the message a note is found by": (
+        f"UPDATE version SET first_digest = (SELECT digest FROM entry WHERE id = 7) WHERE id = {NOTED}",
+        r"version \d+: the first message it read is not the one that it is found by",
+    ),
+    "a note that is found by nothing": (
+        f"UPDATE version SET first_digest = substr(first_digest, 1, 0) WHERE id = {NOTED}",
+        r"version \d+: it is of a span, and goes on from another or is found by no message",
+    ),
+    "a note's key": (
+        f"UPDATE version SET key = (SELECT key FROM version WHERE id = 1) WHERE id = {NOTED}",
+        r"version \d+: its key is not that of the messages that end in node \d+",
+    ),
+    "a note that is covered": (
+        "INSERT INTO cover (owner, line, kind, scope, first, last, version, firm) "
+        f"SELECT owner, {MAIN_LINE}, kind, scope, first, last, id, firm FROM version WHERE id = {NOTED}",
+        r"cover of version \d+: it is of a span, which is valid wherever it stands and covers nothing",
+    ),
+    "a cover row of an own chain missing": (
+        "DELETE FROM cover WHERE scope = '@Maya'",
+        r"branch 'main', cover: version \d+ is valid from 0 to 11, and not said to be",
+    ),
+    "an attached book gone": (
+        "DELETE FROM book WHERE name = 'people'",
+        r"attached book 'people': there is no such book",
+    ),
+    "an attached book's place": (
+        "UPDATE story_book SET position = 0",
+        r"attached book '\w+': another is at place 0 too",
+    ),
+    "a book attached to no story": ("UPDATE story_book SET story = 9999", r"attached book \w+: it is of story 9999"),
+    "a book's text": ("UPDATE book SET body = '{' WHERE name = 'places'", r"book 'places': it cannot be read"),
     "a mark's position": (f"UPDATE mark SET position = 50 WHERE id = {MARK}", r"mark \d+: it stands at 50, and branch"),
     "a mark's branch": (f"UPDATE mark SET branch = 9999 WHERE id = {MARK}", r"mark \d+: it is of branch 9999"),
     "a mark's story": (f"UPDATE mark SET story = 9999 WHERE id = {MARK}", r"mark \d+: it is of story 9999"),
@@ -279,9 +311,11 @@ def test_what_the_product_writes_is_clean_and_all_of_it_is_looked_at(place: Plac
         (counts,) = asked(
             "SELECT (SELECT count(*) FROM entry), (SELECT count(*) FROM node), (SELECT count(*) FROM version), "
             "(SELECT count(*) FROM mark), (SELECT count(*) FROM move), (SELECT count(*) FROM receipt), "
-            "(SELECT count(*) FROM lease), (SELECT count(*) FROM branch)"
+            "(SELECT count(*) FROM lease), (SELECT count(*) FROM branch), (SELECT count(*) FROM book), "
+            "(SELECT count(*) FROM story_book)"
         )
-        kinds = ("entries", "nodes", "versions", "marks", "moves", "receipts", "leases", "branches")
+        of_stories = ("entries", "nodes", "versions", "marks", "moves", "receipts", "leases", "branches")
+        kinds = (*of_stories, "books", "attached books")
         assert tuple(found.checked[kind] for kind in kinds) == tuple(counts)
         assert found.messages == counts[0]
         assert min(found.checked.values()) > 0

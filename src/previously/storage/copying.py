@@ -10,6 +10,9 @@ A copy goes through a spool file of canonical rows. It is read from one snapshot
 in one transaction, so that neither side waits for the other and the writing can be done again. Before the transaction
 is kept, the digest is worked out anew from what is stored: a copy is there whole and equal, or not at all. Memory is
 flat: some bytes per message for the ids, and a chunk of rows.
+
+The books that a story has attached come along (see `tables.books`), by what they say: their names are no part of the
+digest, since they belong to the owner and one may be taken where the copy goes.
 """
 
 from __future__ import annotations
@@ -25,9 +28,10 @@ from operator import itemgetter, lt
 from typing import Any
 
 from previously.core.errors import StoreProblem
-from previously.storage.layout import LISTED, TABLES, WITH_IDS, Column, Table
+from previously.storage.layout import ATTACHED, LISTED, TABLES, WITH_IDS, Column, Table
 from previously.storage.spool import Spool
 from previously.storage.store import StoryKey
+from previously.storage.tables.books import BookTable
 from previously.storage.tables.session import Row, Session
 
 CHUNK_ROWS = 500
@@ -75,6 +79,9 @@ def write_story(session: Session, key: StoryKey, name: str, spool: Spool, step: 
         "usage": None,
     }
     for table, rows in spool.read():
+        if table is ATTACHED:
+            BookTable(session).take_in(key, rows)
+            continue
         columns = [_stored(column, values, ids) for column, values in zip(table.columns, _turned(rows), strict=True)]
         place = [repeat(given[of], len(rows)) for of in table.given]
         aside = _taken_in(table, columns)
@@ -127,6 +134,9 @@ def _spooled(session: Session, key: StoryKey, ids: Ids, spool: Spool, step: Step
             step(len(rows) if table.name == "entry" else 0)
         if any(unknown.values()):
             break
+    for rows in BookTable(session).whole(key):
+        spool.write(ATTACHED, rows)
+        step(0)
     return {name: values for name, values in unknown.items() if values}
 
 

@@ -19,6 +19,8 @@ from previously.core.messages import Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Put, Script, Splice, checked
 from previously.core.versions import Cost, Kind, LiveVersion
+from previously.storage.book_store import Book
+from previously.storage.in_memory_books import InMemoryBooks
 from previously.storage.in_memory_keys import InMemoryKeys
 from previously.storage.in_memory_recall import InMemoryRecall
 from previously.storage.in_memory_versions import InMemoryVersions
@@ -31,12 +33,13 @@ from previously.storage.story_tree import StoryTree
 T = TypeVar("T")
 
 
-class InMemoryStore(InMemoryKeys, InMemoryRecall, InMemoryVersions, InMemoryViews):
+class InMemoryStore(InMemoryBooks, InMemoryKeys, InMemoryRecall, InMemoryVersions, InMemoryViews):
     """Stories in this process's memory, gone with it."""
 
     def __init__(self) -> None:
         self._stories: dict[StoryKey, StoryTree] = {}
         self._keys: dict[str, AccessKey] = {}
+        self._books: dict[tuple[str, str], Book] = {}
         self._ids: Counter[str] = Counter()
 
     async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
@@ -262,6 +265,7 @@ class InMemoryStore(InMemoryKeys, InMemoryRecall, InMemoryVersions, InMemoryView
     async def close(self) -> None:
         self._stories.clear()
         self._keys.clear()
+        self._books.clear()
 
     def _next_id(self, kind: str) -> int:
         self._ids[kind] += 1

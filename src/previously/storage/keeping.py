@@ -16,7 +16,7 @@ from previously.storage.damage import Damaged
 from previously.storage.database import Database
 from previously.storage.store import StoryKey
 from previously.storage.tables import Tables
-from previously.storage.tables.checking import check_story, check_strays, story_rows
+from previously.storage.tables.checking import check_books, check_story, check_strays, story_rows
 from previously.storage.tables.findings import MOST_FAULTS, Collected, Findings, Garbage, Told, Verified
 from previously.storage.tables.garbage import has_garbage, old_leases, take_garbage, take_old_leases
 
@@ -30,8 +30,8 @@ class _GivenUp(Exception):
 async def verify(
     database: Database, owner: str, *, before: str, told: Told | None = None, most_faults: int = MOST_FAULTS
 ) -> Verified:
-    """Check every hash and cache of the owner's stories, and the database itself. What was begun before that time and
-    never finished counts as garbage."""
+    """Check every hash and cache of the owner's stories, the owner's books, and the database itself. What was begun
+    before that time and never finished counts as garbage."""
     stop = threading.Event()
 
     def tell(story: str, rows: int) -> None:
@@ -50,6 +50,7 @@ async def verify(
     findings = Findings(most_faults, tell)
     for line in await database.damage():
         findings.fault("the file", line)
+    await read(lambda tables: check_books(tables.session, owner, findings))
     stories = await read(lambda tables: [row.id for row in story_rows(tables.session, owner)])
     for story in stories:
         try:

@@ -31,6 +31,9 @@ class Column:
     came_later: bool = False
     """Left out of the digest where it is empty, so that what was noted of a story before there was such a column still
     holds. The last columns of a table only."""
+    is_digested: bool = True
+    """Whether the digest of a story is made of it too, as of all columns but those that may differ from place to
+    place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +60,11 @@ class Table:
 
 
 def _column(table: str, word: str) -> Column:
-    """`line>parent`: an id of that table; `~`: a scope; `#`: bytes; `*`: a long text; `+`: came later."""
-    name = word.rpartition(">")[2].rstrip("~#*+")
+    """`line>parent`: an id of that table; `~`: a scope; `#`: bytes; `*`: a long text; `+`: came later; `-`: not
+    digested."""
+    name = word.rpartition(">")[2].rstrip("~#*+-")
     holds = word.rpartition(">")[0] or (table if name == "id" else "mark" if "~" in word else "")
-    return Column(name, holds, "~" in word, "#" in word, "*" in word, "+" in word)
+    return Column(name, holds, "~" in word, "#" in word, "*" in word, "+" in word, "-" not in word)
 
 
 def _table(
@@ -112,6 +116,10 @@ TABLES = (
 )
 """Those that may be told apart early come first, the long ones last. Which messages a story has, its nodes say: there
 is no entry without one."""
+
+ATTACHED = _table("attached book", "position name- body* at-")
+"""The books that a story has attached, in order: rows of `story_book` and of `book`, which is the owner's. Copied too,
+and part of the digest by what they say: a book whose name is taken is given another."""
 
 NOT_COPIED = {
     "recall_state": ("owner", "story", "version", "word_table", "through", "vectors_through", "changes"),

@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import Any
 
 from previously.core.digests import SIZE
-from previously.storage.layout import TABLES, Table
+from previously.storage.layout import ATTACHED, TABLES, Table
 
-_BY_NAME = {table.name: table for table in TABLES}
+_BY_NAME = {table.name: table for table in (*TABLES, ATTACHED)}
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
@@ -49,14 +49,14 @@ class Spool:
         else:
             self._sums[table.name] += sum(_number(row) for row in rows)
         if self._file:
-            self._file.write(b"%s %s\n" % (table.name.encode(), encoded))
+            self._file.write(b"%s\t%s\n" % (table.name.encode(), encoded))
 
     def read(self) -> Iterator[tuple[Table, list[list[Any]]]]:
         """What was written, some rows at a time."""
         assert self._file, "nothing was kept"
         self._file.seek(0)
         for line in self._file:
-            name, _, encoded = line.partition(b" ")
+            name, _, encoded = line.partition(b"\t")
             yield _BY_NAME[name.decode()], json.loads(encoded)
 
     @property
@@ -64,8 +64,8 @@ class Spool:
         """The digest of the story that was written."""
         whole = blake2b(digest_size=SIZE, person=b"prev.story.1")
         for name, rows in self._rows.items():
-            if not _BY_NAME[name].is_digested:
-                continue
+            if not _BY_NAME[name].is_digested or (_BY_NAME[name] is ATTACHED and not rows):
+                continue  # most stories have no book, and many were backed up before there were any
             whole.update(f"{name} {rows} {self._hashes[name].hexdigest()} {self._sums[name]}\n".encode())
         return whole.hexdigest()
 
@@ -80,12 +80,14 @@ class Spool:
 
 
 def _digested(table: Table, rows: Sequence[Sequence[Any]], encoded: bytes) -> bytes:
-    """The rows, encoded, without columns that came later where these are empty."""
-    later = [column.came_later for column in table.columns]
-    if not any(later):
+    """The rows, encoded, without what is no part of the digest."""
+    if all(column.is_digested and not column.came_later for column in table.columns):
         return encoded
+    columns = [column for column in table.columns if column.is_digested]
+    places = [table.columns.index(column) for column in columns]
+    kept = [[row[place] for place in places] for row in rows]
     return _encode(
-        [[value for value, may_miss in zip(row, later, strict=True) if value or not may_miss] for row in rows]
+        [[value for value, of in zip(row, columns, strict=True) if value or not of.came_later] for row in kept]
     ).encode()
 
 

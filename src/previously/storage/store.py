@@ -25,6 +25,7 @@ from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Script
 from previously.core.versions import Cost, Kind, LiveVersion
+from previously.storage.book_store import BookStore
 from previously.storage.key_store import KeyStore
 from previously.storage.recall_store import RecallStore
 from previously.storage.recognition_store import RecognitionStore
@@ -94,7 +95,7 @@ Traces = Mapping[bytes, Collection[bytes]]
 """Digests of entries, each with the hashes of its nodes."""
 
 
-class Store(KeyStore, RecallStore, RecognitionStore, VersionStore, ViewStore, Protocol):
+class Store(BookStore, KeyStore, RecallStore, RecognitionStore, VersionStore, ViewStore, Protocol):
     """All that the engine asks of a place where stories live."""
 
     async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
@@ -268,7 +269,7 @@ class Store(KeyStore, RecallStore, RecognitionStore, VersionStore, ViewStore, Pr
         content, entries hidden; nodes are hashed anew. What people wrote stays, without its key."""
 
     async def forget_story(self, key: StoryKey) -> bool:
-        """Destroy a story with all that belongs to it; whether no log holds it any more."""
+        """Destroy a story with all that belongs to it, but no book; whether no log holds it any more."""
 
     async def close(self) -> None:
         """Give back what the store holds. Everything acknowledged stays."""

@@ -75,6 +75,7 @@ class StoryTree:
     usage: str = "{}"
     header: str = "{}"
     settings: str = "{}"
+    books: list[str] = field(default_factory=list)
     index: InMemoryStoryIndex | None = None
     """What was indexed of it; None = nothing ever was."""
 
@@ -275,11 +276,9 @@ class StoryTree:
     def _same_fold(self, version: NewVersion) -> Version | None:
         """The version that read the same, went on from the same and replaces the same; refused ones do not count."""
         read = ("kind", "scope", "key", "before", "replaces")
-        for one in self.versions.values():
-            same = all(getattr(one.made, name) == getattr(version, name) for name in read)
-            if same and one.made.status not in NEVER_IN_FORCE:
-                return one
-        return None
+        counting = (one for one in self.versions.values() if one.made.status not in NEVER_IN_FORCE)
+        same = (one for one in counting if all(getattr(one.made, name) == getattr(version, name) for name in read))
+        return next(same, None)
 
     def take_lease(self, work: str, holder: str, now: str, until: str) -> bool:
         """Whether the holder has the lease now."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from previously.storage.store import StoryKey
+from previously.storage.tables.books import BookTable
 from previously.storage.tables.cover import CoverTable
 from previously.storage.tables.forgetting import Forgetting
 from previously.storage.tables.keys import KeyTable
@@ -35,6 +36,7 @@ class Tables:
     forgetting: Forgetting
     recipes: RecipeTable
     keys: KeyTable
+    books: BookTable
 
     def branch(self, key: StoryKey, name: str | None) -> BranchRow:
         """The branch of that name, or the active one."""
@@ -55,4 +57,5 @@ def tables_of(session: Session) -> Tables:
         Forgetting(session, lines, cover),
         RecipeTable(session),
         KeyTable(session),
+        BookTable(session),
     )

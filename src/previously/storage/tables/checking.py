@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 
 from previously.storage.store import NO_NODE, StoryKey
+from previously.storage.tables.books import BookTable
 from previously.storage.tables.checking_cover import CoverCheck, check_marks
 from previously.storage.tables.checking_messages import check_messages
 from previously.storage.tables.checking_paths import LineMap, check_paths
@@ -62,6 +63,7 @@ def check_story(session: Session, owner: str, story: int, before: str, findings:
             covers.check_branch(branch, starts)
     covers.check_keys()
     _check_moves(session, key, branches, findings)
+    _check_attached(session, key, findings)
     _, state = read_state(session, key)
     if state is not None:
         from previously.storage.tables.checking_index import check_index  # brings numpy
@@ -71,6 +73,19 @@ def check_story(session: Session, owner: str, story: int, before: str, findings:
         counted = session.one(f"count_{kind}", asked)
         findings.looked_at(kind, counted[0] if counted else 0)
     findings.garbage += garbage_of(session, key, before)
+
+
+def check_books(session: Session, owner: str, findings: Findings) -> None:
+    """Check that every book of an owner can be read. One is held at a time."""
+    books = BookTable(session)
+    infos = books.all(owner)
+    for info in infos:
+        book = books.get(owner, info.name)
+        try:
+            json.loads(book.body if book else "")
+        except (ValueError, RecursionError):
+            findings.fault(f"book {info.name!r}", "it cannot be read")
+    findings.checked["books"] += len(infos)  # of no story: nobody is told of one
 
 
 def check_strays(session: Session, owner: str, before: str, findings: Findings) -> None:
@@ -90,6 +105,17 @@ def _check_story_row(row: StoryRow, branches: list[BranchRow], findings: Finding
             json.loads(kept)
         except ValueError:
             findings.fault("the story itself", f"its {what} cannot be read")
+
+
+def _check_attached(session: Session, key: StoryKey, findings: Findings) -> None:
+    """Every book that is attached is there, each at a place of its own."""
+    rows = session.rows("check_attached", {"story": key.story, "owner": key.owner})
+    for number, (name, position, owner) in enumerate(rows):
+        if owner is None:
+            findings.fault(f"attached book {name!r}", "there is no such book")
+        if number and position == rows[number - 1][1]:
+            findings.fault(f"attached book {name!r}", f"another is at place {position} too")
+    findings.looked_at("attached books", len(rows))
 
 
 def _check_moves(session: Session, key: StoryKey, branches: list[BranchRow], findings: Findings) -> None:

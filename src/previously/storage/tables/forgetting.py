@@ -40,6 +40,7 @@ TABLES_OF_A_STORY = (
     "recall_fact",
     "recall_vector",
     "recall_speaker",
+    "story_book",
     "branch",
 )
 

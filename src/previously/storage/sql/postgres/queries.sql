@@ -54,7 +54,7 @@ SET LOCAL enable_bitmapscan TO off
 -- name: may_destroy
 SELECT bool_and(has_table_privilege(c.oid, 'DELETE')) AND bool_and(has_schema_privilege(c.relnamespace, 'USAGE'))
 FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
-WHERE s.nspname = 'previously' AND c.relname IN ('story', 'entry', 'node', 'line', 'version')
+WHERE s.nspname = 'previously' AND c.relname IN ('story', 'entry', 'node', 'line', 'version', 'book')
 
 -- Changes nothing, and waits for the writer's transaction if it is still under way.
 -- name: last_change
@@ -140,6 +140,50 @@ ON CONFLICT (name) DO NOTHING
 
 -- name: delete_access_key
 DELETE FROM access_key WHERE name = %(name)s AND owner = %(owner)s
+
+-- Books: of an owner, attached to stories
+
+-- name: books
+SELECT name, at, octet_length(body) FROM book WHERE owner = %(owner)s ORDER BY name
+
+-- name: book
+SELECT name, body, at FROM book WHERE owner = %(owner)s AND name_hash = md5(%(name)s::text) AND name = %(name)s
+
+-- name: hold_book
+SELECT body FROM book WHERE owner = %(owner)s AND name_hash = md5(%(name)s::text) AND name = %(name)s FOR SHARE
+
+-- name: keep_book
+INSERT INTO book (owner, name, body, at) VALUES (%(owner)s, %(name)s, %(body)s, %(at)s)
+ON CONFLICT (owner, name_hash) DO UPDATE SET body = excluded.body, at = excluded.at
+
+-- name: add_book
+INSERT INTO book (owner, name, body, at) VALUES (%(owner)s, %(name)s, %(body)s, %(at)s)
+ON CONFLICT (owner, name_hash) DO NOTHING
+
+-- name: delete_book
+DELETE FROM book WHERE owner = %(owner)s AND name_hash = md5(%(name)s::text) AND name = %(name)s
+
+-- name: attached_books
+SELECT name FROM story_book WHERE story = %(story)s AND owner = %(owner)s ORDER BY position
+
+-- name: attach_book
+INSERT INTO story_book (owner, story, name, position)
+SELECT %(owner)s, %(story)s, %(name)s, coalesce(max(position) + 1, 0) FROM story_book
+WHERE story = %(story)s AND owner = %(owner)s
+ON CONFLICT (story, name_hash) DO NOTHING
+
+-- name: book_attached
+SELECT 1 FROM story_book WHERE story = %(story)s AND name_hash = md5(%(name)s::text) AND name = %(name)s AND owner = %(owner)s
+
+-- name: detach_book
+DELETE FROM story_book WHERE story = %(story)s AND name_hash = md5(%(name)s::text) AND name = %(name)s AND owner = %(owner)s
+
+-- name: detach_book_everywhere
+DELETE FROM story_book WHERE owner = %(owner)s AND name_hash = md5(%(name)s::text) AND name = %(name)s
+
+-- name: check_attached
+SELECT a.name, a.position, b.owner FROM story_book a LEFT JOIN book b ON b.owner = a.owner AND b.name_hash = a.name_hash AND b.name = a.name
+WHERE a.story = %(story)s AND a.owner = %(owner)s ORDER BY a.position
 
 -- Branches and lines
 
@@ -719,6 +763,7 @@ FROM (
     UNION ALL SELECT 'move', id::text, story, 0 FROM move WHERE owner = %(owner)s
     UNION ALL SELECT 'receipt', key, story, 0 FROM receipt WHERE owner = %(owner)s
     UNION ALL SELECT 'lease', work, story, 0 FROM lease WHERE owner = %(owner)s
+    UNION ALL SELECT 'attached book', name, story, 0 FROM story_book WHERE owner = %(owner)s
     UNION ALL SELECT 'index', story::text, story, 0 FROM recall_state WHERE owner = %(owner)s
     UNION ALL SELECT DISTINCT 'postings', story::text, story, 0 FROM recall_posting WHERE owner = %(owner)s
     UNION ALL SELECT DISTINCT 'facts', story::text, story, 0 FROM recall_fact WHERE owner = %(owner)s
@@ -885,6 +930,9 @@ DELETE FROM recall_vector WHERE story = %(story)s AND owner = %(owner)s
 
 -- name: delete_story_recall_speaker
 DELETE FROM recall_speaker WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story_story_book
+DELETE FROM story_book WHERE story = %(story)s AND owner = %(owner)s
 
 -- name: delete_story_branch
 DELETE FROM branch WHERE story = %(story)s AND owner = %(owner)s

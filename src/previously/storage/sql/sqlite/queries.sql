@@ -73,6 +73,50 @@ ON CONFLICT (name) DO NOTHING
 -- name: delete_access_key
 DELETE FROM access_key WHERE name = :name AND owner = :owner
 
+-- Books: of an owner, attached to stories
+
+-- name: books
+SELECT name, at, octet_length(body) FROM book WHERE owner = :owner ORDER BY name
+
+-- name: book
+SELECT name, body, at FROM book WHERE owner = :owner AND name = :name
+
+-- name: hold_book
+SELECT body FROM book WHERE owner = :owner AND name = :name
+
+-- name: keep_book
+INSERT INTO book (owner, name, body, at) VALUES (:owner, :name, :body, :at)
+ON CONFLICT (owner, name) DO UPDATE SET body = excluded.body, at = excluded.at
+
+-- name: add_book
+INSERT INTO book (owner, name, body, at) VALUES (:owner, :name, :body, :at)
+ON CONFLICT (owner, name) DO NOTHING
+
+-- name: delete_book
+DELETE FROM book WHERE owner = :owner AND name = :name
+
+-- name: attached_books
+SELECT name FROM story_book WHERE story = :story AND owner = :owner ORDER BY position
+
+-- name: attach_book
+INSERT INTO story_book (owner, story, name, position)
+SELECT :owner, :story, :name, coalesce(max(position) + 1, 0) FROM story_book
+WHERE story = :story AND owner = :owner
+ON CONFLICT (story, name) DO NOTHING
+
+-- name: book_attached
+SELECT 1 FROM story_book WHERE story = :story AND name = :name AND owner = :owner
+
+-- name: detach_book
+DELETE FROM story_book WHERE story = :story AND name = :name AND owner = :owner
+
+-- name: detach_book_everywhere
+DELETE FROM story_book WHERE owner = :owner AND name = :name
+
+-- name: check_attached
+SELECT a.name, a.position, b.owner FROM story_book a LEFT JOIN book b ON b.owner = a.owner AND b.name = a.name
+WHERE a.story = :story AND a.owner = :owner ORDER BY a.position
+
 -- Branches and lines
 
 -- name: branch_rows
@@ -630,6 +674,7 @@ FROM (
     UNION ALL SELECT 'move', id, story, 0 FROM move WHERE owner = :owner
     UNION ALL SELECT 'receipt', key, story, 0 FROM receipt WHERE owner = :owner
     UNION ALL SELECT 'lease', work, story, 0 FROM lease WHERE owner = :owner
+    UNION ALL SELECT 'attached book', name, story, 0 FROM story_book WHERE owner = :owner
     UNION ALL SELECT 'index', story, story, 0 FROM recall_state WHERE owner = :owner
     UNION ALL SELECT DISTINCT 'postings', story, story, 0 FROM recall_posting WHERE owner = :owner
     UNION ALL SELECT DISTINCT 'facts', story, story, 0 FROM recall_fact WHERE owner = :owner
@@ -796,6 +841,9 @@ DELETE FROM recall_vector WHERE story = :story AND owner = :owner
 
 -- name: delete_story_recall_speaker
 DELETE FROM recall_speaker WHERE story = :story AND owner = :owner
+
+-- name: delete_story_story_book
+DELETE FROM story_book WHERE story = :story AND owner = :owner
 
 -- name: delete_story_branch
 DELETE FROM branch WHERE story = :story AND owner = :owner

@@ -1,0 +1,87 @@
+"""The tables of books, and of which stories have them attached. Called inside a transaction or snapshot.
+
+What must stay true: no story has a book attached that is not there. Whoever attaches a book holds its row until the
+transaction ends, and whoever destroys one takes the row away first: so of two at once, one sees what the other did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any
+
+from previously.core.errors import BadInput
+from previously.storage.book_store import Book, BookInfo, no_such_book, other_name
+from previously.storage.damage import there
+from previously.storage.store import StoryKey
+from previously.storage.tables.session import Row, Session
+from previously.storage.tables.stories import expect_story
+
+
+class BookTable:
+    """Keeps books."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def keep(self, owner: str, book: Book) -> None:
+        """Keep a book, in place of one of its name."""
+        self._session.run("keep_book", {"owner": owner, "name": book.name, "body": book.body, "at": book.at})
+
+    def get(self, owner: str, name: str) -> Book | None:
+        """The book of that name."""
+        row = self._session.one("book", {"owner": owner, "name": name})
+        return Book(*row) if row else None
+
+    def all(self, owner: str) -> list[BookInfo]:
+        """Every book of an owner, by name."""
+        return [BookInfo(*row) for row in self._session.rows("books", {"owner": owner})]
+
+    def forget(self, owner: str, name: str) -> bool:
+        """Destroy a book, and detach it everywhere; whether there was one."""
+        values = {"owner": owner, "name": name}
+        found = self._session.one("book", values) is not None
+        self._session.run("delete_book", values)  # waits for who holds it; what they attached is seen after
+        self._session.run("detach_book_everywhere", values)
+        return found
+
+    def attach(self, key: StoryKey, name: str) -> None:
+        """Attach a book behind the others, unless it is."""
+        expect_story(self._session, key)
+        if self._session.one("hold_book", {"owner": key.owner, "name": name}) is None:
+            raise BadInput(no_such_book(name))
+        self._session.run("attach_book", {**_values(key), "name": name})
+
+    def detach(self, key: StoryKey, name: str) -> bool:
+        """Detach a book; whether it was attached."""
+        values = {**_values(key), "name": name}
+        found = self._session.one("book_attached", values) is not None
+        self._session.run("detach_book", values)
+        return found
+
+    def attached(self, key: StoryKey) -> list[str]:
+        """The books that a story has attached, in order."""
+        return [name for (name,) in self._session.rows("attached_books", _values(key))]
+
+    def whole(self, key: StoryKey) -> Iterator[list[Row]]:
+        """For copying: place, name, text and time of each book that the story has attached, one at a time."""
+        for place, name in enumerate(self.attached(key)):
+            book = there(self.get(key.owner, name), f"book {name!r}")
+            yield [(place, book.name, book.body, book.at)]
+
+    def take_in(self, key: StoryKey, rows: Sequence[Sequence[Any]]) -> None:
+        """The books of a copy, attached to the story in their order. Where a book of that name says something else, it
+        stays as it is, and the one that comes is kept under another name."""
+        for _, name, body, at in rows:
+            for number in count(1):
+                values = {"owner": key.owner, "name": other_name(name, number)}
+                if self._session.one("book_attached", {**_values(key), "name": values["name"]}) is not None:
+                    continue
+                self._session.run("add_book", {**values, "body": body, "at": at})
+                if self._session.one("hold_book", values) == (body,):
+                    self._session.run("attach_book", {**_values(key), **values})
+                    break
+
+
+def _values(key: StoryKey) -> dict[str, Any]:
+    return {"story": key.story, "owner": key.owner}
