@@ -15,6 +15,7 @@ from ahocorasick_rs import AhoCorasick
 
 from previously.lore.entries import Entry
 from previously.lore.keys import Compared, Key, Prepared, key_of, stands_alone, stands_alone_in_ascii
+from previously.lore.nested import first_place, set_apart
 from previously.lore.regexes import Regexes
 
 
@@ -35,6 +36,8 @@ class Automaton:
     """For each text in the matcher the key that wants it as whole words."""
     anywhere: tuple[Key | None, ...]
     """And the one that takes it anywhere."""
+    apart: tuple[Key, ...]
+    """Keys that are looked for one at a time; see `nested`."""
     quirks: bool
 
     def find(self, given: Prepared, found: dict[Key, int]) -> None:
@@ -53,6 +56,10 @@ class Automaton:
             elif alone(text, start, end):
                 found[whole] = start
                 settled.add(place)
+        for key in self.apart:
+            at = first_place(key.text, given, alone if key.whole else None)
+            if at is not None:
+                found[key] = at
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +132,11 @@ def _automaton(wanted: Iterable[Key], *, quirks: bool) -> Automaton | None:
     anywhere: dict[str, Key] = {}
     for key in wanted:
         (whole if key.whole else anywhere)[key.text] = key
-    texts = list(whole | anywhere)
+    texts = whole | anywhere
     if not texts:
         return None
-    matcher = AhoCorasick(texts, store_patterns=False)
-    return Automaton(matcher, tuple(map(whole.get, texts)), tuple(map(anywhere.get, texts)), quirks)
+    apart = [key for text in set_apart(texts) for key in (whole.get(text), anywhere.get(text)) if key is not None]
+    for key in apart:
+        texts.pop(key.text, None)
+    matcher = AhoCorasick(list(texts), store_patterns=False)
+    return Automaton(matcher, tuple(map(whole.get, texts)), tuple(map(anywhere.get, texts)), tuple(apart), quirks)
