@@ -17,7 +17,8 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.core.words import count_words
 from previously.folds.noting import Note, Noted, Unusable, judge_reply
-from previously.folds.scene import MOST_SUMMARY_TOKENS, SceneNote, scene_of, scene_text, validate
+from previously.folds.scene import SceneNote, scene_of, scene_text, validate
+from previously.folds.scene_checks import MOST_SUMMARY_TOKENS
 from previously.folds.scene_shape import SCHEMA
 from previously.runtime.prompts import load_prompt
 from tests.folds.scene_corpus import SEED, bad_memories, good_memories

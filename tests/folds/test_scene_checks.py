@@ -51,7 +51,8 @@ def test_the_single_entries_of_the_seed_pass() -> None:
 
 def test_no_entries_are_no_fault() -> None:
     lists: dict[str, list[str]] = {name: [] for name in ("open_threads", "resolved_threads", "state_changes")}
-    for memory in ({}, {"lorebooks": []}, {"lorebooks": [], **lists}):
+    given_lists: list[dict[str, list[str]]] = [{}, {"lorebooks": []}, {"lorebooks": [], **lists}]
+    for memory in given_lists:
         assert validate({"summary": "They left.", **memory}).valid
 
 

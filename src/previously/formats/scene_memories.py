@@ -155,9 +155,8 @@ def _named(value: object, field: str) -> Iterator[tuple[str, list[str]]]:
     """Each thing that a field speaks of, with what it says of it."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            said = _sentences(inner)
-            if str(name).strip() and said:
-                yield " ".join(str(name).split()), said
+            if said := _sentences(inner):
+                yield " ".join(str(name).split()) or _label(field), said
     elif isinstance(value, list):
         for item in value:
             yield from _listed(item, field)
@@ -171,13 +170,13 @@ def _listed(item: object, field: str) -> Iterator[tuple[str, list[str]]]:
         name = next((item[key] for key in ("name", "title", "who") if isinstance(item.get(key), str)), "")
         said = _sentences({key: inner for key, inner in item.items() if inner != name})
         if name.strip() or said:
-            yield (" ".join(name.split()) or _begin(said[0])), said or [_label(field)]
+            yield (" ".join(name.split()) or _begin(said[0], field)), said or [_label(field)]
         return
     said = _sentences(item)
     if not said:
         return
     bare = len(said) == 1 and len(said[0].split()) <= _NAME_WORDS and not said[0].endswith((".", "!", "?"))
-    yield (said[0], [_label(field)]) if bare and field in ENTRY_FIELDS else (_begin(said[0]), said)
+    yield (said[0], [_label(field)]) if bare and field in ENTRY_FIELDS else (_begin(said[0], field), said)
 
 
 def _sentences(value: object) -> list[str]:
@@ -192,8 +191,9 @@ def _sentences(value: object) -> list[str]:
     return [text] if text else []
 
 
-def _begin(text: str) -> str:
-    return shown(" ".join(text.split()[:_NAME_WORDS]).strip(" .,;:!?"), 60)
+def _begin(text: str, field: str) -> str:
+    """A name for what has none: its first words."""
+    return shown(" ".join(text.split()[:_NAME_WORDS]).strip(" .,;:!?"), 60) or _label(field)
 
 
 def _ended(text: str) -> str:

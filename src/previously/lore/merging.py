@@ -15,7 +15,7 @@ from previously.core.lore import Described, Scene
 from previously.core.signals import folded
 from previously.lore.keywords import is_useful, key_of, refined
 from previously.lore.resolving import Entries, found_in, is_called, names_given
-from previously.lore.statements import By, Relation, Statement, relation, split
+from previously.lore.statements import By, Relation, Statement, relation, split, telling
 from previously.lore.things import Key, LoreEntry, Suggestion, entry_key
 
 __all__ = ["By", "Entries", "LoreEntry", "Statement", "Suggestion", "merge", "reduce_lore", "written"]
@@ -119,7 +119,9 @@ def _with_keywords(entry: LoreEntry, keywords: Iterable[str], source: int) -> Lo
 
 def _with_statement(entry: LoreEntry, text: str, source: int) -> LoreEntry:
     """The entry with one more statement, where it says anything new."""
-    if any(folded(one.text) == folded(text) and one.source <= source <= one.newest for one in entry.superseded):
+    words = telling(text, entry.name)
+    same = [one for one in entry.superseded if telling(one.text, entry.name) == words]
+    if any(one.source <= source <= one.newest for one in same):
         return entry
     related = [(one, relation(one.text, text, entry.name)) for one in entry.statements]
     fixed = "content" in entry.locked
@@ -128,18 +130,38 @@ def _with_statement(entry: LoreEntry, text: str, source: int) -> LoreEntry:
         return _suggested(entry, "content", text, source)
     if fixed:
         return entry
-    new = Statement(text, source)
     if any(one.newest > source for one in against):
-        return replace(entry, superseded=(*entry.superseded, new))
-    repeated = next((one for one, how in related if how is Relation.REPEATS), None)
-    gone = [one for one, how in related if how is Relation.CONTRADICTS
-            or (how is Relation.SAYS_MORE and repeated is None and one.by == "model")]  # fmt: skip
-    kept = [_said_again(one, source) if one is repeated else one for one in entry.statements if one not in gone]
-    return replace(
-        entry,
-        statements=tuple(kept if repeated is not None else [*kept, new]),
-        superseded=(*entry.superseded, *gone),
-    )
+        return replace(entry, superseded=_noted(entry.superseded, same, text, source))
+    repeated = next((one for one, how in related if how is Relation.REPEATS and one not in against), None)
+    shorter = [one for one, how in related if how is Relation.SAYS_MORE and repeated is None and one.by == "model"]
+    live = [one for one in entry.statements if one not in against and one not in shorter]
+    superseded = (*entry.superseded, *against, *shorter)
+    if repeated is None:
+        live.append(Statement(text, source))
+    else:
+        live[live.index(repeated)] = _said_again(repeated, source)
+        if words != telling(repeated.text, entry.name):
+            superseded = _noted(superseded, same, text, source)  # a part of what holds, should that one day not hold
+    return _revived(replace(entry, statements=tuple(live), superseded=superseded), against)
+
+
+def _noted(superseded: tuple[Statement, ...], same: list[Statement], text: str, source: int) -> tuple[Statement, ...]:
+    """History with a statement that does not stand for itself; what it says in the same words already is said again."""
+    if not same:
+        return (*superseded, Statement(text, source))
+    again = replace(same[-1], source=min(same[-1].source, source), again=max(same[-1].newest, source))
+    return tuple(again if one is same[-1] else one for one in superseded)
+
+
+def _revived(entry: LoreEntry, gone: list[Statement]) -> LoreEntry:
+    """What was told as part of something that holds no more stands for itself again, if nothing contradicts it."""
+    live, history = list(entry.statements), list(entry.superseded)
+    for one in entry.superseded if gone else ():
+        part = one not in gone and any(relation(old.text, one.text, entry.name) is Relation.REPEATS for old in gone)
+        if part and all(relation(old.text, one.text, entry.name) is Relation.APART for old in live):
+            live.append(one)
+            history.remove(one)
+    return replace(entry, statements=tuple(live), superseded=tuple(history))
 
 
 def _said_again(statement: Statement, source: int) -> Statement:

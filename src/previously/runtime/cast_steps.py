@@ -44,17 +44,19 @@ class CastSteps:
         mode = self._look.rules.cast
         if mode == "off" or (mode == "group" and not is_group(people)):
             return None
-        through = self._turn_end(seen) if mode == "turn" else _scene_end(seen)
+        through = await self._turn_end() if mode == "turn" else _scene_end(seen)
         reason = TURN_OVER if mode == "turn" else WITNESSED
         by_name = {one.name: one for one in people.values()}
         steps = [await self._update(by_name[name], through, reason) for name in characters(people)]
         found = tuple(step for step in steps if step)
         return Together(found) if found else None
 
-    def _turn_end(self, seen: Walk) -> int:
+    async def _turn_end(self) -> int:
         """The newest message that is no user's: what the user just said belongs to a turn that is not over."""
-        over = (item.position for item in reversed(seen.path) if item.entry.message.role is not Role.USER)
-        return next(over, seen.first - 1)
+        end = self._branch.messages
+        newest = await self._store.path(self._key, self._branch.name, max(0, end - MOST_READ), end - 1)
+        over = (item.position for item in reversed(newest) if item.entry.message.role is not Role.USER)
+        return next(over, end - len(newest) - 1)
 
     async def _update(self, person: Person, through: int, reason: str) -> Step | None:
         scope = OWN_SCOPE + folded_name(person.name)

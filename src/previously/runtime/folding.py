@@ -132,7 +132,8 @@ class _Loop:
         self._anew = self._anew and reply.status is not Status.PROVISIONAL
         if reply.status is Status.REFUSED:
             self._failed.add((step.kind, step.scope))
-        status = Status.PENDING if self.rules.review and reply.status is not Status.REFUSED else reply.status
+        held = self.rules.review and reply.status is not Status.REFUSED and not isinstance(step.asked, Written)
+        status = Status.PENDING if held else reply.status
         reach = len(step.span) + (step.before.made.reach if step.before else 0)
         version = NewVersion(
             kind=step.kind,

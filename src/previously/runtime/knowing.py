@@ -20,7 +20,7 @@ from previously.lore.state import State
 from previously.lore.things import LoreEntry, entry_key
 from previously.runtime.fold_store import MemoryStore, SnapshotStore
 from previously.runtime.lore_in_views import Lorebook, Lorebooks
-from previously.runtime.noted import Walk, walk
+from previously.runtime.noted import Walk, walk_to_the_end
 from previously.runtime.reading import with_tail
 from previously.runtime.stale import stale_version
 from previously.runtime.states import States
@@ -83,12 +83,12 @@ class Knowing:
         rules = await with_tail(store, key, branch, rules)
         if reader and await store.all_witnessed(key):
             reader = ""
-        seen = await walk(store, key, branch, rules, folded_name(reader))
+        seen = await walk_to_the_end(store, key, branch, rules, folded_name(reader))
         state = self._states.after(seen, rules, reader)
         marks = await store.marks(key, branch.name, HAND)
         records = [(mark.position, record) for mark in marks if (record := record_of(mark.text))]
         if reader:
-            whole = self._states.after(await walk(store, key, branch, rules), rules)
+            whole = self._states.after(await walk_to_the_end(store, key, branch, rules), rules)
             records = [(at, one) for at, one in records if _is_for(one, state, whole)]
         return Known(seen, corrected(state, records), rules.lore == "suggest")
 

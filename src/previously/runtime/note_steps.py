@@ -16,14 +16,14 @@ from previously.core.versions import Kind, Status, Version
 from previously.core.witnessing import folded_name
 from previously.folds.analysis import AnalysisNote
 from previously.folds.questions import Question
-from previously.folds.recap import Timeline, story_messages
+from previously.folds.recap import story_messages
 from previously.folds.scene import SceneNote
 from previously.folds.tiling import Tile
 from previously.lore.state import State, state_text
 from previously.lore.threads import ranked
 from previously.runtime.cast_steps import CastSteps
 from previously.runtime.fold_store import FoldStore, SnapshotStore
-from previously.runtime.noted import Walk, is_fragment, walk
+from previously.runtime.noted import Walk, is_fragment, notes_scenes, walk
 from previously.runtime.states import States
 from previously.runtime.step import Step, Together, Written
 from previously.runtime.steps import Look
@@ -88,7 +88,7 @@ class NoteSteps:
 
     async def _scene(self, seen: Walk, *, shared: bool) -> Step | None:
         """The oldest scene that is over and not noted."""
-        if self._rules.timeline is Timeline.LIBRARIAN and self._rules.lore == "off":
+        if not notes_scenes(self._rules):
             return None
         for tile in seen.scenes:
             if not self._wanting(tile.note):

@@ -17,6 +17,7 @@ from previously.folds import analysis
 from previously.folds.recap import FoldRules, Timeline
 from previously.folds.tiling import Tile, TileRules, fragment_tiles, leading, scene_tiles
 from previously.runtime.fold_store import PathStore, SnapshotStore
+from previously.runtime.stale import stale_version
 from previously.storage.store import BranchInfo, StoryKey
 
 MOST_WALKED = 1_024
@@ -35,6 +36,10 @@ class Walk:
     scenes: Sequence[Tile]
     fragments: Sequence[Tile]
     """Every message with its analysis; none where there is no librarian."""
+    outside_tail: int
+    """Where the tail begins."""
+    awaited: bool
+    """Whether scenes end by themselves; else all before the tail is as noted as it will be."""
     whole: bool
     """Whether it goes to the end of the path."""
 
@@ -52,13 +57,15 @@ class Walk:
         """Up to which position everything is noted; one before the first where nothing is."""
         scenes = leading(self.scenes)
         reached = scenes[-1].span.last if scenes else self.first - 1
+        if not self.awaited and len(scenes) == len(self.scenes):
+            reached = max(reached, min(self.outside_tail, self.first + len(self.path)) - 1)
         if self.fragments:
             analysed = self.first - 1
             for tile, item in zip(self.fragments, self.path, strict=True):
                 if tile.note is None and is_fragment(item):
                     break
                 analysed = tile.span.last
-            reached = min(reached, analysed) if self.scenes else analysed
+            reached = min(reached, analysed)
         return reached
 
 
@@ -68,17 +75,42 @@ async def walk(
     """What stands behind the newest snapshot of what a reader may know; behind that of all for nobody in particular.
     The rules are those with the tail of this branch."""
     snapshot = await store.live(key, branch.name, Kind.STATE, OWN_SCOPE + reader, firm=firm)
+    return await _walked(store, key, branch, rules, snapshot)
+
+
+async def walk_to_the_end(
+    store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, reader: str = ""
+) -> Walk:
+    """The same for whoever reads: where the exact snapshot lies far back, from a stale one on that reaches further."""
+    seen = await walk(store, key, branch, rules, reader)
+    if seen.whole:
+        return seen
+    scope = OWN_SCOPE + reader
+    stale = await stale_version(store, key, branch, Kind.STATE, scope, start=0, exact=seen.snapshot)
+    return await _walked(store, key, branch, rules, stale) if stale else seen
+
+
+async def _walked(
+    store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, snapshot: LiveVersion | None
+) -> Walk:
     first = snapshot.span.last + 1 if snapshot else 0
     last = min(first + MOST_WALKED, branch.messages) - 1
     path = await store.path(key, branch.name, first, last) if last >= first else []
     ends = {mark.position for mark in await store.marks(key, branch.name, ENDS, since=first)}
     digests = [item.entry.digest for item in path]
     notes = await store.notes(key, Kind.SCENE, SPAN_SCOPE, digests) if digests else []
-    tiles = scene_tiles(path, notes, ends, TileRules(rules.scene_messages, branch.messages - rules.recap.tail_messages))
+    outside_tail = branch.messages - rules.recap.tail_messages
+    tiles = scene_tiles(path, notes, ends, TileRules(rules.scene_messages, outside_tail))
     fragments: list[Tile] = []
     if rules.timeline is Timeline.LIBRARIAN:
         fragments = await analysed(store, key, path)
-    return Walk(snapshot, path, tiles, fragments, last == branch.messages - 1)
+    awaited = bool(rules.scene_messages) and notes_scenes(rules)
+    return Walk(snapshot, path, tiles, fragments, outside_tail, awaited, last == branch.messages - 1)
+
+
+def notes_scenes(rules: FoldRules) -> bool:
+    """Whether scenes are noted: a librarian notes what happens, and needs them for lore alone."""
+    return rules.timeline is not Timeline.LIBRARIAN or rules.lore != "off"
 
 
 async def analysed(store: PathStore, key: StoryKey, path: Sequence[OnPath]) -> list[Tile]:

@@ -1,18 +1,32 @@
-"""Who is there: set by hand, for all that is said from then on.
+"""Who is there: set by hand, or in a game read from its prose, for all that is said from then on.
 
-What must stay true: presence follows the branch, like everything a person says of a story.
+What must stay true: presence follows the branch, like everything a person says of a story; a message whose witnesses
+are given keeps them; what is read from prose is only suggested, except in games.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from previously.core.errors import BadInput
 from previously.core.marks import Mark, MarkKind
+from previously.core.messages import Draft
+from previously.core.people import People, characters
 from previously.core.text import clean
+from previously.core.witnessing import folded_name
+from previously.folds.presence import Change, presence_after
 from previously.runtime.handle import StoryHandle
+from previously.runtime.times import time_at
+from previously.storage.store import BranchInfo, Store
 
 KINDS = frozenset({MarkKind.LEFT, MarkKind.ENTERED})
+
+INFERRED = "read from the story"
+"""Who says so, where nobody did."""
+
+LOOKED_AT = 20
+"""How many of the newest messages suggestions are read from."""
 
 
 class Presence(StoryHandle):
@@ -31,6 +45,64 @@ class Presence(StoryHandle):
         branch = await self.branch_info()
         return absent_of(await self._store.marks(self._key, branch.name, KINDS))
 
+    async def suggested_presence(self) -> list[Change]:
+        """Who seems to have left or come in by the newest messages, though nobody said so."""
+        branch = await self.branch_info()
+        first = max(0, branch.messages - LOOKED_AT)
+        path = await self._store.path(self._key, branch.name, first, branch.messages - 1) if branch.messages else []
+        cast = characters(await self._people(branch))
+        there = frozenset(cast) - frozenset(await self.absent())
+        found: list[Change] = []
+        for item in path:
+            change = presence_after(there, cast, item.entry.message)
+            if not change.is_nothing:
+                found.append(change)
+                there = (there | set(change.entered)) - set(change.left)
+        return found
+
+    async def _people(self, branch: BranchInfo) -> People:
+        known = await self._store.at_one_moment(
+            self._key.owner, lambda store: self._knowing.known(store, self._key, branch, self._rules)
+        )
+        return known.state.people
+
+    async def _with_witnesses(self, drafts: Sequence[Draft]) -> tuple[list[Draft], list[tuple[int, Change]]]:
+        """Messages with those who are there as witnesses, where some are not; and in a game who came and went with
+        each, by its place among them."""
+        branch, marks = await self._store.at_one_moment(self._key.owner, self._marked)
+        gone = set(absent_of(marks))
+        infers = self._tuning.in_force.preset == "game"
+        if not gone and not infers:
+            return list(drafts), []
+        people = await self._people(branch)
+        cast, players = characters(people), [one.name for one in people.values() if one.plays]
+        found: list[Draft] = []
+        changes: list[tuple[int, Change]] = []
+        for place, draft in enumerate(drafts):
+            present = [name for name in (*cast, *players) if folded_name(name) not in map(folded_name, gone)]
+            message = draft.message
+            if gone and message.witnesses is None:
+                message = replace(message, witnesses=tuple(sorted(present)))
+            found.append(replace(draft, message=message))
+            if infers:
+                change = presence_after(frozenset(cast) - gone, cast, draft.message)
+                gone = (gone - set(change.entered)) | set(change.left)
+                changes += [] if change.is_nothing else [(place, change)]
+        return found, changes
+
+    async def _marked(self, store: Store) -> tuple[BranchInfo, list[Mark]]:
+        branch = await store.branch(self._key)
+        return branch, await store.marks(self._key, branch.name, KINDS)
+
+    async def _keep_presence(self, branch: BranchInfo, added: int, changes: Sequence[tuple[int, Change]]) -> None:
+        """Keep who came and went with messages that were just added at the end of a branch."""
+        for place, change in changes:
+            position = branch.messages - added + place
+            for kind, name in _said(change):
+                await self._store.add_mark(
+                    self._key, branch.name, kind, position, name, made_by=f"{INFERRED}: {change.why}", at=time_at()
+                )
+
     async def _say(self, kind: MarkKind, name: str) -> None:
         who = " ".join(name.split())
         if not who or clean(who)[1]:
@@ -42,6 +114,11 @@ class Presence(StoryHandle):
         if kind is MarkKind.LEFT and who in gone:
             raise BadInput(f"{who} has left already.")
         await self._add_mark(branch, kind, branch.messages - 1, who)
+
+
+def _said(change: Change) -> Iterator[tuple[MarkKind, str]]:
+    yield from ((MarkKind.LEFT, name) for name in change.left)
+    yield from ((MarkKind.ENTERED, name) for name in change.entered)
 
 
 def absent_of(marks: Sequence[Mark]) -> list[str]:

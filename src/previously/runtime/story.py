@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from previously.core.errors import BadInput, BudgetTooSmall, StoreProblem
+from previously.core.messages import Draft
 from previously.core.samples import sample_of
 from previously.core.versions import Kind
 from previously.runtime.analysing import analyse
@@ -31,7 +32,7 @@ from previously.runtime.tuning import Tuning
 from previously.runtime.view_recipes import Made, keep
 from previously.runtime.viewing import is_pressed, view_before, view_of
 from previously.settings import Settings
-from previously.storage.store import Store, StoryInfo
+from previously.storage.store import BranchInfo, Store, StoryInfo
 from previously.view.build import Asked
 from previously.view.furniture import NO_FURNITURE, Furniture
 from previously.view.readers import ReaderKind, reader_named
@@ -45,6 +46,17 @@ class Story(Transcript, History, Presence, LoreByHand, Standing):
         super().__init__(store, info.key, tuning)
         self._folder = folder
         self.name = info.name
+
+    async def add_drafts(
+        self, drafts: Sequence[Draft], *, expected_head: int | None = None, idempotency_key: str | None = None
+    ) -> BranchInfo:
+        """Add several messages at the end, all or none. Who is not there does not witness them."""
+        told, changes = await self._with_witnesses(drafts)
+        before = await self.branch_info() if changes else None
+        branch = await super().add_drafts(told, expected_head=expected_head, idempotency_key=idempotency_key)
+        if before and branch.messages == before.messages + len(told):  # else it had been added before
+            await self._keep_presence(branch, len(told), changes)
+        return branch
 
     async def settings(self) -> dict[str, Any]:
         """The story's own settings, as `set` keeps them."""
