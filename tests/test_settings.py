@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously import BadInput, BlockingMemory, ScriptedModel, Settings
-from previously.presets import PRESETS, fold_tokens, shown
+from previously.presets import CHOICES, PRESETS, fold_tokens, shown
 from previously.settings import (
     DEFAULTS,
     OWNERS_KEYS,
@@ -190,14 +190,14 @@ def test_the_preset_for_roleplay_is_the_defaults() -> None:
 
 
 VALUES = {
-    key: st.sampled_from(list(PRESETS))
-    if key == "preset"
+    key: st.sampled_from(CHOICES[key])
+    if key in CHOICES
     else st.sampled_from(["estimate", "cl100k", "o200k", "gpt-4o"])
     if key == "tokenizer"
     else st.booleans()
     if isinstance(default, bool)
     else st.integers(10, 50)
-    if key.endswith("_percent")
+    if key.endswith(("_percent", "_depth"))
     else st.integers(2_048, 80_000)
     if isinstance(default, int)
     else st.floats(0, 100)

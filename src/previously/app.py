@@ -16,6 +16,7 @@ from previously.folds.rendering import Template
 from previously.models.client import Model
 from previously.runtime.backups import check_name
 from previously.runtime.books import Books
+from previously.runtime.combining import Combining
 from previously.runtime.folder import BuiltinFolder, Folder
 from previously.runtime.forgetting import Forgetting
 from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
@@ -35,7 +36,7 @@ IN_MEMORY = ":memory:"  # a memory that is gone with the process
 GIVEN_UP_S = 3_600.0  # an import that was begun so long ago and is not done never will be
 
 
-class Memory(Keys, Forgetting, Books):
+class Memory(Keys, Forgetting, Books, Combining):
     """All stories and books of one owner, and the way to them; and the keys of the place they are at."""
 
     def __init__(

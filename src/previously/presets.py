@@ -84,7 +84,7 @@ _HIGHEST = {"timeout_s": 86_400, "tail_percent": 90, "recall_percent": 50, "lore
 _LARGEST = 10**12
 """The highest value of any other number; a larger one is a slip."""
 
-_CHOICES = {
+CHOICES = {
     "preset": tuple(PRESETS),
     "timeline": ("recap", "librarian", "scenes"),
     "lore": ("on", "suggest", "off"),
@@ -114,7 +114,7 @@ def wanted(key: str, kind: type[Any], value: Any) -> str:
     if key == "tokenizer":
         return "" if is_known(value) else KNOWN
     if kind is str:
-        return "" if value in _CHOICES[key] else f"one of {', '.join(_CHOICES[key])}"
+        return "" if value in CHOICES[key] else f"one of {', '.join(CHOICES[key])}"
     lowest, highest = _LOWEST.get(key, 0), _HIGHEST.get(key, _LARGEST)
     if not value >= lowest:
         return f"at least {lowest}"

@@ -9,9 +9,9 @@ import pytest
 
 from previously.core.lore import Described, Scene
 from previously.core.tokens import estimate_tokens
-from previously.lore.things import MOST_TOKENS
 from previously.lore.merging import Entries, LoreEntry, merge, reduce_lore, written
 from previously.lore.snapshot import lore_of, lore_text
+from previously.lore.things import MOST_TOKENS
 
 SEED = json.loads((Path(__file__).parents[1] / "folds" / "seed_002_examples.json").read_text("utf-8"))
 

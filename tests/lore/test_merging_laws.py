@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from previously.core.lore import TYPES, Described, Scene
 from previously.core.tokens import estimate_tokens
-from previously.lore.things import MOST_TOKENS
 from previously.lore.keywords import MOST_KEYS
 from previously.lore.merging import Entries, reduce_lore, written
 from previously.lore.snapshot import lore_of, lore_text
 from previously.lore.statements import split, telling
+from previously.lore.things import MOST_TOKENS
 
 NAMES = ("Grim", "The Bartender", "bartender", "Alice", "Alice Thornwood", "Alice Hill", "Captain Alice", "King",
          "Alice - Status", "Scarface", "ＧＲＩＭ", "Bob's Secret", "man", "灰原", "", "Cafe\u0301")  # fmt: skip

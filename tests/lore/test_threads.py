@@ -12,6 +12,7 @@ from previously.core.messages import message
 from previously.core.signals import Signals
 from previously.lore.snapshots import threads_json, threads_of
 from previously.lore.thread_operations import operations_of
+from previously.lore.thread_wording import ThreadKind, kind_of
 from previously.lore.threads import (
     DORMANT_AFTER,
     NO_THREADS,
@@ -25,7 +26,6 @@ from previously.lore.threads import (
     reduce_threads,
     status,
 )
-from previously.lore.thread_wording import ThreadKind, kind_of
 
 LANTERN = "Maya promised Joaquin to bring the lantern back."
 

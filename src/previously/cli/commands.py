@@ -19,12 +19,15 @@ from previously.cli import (
     forgetting,
     keeping,
     keys,
+    knowing,
+    lore,
     memory,
     output,
     people,
     searching,
     serving,
     settings,
+    standing,
     stories,
     transcript,
     versions,
@@ -76,6 +79,15 @@ app.command("pending")(people.pending)
 app.command("approve")(people.approve)
 app.command("reject")(people.reject)
 app.command("rebuild")(people.rebuild)
+app.command("threads")(standing.threads)
+app.command("state")(standing.state)
+app.command("cast")(knowing.cast)
+app.command("who-knows")(knowing.who_knows)
+app.command("presence")(standing.presence)
+app.command("scene", context_settings=_TAKES_POSITIONS)(standing.scene)
+app.command("scenes")(standing.scenes)
+app.command("analyze", context_settings=_TAKES_POSITIONS)(standing.analyze)
+app.add_typer(lore.app, name="lore")
 app.command("set")(settings.set_values)
 app.command("serve")(serving.serve)
 app.command("backup")(keeping.backup)

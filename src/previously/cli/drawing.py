@@ -25,6 +25,10 @@ _SECTION_STYLES = {
     "backbone": "cyan",
     "chapters": "bright_magenta",
     "recap": "magenta",
+    "threads": "bright_red",
+    "state": "bright_cyan",
+    "cast": "bright_green",
+    "lore": "red",
     "tail": "green",
     "recall": "bright_yellow",
     "furniture": "bright_blue",
@@ -37,11 +41,21 @@ _SIGNS = {
     "backbone": "▌",
     "chapters": "▐",
     "recap": "█",
+    "threads": "◇",
+    "state": "◆",
+    "cast": "▣",
+    "lore": "▤",
     "tail": "▓",
     "recall": "▞",
     "free": "░",
 }
-_ASCII_SIGNS = {section: section[0] for section in _SIGNS} | {"recall": "a", "free": "."}
+_ASCII_SIGNS = {section: section[0] for section in _SIGNS} | {
+    "recall": "a",
+    "state": "=",
+    "cast": "k",
+    "threads": "h",
+    "free": ".",
+}
 BAR_WIDTH = 60
 SHORT = 100
 """Characters of a message in its short form."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -47,14 +47,27 @@ def fold(
         print_folds(report, planned=plan)
 
 
-def show(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
+def show(
+    ctx: typer.Context,
+    story: Story,
+    gaps: Annotated[
+        bool, typer.Option("--gaps", help="Instead, where the librarian's summary cannot go on, and why.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Show what is remembered of a story."""
+    from previously.cli.remembered import remembered_json
+
+    if gaps:
+        _show_gaps(ctx, story, as_json)
+        return
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
         info, branches, recap = found.info(), found.branches(), found.recap()
         chapters, backbone, pins, flagged = found.chapters(), found.backbone(), found.pins(), found.flagged()
         length = info.active.messages
         newest = found.messages(max(length - NEWEST, 0), -1) if length else []
+        beside = remembered_json(found)
     if as_json:
         output.emit(
             {
@@ -70,10 +83,7 @@ def show(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
                 "stale": [name for name, text in (("recap", recap), ("backbone", backbone)) if text and text.stale],
                 "flagged": flagged,
                 "layers": [],
-                "scenes": [],
-                "lore": [],
-                "cast": [],
-                "threads": [],
+                **beside,
                 "brief": None,
                 "branches": [{"branch": branch.name, "messages": branch.messages} for branch in branches],
             }
@@ -99,11 +109,48 @@ def show(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
         _print_text(output.one_line(one.name), one.recap, one.span)
     if recap:
         _print_text("Recap", recap)
+    _print_beside(story, beside)
     if flagged:
         console.print(f"\nMessages have changed under what you wrote: {', '.join(flagged)}.")
     if newest:
         console.print("\nNewest messages", style="bold")
         console.print(message_lines([(item.position, item.entry.message) for item in newest], short=True))
+
+
+def _show_gaps(ctx: typer.Context, story: str, as_json: bool) -> None:
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False).gaps()
+    if as_json:
+        output.emit({"story": story, "gaps": [{"position": gap.position, "reason": gap.reason} for gap in found]})
+        return
+    console = output.console()
+    for gap in found:
+        console.print(f"Message {gap.position}: {_GAPS[gap.reason]} ({gap.reason}).")
+    if not found:
+        console.print("There are no gaps in a librarian's summary of this story.")
+
+
+_GAPS = {
+    "missing_analysis": "it has no analysis yet",
+    "empty_summary_update": "its analysis says nothing for the summary",
+}
+
+
+def _print_beside(story: str, beside: Mapping[str, Any]) -> None:
+    """What there is beside the texts, in a line each, with the command that shows it."""
+    lines = [
+        ("scenes", output.counted(len(beside["scenes"]), "scene")),
+        ("lore list", output.counted(len(beside["lore"]), "entry") + " of lore"),
+        ("threads", output.counted(len(beside["threads"]), "open thread")),
+        ("state", output.counted(len(beside["state"]), "line") + " of how things stand"),
+        ("cast", output.counted(len(beside["cast"]), "character") + " whose knowledge is kept"),
+    ]
+    told = [f"  {what}: `previously {command} {output.one_line(story)}`" for command, what in lines if what[0] != "0"]
+    if told:
+        output.console().print("\nAlso kept", style="bold")
+        output.console().print("\n".join(told), soft_wrap=True)
+    if beside["books"]:
+        output.console().print(f"  books: {output.one_line(', '.join(beside['books']))}", soft_wrap=True)
 
 
 def _print_text(name: str, text: MemoryText | None, span: Span | None = None) -> None:
@@ -125,12 +172,32 @@ def _chapter_json(one: ChapterText) -> dict[str, Any]:
     }
 
 
-_VERBS = {
-    "planned": "would be folded",
-    "provisional": "folded for the time being",
-    "pending": "folded, waiting for approval,",
-    "refused": "could not be amended",
-}
+_DEEDS = {"scene": ("noted", "as a scene"), "analysis": ("analysed", ""), "state": ("put together", "in a snapshot")}
+"""What is done to messages, where it is not folding, and what becomes of them."""
+
+
+def _did(done: FoldDone) -> str:
+    """What was done to the messages of a fold, in words."""
+    verb, into = _DEEDS.get(done.kind.value, ("folded", f"into the {done.kind.value}"))
+    if done.kind.value == "cast":
+        verb, into = "noted", f"as what {output.one_line(whose(done.scope))} knows"
+    match done.status:
+        case "planned":
+            verb = f"would be {verb}"
+        case "provisional":
+            verb = f"{verb} for the time being"
+        case "pending":
+            verb = f"{verb}, waiting for approval,"
+        case "refused":
+            verb = "could not be amended"
+    return f"{verb} {into}".rstrip()
+
+
+def whose(scope: str) -> str:
+    """Whose memory a scope is: the name of a character; empty where it is nobody's in particular."""
+    from previously.core.marks import OWN_SCOPE
+
+    return scope.removeprefix(OWN_SCOPE) if scope.startswith(OWN_SCOPE) else ""
 
 
 def print_folds(report: FoldReport, *, planned: bool) -> None:
@@ -141,9 +208,8 @@ def print_folds(report: FoldReport, *, planned: bool) -> None:
         title = f" ({output.one_line(end.title)})" if end.title else ""
         console.print(f"A chapter{title} {verb} with message {end.position}: {end.reason}.", soft_wrap=True)
     for done in report.folds:
-        verb = _VERBS.get(done.status, "folded")
         console.print(
-            f"{str(done.span).capitalize()} {verb} into the {done.kind.value} ({done.reason}): "
+            f"{str(done.span).capitalize()} {_did(done)} ({done.reason}): "
             f"reads {done.cost.input_tokens:,} tokens, writes {done.cost.output_tokens:,}.",
             soft_wrap=True,
         )

@@ -37,7 +37,7 @@ def log(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
 
     rows = [
         (
-            version.id, version.made.kind.value, version.made.status.value, version.made.made_by,
+            version.id, _called(version), version.made.status.value, version.made.made_by,
             f"{version.made.span.first}-{version.made.span.last}", version.made.at[:16].replace("T", " "),
             version.made.reason,
         )
@@ -113,6 +113,14 @@ def _texts_in_force(story: BlockingStory, versions: list[Version]) -> list[int]:
     by_hand = {version.made.text: version.id for version in versions if version.made.status == "by hand"}
     ids = [by_hand.get(text.text) if text.version is None else text.version for text in found if text]
     return [ident for ident in ids if ident is not None]
+
+
+def _called(version: Version) -> str:
+    """What a version is of, and whose it is where it is a character's."""
+    from previously.cli.memory import whose
+
+    name = whose(version.made.scope)
+    return f"{version.made.kind.value} of {name}" if name else version.made.kind.value
 
 
 def _chosen(versions: list[Version], wanted: int | None) -> Version:

@@ -1,7 +1,8 @@
 """What belongs in a summary and what in an entry: a summary tells what happened, an entry says what a thing is.
 
 Owns the rules by which one is told from the other. They see the plain cases, mostly in English, and only ever warn.
-What must stay true: every function is total and linear in its text, and gives back the words that made it speak.
+What must stay true: every function is total, reads no more than `LONGEST_READ` characters, and gives back the words
+that made it speak.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ import re
 
 from previously.folds.builtin.sentences import QUOTED, whole_sentences
 from previously.folds.checks.traces import content_of
+
+LONGEST_READ = 5_000
+"""Characters of a text that are looked at: all of any summary that can be kept, and more than an entry should have."""
 
 # A sentence that opens with one of these sets a place or a time: what follows its comma describes nobody.
 _SETTING = re.compile(
@@ -35,7 +39,7 @@ _IS_A = re.compile(
 
 def description_in(summary: str) -> str:
     """The first words of a summary that describe someone or something; empty where none do."""
-    for sentence in whole_sentences(QUOTED.sub('""', summary)):
+    for sentence in whole_sentences(QUOTED.sub('""', summary[:LONGEST_READ])):
         found = _LOOKS.search(sentence) or _IS_A.search(sentence)
         if not found and not _SETTING.match(sentence):
             found = _APPOSITION.search(sentence)
@@ -69,7 +73,7 @@ def timeline_in(content: str, kind: str) -> str:
     """The first words of an entry that tell what happened, where it mostly does that; empty where it does not."""
     if kind.strip().lower() in TELLING_TYPES:
         return ""
-    sentences = whole_sentences(QUOTED.sub('""', content))
+    sentences = whole_sentences(QUOTED.sub('""', content[:LONGEST_READ]))
     acts = [sentence for sentence in sentences if _is_act(sentence)]
     marks = [sentence for sentence in sentences if _NEXT.search(sentence)]
     told = list(dict.fromkeys([*marks, *acts]))
@@ -98,6 +102,7 @@ _LEAST_TERMS = 5
 
 def repeats(summary: str, content: str) -> bool:
     """Whether an entry says again what the summary says: nearly all of it, or one long sentence of it."""
+    summary, content = summary[:LONGEST_READ], content[:LONGEST_READ]
     told, said = set(content_of(summary)), set(content_of(content))
     if len(said) >= _LEAST_TERMS and len(said & told) >= COVERED * len(said):
         return True

@@ -7,6 +7,7 @@ twice in another spelling; earlier keys stay before later ones; refining twice c
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from previously.core.generic_words import is_generic
 from previously.core.signals import folded
@@ -23,6 +24,7 @@ _MARKS = " \t\"'.,;:!?*()[]"
 _ARTICLES = ("the ", "a ", "an ")
 
 
+@lru_cache(maxsize=16384)
 def key_of(text: str) -> str:
     """What two spellings of one key or name have in common: case, Unicode form, quotes, dashes and articles aside."""
     # Only what stands around it: the apostrophe of "Orla's" is part of the name.

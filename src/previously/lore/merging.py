@@ -50,10 +50,9 @@ def merge(entries: Entries, described: Described, source: int) -> Mapping[Key, L
     for text in split(described.content, described.type):
         entry = _with_statement(entry, text, source)
     entry = replace(entry, touched=max(entry.touched, source), retired=False)
-    if known is None:
+    if known is None or entry.key == known.key:
         return {**entries, entry.key: entry}
-    return {(entry.key if key == known.key else key): (entry if key == known.key else one)
-            for key, one in entries.items()}  # fmt: skip
+    return {entry.key if one is known else key: entry if one is known else one for key, one in entries.items()}
 
 
 def written(

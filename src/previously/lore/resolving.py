@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from previously.core.generic_words import is_generic
 from previously.core.lore import Described
@@ -73,6 +74,7 @@ def names_given(described: Described) -> list[str]:
     return [" ".join(one["name"].split()) for one in found if one and not is_generic(one["name"])]
 
 
+@lru_cache(maxsize=16384)
 def _bare(name: str) -> str:
     """A name without titles; empty where nothing else is in it."""
     words = key_of(name).replace(".", "").split()

@@ -124,6 +124,8 @@ def relation(old: str, new: str, name: str) -> Relation:
     state, other = state_of(old, name), state_of(new, name)
     if state and other and state[0] == other[0] and state[1] != other[1]:
         return Relation.CONTRADICTS
+    if len(before) > 1 and set(before).isdisjoint(after):
+        return Relation.APART
     if _deny_each_other(before, after) or _differ_in_values(before, after):
         return Relation.CONTRADICTS
     if _denials(before) != _denials(after):

@@ -8,8 +8,7 @@ for the same fold; that the second is discarded anyhow is the store's promise.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from uuid import uuid4
 
@@ -23,6 +22,7 @@ from previously.folds.request import FoldRequest, check
 from previously.runtime.fold_report import FoldDone, FoldReport, done_of
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.folder import Attempt, BuiltinFolder, Folder, FolderReply
+from previously.runtime.leasing import LEASE, renewed, taken
 from previously.runtime.note_steps import NoteSteps
 from previously.runtime.reading import with_tail
 from previously.runtime.rehearsal import PLANNED, RehearsalFolder, RehearsalStore
@@ -34,11 +34,6 @@ from previously.storage.store import StoryKey
 
 TRIES_WITHOUT_PROGRESS = 3
 """A fold that is true where it was made but not on the path any more is no progress."""
-
-LEASE_S = 30.0
-"""A loop that died holds up the others no longer than this; one that works renews its lease."""
-
-LEASE = "fold"
 
 MOST_WARNINGS = 2
 """How many of a note's warnings are told beside it."""
@@ -199,7 +194,7 @@ async def fold(
     loop = _Loop(store, key, folder, rules)
     try:
         while True:
-            if not await store.take_lease(key, LEASE, holder, now=time_at(), until=time_at(LEASE_S)):
+            if not await taken(store, key, holder):
                 return loop.report(OTHERS)
             found = await loop.next(pressed)
             if isinstance(found, NotDue):
@@ -212,7 +207,7 @@ async def fold(
                 end = (await store.branch(key)).messages
                 first = steps[0].span.first
                 progress(first, max(end - rules.recap.tail_messages, first))
-            async with _renewed(store, key, holder):
+            async with renewed(store, key, holder):
                 await loop.perform_together(steps)
             if once:
                 return loop.report("asked to fold once")
@@ -226,9 +221,9 @@ async def make(store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules
     loop = _Loop(store, key, folder, rules)
     try:
         for step in steps:
-            if not await store.take_lease(key, LEASE, holder, now=time_at(), until=time_at(LEASE_S)):
+            if not await taken(store, key, holder):
                 return loop.report(OTHERS)
-            async with _renewed(store, key, holder):
+            async with renewed(store, key, holder):
                 await loop.perform(step)
         return loop.report("all that was asked for is made")
     finally:
@@ -247,24 +242,6 @@ async def plan_folds(
     without_review = replace(rules, review=False)
     report = await fold(rehearsal, key, RehearsalFolder(folder), without_review, pressed=pressed_from_the_start)
     return replace(report, folds=tuple(replace(done, status=PLANNED) for done in report.folds))
-
-
-@asynccontextmanager
-async def _renewed(store: FoldStore, key: StoryKey, holder: str) -> AsyncIterator[None]:
-    """The lease is kept for as long as the block lasts."""
-
-    async def renew() -> None:
-        while True:
-            await asyncio.sleep(LEASE_S / 3)
-            await store.take_lease(key, LEASE, holder, now=time_at(), until=time_at(LEASE_S))
-
-    renewing = asyncio.create_task(renew())
-    try:
-        yield
-    finally:
-        renewing.cancel()
-        with suppress(asyncio.CancelledError):
-            await renewing
 
 
 async def _checked(reply: FolderReply, asked: Question) -> FolderReply:

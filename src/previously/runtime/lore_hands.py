@@ -15,7 +15,7 @@ from previously.core.lore import TYPES
 from previously.core.marks import MarkKind
 from previously.core.messages import Role
 from previously.core.text import clean
-from previously.core.witnessing import folded_name, knows_of
+from previously.core.witnessing import folded_name
 from previously.lore.by_hand import Deed, LoreRecord, record_of, record_text
 from previously.lore.keywords import key_of
 from previously.lore.things import Key, LoreEntry, entry_key
@@ -23,10 +23,13 @@ from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import Known
 from previously.runtime.lore_in_views import Turn, as_entry, book_entries, scanned
 from previously.storage.store import Store
-from previously.view.readers import ReaderKind
+from previously.view.readers import reader_named
 
 LONGEST_NAME = 100
 LONGEST_CONTENT = 20_000
+
+LOOKED_AT = 200
+"""How many messages more are read for those that a reader has seen, up to the newest of the user's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,28 +136,26 @@ class LoreByHand(StoryHandle):
         return await self._record(LoreRecord(Deed.REMOVE, entry.name, entry.type))
 
     async def explain_lore(self, reader: str = "chat") -> list[Explained]:
-        """Why each entry would come up in the next view, or would not."""
+        """Why each entry comes up in the view of the newest turn, or does not; those that do first."""
         settings = self._tuning.in_force
-        kind, _, who = reader.partition(":")
-        named = kind in (ReaderKind.CHARACTER, ReaderKind.MEMORY)
+        who = reader_named(reader, settings.preset)
 
         async def read(store: Store) -> list[Explained]:
             branch = await store.branch(self._key)
-            known = await self._known(store, who if named else "")
-            lorebook = await self._knowing.lorebook(store, self._key, known, who if named else "")
-            first = max(0, branch.messages - max(settings.lore_depth, lorebook.index.deepest))
-            seen = await store.path(self._key, branch.name, first, branch.messages - 1) if branch.messages else []
-            seen = [item for item in seen if knows_of(who if named else "", item.entry.message)]
-            users = [item for item in seen if item.entry.message.role is Role.USER]
-            node = users[-1].node if users else 0
+            known = await self._known(store, who.name)
+            lorebook = await self._knowing.lorebook(store, self._key, known, who.name)
+            first = max(0, branch.messages - max(settings.lore_depth, lorebook.index.deepest) - LOOKED_AT)
+            path = await store.path(self._key, branch.name, first, branch.messages - 1) if branch.messages else []
+            seen = [one for one in path if who.witnessed(one.entry.message) and not one.entry.attributes.hidden]
+            asked = next((one for one in reversed(seen) if one.entry.message.role is Role.USER), None)
+            last = asked.position if asked else branch.messages - 1
             budget = settings.budget_tokens() * settings.lore_percent // 100
-            turn = Turn(seen, node, branch.messages, settings.lore_depth, budget)
-            found = await scanned(store, self._key, branch.name, lorebook, turn, self._tuning.counter, reader)
+            read = [one for one in seen if one.position <= last]
+            turn = Turn(read, asked.node if asked else 0, last + 1, settings.lore_depth, budget)
+            found = await scanned(store, self._key, branch.name, lorebook, turn, self._tuning.counter, str(who))
             entries = lorebook.index.entries
-            return [
-                Explained(entries[uid].name, entries[uid].book, one.fired, one.reason)
-                for uid, one in found.explain_all().items()
-            ]
+            decided = sorted(found.explain_all().items(), key=lambda one: not one[1].fired)
+            return [Explained(entries[uid].name, entries[uid].book, one.fired, one.reason) for uid, one in decided]
 
         return await self._store.at_one_moment(self._key.owner, read)
 

@@ -108,10 +108,10 @@ class Presence(StoryHandle):
         if not who or clean(who)[1]:
             raise BadInput("Somebody who leaves or enters needs a name.")
         branch = await self.branch_info()
-        gone = await self.absent()
-        if kind is MarkKind.ENTERED and who not in gone:
+        has_left = folded_name(who) in map(folded_name, await self.absent())
+        if kind is MarkKind.ENTERED and not has_left:
             raise BadInput(f"{who} has not left.")
-        if kind is MarkKind.LEFT and who in gone:
+        if kind is MarkKind.LEFT and has_left:
             raise BadInput(f"{who} has left already.")
         await self._add_mark(branch, kind, branch.messages - 1, who)
 
@@ -123,10 +123,10 @@ def _said(change: Change) -> Iterator[tuple[MarkKind, str]]:
 
 def absent_of(marks: Sequence[Mark]) -> list[str]:
     """Who is not there, by what was said of it, in order."""
-    gone: dict[str, None] = {}
+    gone: dict[str, str] = {}
     for mark in marks:
         if mark.kind is MarkKind.LEFT:
-            gone[mark.text] = None
+            gone.setdefault(folded_name(mark.text), mark.text)
         else:
-            gone.pop(mark.text, None)
-    return list(gone)
+            gone.pop(folded_name(mark.text), None)
+    return list(gone.values())

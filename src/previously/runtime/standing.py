@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from previously.core.analyses import Analysis
 from previously.core.cast import Knowledge
 from previously.core.errors import BadInput
+from previously.core.lore import Scene
 from previously.core.marks import SPAN_SCOPE, Mark, MarkKind
-from previously.core.people import characters
+from previously.core.people import Person, characters
 from previously.core.spans import Span, position_on
 from previously.core.text import clean
 from previously.core.versions import Kind
 from previously.core.witnessing import folded_name
 from previously.folds.analysis_answer import analysis_of
 from previously.folds.applying import Gap, gaps
+from previously.folds.recap import Timeline
 from previously.folds.scene_shape import scene_of
 from previously.folds.who_knows import Row, who_knows
 from previously.lore.by_hand import HeldRecord, Record, ThreadRecord, record_text
@@ -52,6 +54,8 @@ class SceneText:
     """The names of what it describes."""
     made_by: str
     version: int
+    scene: Scene
+    """All of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,10 @@ class Standing(StoryHandle):
         """Say how something stands. No model changes it."""
         await self._note(MarkKind.HELD, HeldRecord(_words(text), subject))
 
+    async def people(self) -> list[Person]:
+        """Everyone who takes part, as far as messages say: those who speak, play or were there, by name."""
+        return sorted((await self._now()).state.people.values(), key=lambda one: one.name)
+
     async def cast(self) -> list[CastItem]:
         """Every character whose knowledge is kept, by name, and what they know."""
 
@@ -153,7 +161,7 @@ class Standing(StoryHandle):
                 if tile.note:
                     scene, made = scene_of(tile.note.made.text), tile.note.made
                     names = tuple(one.name for one in scene.entries)
-                    found.append(SceneText(tile.span, scene.summary, names, made.made_by, tile.note.id))
+                    found.append(SceneText(tile.span, scene.summary, names, made.made_by, tile.note.id, scene))
             return found
 
         return await self._store.at_one_moment(self._key.owner, read)
@@ -171,7 +179,9 @@ class Standing(StoryHandle):
 
     async def gaps(self) -> list[Gap]:
         """Where the librarian's summary cannot go on, or could not: fragments without an analysis, or without a word
-        for the summary."""
+        for the summary. None where no librarian keeps it."""
+        if self._rules.timeline is not Timeline.LIBRARIAN:
+            return []
 
         async def read(store: Store) -> Sequence[Gap]:
             branch = await store.branch(self._key)

@@ -1,0 +1,154 @@
+"""The commands about books: sets of lore that are yours and can be attached to any story of yours."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from previously.cli import output
+from previously.cli.arguments import AsJson, Story, name, opened
+from previously.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from previously.lore.entries import Entry
+
+MOST_TOLD = 20
+"""How many entries with problems are told of by name."""
+
+BookName = Annotated[str, typer.Argument(metavar="BOOK", parser=name, help="The book, by its name.")]
+
+
+def books(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List your books."""
+    with opened(ctx) as memory:
+        found = [(info, memory.book(info.name)) for info in memory.books()]
+    if as_json:
+        output.emit(
+            {
+                "books": [
+                    {
+                        "book": info.name,
+                        "entries": len(entries),
+                        "with_problems": sum(bool(problems) for _, problems in entries),
+                        "size_bytes": info.size,
+                        "at": info.at,
+                    }
+                    for info, entries in found
+                ]
+            }
+        )
+        return
+    if not found:
+        output.console().print("There are no books yet; `previously lore import FILE` brings one in.")
+        return
+    from previously.cli.drawing import table
+
+    rows = [
+        (info.name, len(entries), sum(bool(problems) for _, problems in entries), info.at[:16].replace("T", " "))
+        for info, entries in found
+    ]
+    output.console().print(table(("book", "entries", "with problems", "kept (UTC)"), rows, left=("book", "kept (UTC)")))
+
+
+def import_book(
+    ctx: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="World Info, a character book or card, or a list.")],
+    book: Annotated[
+        str | None, typer.Option("--book", metavar="BOOK", parser=name, help="What it is called; else as the file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Keep a file as a book, in place of the book of that name."""
+    from previously.formats.reading import opened as opened_file
+    from previously.formats.reading import parse_json
+
+    called = book or name(Path(file).stem)
+    with opened_file(Path(file)) as document:
+        try:
+            given = parse_json(document.text(), "file")
+        except BadInput as error:
+            raise document.fault(error) from None
+    with opened(ctx) as memory:
+        replaced = called in [one.name for one in memory.books()]
+        try:
+            memory.keep_book(called, given)
+        except BadInput as error:
+            raise BadInput(f"{output.one_line(file)}: {error}") from None
+        entries = memory.book(called)
+    unsound = [(entry, problems) for entry, problems in entries if problems]
+    if as_json:
+        told = [{"entry": entry.name, "uid": entry.uid, "problems": problems} for entry, problems in unsound]
+        output.emit({"book": called, "entries": len(entries), "replaced": replaced, "problems": told})
+        return
+    _print_imported(called, len(entries), unsound, replaced=replaced)
+
+
+def attach(ctx: typer.Context, story: Story, book: BookName, as_json: AsJson = False) -> None:
+    """Let the entries of a book come up in a story."""
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False)
+        found.attach_book(book)
+        attached = found.attached_books()
+    _attached(story, "attached", book, attached, f"{book} is attached to {story}.", as_json)
+
+
+def detach(ctx: typer.Context, story: Story, book: BookName, as_json: AsJson = False) -> None:
+    """Let them come up there no more. The book stays."""
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False)
+        found.detach_book(book)
+        attached = found.attached_books()
+    _attached(story, "detached", book, attached, f"{book} is not attached to {story} any more.", as_json)
+
+
+def forget(
+    ctx: typer.Context,
+    book: BookName,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Destroy a book. There is no way back."""
+    with opened(ctx) as memory:
+        entries = len(memory.book(book))
+        if not yes:
+            _ask(book, entries)
+        memory.forget_book(book)
+    if as_json:
+        output.emit({"forgotten": book, "entries": entries})
+    else:
+        output.console().print(f"Forgot the book {output.one_line(book)}.", soft_wrap=True)
+
+
+def _ask(book: str, entries: int) -> None:
+    output.note(f"The book {book} goes, {output.counted(entries, 'entry')}, from every story it is attached to.")
+    if not sys.stdin or not sys.stdin.isatty():
+        raise BadInput("Nothing was forgotten: there is nobody to ask here. If it shall be, add --yes.")
+    if not typer.confirm("Forget it for good?", err=True):
+        raise BadInput("Nothing was forgotten.")
+
+
+def _print_imported(called: str, count: int, unsound: list[tuple[Entry, list[str]]], *, replaced: bool) -> None:
+    console = output.console()
+    instead = ", in place of the one before" if replaced else ""
+    console.print(
+        f"{output.one_line(called)}: {output.counted(count, 'entry')}{instead}. "
+        f"`previously lore attach STORY {output.one_line(called)}` lets them come up in a story.",
+        soft_wrap=True,
+    )
+    for entry, problems in unsound[:MOST_TOLD]:
+        console.print(
+            f"  {output.one_line(entry.name or entry.uid)}: {output.one_line(' '.join(problems))}", soft_wrap=True
+        )
+    if len(unsound) > MOST_TOLD:
+        console.print(f"  … and {len(unsound) - MOST_TOLD:,} more with problems.")
+
+
+def _attached(story: str, verb: str, book: str, attached: list[str], sentence: str, as_json: bool) -> None:
+    if as_json:
+        told: dict[str, Any] = {"story": story, verb: book, "books": attached}
+        output.emit(told)
+    else:
+        output.console().print(output.one_line(sentence), soft_wrap=True)

@@ -1,0 +1,113 @@
+"""The commands about what each character knows, and who knows of something."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from previously.cli import output
+from previously.cli.arguments import AsJson, Story, name, opened
+from previously.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from previously.runtime.standing import CastItem
+
+NOBODY = "Nothing is noted yet of what anybody knows."
+FROM_SUMMARY = "summary"
+"""Where a sentence comes from that is no fact of its own."""
+
+
+def cast(
+    ctx: typer.Context,
+    story: Story,
+    character: Annotated[
+        str | None, typer.Argument(metavar="CHARACTER", parser=name, help="One of them, with all facts.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the characters and what they know, or all that one of them knows."""
+    from previously.cli.remembered import cast_json
+
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False).cast()
+    if character is not None:
+        one = _called(found, character)
+        if as_json:
+            output.emit({"story": story, **cast_json(one)})
+        else:
+            _print_one(one)
+        return
+    if as_json:
+        output.emit({"story": story, "cast": [cast_json(one) for one in found]})
+        return
+    console = output.console()
+    if not found:
+        console.print(NOBODY)
+        return
+    for one in found:
+        facts = output.counted(len(one.knowledge.facts), "fact")
+        console.print(output.one_line(f"{one.name} ({facts}{', stale' if one.stale else ''})"), style="bold")
+        console.print(output.printable(one.knowledge.summary) or "Nothing is noted yet of what they know.")
+
+
+def who_knows(
+    ctx: typer.Context,
+    story: Story,
+    asked: Annotated[list[str], typer.Argument(metavar="WORDS…", help="What somebody may know of.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show who knows of something, what they know of it, from whom and since when."""
+    query = " ".join(asked)
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False).who_knows(query)
+    if as_json:
+        rows = [
+            {
+                "name": one.name,
+                "facts": [fact.as_json() for fact in one.facts],
+                "sentences": list(one.summary_sentences),
+            }
+            for one in found
+        ]
+        output.emit({"story": story, "query": query, "knows": rows})
+        return
+    if not found:
+        output.console().print(f"Nobody is known to know of that: {output.one_line(query)}.", soft_wrap=True)
+        return
+    from previously.cli.drawing import table
+
+    lines: list[tuple[object, ...]] = []
+    for one in found:
+        lines += [(one.name, fact.text, fact.source, f"message {fact.since}") for fact in one.facts]
+        lines += [(one.name, sentence, FROM_SUMMARY, "-") for sentence in one.summary_sentences]
+    columns = ("who", "knows", "source", "since")
+    output.console().print(table(columns, lines, left=columns))
+
+
+def _called(found: list[CastItem], character: str) -> CastItem:
+    from previously.core.witnessing import folded_name
+
+    for one in found:
+        if folded_name(one.name) == folded_name(character):
+            return one
+    names = ", ".join(one.name for one in found)
+    raise BadInput(
+        f"There is no character {character!r} in this story; there {f'are {names}' if names else 'is none'}."
+    )
+
+
+def _print_one(one: CastItem) -> None:
+    console = output.console()
+    console.print(output.one_line(f"{one.name}{' (stale)' if one.stale else ''}"), style="bold")
+    if one.knowledge.is_empty:
+        console.print("Nothing is noted yet of what they know.")
+        return
+    console.print(output.printable(one.knowledge.summary))
+    if not one.knowledge.facts:
+        return
+    from previously.cli.drawing import table
+
+    rows = [(fact.text, fact.source, f"message {fact.since}") for fact in one.knowledge.facts]
+    console.print()
+    console.print(table(("fact", "source", "since"), rows, left=("fact", "source", "since")))

@@ -1,0 +1,234 @@
+"""`previously lore`: the entries of a story as people see, write and judge them.
+
+The commands about books are in `cli.books`, those about scene memories in files in `cli.scene_memories`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from previously.cli import books, output, scene_memories
+from previously.cli.arguments import AsJson, Story, name, opened, words
+
+if TYPE_CHECKING:
+    from previously.runtime.lore_hands import LoreItem
+
+SHORT_KEYWORDS = 40
+SHORT_CONTENT = 60
+
+EntryName = Annotated[str, typer.Argument(metavar="ENTRY", parser=name, help="The entry, by its name.")]
+Type = Annotated[
+    str,
+    typer.Option("--type", metavar="TYPE", help="character, location, item, faction, concept, lore, event, rule, …"),
+]
+Keywords = Annotated[
+    list[str] | None, typer.Option("--keyword", metavar="K", help="A word that brings it up; repeatable.")
+]
+Content = Annotated[
+    str | None, typer.Option("--text", metavar="T", help="What it says; - reads it from standard input.")
+]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.callback(invoke_without_command=True)
+def lore(ctx: typer.Context) -> None:
+    """What things are: entries that scenes left behind, that you wrote, or that stand in books."""
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+
+
+@app.command("list")
+def list_entries(
+    ctx: typer.Context,
+    story: Story,
+    everything: Annotated[bool, typer.Option("--all", help="Also those suggested or removed.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the entries of a story and of its books."""
+    from previously.cli.remembered import lore_json
+
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False)
+        entries, attached = found.lore(everything=True), found.attached_books()
+    counts = dict.fromkeys(("live", "retired", "suggested", "removed"), 0)
+    for entry in entries:
+        counts[entry.status] += 1
+    shown = [one for one in entries if everything or one.status in ("live", "retired")]
+    if as_json:
+        output.emit({"story": story, "entries": [lore_json(one) for one in shown], "counts": counts, "books": attached})
+        return
+    console = output.console()
+    if shown:
+        from previously.cli.drawing import table
+
+        columns = ("entry", "type", "by", "keywords", "content")
+        console.print(table(columns, [_row(one) for one in shown], left=columns))
+        console.print()
+    told = [f"{number:,} {status}" for status, number in counts.items() if number]
+    if not told:
+        console.print(
+            f"There is no lore yet: `previously fold {output.one_line(story)}` notes scenes, `previously lore add` "
+            "writes an entry, `previously lore attach` brings in a book.",
+            soft_wrap=True,
+        )
+        return
+    console.print(f"{output.counted(len(entries), 'entry')}: {', '.join(told)}.")
+    if counts["suggested"] and not everything:
+        console.print("`--all` lists those suggested; `previously lore accept` takes one over.")
+
+
+@app.command("add")
+def add(
+    ctx: typer.Context,
+    story: Story,
+    entry: EntryName,
+    text: Annotated[str, typer.Option("--text", metavar="T", help="What it says; - reads it from standard input.")],
+    kind: Type = "",
+    keywords: Keywords = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write an entry of your own. Scenes never change it."""
+    from previously.core.errors import BadInput
+    from previously.lore.keywords import key_of
+
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False)
+        alike = [one for one in found.lore() if not one.book and key_of(one.name) == key_of(entry)]
+        if any(not kind or one.type == kind for one in alike):
+            raise BadInput(f"There is an entry {entry!r} already; `previously lore edit` changes it.")
+        made = found.write_lore(entry, kind, keywords=keywords, content=words(text))
+    _done(story, "written", made, f"{made.name} ({made.type}) is written.", as_json)
+
+
+@app.command("edit")
+def edit(
+    ctx: typer.Context,
+    story: Story,
+    entry: EntryName,
+    kind: Type = "",
+    keywords: Keywords = None,
+    text: Content = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put your own content or keywords in an entry. What you do not give stays as it is."""
+    from previously.core.errors import BadInput
+
+    if keywords is None and text is None:
+        raise BadInput("There is nothing to change: give --text, --keyword or both.")
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False)
+        known = _known(found.lore(everything=True), entry, kind)
+        content = None if text is None else words(text)
+        made = found.write_lore(known.name, known.type, keywords=keywords, content=content)
+    _done(story, "edited", made, f"{made.name} is as you say now; what scenes note of it is suggested.", as_json)
+
+
+@app.command("lock")
+def lock(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", as_json: AsJson = False) -> None:
+    """Keep an entry as it stands: no scene changes it any more."""
+    with opened(ctx) as memory:
+        made = memory.story(story, create=False).lock_lore(entry, kind)
+    _done(story, "locked", made, f"{made.name} stays as it is.", as_json)
+
+
+@app.command("unlock")
+def unlock(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", as_json: AsJson = False) -> None:
+    """Take back what you wrote, locked, accepted or removed: the entry is what scenes say of it."""
+    with opened(ctx) as memory:
+        memory.story(story, create=False).unlock_lore(entry, kind)
+    if as_json:
+        output.emit({"story": story, "unlocked": entry})
+    else:
+        output.console().print(f"{output.one_line(entry)} is again what scenes say of it.", soft_wrap=True)
+
+
+@app.command("accept")
+def accept(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", as_json: AsJson = False) -> None:
+    """Take over an entry that is only suggested, or bring back one that was removed."""
+    with opened(ctx) as memory:
+        made = memory.story(story, create=False).accept_lore(entry, kind)
+    _done(story, "accepted", made, f"{made.name} is part of the lore now.", as_json)
+
+
+@app.command("remove")
+def remove(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", as_json: AsJson = False) -> None:
+    """Show an entry no more. Nothing is deleted: `lore accept` brings it back."""
+    with opened(ctx) as memory:
+        made = memory.story(story, create=False).remove_lore(entry, kind)
+    _done(story, "removed", made, f"{made.name} is shown no more.", as_json)
+
+
+@app.command("explain")
+def explain(
+    ctx: typer.Context,
+    story: Story,
+    reader: Annotated[
+        str, typer.Option("--reader", metavar="R", help="For whom: chat, narrator, character:NAME, …")
+    ] = "chat",
+    as_json: AsJson = False,
+) -> None:
+    """Say of each entry why it comes up in the view of the newest turn, or why not."""
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False).explain_lore(reader)
+    if as_json:
+        told = [{"name": one.name, "book": one.book or None, "fired": one.fired, "reason": one.reason} for one in found]
+        output.emit({"story": story, "reader": reader, "entries": told})
+        return
+    if not found:
+        output.console().print("There are no entries that could come up.")
+        return
+    from previously.cli.drawing import table
+
+    rows = [(one.name, one.book or "-", "yes" if one.fired else "no", one.reason) for one in found]
+    columns = ("entry", "book", "comes up", "because")
+    output.console().print(table(columns, rows, left=columns))
+
+
+app.command("validate")(scene_memories.validate)
+app.command("migrate")(scene_memories.migrate)
+app.command("combine")(scene_memories.combine)
+app.command("books")(books.books)
+app.command("import")(books.import_book)
+app.command("attach")(books.attach)
+app.command("detach")(books.detach)
+app.command("forget")(books.forget)
+
+
+def _row(one: LoreItem) -> tuple[str, ...]:
+    from previously.cli.drawing import shortened
+
+    by = f"book {one.book}" if one.book else one.by
+    status = "" if one.status == "live" else f" ({one.status})"
+    keywords = shortened(", ".join(one.keywords), SHORT_KEYWORDS)
+    return f"{one.name}{status}", one.type, by, keywords, shortened(one.content, SHORT_CONTENT)
+
+
+def _known(entries: list[LoreItem], entry: str, kind: str) -> LoreItem:
+    """The entry that is meant; one of a book is changed in the book."""
+    from previously.core.errors import BadInput
+    from previously.lore.keywords import key_of
+
+    alike = [one for one in entries if key_of(one.name) == key_of(entry) and (not kind or one.type == kind)]
+    own = [one for one in alike if not one.book]
+    if len(own) > 1:
+        types = ", ".join(one.type for one in own)
+        raise BadInput(f"There are several entries {entry!r}: {types}; say which with --type.")
+    if own:
+        return own[0]
+    if alike:
+        raise BadInput(
+            f"{entry!r} is an entry of the book {alike[0].book!r}; change the book's file and import it again."
+        )
+    raise BadInput(f"There is no entry {entry!r} in this story; `previously lore add` writes one.")
+
+
+def _done(story: str, verb: str, made: LoreItem, sentence: str, as_json: bool) -> None:
+    from previously.cli.remembered import lore_json
+
+    if as_json:
+        output.emit({"story": story, verb: made.name, "entry": lore_json(made)})
+    else:
+        output.console().print(output.one_line(sentence), soft_wrap=True)

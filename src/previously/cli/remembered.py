@@ -1,0 +1,104 @@
+"""What is remembered beside the timeline, as JSON: scenes, lore, threads, how things stand, who knows what.
+
+One shape for each, wherever it is printed. These shapes are relied on from outside; fields may be added.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from previously.blocking import BlockingStory
+    from previously.core.analyses import Analysis
+    from previously.lore.current import Held
+    from previously.runtime.lore_hands import LoreItem
+    from previously.runtime.standing import CastItem, SceneText, ThreadItem
+
+
+def remembered_json(story: BlockingStory) -> dict[str, Any]:
+    """The parts of `show` that are lists: what scenes left behind, what is open, how things stand, who knows what."""
+    lore = [one for one in story.lore(everything=True) if not one.book and one.status != "removed"]
+    return {
+        "scenes": [scene_json(number, one) for number, one in enumerate(story.scenes(), 1)],
+        "lore": [lore_json(one) for one in lore],
+        "books": story.attached_books(),
+        "cast": [cast_json(one) for one in story.cast() if not one.knowledge.is_empty],
+        "threads": [thread_json(one) for one in story.threads(everything=True) if one.status.value != "resolved"],
+        "state": [held_json(one) for one in story.state()],
+    }
+
+
+def lore_json(one: LoreItem) -> dict[str, Any]:
+    """An entry of lore."""
+    return {
+        "name": one.name,
+        "type": one.type,
+        "keywords": list(one.keywords),
+        "content": one.content,
+        "status": one.status,
+        "by": one.by,
+        "book": one.book or None,
+        "locked": list(one.locked),
+        "suggestions": list(one.suggestions),
+        "earlier": list(one.earlier),
+    }
+
+
+def scene_json(number: int, one: SceneText) -> dict[str, Any]:
+    """A scene that was noted."""
+    from previously.folds.scene_shape import entry_json
+
+    return {
+        "scene": number,
+        "span": [one.span.first, one.span.last],
+        "summary": one.summary,
+        "lorebooks": [entry_json(entry) for entry in one.scene.entries],
+        "made_by": one.made_by,
+        "version": one.version,
+    }
+
+
+def thread_json(one: ThreadItem) -> dict[str, Any]:
+    """A thread and how it stands."""
+    thread = one.thread
+    return {
+        "id": thread.id,
+        "text": thread.text,
+        "kind": thread.kind.value,
+        "status": one.status.value,
+        "due": thread.due or None,
+        "opened": thread.opened,
+        "touched": thread.touched,
+        "resolved": thread.resolved,
+        "by": thread.by,
+        "verified": thread.verified,
+        "quote": thread.quote or None,
+        "mentions": list(thread.mentions),
+    }
+
+
+def held_json(one: Held) -> dict[str, Any]:
+    """One thing that holds now."""
+    return {
+        "subject": one.subject,
+        "label": one.label.value,
+        "text": one.text,
+        "since": one.position,
+        "by": one.by,
+    }
+
+
+def cast_json(one: CastItem) -> dict[str, Any]:
+    """What one character knows."""
+    return {"name": one.name, **one.knowledge.as_json(), "stale": one.stale}
+
+
+def analysis_json(position: int, one: Analysis) -> dict[str, Any]:
+    """What was noted of one fragment."""
+    return {
+        "position": position,
+        "summary_update": one.summary_update,
+        **one.signals.as_json(),
+        "mentions": list(one.mentions),
+        "contradictions": list(one.contradictions),
+    }

@@ -1,0 +1,210 @@
+"""The commands about how a story stands: what is open, what holds now, who is there, where scenes end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from previously.cli import output
+from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, opened, opened_for_folding, position
+from previously.cli.people import At
+from previously.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from previously.core.analyses import Analysis
+    from previously.runtime.standing import ThreadItem
+
+All = Annotated[bool, typer.Option("--all", help="Also what is dormant and what is settled.")]
+NewlyOpen = Annotated[str | None, typer.Option("--open", metavar="TEXT", help="Say that this is open.")]
+Due = Annotated[str, typer.Option("--due", metavar="WHEN", help="By when: 'within 3 days', 'within 20 messages'.")]
+Resolve = Annotated[
+    str | None, typer.Option("--resolve", metavar="TEXT", help="Say that this is settled: its words, or some of them.")
+]
+
+
+def threads(
+    ctx: typer.Context,
+    story: Story,
+    everything: All = False,
+    newly: NewlyOpen = None,
+    due: Due = "",
+    resolve: Resolve = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what is open, or say that something is open or settled."""
+    from previously.cli.remembered import thread_json
+
+    if due and newly is None:
+        raise BadInput("--due goes with --open: it says by when that is due.")
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False)
+        if resolve is not None:
+            settled = found.resolve_thread(resolve)
+            output.note(f"Settled: {settled.text}")
+        if newly is not None:
+            found.open_thread(newly, due)
+            output.note(f"Open: {newly}")
+        listed = found.threads(everything=everything)
+    if as_json:
+        output.emit({"story": story, "threads": [thread_json(one) for one in listed]})
+        return
+    if not listed:
+        what = "No thread is known" if everything else "Nothing is known to be open"
+        output.console().print(f"{what}; what was said lately may not be noted yet.")
+        return
+    from previously.cli.drawing import table
+
+    columns = ("status", "kind", "thread", "due", "since", "by")
+    rows = [_thread_row(one) for one in listed]
+    output.console().print(table(columns, rows, left=("status", "kind", "thread", "due", "by")))
+
+
+def _thread_row(one: ThreadItem) -> tuple[object, ...]:
+    thread = one.thread
+    doubt = "" if thread.verified else " (unverified)"
+    return one.status.value, thread.kind.value, thread.text + doubt, thread.due or "-", thread.opened, thread.by
+
+
+def state(
+    ctx: typer.Context,
+    story: Story,
+    said: Annotated[
+        str | None, typer.Option("--set", metavar="TEXT", help="Say how something stands: 'Maya is in the mill'.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List how things stand: who is where, hurt, holding what; or say how something stands."""
+    from previously.cli.remembered import held_json
+
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False)
+        if said is not None:
+            found.hold(said)
+        listed = found.state()
+    if as_json:
+        output.emit({"story": story, "state": [held_json(one) for one in listed]})
+        return
+    if not listed:
+        output.console().print("Nothing is noted yet of how things stand.")
+        return
+    from previously.cli.drawing import table
+
+    rows = [(one.subject or "-", one.label.value, one.text, one.position, one.by) for one in listed]
+    columns = ("about", "label", "as things stand", "since", "by")
+    output.console().print(table(columns, rows, left=("about", "label", "as things stand", "by")))
+
+
+def presence(
+    ctx: typer.Context,
+    story: Story,
+    leave: Annotated[
+        list[str] | None, typer.Option("--leave", metavar="N", help="Who is not there from now on; repeatable.")
+    ] = None,
+    enter: Annotated[
+        list[str] | None, typer.Option("--enter", metavar="N", help="Who is there again; repeatable.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show who takes part and who is not there, or say who leaves or comes back with the next message."""
+    from previously.core.people import NARRATORS
+    from previously.core.witnessing import folded_name
+
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False)
+        for name in leave or ():
+            found.leave(name)
+        for name in enter or ():
+            found.enter(name)
+        people = [one for one in found.people() if folded_name(one.name) not in NARRATORS]
+        absent = found.absent()
+        seems = found.suggested_presence()
+    gone = {folded_name(one) for one in absent}
+    present = [one.name for one in people if folded_name(one.name) not in gone]
+    if as_json:
+        told = [{"left": sorted(one.left), "entered": sorted(one.entered), "why": one.why} for one in seems]
+        output.emit({"story": story, "absent": absent, "present": present, "suggested": told})
+        return
+    console = output.console()
+    if not people and not absent:
+        console.print("Nobody in this story has a name yet.")
+        return
+    console.print(f"There: {output.one_line(', '.join(present)) or 'nobody'}.", soft_wrap=True)
+    console.print(f"Not there: {output.one_line(', '.join(absent)) or 'nobody'}.", soft_wrap=True)
+    for change in seems:
+        moves = [*(f"{one} left" for one in sorted(change.left)), *(f"{one} came" for one in sorted(change.entered))]
+        console.print(output.one_line(f"It seems that {' and '.join(moves)}: {change.why}"), soft_wrap=True)
+
+
+def scene(ctx: typer.Context, story: Story, at: At = None, as_json: AsJson = False) -> None:
+    """End the scene with the newest message, or with another; the next fold notes it."""
+    with opened(ctx) as memory:
+        mark = memory.story(story, create=False).end_scene(-1 if at is None else at)
+    if as_json:
+        output.emit({"story": story, "position": mark.position})
+    else:
+        output.console().print(f"The scene ends with message {mark.position}. The next fold notes it.")
+
+
+def scenes(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
+    """List the scenes that were noted, with their summaries and what they describe."""
+    from previously.cli.remembered import scene_json
+
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False).scenes()
+    if as_json:
+        output.emit({"story": story, "scenes": [scene_json(number, one) for number, one in enumerate(found, 1)]})
+        return
+    console = output.console()
+    for number, one in enumerate(found, 1):
+        console.print(f"Scene {number} ({one.span}, by {one.made_by})", style="bold")
+        console.print(output.printable(one.summary))
+        if one.entries:
+            console.print(f"Describes: {output.one_line(', '.join(one.entries))}.", soft_wrap=True)
+        console.print()
+    if not found:
+        console.print("No scene is noted yet; a fold notes those that are over, and `previously scene` ends one.")
+
+
+def analyze(
+    ctx: typer.Context,
+    story: Story,
+    where: Annotated[
+        int | None,
+        typer.Argument(metavar="POSITION", parser=position, help="Which fragment; else all that have no analysis."),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Also what has an analysis: the newest counts.")] = False,
+    endpoint: Endpoint = "",
+    model: ModelName = "",
+    as_json: AsJson = False,
+) -> None:
+    """Analyse fragments as the librarian does: what each adds, what changed, what is open."""
+    from previously.cli.memory import print_folds, report_json
+    from previously.cli.remembered import analysis_json
+
+    with opened_for_folding(ctx, endpoint, model) as memory:
+        found = memory.story(story, create=False)
+        report = found.analyze(where, again=again)
+        analyses = dict(found.analyses())
+        length = found.branch_info().messages
+    wanted = {done.span.first for done in report.folds} if where is None else {where if where >= 0 else length + where}
+    told = [(at, one) for at, one in analyses.items() if at in wanted]
+    if as_json:
+        output.emit({**report_json(story, report), "analyses": [analysis_json(at, one) for at, one in told]})
+        return
+    for at, one in told:
+        _print_analysis(at, one)
+    if report.folds:
+        print_folds(report, planned=False)
+    else:
+        output.console().print("Nothing was left to analyse; --again makes analyses anew.")
+
+
+def _print_analysis(at: int, one: Analysis) -> None:
+    console = output.console()
+    console.print(f"Message {at}", style="bold")
+    console.print(output.printable(one.summary_update) or "It adds nothing to the summary.")
+    lists = {**one.signals.as_json(), "mentions": list(one.mentions), "contradictions": list(one.contradictions)}
+    for name, items in lists.items():
+        if items:
+            console.print(f"  {name.replace('_', ' ')}: {output.one_line('; '.join(items))}", soft_wrap=True)

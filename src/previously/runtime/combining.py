@@ -1,0 +1,79 @@
+"""Combining scenes: one scene memory out of several.
+
+What must stay true: a model is sent the summaries and nothing else; entries are merged by code, the same thing once,
+the newest winning only where two statements contradict each other; without a model the summaries are joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from previously.core.errors import BadInput
+from previously.core.lore import Described, Scene
+from previously.core.tokens import estimate_tokens
+from previously.core.versions import Cost
+from previously.folds.combining import CombineNote
+from previously.folds.scene import together
+from previously.folds.scene_shape import scene_text
+from previously.lore.merging import reduce_lore
+from previously.lore.things import Key, LoreEntry
+from previously.runtime.folder import Folder
+
+COMBINED_WORDS = 180
+"""How long the combined summary should be: twice that is still a summary that a scene may have."""
+
+MOST_WORDS = 10_000
+EVERY_ENTRY = 1_000_000
+"""None is retired: a file has no other place for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """One scene out of several, and what it took."""
+
+    scene: Scene
+    made_by: str
+    reason: str
+    """Why no model wrote it though one is configured; empty otherwise."""
+    cost: Cost
+    sent_tokens: int
+    """What the summaries take, which is all that is sent."""
+    whole_tokens: int
+    """What the scenes would have taken with their entries."""
+    left: tuple[str, ...]
+    """Statements about things that found no room in their entries."""
+
+
+class Combining:
+    """Combines scenes with whoever writes memory."""
+
+    _folder: Folder
+
+    async def combine(self, scenes: Sequence[Scene], words: int = COMBINED_WORDS) -> Combined:
+        """One scene out of several, in their order: a summary of about so many words, and every entry once."""
+        if len(scenes) < 2:
+            raise BadInput(f"Combining takes at least two scenes; there {'is one' if scenes else 'are none'}.")
+        if not 0 <= words <= MOST_WORDS:
+            raise BadInput(f"A summary of {words} words is not possible; give 1 to {MOST_WORDS:,}, or 0 for no bound.")
+        asked = CombineNote.of([scene.summary for scene in scenes], words)
+        reply = await self._folder.write(asked)
+        entries, left = _merged(scenes)
+        attempts = sum((attempt.cost for attempt in reply.attempts), reply.cost)
+        return Combined(
+            Scene(reply.text, entries, together(scenes).signals),
+            reply.made_by,
+            reply.reason,
+            attempts,
+            sum(estimate_tokens(scene.summary) for scene in scenes),
+            sum(estimate_tokens(scene_text(scene)) for scene in scenes),
+            left,
+        )
+
+
+def _merged(scenes: Sequence[Scene]) -> tuple[tuple[Described, ...], tuple[str, ...]]:
+    known: dict[Key, LoreEntry] = {}
+    for number, scene in enumerate(scenes):
+        known = dict(reduce_lore(known, scene, number, most_live=EVERY_ENTRY))
+    entries = tuple(Described(one.name, one.type, one.keywords, one.content) for one in known.values())
+    return entries, tuple(f"{one.name}: {said.text}" for one in known.values() for said in one.archived)
