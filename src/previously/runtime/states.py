@@ -7,7 +7,6 @@ only notes count whose messages they have all witnessed; what is remembered of a
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import replace
 
 from previously.core.people import people_after
@@ -25,7 +24,10 @@ MOST_REMEMBERED = 64
 LOOKED_BACK = 8
 """How many notes may be new since a state that is remembered."""
 
-Looked = tuple[int, str, tuple[int, ...]]
+Notes = tuple[tuple[int, int], ...]
+"""Notes, and where each ends: the same note may stand elsewhere after an edit."""
+
+Looked = tuple[int, str, Notes]
 """A snapshot, what counts, and the notes behind it."""
 
 
@@ -39,7 +41,7 @@ class States:
         """The state where a walk ends, or at an earlier position, as a reader may know it; what people wrote aside."""
         last = seen.first + len(seen.path) - 1 if through is None else through
         tiles = _counting(seen, reader, last)
-        notes = tuple(tile.note.id for tile in tiles if tile.note)
+        notes = tuple((tile.note.id, tile.span.last) for tile in tiles if tile.note)
         snapshot = seen.snapshot.version.id if seen.snapshot else 0
         state, done = self._nearest(seen, snapshot, rules.timeline.value, notes)
         for tile in tiles[done:]:
@@ -49,10 +51,10 @@ class States:
         heard = ((item.position, item.entry.message) for item in said if knows_of(reader, item.entry.message))
         return replace(state, people=people_after(state.people, heard))
 
-    def _nearest(self, seen: Walk, snapshot: int, timeline: str, notes: Sequence[int]) -> tuple[State, int]:
+    def _nearest(self, seen: Walk, snapshot: int, timeline: str, notes: Notes) -> tuple[State, int]:
         """The state after most of these notes that is remembered, and after how many."""
         for length in range(len(notes), max(-1, len(notes) - LOOKED_BACK), -1):
-            state = self._known.get((snapshot, timeline, tuple(notes[:length])))
+            state = self._known.get((snapshot, timeline, notes[:length]))
             if state is not None:
                 return state, length
         return state_of(seen.snapshot.version.made.text) if seen.snapshot else EMPTY, 0
