@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 CLIENTS := .clients/.ready
 
-.PHONY: help setup demo test test-clients check fix bench soak crash agree views follow lock clean
+.PHONY: help setup demo test test-clients check fix bench soak crash agree views leaks follow lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 22
@@ -64,6 +64,9 @@ agree: setup ## Random verbs on three stores, all answers equal (STEPS=200000)
 
 views: setup ## Laws of the view on many more stories, readers and budgets (CASES=10000)
 	@VIEW_CASES=$(or $(CASES),10000) PYTHONHASHSEED=0 $(BIN)/pytest -n 2 tests/runtime/test_view_laws.py
+
+leaks: setup ## Nobody learns what they did not witness, on many more stories (CASES=10000)
+	@LEAK_CASES=$(or $(CASES),10000) PYTHONHASHSEED=0 $(BIN)/pytest -n 2 tests/runtime/test_no_leaks.py
 
 follow: setup ## Random clients, many stories at once: each path is what its client shows (STEPS=20000)
 	@$(BIN)/python -m tests.recognition.following --steps $(or $(STEPS),20000) --chats 50

@@ -155,6 +155,15 @@ def test_new_entries_get_free_numbers_and_old_ones_keep_theirs() -> None:
     assert read_book(card).entries[0].type == "character"
 
 
+def test_what_was_read_is_not_touched_by_writing() -> None:
+    raw = {"key": ["k"], "extensions": {"previously": {"name": "Old"}, "other": 1}}
+    book = read_book({"entries": {"1": raw}})
+    (entry,) = book.entries
+    made = world_info(replace(book, entries=(replace(entry, name="New"),)))["entries"]["1"]
+    assert made["extensions"] == {"previously": {"name": "New"}, "other": 1}
+    assert raw["extensions"] == {"previously": {"name": "Old"}, "other": 1}
+
+
 def test_what_is_made_shares_nothing() -> None:
     first, second = (world_info(Book("B", (Entry("a", "A"),))) for _ in range(2))
     first["entries"]["0"]["triggers"].append("x")

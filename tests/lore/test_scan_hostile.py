@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import re2  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from previously.lore.decisions import Scanned, Spoken
 from previously.lore.entries import Entry, problems
 from previously.lore.index import index_of
+from previously.lore.nested import MOST_NESTED, set_apart
 from previously.lore.regexes import LONGEST_PATTERN, Regexes, regex_of
 from previously.lore.scanning import scan
 
@@ -91,6 +93,28 @@ def test_ten_thousand_entries_on_a_long_text() -> None:
     assert {one.entry.uid for one in found.fired} == expected
     assert set(found.decisions) == expected  # nobody else was looked at
     assert found.explain("b/9999").reason == "no key found in the newest 4 messages"
+
+
+@pytest.mark.parametrize("quirks", [False, True])
+def test_keys_that_end_in_one_another_do_not_flood_the_search(quirks: bool) -> None:
+    lore = [
+        *(Entry(f"part/{size}", "x", "told", ("a" * size,), whole_words=False) for size in range(1, 301)),
+        *(Entry(f"whole/{size}", "x", "told", ("a" * size,)) for size in range(1, 301)),
+        Entry("line", "x", "told", ("b a",), whole_words=False),
+    ]
+    index = index_of(lore, quirks=quirks)
+    text = "a" * 16_000 + " " + "a" * 299 + "-b a"
+    automaton = index.segments[0].folded
+    assert automaton is not None
+    assert len(automaton.matcher.find_matches_as_indexes(text, overlapping=True)) <= MOST_NESTED * len(text)
+    found = {one.entry.uid for one in scan(index, Scanned((Spoken(text),), recursion=False)).fired}
+    assert found == {*(f"part/{size}" for size in range(1, 301)), "whole/299", "whole/1", "line"}
+
+
+def test_only_what_ends_in_too_many_others_is_set_apart() -> None:
+    assert set_apart(["ann", "joann", "n", "anna", "zebra"]) == []
+    assert set_apart("a" * size for size in range(1, 11)) == ["a" * 9, "a" * 10]
+    assert set_apart([f"{letter}a" for letter in "bcdefghijkl"] + ["a"]) == []
 
 
 def test_texts_no_encoder_takes_are_read_all_the_same() -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from previously.lore import keys as keys_module
+from previously.lore import nested
 from previously.lore.decisions import Scanned, Spoken
 from previously.lore.entries import Entry, Logic
 from previously.lore.index import Index, index_of
@@ -52,6 +53,9 @@ def fires(key: str, text: str, *, quirks: bool = False, **options: bool) -> bool
         ("Жук", "жуки", False),
         ("Жук", "это жук.", True),
         ("नम", "नमस्ते", False),
+        ("नम", "नमी", False),
+        ("नमी", "नमी है", True),
+        ("x", "x\u030c", False),
         ("東京", "東京都に行く", True),
         ("タワー", "東京タワーで", True),
         ("กรุงเทพ", "ไปกรุงเทพกัน", True),
@@ -195,6 +199,15 @@ def fired(found_by: Index | list[Entry], messages: list[str]) -> set[str]:
 @settings(max_examples=300)
 @given(lore(), MESSAGES)
 def test_the_index_finds_what_looking_key_by_key_finds(entries: list[Entry], messages: list[str]) -> None:
+    assert fired(entries, messages) == {one.uid for one in entries if mentioned(one, messages, 2)}
+
+
+@settings(max_examples=150)
+@given(lore(), MESSAGES, st.integers(0, 2))
+def test_keys_that_are_set_apart_are_found_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, entries: list[Entry], messages: list[str], most: int
+) -> None:
+    monkeypatch.setattr(nested, "MOST_NESTED", most)
     assert fired(entries, messages) == {one.uid for one in entries if mentioned(one, messages, 2)}
 
 

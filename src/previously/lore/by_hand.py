@@ -42,6 +42,9 @@ class LoreRecord:
     type: str
     keywords: tuple[str, ...] | None = None
     content: str | None = None
+    known_to: tuple[str, ...] | None = None
+    """Who knew all that was known of the entry when this was written, each by the name as it is compared: it is for
+    nobody else, since it may tell what was noted where they were not. None: it is for everyone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,7 @@ class Scan:
         if blocked:
             return blocked
         keyed = self.index.keyed(uid)
-        if keyed is None or not keyed.primary:
+        if keyed is None or not any(map(str.strip, entry.keys)):
             return "it has no keys and is not constant"
         if all(key.compared is Compared.NEVER for key in keyed.primary):
             return f"none of its keys can be used: {keyed.primary[0].text}"
@@ -153,8 +153,7 @@ def key_found(entry: Entry, found: Found, given: Scanned) -> str | None:
     depth = found.depth_of(entry)
     if keyed is None:
         return None
-    written = (key for key in entry.keys if key.strip())
-    for text, key in zip(written, keyed.primary, strict=True):
+    for text, key in zip(entry.keys, keyed.primary, strict=True):
         where = found.where(key, depth)
         if where is None:
             continue
@@ -169,14 +168,15 @@ def key_found(entry: Entry, found: Found, given: Scanned) -> str | None:
 
 def secondary_fault(entry: Entry, found: Found) -> str | None:
     """What the secondary keys of an entry object to; None if they agree or there are none."""
-    keyed = found.index.keyed(entry.uid)
-    if keyed is None or not keyed.secondary:
+    keyed = found.index.keyed(entry.uid) if any(map(str.strip, entry.secondary)) else None
+    if keyed is None:
         return None
     depth = found.depth_of(entry)
-    written = [key for key in entry.secondary if key.strip()]
-    there = [found.where(key, depth) is not None for key in keyed.secondary]
-    missing = [_quoted(key) for key, one in zip(written, there, strict=True) if not one]
-    present = [_quoted(key) for key, one in zip(written, there, strict=True) if one]
+    missing: list[str] = []
+    present: list[str] = []
+    for text, key in zip(entry.secondary, keyed.secondary, strict=True):
+        if text.strip():
+            (missing if found.where(key, depth) is None else present).append(_quoted(text))
     match entry.logic:
         case Logic.AND_ANY if not present:
             return f"secondary key missing: needs {' or '.join(missing)}"

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from enum import Enum
+from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -23,13 +23,15 @@ from previously.core.text import clean
 from previously.lore.regexes import regex_of
 
 
-class Compared(Enum):
-    """How a key is compared with a text."""
+class Compared(IntEnum):
+    """How a key is compared with a text. Numbers, since keys are looked up by the thousand."""
 
-    FOLDED = "whatever its case"
-    EXACT = "letter by letter"
-    REGEX = "as a pattern"
-    NEVER = "not at all"
+    FOLDED = 0
+    """Whatever its case."""
+    EXACT = 1
+    REGEX = 2
+    NEVER = 3
+    """It cannot be searched for."""
 
 
 class Key(NamedTuple):
@@ -46,14 +48,23 @@ def key_of(written: str, *, case_sensitive: bool = False, whole_words: bool = Tr
     trimmed = clean(written)[0].strip()
     if not trimmed:
         return Key(Compared.NEVER, "it is empty")
-    regex = regex_of(trimmed)
+    regex = regex_of(trimmed) if trimmed.startswith("/") else None
     if regex is not None and not regex.fault:
         return Key(Compared.REGEX, regex.pattern)
     if regex is not None and not quirks:
         return Key(Compared.NEVER, regex.fault)
     compared = Compared.EXACT if case_sensitive else Compared.FOLDED
     whole = whole_words and not (quirks and any(map(str.isspace, trimmed)))
-    return Key(compared, prepared(trimmed, compared, quirks=quirks).text, whole)
+    return Key(compared, comparable(trimmed, compared, quirks=quirks), whole)
+
+
+def comparable(text: str, compared: Compared, *, quirks: bool = False) -> str:
+    """The letters of a text as keys of that kind are compared with them."""
+    if compared is not Compared.FOLDED:
+        return text if quirks or text.isascii() else unicodedata.normalize("NFC", text)
+    if quirks or text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", text).casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +78,11 @@ class Prepared:
 
 def prepared(text: str, compared: Compared, *, quirks: bool = False) -> Prepared:
     """A text as keys of that kind are compared with it."""
-    if text.isascii():
-        return Prepared(text.lower() if compared is Compared.FOLDED else text)
-    if quirks:
-        return Prepared(text.lower() if compared is Compared.FOLDED else text)
+    made = comparable(text, compared, quirks=quirks)
+    if quirks or compared is not Compared.FOLDED or text.isascii():
+        return Prepared(made)
     composed = unicodedata.normalize("NFC", text)
-    if compared is not Compared.FOLDED:
-        return Prepared(composed)
-    folded = composed.casefold()
-    return Prepared(folded, frozenset() if len(folded) == len(composed) else _inside(composed))
+    return Prepared(made, frozenset() if len(made) == len(composed) else _inside(composed))
 
 
 # Characters that case folding may make longer, some neighbours included: ß, ŉ, ligatures, Greek with iota.

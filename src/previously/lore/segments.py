@@ -15,12 +15,13 @@ from ahocorasick_rs import AhoCorasick
 
 from previously.lore.entries import Entry
 from previously.lore.keys import Compared, Key, Prepared, key_of, stands_alone, stands_alone_in_ascii
+from previously.lore.nested import first_place, set_apart
 from previously.lore.regexes import Regexes
 
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """The keys of one entry, ready to be searched for."""
+    """The keys of one entry, ready to be searched for, one for each that it has."""
 
     primary: tuple[Key, ...]
     secondary: tuple[Key, ...]
@@ -31,31 +32,34 @@ class Automaton:
     """Plain keys that are compared in the same way."""
 
     matcher: AhoCorasick
-    keys: tuple[tuple[Key | None, Key | None], ...]
-    """For each text in the matcher: the key that wants it as whole words, and the one that takes it anywhere."""
+    whole: tuple[Key | None, ...]
+    """For each text in the matcher the key that wants it as whole words."""
+    anywhere: tuple[Key | None, ...]
+    """And the one that takes it anywhere."""
+    apart: tuple[Key, ...]
+    """Keys that are looked for one at a time; see `nested`."""
     quirks: bool
 
     def find(self, given: Prepared, found: dict[Key, int]) -> None:
         """Note where each key first occurs in a text."""
-        text, inside, keys = given.text, given.inside, self.keys
+        text, inside = given.text, given.inside
         alone = stands_alone_in_ascii if self.quirks else stands_alone
         settled: set[int] = set()
         for place, start, end in self.matcher.find_matches_as_indexes(text, overlapping=True):
             if place in settled or (inside and (start in inside or end in inside)):
                 continue
-            whole, anywhere = keys[place]
+            whole, anywhere = self.whole[place], self.anywhere[place]
             if anywhere is not None:
-                _note(found, anywhere, start)
+                found.setdefault(anywhere, start)
             if whole is None:
                 settled.add(place)
             elif alone(text, start, end):
-                _note(found, whole, start)
+                found[whole] = start
                 settled.add(place)
-
-
-def _note(found: dict[Key, int], key: Key, at: int) -> None:
-    if found.setdefault(key, at) > at:
-        found[key] = at
+        for key in self.apart:
+            at = first_place(key.text, given, alone if key.whole else None)
+            if at is not None:
+                found[key] = at
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,23 +116,27 @@ def segment_of(entries: Iterable[Entry], number: int, *, quirks: bool = False) -
 
 
 def keyed_of(entry: Entry, *, quirks: bool = False) -> Keyed:
-    """The keys of an entry, ready to be searched for; those that are empty are left out."""
+    """The keys of an entry, ready to be searched for."""
 
     def ready(written: Sequence[str]) -> tuple[Key, ...]:
         return tuple(
             key_of(key, case_sensitive=entry.case_sensitive, whole_words=entry.whole_words, quirks=quirks)
             for key in written
-            if key.strip()
         )
 
     return Keyed(ready(entry.keys), ready(entry.secondary))
 
 
 def _automaton(wanted: Iterable[Key], *, quirks: bool) -> Automaton | None:
-    pairs: dict[str, list[Key | None]] = {}
+    whole: dict[str, Key] = {}
+    anywhere: dict[str, Key] = {}
     for key in wanted:
-        pairs.setdefault(key.text, [None, None])[0 if key.whole else 1] = key
-    if not pairs:
+        (whole if key.whole else anywhere)[key.text] = key
+    texts = whole | anywhere
+    if not texts:
         return None
-    matcher = AhoCorasick(list(pairs), store_patterns=False)
-    return Automaton(matcher, tuple((whole, anywhere) for whole, anywhere in pairs.values()), quirks)
+    apart = [key for text in set_apart(texts) for key in (whole.get(text), anywhere.get(text)) if key is not None]
+    for key in apart:
+        texts.pop(key.text, None)
+    matcher = AhoCorasick(list(texts), store_patterns=False)
+    return Automaton(matcher, tuple(map(whole.get, texts)), tuple(map(anywhere.get, texts)), tuple(apart), quirks)

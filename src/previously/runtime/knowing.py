@@ -17,7 +17,7 @@ from previously.folds.recap import FoldRules
 from previously.lore import current, threads
 from previously.lore.by_hand import Corrected, LoreRecord, Record, corrected, record_of
 from previously.lore.state import State
-from previously.lore.things import LoreEntry, entry_key
+from previously.lore.things import LoreEntry
 from previously.runtime.fold_store import MemoryStore, SnapshotStore
 from previously.runtime.lore_in_views import Lorebook, Lorebooks
 from previously.runtime.noted import Walk, walk_to_the_end
@@ -88,8 +88,7 @@ class Knowing:
         marks = await store.marks(key, branch.name, HAND)
         records = [(mark.position, record) for mark in marks if (record := record_of(mark.text))]
         if reader:
-            whole = self._states.after(await walk_to_the_end(store, key, branch, rules), rules)
-            records = [(at, one) for at, one in records if _is_for(one, state, whole)]
+            records = [(at, one) for at, one in records if _is_for(one, reader)]
         return Known(seen, corrected(state, records), rules.lore == "suggest")
 
     async def lists(
@@ -135,12 +134,11 @@ def _item(section: Section, text: str, reason: str, *, by_hand: bool = False) ->
     return Remembered(section, " ".join(text.split()), None, reason, f"a line of {section.value}", by_hand=by_hand)
 
 
-def _is_for(record: Record, state: State, whole: State) -> bool:
-    """Whether a person's words are for somebody who may know this of the whole state."""
+def _is_for(record: Record, reader: str) -> bool:
+    """Whether a person's words are for somebody in particular."""
     if not isinstance(record, LoreRecord):
         return False
-    key = entry_key(record.name, record.type)
-    return key in state.lore or key not in whole.lore
+    return record.known_to is None or folded_name(reader) in record.known_to
 
 
 _KNOWING: WeakKeyDictionary[Store, Knowing] = WeakKeyDictionary()

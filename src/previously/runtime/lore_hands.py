@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from previously.core.errors import BadInput
 from previously.core.lore import TYPES
 from previously.core.marks import MarkKind
 from previously.core.messages import Role
 from previously.core.text import clean
+from previously.core.witnessing import folded_name
 from previously.lore.by_hand import Deed, LoreRecord, record_of, record_text
 from previously.lore.keywords import key_of
-from previously.lore.things import LoreEntry, entry_key
+from previously.lore.things import Key, LoreEntry, entry_key
 from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import Known
 from previously.runtime.lore_in_views import Turn, as_entry, book_entries, scanned
@@ -175,6 +176,16 @@ class LoreByHand(StoryHandle):
         branch = await store.branch(self._key)
         return await self._knowing.known(store, self._key, branch, self._rules, reader)
 
+    async def _known_to(self, store: Store, key: Key) -> tuple[str, ...] | None:
+        """Who knows all that is known of an entry; None if there is nothing that not everyone may know."""
+        known = await self._known(store)
+        entry = known.state.lore.get(key)
+        if entry is None or await store.all_witnessed(self._key):
+            return None
+        people = [folded_name(one.name) for one in known.state.people.values()]
+        knows = {name: await self._known(store, name) for name in people}
+        return tuple(name for name, theirs in knows.items() if theirs.state.lore.get(key) == entry)
+
     async def _entry(self, name: str, kind: str) -> LoreEntry:
         known = await self._store.at_one_moment(self._key.owner, self._known)
         kind = _kind(known, name, kind)
@@ -185,6 +196,10 @@ class LoreByHand(StoryHandle):
 
     async def _record(self, record: LoreRecord) -> LoreItem:
         branch = await self.branch_info()
+        if record.deed is Deed.WRITE:
+            key = entry_key(record.name, record.type)
+            known_to = await self._store.at_one_moment(self._key.owner, lambda store: self._known_to(store, key))
+            record = replace(record, known_to=known_to)
         await self._add_mark(branch, MarkKind.LORE, branch.messages - 1, record_text(record))
         known = await self._store.at_one_moment(self._key.owner, self._known)
         return _item(known.state.lore[entry_key(record.name, record.type)], known)

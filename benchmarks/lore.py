@@ -1,0 +1,250 @@
+"""How fast lore is found: 10,000 entries with 30,000 keys on 16,000 characters of story, against the usual ways.
+
+    python -m benchmarks.lore [--json] [--entries 10000] [--characters 16000] [--times 5]
+
+The keys are invented names of one and two words, three to an entry. The text is made of common words, with a name of
+the lore now and then, and some that only look like one (a key with letters behind it). Keys are whole words and
+match whatever their case. All times are CPU time of the process, medians of several rounds in one run.
+
+Definitions:
+
+* **scan**: all that a turn needs: which entries fire, in which order, each with its reason. Recursion is off, since the
+  others have none. **keys**: only the search for keys.
+* **key by key, re**: one compiled pattern per key with Python's `re`, the text searched once for each until a key of
+  the entry is found. That it mentions the same entries as ours is checked.
+* **key by key, in**: `key in text`, both in lower case: no edges of words, so it finds more than is there (**wrong**).
+* **ahocorasick**: the automaton alone, all overlapping matches, no edges of words, no entries.
+* **build**: an index of all entries; **add**: the index with one entry more, over 200 entries one after the other;
+  **worst add**: the dearest of them, which builds some segments anew.
+* **hostile**: 200 patterns made to take exponential time elsewhere, on the same text: how much longer a scan takes with
+  them. **on their own text**: the same where the newest message is 16,000 times the letter they hope for.
+* **explain all**: the reason of every entry, once asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from statistics import median
+from typing import Any
+
+from ahocorasick_rs import AhoCorasick
+from rich.console import Console
+from rich.table import Table
+
+from previously.lore.decisions import Scanned, Spoken
+from previously.lore.entries import Entry
+from previously.lore.finding import Found
+from previously.lore.index import Index, index_of
+from previously.lore.scanning import scan
+
+SEED = 7
+KEYS_PER_ENTRY = 3
+MESSAGES = 4
+ADDED = 200
+
+SYLLABLES = "ka ri to mel dra gon sil ver ash thorn el wyn bar ok fen lor is un da mo ze brin tor vel mar sha".split()
+COMMON = (
+    "the of and to in he she was it his her that with had for said on at as but not they were from out up down by "
+    "would there could been all into when what then over back them him who like only one"
+).split()
+
+HOSTILE = (
+    "(a+)+$", "(x*)*y", "(a|aa)+$", "(a|a?)+b", "([a-zA-Z]+)*$", "(.*a){12}", r"(\w+\s?)+$", "((a*)*)*b", "(x+x+)+y",
+    "^(([a-z])+.)+[A-Z]([a-z])+$", "(a|b)*a(a|b){12}", ".*.*.*.*=.*", r"(?:\w+ ){0,50}q", "[a-z]{0,200}q",
+)  # fmt: skip
+"""Written out two hundred times, each with a word of its own, so that none is the same as another."""
+
+
+def lore_of(entries: int, chance: random.Random) -> list[Entry]:
+    """Entries with invented names for keys, a third of them of two words."""
+    names: dict[str, None] = {}
+    while len(names) < KEYS_PER_ENTRY * entries:
+        name = "".join(chance.choice(SYLLABLES) for _ in range(chance.randint(2, 4))).title()
+        second = "".join(chance.choice(SYLLABLES) for _ in range(chance.randint(2, 3))).title()
+        names[f"{name} {second}" if chance.random() < 1 / 3 else name] = None
+    keys = list(names)
+    return [
+        Entry(f"realm/{at}", keys[3 * at], f"{keys[3 * at]} is known in the realm.", tuple(keys[3 * at : 3 * at + 3]))
+        for at in range(entries)
+    ]
+
+
+def text_of(lore: Sequence[Entry], characters: int, chance: random.Random) -> str:
+    """A text of common words in which a name comes up now and then, and sometimes only a part of a longer word."""
+    pieces: list[str] = []
+    length = 0
+    while length < characters:
+        word = chance.choice(COMMON)
+        if chance.random() < 0.04:
+            word = chance.choice(chance.choice(lore).keys)
+            if chance.random() < 0.3:
+                word += chance.choice(("ish", "s", "_"))
+        pieces.append(word + chance.choice((" ", " ", " ", ", ", ". ")))
+        length += len(pieces[-1])
+    return "".join(pieces)[:characters]
+
+
+def turn_of(text: str) -> Scanned:
+    """A turn whose newest messages are this text."""
+    size = -(-len(text) // MESSAGES)
+    return Scanned(tuple(Spoken(text[at : at + size]) for at in range(0, len(text), size)), recursion=False)
+
+
+def milliseconds(work: Callable[[], object], times: int) -> float:
+    """CPU milliseconds of a piece of work, the median."""
+    found = []
+    for _ in range(times):
+        started = time.process_time()
+        work()
+        found.append(1_000 * (time.process_time() - started))
+    return median(found)
+
+
+def key_by_key(patterns: Sequence[Sequence[re.Pattern[str]]], turn: Scanned) -> set[int]:
+    """The entries one of whose keys is in one of the messages."""
+    texts = [one.text for one in turn.messages]
+    return {
+        at for at, keys in enumerate(patterns) if any(key.search(text) is not None for key in keys for text in texts)
+    }
+
+
+def methods(index: Index, lore: Sequence[Entry], turn: Scanned, times: int) -> dict[str, Any]:
+    """Ours and the usual ways on one text."""
+    patterns = [[re.compile(rf"(?<!\w){re.escape(key)}(?!\w)", re.IGNORECASE) for key in one.keys] for one in lore]
+    fired = {int(one.entry.uid.removeprefix("realm/")) for one in scan(index, turn).fired}
+    expected = key_by_key(patterns, turn)
+    if fired != expected:
+        raise AssertionError(f"the scan differs from key by key: {sorted(fired ^ expected)[:9]}")
+    text = "\n".join(one.text for one in turn.messages).lower()
+    lowered = [[key.lower() for key in one.keys] for one in lore]
+    automaton = AhoCorasick([key for keys in lowered for key in keys], store_patterns=False)
+    contained = {at for at, keys in enumerate(lowered) if any(key in text for key in keys)}
+    many = 20 * times
+    found = {
+        "scan": milliseconds(lambda: scan(index, turn), many),
+        "keys": milliseconds(lambda: Found(index, turn.depth).read_messages(turn.lines()), many),
+        "ahocorasick": milliseconds(lambda: automaton.find_matches_as_indexes(text, overlapping=True), many),
+        "in": milliseconds(lambda: [any(key in text for key in keys) for keys in lowered], times),
+        "re": milliseconds(lambda: key_by_key(patterns, turn), times),
+    }
+    return {
+        "ms": {name: round(value, 3) for name, value in found.items()},
+        "times_as_fast": {name: round(found[name] / found["scan"], 1) for name in ("re", "in", "ahocorasick")},
+        "fired": len(fired),
+        "wrong_by_in": len(contained - fired),
+        "explain_all_ms": round(milliseconds(lambda: scan(index, turn).explain_all(), times), 2),
+    }
+
+
+def building(lore: Sequence[Entry], times: int) -> dict[str, float]:
+    """What an index costs at first, and with one entry more."""
+    whole = milliseconds(lambda: index_of(lore), times)
+    index = index_of(lore)
+    added = []
+    for at in range(ADDED):
+        entry = Entry(f"new/{at}", f"Newcomer {at}", "It is new.", (f"newcomer {at}", f"stranger{at}"))
+        started = time.process_time()
+        index = index.with_entries([entry])
+        added.append(1_000 * (time.process_time() - started))
+    turn = Scanned((Spoken("the stranger7 came"),))
+    assert [one.entry.uid for one in scan(index, turn).fired] == ["new/7"]
+    return {
+        "build_ms": round(whole, 1),
+        "add_ms": round(median(added), 3),
+        "worst_add_ms": round(max(added), 3),
+        "add_per_build": round(median(added) / whole, 5),
+        "segments": len(index.segments),
+    }
+
+
+def hostile(lore: Sequence[Entry], index: Index, text: str, times: int) -> dict[str, float]:
+    """What two hundred hostile patterns add to a scan."""
+    patterns = [f"/(?:{HOSTILE[at % len(HOSTILE)]})|zz{at}/" for at in range(200)]
+    together = index_of([*lore, *(Entry(f"bad/{at}", "Bad", "Bad.", (one,)) for at, one in enumerate(patterns))])
+    found: dict[str, float] = {}
+    for name, turn in (("extra_ms", turn_of(text)), ("extra_on_their_own_text_ms", turn_of("a" * len(text)))):
+        started = time.process_time()
+        scan(together, turn)
+        first = 1_000 * (time.process_time() - started)
+        without = milliseconds(partial(scan, index, turn), 4 * times)
+        with_them = milliseconds(partial(scan, together, turn), 4 * times)
+        found[name] = round(with_them - without, 2)
+        found[f"first_{name}"] = round(first - without, 2)
+    return found
+
+
+def by_size(index: Index, lore: Sequence[Entry], turn: Scanned, times: int) -> dict[str, float]:
+    """A scan of the same text that fires the same entries, among a tenth of the others and among all of them."""
+    named = [one.entry for one in scan(index, turn).fired]
+    fewer = index_of([*named, *lore[: len(lore) // 10]])
+    return {
+        str(len(some.entries)): round(milliseconds(partial(scan, some, turn), 20 * times), 3) for some in (fewer, index)
+    }
+
+
+def run(entries: int, characters: int, times: int) -> dict[str, Any]:
+    """The whole benchmark as one JSON-ready value."""
+    chance = random.Random(SEED)
+    lore = lore_of(entries, chance)
+    text = text_of(lore, characters, chance)
+    index = index_of(lore)
+    return {
+        "benchmark": "lore",
+        "entries": entries,
+        "keys": KEYS_PER_ENTRY * entries,
+        "characters": len(text),
+        "methods": methods(index, lore, turn_of(text), times),
+        "scan_ms_by_entries": by_size(index, lore, turn_of(text), times),
+        "building": building(lore, times),
+        "hostile": hostile(lore, index, text, times),
+    }
+
+
+def show(result: dict[str, Any], console: Console) -> None:
+    """The result as tables."""
+    table = Table("", "CPU ms", "times a scan", title=f"{result['keys']:,} keys, {result['characters']:,} characters")
+    found = result["methods"]
+    for name, value in found["ms"].items():
+        ratio = found["times_as_fast"].get(name)
+        table.add_row(name, f"{value:,.3f}", "" if ratio is None else f"{ratio:,.1f}")
+    console.print(table)
+    for part in ("building", "hostile"):
+        table = Table("", "", title=part)
+        for name, value in result[part].items():
+            table.add_row(name, f"{value:g}")
+        console.print(table)
+    console.print(
+        f"{found['fired']} entries fired; {found['wrong_by_in']} more are found by `in`, wrongly. "
+        f"explain all: {found['explain_all_ms']} ms. Scan by number of entries: {result['scan_ms_by_entries']}"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Parse the command line, run, print."""
+    parser = argparse.ArgumentParser(prog="benchmarks.lore", description="How fast lore is found.")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument("--entries", type=int, default=10_000)
+    parser.add_argument("--characters", type=int, default=16_000)
+    parser.add_argument("--times", type=int, default=5, help="rounds of the slow ones; the fast ones take more")
+    parser.add_argument("--data", help="not needed; accepted like elsewhere")
+    given = parser.parse_args(arguments)
+    if given.entries < 100 or given.characters < 100 or given.times < 1:
+        print("There must be at least 100 entries, 100 characters and one round.", file=sys.stderr)
+        return 2
+    result = run(given.entries, given.characters, given.times)
+    if given.json:
+        print(json.dumps(result))
+    else:
+        show(result, Console())
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,158 @@
+"""A scripted model that tells all it reads, canaries first, in whatever shape it is asked for; and one that fails.
+
+Canaries are words that occur in one message only. Whoever finds one knows which message it came from.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from previously.core.asking import FailureKind, ModelFailure, ModelRequest
+from previously.models.scripted import Scripted, ScriptedModel
+from previously.runtime.model_folder import ModelFolder
+from previously.runtime.prompts import load_prompts
+
+CANARY = re.compile(r"\bQu[a-z]{6}\b", re.I)
+PROMPTS = load_prompts()
+_SYLLABLES = [first + second for first in "bdfglmnprstvz" for second in "aeiou"]
+
+
+def canary(number: int) -> str:
+    """The canary of that number: a name of eight letters that is part of no other."""
+    count = len(_SYLLABLES)
+    parts = number % count, number // count % count, number // count // count % count
+    return "Qu" + "".join(_SYLLABLES[part] for part in reversed(parts))
+
+
+def canaries_in(text: str) -> set[str]:
+    """The canaries in a text, as they were made."""
+    return {found.capitalize() for found in CANARY.findall(text)}
+
+
+def part(request: ModelRequest, tag: str) -> str:
+    """What stands between tags; empty if there are none."""
+    found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", request.user, re.DOTALL)
+    return found[1] if found else ""
+
+
+def kind_of(request: ModelRequest) -> str:
+    """Which prompt a request is made of."""
+    for tag, name in _TAGS.items():
+        if f"<{tag}>\n" in request.user:
+            return name
+    return "chapter" if "whole chapter" in request.user else "recap"
+
+
+_TAGS = {
+    "scene": "scene",
+    "fragment": "analysis",
+    "memory": "cast",
+    "summaries": "combine",
+    "old_words": "amend",
+    "chapter": "backbone",
+}
+
+
+def about(request: ModelRequest) -> str:
+    """Whose memory a request is about; empty if it is about nobody's."""
+    found = re.match(r"You keep the memory of one character in a story: (.*?)\. You are", request.system)
+    return found[1] if found else ""
+
+
+def echo(request: ModelRequest) -> str:
+    """An answer of the right shape that holds every canary of the question, wherever it can."""
+    read = list(dict.fromkeys(found.capitalize() for found in CANARY.findall(request.user)))
+    people = re.findall(r"^([A-Z][a-z]+): ", request.user, re.M)
+    told = " ".join(f"{who} spoke of {word} at the mill." for who, word in zip(people * len(read), read, strict=False))
+    told = told or " ".join(["They spoke at the mill.", *read])
+    match kind_of(request):
+        case "scene":
+            return json.dumps({"summary": told[:1_200], **_lore(read, people), **_signals(read, people)})
+        case "analysis":
+            return json.dumps({"summary_update": told[:900], "mentions": [*people, *read], **_signals(read, people)})
+        case "cast":
+            return json.dumps({"summary": told[:600], "add": [f"{word} is hidden under the mill" for word in read[:9]]})
+        case _:
+            return told
+
+
+def _lore(read: list[str], people: list[str]) -> dict[str, object]:
+    everything = " ".join(f"Knows of {word}." for word in read) or "Waits at the mill."
+    things = [
+        {
+            "name": word,
+            "type": "item",
+            "keywords": [word, "brass key"],
+            "content": f"{word} opens the mill. {everything}",
+        }
+        for word in read[:4]
+    ]
+    known = [
+        {"name": who, "type": "character", "keywords": [who, *read[:3]], "content": everything}
+        for who in dict.fromkeys(people[:3])
+    ]
+    rules = [{"name": "Law of the mill", "type": "rule", "keywords": ["law", "mill"], "content": everything}]
+    return {"lorebooks": [*things, *known, *rules]}
+
+
+def _signals(read: list[str], people: list[str]) -> dict[str, list[str]]:
+    who = people[0] if people else "Somebody"
+    return {
+        "events": [f"{who} found {word}." for word in read[:3]],
+        "state_changes": [f"{who}: holds {word}" for word in read[:4]],
+        "open_threads": [f"{who} promised to bring {word} home." for word in read[:4]],
+        "resolved_threads": [],
+    }
+
+
+BROKEN: tuple[Scripted, ...] = (
+    "",
+    "I'm sorry, but I can't help with that.",
+    '{"summary": "They',
+    "[" * 40,
+    "Of course! Here is a poem about the sea.",
+    ModelFailure(FailureKind.TIMEOUT, "The model did not answer in time."),
+    ModelFailure(FailureKind.SERVER, "The server said 500."),
+    ModelFailure(FailureKind.FILTERED, "A filter blocked the answer."),
+)
+
+
+@dataclass
+class Fickle:
+    """Answers with what it reads, and every so often with nothing that can be used."""
+
+    chance: random.Random
+    failing: float = 0.0
+    """How often it fails, from 0 to 1."""
+    now: float = 0.0
+    model: ScriptedModel = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.model = ScriptedModel(self._answer)
+
+    def _answer(self, request: ModelRequest) -> Scripted:
+        if self.chance.random() >= self.failing:
+            return echo(request)
+        return self.chance.choice((*BROKEN, echo(request)[:-9], request.user))
+
+    def folder(self) -> ModelFolder:
+        """Who writes memory with it. Waiting takes no time, and the breaker never lasts."""
+        return folder_of(self.model, self._clock)
+
+    def _clock(self) -> float:
+        self.now += 7_200.0
+        return self.now
+
+
+async def _at_once(seconds: float) -> None:
+    """Wait no time at all."""
+
+
+def folder_of(model: ScriptedModel, clock: Callable[[], float] = lambda: 0.0) -> ModelFolder:
+    """Who writes memory with a model, without ever waiting."""
+    wait: Callable[[float], Awaitable[None]] = _at_once
+    return ModelFolder(model, PROMPTS, window_tokens=8_192, sleep=wait, clock=clock, jitter=lambda: 0.5)
