@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE, MarkKind
 from previously.core.paths import OnPath
-from previously.core.versions import Kind, LiveVersion
+from previously.core.spans import Span
+from previously.core.versions import Kind, LiveVersion, has_read
 from previously.core.witnessing import knows_of
 from previously.folds import analysis
 from previously.folds.recap import FoldRules, Timeline
@@ -135,6 +136,23 @@ async def every_note(store: PathStore, key: StoryKey, branch: BranchInfo) -> lis
     digests = [item.entry.digest for item in path]
     kinds = (Kind.SCENE, Kind.ANALYSIS) if digests else ()
     return [note.id for kind in kinds for note in await store.notes(key, kind, SPAN_SCOPE, digests)]
+
+
+async def notes_on(store: PathStore, key: StoryKey, branch: BranchInfo) -> list[LiveVersion]:
+    """The notes whose whole run stands on the path, where it stands; of several of one run all, the oldest first."""
+    path = await store.path(key, branch.name, 0, branch.messages - 1) if branch.messages else []
+    digests = [item.entry.digest for item in path]
+    places: dict[bytes, list[int]] = {}
+    for at, one in enumerate(digests):
+        places.setdefault(one, []).append(at)
+    found: dict[int, LiveVersion] = {}
+    for kind in (Kind.SCENE, Kind.ANALYSIS) if digests else ():
+        for note in await store.notes(key, kind, SPAN_SCOPE, list(places)):
+            for at in places[note.made.first]:
+                run = digests[at : at + len(note.made.span)]
+                if has_read(note.made, run):
+                    found[note.id] = LiveVersion(note, Span(at, at + len(run) - 1))
+    return [found[ident] for ident in sorted(found)]
 
 
 def is_fragment(item: OnPath) -> bool:
