@@ -24,8 +24,10 @@ from previously.storage.store import BranchInfo, StoryKey
 MOST_WALKED = 1_024
 """How many messages one look goes through; behind them the next snapshot is due first."""
 
-ENDS = frozenset({MarkKind.SCENE, MarkKind.CHAPTER})
-"""The marks that end a scene."""
+
+def ends_of(rules: FoldRules) -> frozenset[MarkKind]:
+    """The marks that end a scene. Where scenes are noted only when a person ends one, the end of a chapter is none."""
+    return frozenset({MarkKind.SCENE, MarkKind.CHAPTER} if rules.scene_messages else {MarkKind.SCENE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ async def _walked(
     tiles: list[Tile] = []
     fragments: list[Tile] = []
     if notes_scenes(rules) and path:
-        ends = {mark.position for mark in await store.marks(key, branch.name, ENDS, since=first)}
+        ends = {mark.position for mark in await store.marks(key, branch.name, ends_of(rules), since=first)}
         notes = await store.notes(key, Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in path])
         tiles = scene_tiles(path, notes, ends, TileRules(rules.scene_messages, outside_tail))
     if rules.timeline is Timeline.LIBRARIAN:
