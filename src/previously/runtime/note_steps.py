@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE, STORY_SCOPE
-from previously.core.people import characters
+from previously.core.people import characters, somebodies
 from previously.core.versions import Kind, Status, Version
 from previously.core.witnessing import folded_name
 from previously.folds.analysis import AnalysisNote
@@ -70,7 +70,7 @@ class NoteSteps:
         cast = await CastSteps(self._store, self._key, self._branch, self._look).next(seen, state.people)
         if cast:
             return cast
-        return await self._snapshots(seen, [] if shared else [folded_name(name) for name in characters(state.people)])
+        return await self._snapshots(seen, [] if shared else [folded_name(name) for name in somebodies(state.people)])
 
     async def _analysis(self, seen: Walk, *, shared: bool) -> Step | None:
         """The oldest fragment without its analysis."""

@@ -24,8 +24,10 @@ from previously.storage.store import BranchInfo, StoryKey
 MOST_WALKED = 1_024
 """How many messages one look goes through; behind them the next snapshot is due first."""
 
-ENDS = frozenset({MarkKind.SCENE, MarkKind.CHAPTER})
-"""The marks that end a scene."""
+
+def ends_of(rules: FoldRules) -> frozenset[MarkKind]:
+    """The marks that end a scene. Where scenes are noted only when a person ends one, the end of a chapter is none."""
+    return frozenset({MarkKind.SCENE, MarkKind.CHAPTER} if rules.scene_messages else {MarkKind.SCENE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,27 +84,37 @@ async def walk(
 async def walk_to_the_end(
     store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, reader: str = ""
 ) -> Walk:
-    """The same for whoever reads: where the exact snapshot lies far back, from a stale one on that reaches further."""
+    """The same for whoever reads: where the exact snapshot lies far back, from a stale one on that reaches further. For
+    somebody of whom there is none, all is looked at."""
     seen = await walk(store, key, branch, rules, reader)
     if seen.whole:
         return seen
     scope = OWN_SCOPE + reader
     stale = await stale_version(store, key, branch, Kind.STATE, scope, start=0, exact=seen.snapshot)
-    return await _walked(store, key, branch, rules, stale) if stale else seen
+    if stale:
+        seen = await _walked(store, key, branch, rules, stale)
+    return seen if seen.whole else await _walked(store, key, branch, rules, seen.snapshot, branch.messages)
 
 
 async def _walked(
-    store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, snapshot: LiveVersion | None
+    store: SnapshotStore,
+    key: StoryKey,
+    branch: BranchInfo,
+    rules: FoldRules,
+    snapshot: LiveVersion | None,
+    most: int = 0,
 ) -> Walk:
+    """What stands behind a snapshot, as far as one look goes, or so many messages."""
     first = snapshot.span.last + 1 if snapshot else 0
-    last = min(first + MOST_WALKED, branch.messages) - 1
+    last = min(first + (most or MOST_WALKED), branch.messages) - 1
     path = await store.path(key, branch.name, first, last) if last >= first else []
-    ends = {mark.position for mark in await store.marks(key, branch.name, ENDS, since=first)}
-    digests = [item.entry.digest for item in path]
-    notes = await store.notes(key, Kind.SCENE, SPAN_SCOPE, digests) if digests else []
     outside_tail = branch.messages - rules.recap.tail_messages
-    tiles = scene_tiles(path, notes, ends, TileRules(rules.scene_messages, outside_tail))
+    tiles: list[Tile] = []
     fragments: list[Tile] = []
+    if notes_scenes(rules) and path:
+        ends = {mark.position for mark in await store.marks(key, branch.name, ends_of(rules), since=first)}
+        notes = await store.notes(key, Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in path])
+        tiles = scene_tiles(path, notes, ends, TileRules(rules.scene_messages, outside_tail))
     if rules.timeline is Timeline.LIBRARIAN:
         fragments = await analysed(store, key, path)
     awaited = bool(rules.scene_messages) and notes_scenes(rules)

@@ -7,10 +7,10 @@ only notes count whose messages they have all witnessed; what is remembered of a
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import replace
 
 from previously.core.people import people_after
+from previously.core.versions import Kind
 from previously.core.witnessing import knows_of
 from previously.folds.analysis_answer import analysis_of
 from previously.folds.recap import FoldRules, Timeline
@@ -19,13 +19,16 @@ from previously.folds.tiling import Tile
 from previously.lore.state import EMPTY, Noted, State, after, state_of
 from previously.runtime.noted import Walk, witnessed
 
-MOST_REMEMBERED = 64
+MOST_REMEMBERED = 128
 """How many states of earlier looks are remembered."""
 
 LOOKED_BACK = 8
 """How many notes may be new since a state that is remembered."""
 
-Looked = tuple[int, str, tuple[int, ...]]
+Notes = tuple[tuple[int, int], ...]
+"""Notes, and where each ends: the same note may stand elsewhere after an edit."""
+
+Looked = tuple[int, str, Notes]
 """A snapshot, what counts, and the notes behind it."""
 
 
@@ -39,7 +42,7 @@ class States:
         """The state where a walk ends, or at an earlier position, as a reader may know it; what people wrote aside."""
         last = seen.first + len(seen.path) - 1 if through is None else through
         tiles = _counting(seen, reader, last)
-        notes = tuple(tile.note.id for tile in tiles if tile.note)
+        notes = tuple((tile.note.id, tile.span.last) for tile in tiles if tile.note)
         snapshot = seen.snapshot.version.id if seen.snapshot else 0
         state, done = self._nearest(seen, snapshot, rules.timeline.value, notes)
         for tile in tiles[done:]:
@@ -49,13 +52,16 @@ class States:
         heard = ((item.position, item.entry.message) for item in said if knows_of(reader, item.entry.message))
         return replace(state, people=people_after(state.people, heard))
 
-    def _nearest(self, seen: Walk, snapshot: int, timeline: str, notes: Sequence[int]) -> tuple[State, int]:
+    def _nearest(self, seen: Walk, snapshot: int, timeline: str, notes: Notes) -> tuple[State, int]:
         """The state after most of these notes that is remembered, and after how many."""
-        for length in range(len(notes), max(-1, len(notes) - LOOKED_BACK), -1):
-            state = self._known.get((snapshot, timeline, tuple(notes[:length])))
+        lengths = range(len(notes), max(0, len(notes) - LOOKED_BACK), -1)
+        for length in (*lengths, 0):
+            state = self._known.get((snapshot, timeline, notes[:length]))
             if state is not None:
                 return state, length
-        return state_of(seen.snapshot.version.made.text) if seen.snapshot else EMPTY, 0
+        begun = state_of(seen.snapshot.version.made.text) if seen.snapshot else EMPTY
+        self._keep((snapshot, timeline, ()), begun)  # reading it once more would cost as much as many notes
+        return begun, 0
 
     def _keep(self, looked: Looked, state: State) -> None:
         self._known[looked] = state
@@ -76,7 +82,7 @@ def _read(seen: Walk, tile: Tile, *, librarian: bool) -> Noted:
     """What a note says; where a librarian notes the signals of every fragment, those of scenes are not counted too."""
     assert tile.note is not None, "only noted tiles are read"
     made, run = tile.note.made, seen.run(tile)
-    if tile in seen.fragments:
+    if made.kind is Kind.ANALYSIS:
         analysis = analysis_of(made.text)
         messages = tuple(item.entry.message for item in run)
         return Noted(tile.span.last, None, analysis.signals, messages, analysis.mentions, made.made_by)

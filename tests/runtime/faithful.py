@@ -1,0 +1,95 @@
+"""A scripted model that notes what it reads and nothing else: the same messages always give the same note."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+
+from previously.blocking import BlockingStory
+from previously.core.asking import ModelRequest
+from previously.lore.state import state_text
+from previously.models.scripted import ScriptedModel
+from previously.runtime.knowing import Knowing
+from tests.runtime.echoing import folder_of, kind_of, part
+
+PEOPLE = ("Maya", "Joaquin", "Odalys")
+
+
+def said(number: int, stranger: str = "") -> str:
+    """What is said in the message of that number."""
+    met = f" There they met {stranger}, who keeps the ferry." if stranger else ""
+    return f"Parcel {number} went to the mill with {PEOPLE[number % 3]}.{met}"
+
+
+def faithful(request: ModelRequest) -> str:
+    """What a model answers that notes just what it reads."""
+    kind = kind_of(request)
+    if kind in ("scene", "analysis"):
+        return _noted(kind, part(request, "scene") or part(request, "fragment"))
+    if kind == "cast":
+        numbers = _numbers(part(request, "new_events"))
+        told = f"They saw parcels {numbers[0]} to {numbers[-1]} go to the mill. They are glad. They wait."
+        return json.dumps({"summary": told, "add": [f"Parcel {numbers[-1]} is at the mill"]})
+    numbers = _numbers(request.user)
+    strangers = sorted(set(_strangers(request.user)) - (set(_strangers(part(request, "old_words")))))
+    told = f"Maya, Joaquin and Odalys carried parcels to the mill, {max(numbers, default=0)} by then."
+    return " ".join([told, *(f"There they met {name}, who keeps the ferry." for name in strangers)])
+
+
+def _noted(kind: str, text: str) -> str:
+    numbers, strangers = _numbers(text), _strangers(text)
+    people = list(dict.fromkeys(re.findall(r"mill with (\w+)", text))) or ["Nobody"]
+    signals = {
+        "state_changes": [f"{who}: at the mill with parcel {numbers[-1]}" for who in people[:2]],
+        "open_threads": [f"{people[0]} promised to fetch parcel {numbers[-1]} again."] if numbers[-1] % 7 == 0 else [],
+    }
+    told = f"Parcels {numbers[0]} to {numbers[-1]} went to the mill with {' and '.join(people)}."
+    told = " ".join([told, *(f"They met {name}." for name in strangers)])
+    if kind == "analysis":
+        return json.dumps({"summary_update": told, "mentions": people, **signals})
+    entries = [
+        {"name": who, "type": "character", "keywords": [who, "carrier"], "content": f"Carried parcel {numbers[-1]}."}
+        for who in people
+    ]
+    entries += [
+        {"name": name, "type": "character", "keywords": [name, "ferry"], "content": "Keeps the ferry at the mill."}
+        for name in strangers
+    ]
+    return json.dumps({"summary": told, "lorebooks": entries, **signals})
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in re.findall(r"[Pp]arcel (\d+)", text)] or [0]
+
+
+def _strangers(text: str) -> list[str]:
+    return list(dict.fromkeys(re.findall(r"met (\w+)", text)))
+
+
+class Asked:
+    """A model that notes what it reads, and how often it was asked for what."""
+
+    def __init__(self) -> None:
+        self.model = ScriptedModel(faithful)
+        self.folder = folder_of(self.model)
+        self._seen = 0
+
+    def since(self) -> Counter[str]:
+        """What was asked since the last time."""
+        new = self.model.requests[self._seen :]
+        self._seen = len(self.model.requests)
+        return Counter(map(kind_of, new))
+
+
+def state(story: BlockingStory, reader: str = "") -> str:
+    """Lore, threads and how things stand, read anew, as text."""
+    inner = story._story
+
+    async def read() -> str:
+        branch = await inner.branch_info()
+        known = await Knowing().known(inner._store, inner._key, branch, inner._rules, reader)
+        return state_text(known.state)
+
+    text: str = story._run(read())
+    return text
