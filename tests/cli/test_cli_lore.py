@@ -213,6 +213,16 @@ def test_in_a_novel_entries_are_suggested_first(cli: Cli) -> None:
     assert [one["name"] for one in cli("lore", "explain", "tale", "--json").json["entries"]] == ["Orla Finch"]
 
 
+def test_with_lore_off_only_what_people_wrote_comes_up(told: Cli) -> None:
+    told("set", "tale", "lore=off")
+    told("lore", "add", "tale", "Bell", "--text", "Bronze.")
+    assert list(entries(told)) == ["Bell"]
+    assert (
+        "eleven sheep left" not in told("view", "tale", "--exclude", "recap", "--json").json["messages"][0]["content"]
+    )
+    assert [one["name"] for one in told("lore", "explain", "tale", "--json").json["entries"]] == ["Bell"]
+
+
 def test_what_a_model_notes_of_a_persons_entry_is_a_suggestion(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def reply(request: ModelRequest) -> str:
         if request.schema is None:

@@ -18,8 +18,11 @@ GRIM = {
     "keywords": ["Grim", "barkeeper"],
     "content": "Gruff barkeeper in Lethen. Keeps the salt key. Status: alive.",
 }
-FIRST = {"summary": "Wren asked Grim for the salt key. He refused, and she left without it.", "lorebooks": [GRIM]}
-SECOND = {
+FIRST: dict[str, Any] = {
+    "summary": "Wren asked Grim for the salt key. He refused, and she left without it.",
+    "lorebooks": [GRIM],
+}
+SECOND: dict[str, Any] = {
     "summary": "Grim drowned in the flood. Wren took the salt key.",
     "lorebooks": [
         {"name": "grim", "type": "character", "keywords": ["Grim"], "content": "Status: dead."},
@@ -150,7 +153,7 @@ def test_a_model_is_sent_summaries_and_nothing_else(cli: Cli, tmp_path: Path, mo
     (request,) = model.requests
     sent = f"{request.system}\n{request.user}"
     assert FIRST["summary"] in sent
-    assert SECOND["summary"] in sent  # type: ignore[operator]
+    assert SECOND["summary"] in sent
     for words in ("barkeeper", "Gruff", "grey iron", "Who flooded"):
         assert words not in sent
 
