@@ -21,6 +21,7 @@ BENCHMARKS = {
     "prefix": None,
     "recall": ALL,
     "recall_stores": None,
+    "lore": None,
 }
 """Each benchmark and the data set it needs; `ALL` for one that takes the whole folder, or none."""
 

@@ -63,15 +63,7 @@ class Cli:
 
     def tell(self, story: str, count: int = len(LINES)) -> None:
         """Write a story of that many messages."""
-        from previously.blocking import BlockingMemory
-        from previously.core.messages import Draft, message
-
-        lines = (LINES[index % len(LINES)] for index in range(count))
-        drafts = [
-            Draft(message(role, f"{text} Day {index}.", speaker=name)) for index, (role, name, text) in enumerate(lines)
-        ]
-        with BlockingMemory(self.db) as memory:
-            memory.story(story).add_drafts(drafts)
+        tell(self.db, story, count)
 
     def texts(self, story: str) -> list[str]:
         """What stands on the active path."""
@@ -83,6 +75,19 @@ class Cli:
     def stories(self) -> list[str]:
         """The stories there are."""
         return [story["story"] for story in self("stories", "--json").json["stories"]]
+
+
+def tell(db: Path, story: str, count: int) -> None:
+    """Add that many messages to a story in a file."""
+    from previously.blocking import BlockingMemory
+    from previously.core.messages import Draft, message
+
+    lines = (LINES[index % len(LINES)] for index in range(count))
+    drafts = [
+        Draft(message(role, f"{text} Day {index}.", speaker=name)) for index, (role, name, text) in enumerate(lines)
+    ]
+    with BlockingMemory(db) as memory:
+        memory.story(story).add_drafts(drafts)
 
 
 def sentence(stderr: str) -> str:

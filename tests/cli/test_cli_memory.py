@@ -24,10 +24,12 @@ def test_fold_says_what_it_made(long: Cli) -> None:
     ran = long("fold", "tale", "--json").json
     assert {"folds", "calls"} <= set(ran)
     assert ran["calls"] == 0
-    assert [fold["span"] for fold in ran["folds"]] == [[0, 39], [40, 79]]
+    assert [(fold["kind"], fold["scope"], fold["span"]) for fold in ran["folds"]] == [
+        ("recap", "", [0, 39]), ("recap", "", [40, 79]), ("scene", "*", [0, 39]), ("scene", "*", [40, 79]),
+    ]  # fmt: skip
     for fold in ran["folds"]:
         assert set(fold) == FOLD
-        assert (fold["kind"], fold["scope"], fold["status"], fold["made_by"]) == ("recap", "", "committed", "builtin")
+        assert (fold["status"], fold["made_by"]) == ("committed", "builtin")
         assert fold["input_tokens"] > fold["output_tokens"] > 0
     again = long("fold", "tale", "--json").json
     assert (again["folds"], again["calls"]) == ([], 0)
@@ -53,7 +55,8 @@ def test_fold_for_people(long: Cli) -> None:
     ran = long("fold", "tale")
     assert ran.err == ""
     assert ran.out.splitlines()[0].startswith("Messages 0-39 folded into the recap (40 messages)")
-    assert "2 folds made, 0 model calls" in ran.out
+    assert ran.out.splitlines()[2].startswith("Messages 0-39 noted as a scene (a scene is over)")
+    assert "4 folds made, 0 model calls" in ran.out
     assert long("fold", "tale").out.startswith("Nothing was folded: 8 of 40 messages")
 
 
@@ -68,7 +71,13 @@ def test_view_keeps_its_shape_and_its_budget(long: Cli) -> None:
     assert ran["messages"][-1]["content"].endswith("Day 99.")
     for item in ran["items"]:
         assert set(item) == {"section", "tokens", "reason", "sources", "score"}
-    assert [item["section"] for item in ran["items"]][:2] == ["recap", "tail"]
+    assert list(dict.fromkeys(item["section"] for item in ran["items"])) == [
+        "recap",
+        "threads",
+        "tail",
+        "lore",
+        "recall",
+    ]
     assert ran["items"][0]["sources"] == [[0, 79]]
     assert sum(item["tokens"] for item in ran["items"]) == ran["tokens"]
     assert ran["left_out"] == []
@@ -138,13 +147,15 @@ def test_log(long: Cli) -> None:
     assert "Nothing is folded yet" in long("log", "tale").out
     long("fold", "tale")
     versions = long("log", "tale", "--json").json["versions"]
-    assert [version["span"] for version in versions] == [[0, 39], [40, 79]]
+    assert [(one["kind"], one["span"]) for one in versions] == [
+        ("recap", [0, 39]), ("recap", [40, 79]), ("scene", [0, 39]), ("scene", [40, 79]),
+    ]  # fmt: skip
     for version in versions:
         assert set(version) == FOLD | {"id", "at", "model", "prompt_hash"}
         assert isinstance(version["id"], int)
         assert version["at"].startswith("20")
     people = long("log", "tale").out.splitlines()
-    assert len(people) == 4
+    assert len(people) == 6
     assert "committed" in people[-1]
     assert "40-79" in people[-1]
 

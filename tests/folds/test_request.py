@@ -148,7 +148,7 @@ def test_story_text_cannot_close_its_own_tags() -> None:
 @given(st.lists(st.text("ab. \n", max_size=400), max_size=8), st.integers(50, 400))
 def test_a_delta_that_does_not_fit_is_split_and_every_word_read_once(texts: list[str], room: int) -> None:
     asked = request("", *(message("user", text, speaker="Maya") for text in texts))
-    runs = parts(asked, lambda one: sum(len(said.text) for said in one.delta) <= room)
+    runs = parts(asked.delta, lambda delta: sum(len(said.text) for said in delta) <= room)
     assert "".join(said.text for run in runs for said in run) == "".join(texts)
     for run in runs:
         assert len(run) == 1 or sum(len(said.text) for said in run) <= room

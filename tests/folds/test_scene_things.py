@@ -107,3 +107,12 @@ def test_every_word_of_an_entry_stands_in_the_messages(sentences: list[str]) -> 
     for one in things_in([Said(None, sentence) for sentence in sentences]):
         for word in one.content.lower().replace(",", " ").replace(".", " ").split():
             assert word in text
+
+
+def test_whoever_is_spoken_to_is_not_described() -> None:
+    said = ["I hid the brass key under the third stair, Ines.", "Ines, the lamp!", "Sit down, Ines.", "Ines came late."]
+    assert [one.content for one in things_in([Said("Bram", text) for text in said]) if "key" in one.content] == []
+    told = things_in([Said(None, "She nodded to the harbour master, Oskett."), Said(None, "Oskett nodded back.")])
+    assert [one.content for one in told] == ["Harbour master."]
+    of_him = things_in([Said("Bram", "Oskett, the harbour master, knows of it."), Said("Bram", "I met Oskett there.")])
+    assert "Harbour master." in of_him[0].content

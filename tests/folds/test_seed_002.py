@@ -17,8 +17,8 @@ from previously.folds.combine import numbered
 from previously.folds.noting import Noted, Unusable
 from previously.folds.scene import SceneNote, scene_of, scene_text, together, validate
 from previously.formats.scene_memories import migrate
-from previously.lore.entries import MOST_TOKENS
 from previously.lore.merging import Entries, reduce_lore
+from previously.lore.things import MOST_TOKENS
 from previously.runtime.prompts import load_prompt
 from tests.folds.scene_corpus import SEED
 

@@ -261,7 +261,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
 }  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(st.data())
 def test_whatever_an_entry_holds_is_written_again(data: st.DataObject) -> None:
     names = data.draw(st.permutations(list(FIELDS)))[: data.draw(st.integers(0, len(FIELDS)))]
@@ -286,7 +286,7 @@ ODD_ENTRIES = st.dictionaries(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(st.one_of(ANY, st.fixed_dictionaries({"entries": st.one_of(ANY, ODD_ENTRIES)})))
 def test_anything_is_read_or_refused(given_: object) -> None:
     try:

@@ -48,7 +48,7 @@ def play(story: BlockingStory, first: int, last: int, sizes: dict[int, int]) -> 
 
 def test_a_game_of_5000_turns_costs_what_one_of_50_does(tmp_path: Path) -> None:
     means = {}
-    with BlockingMemory(tmp_path / "game.db", settings=Settings.of("game", recall_percent=0)) as memory:
+    with BlockingMemory(tmp_path / "game.db", settings=Settings.of("game", recall_percent=0, cast="off")) as memory:
         story = memory.story("game")
         story.add("system", "You are the narrator of a game. " + "Describe what the player sees and hears. " * 20)
         at = 0

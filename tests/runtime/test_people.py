@@ -203,14 +203,18 @@ def test_undo_takes_back_folds_pins_and_chapters_one_by_one(told: BlockingStory)
     told.pin("Keep this.")
     assert told.undo().startswith("the pin")
     assert told.pins() == []
+    (scene,) = told.scenes()
+    assert told.undo() == f"version {scene.version}, scene of {scene.span}"
+    assert told.scenes() == []
     assert told.undo() == f"version {recaps[-1].id}, recap of {recaps[-1].made.span}"
     assert now(told, "recap") == recaps[-2].made.text
     told.fold()
+    assert [(one.span, one.summary) for one in told.scenes()] == [(scene.span, scene.summary)]
     assert now(told, "recap") == recaps[-1].made.text, "a fold that is undone is made anew"
     while told.chapters():
         undone = told.undo()
     assert undone == "the end of the chapter at message 9"
-    assert len(told.log()) == folded + 1, "what was undone stays in the log"
+    assert len(told.log()) == folded + 2, "what was undone stays in the log"
     assert told.fold().closed == ()
     for _ in range(sum(status == "committed" for status in statuses(told))):
         told.undo()

@@ -294,15 +294,16 @@ def test_a_recipe_that_read_what_was_forgotten_meanwhile_is_not_kept(memory: Blo
     inner = story._story
 
     async def race() -> list[Any]:
-        from previously.runtime import viewing
+        from previously.runtime.view_recipes import keep
+        from previously.runtime.viewing import view_of
 
         asked = inner._asked(None, "chat", (), Furniture())
         made = await inner._store.at_one_moment(
-            inner._key.owner, lambda store: viewing.view_of(store, inner._key, inner._rules, asked)
+            inner._key.owner, lambda store: view_of(store, inner._key, inner._rules, asked, inner._knowing)
         )
         entries = await inner._store.standing_at(inner._key, "main", 0, 0)
         await inner._store.forget_entries(inner._key, entries)
-        await viewing.keep(inner._store, inner._key, made)
+        await keep(inner._store, inner._key, made)
         return await inner._store.recipes(inner._key, "chat", None, 9, last=99)
 
     assert memory._runner.run(race()) == []

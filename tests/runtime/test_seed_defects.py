@@ -12,6 +12,7 @@ from previously.blocking import BlockingStory
 from previously.core.versions import Cost
 from previously.core.words import count_words
 from previously.demo.generated import generated_story
+from previously.folds.questions import Question
 from previously.folds.request import FoldRequest, words_read
 from previously.runtime.folder import BuiltinFolder, FolderReply
 from previously.view.memory import STALE
@@ -25,8 +26,9 @@ class Recorder(BuiltinFolder):
     def __init__(self) -> None:
         self.asked: list[FoldRequest] = []
 
-    async def write(self, asked: FoldRequest) -> FolderReply:
-        self.asked.append(asked)
+    async def write(self, asked: Question) -> FolderReply:
+        if isinstance(asked, FoldRequest):
+            self.asked.append(asked)
         return await super().write(asked)
 
 
@@ -172,7 +174,7 @@ def test_an_answer_that_cannot_be_kept_is_refused_and_memory_goes_on(tmp_path: P
     class Silent(BuiltinFolder):
         made_by = "model"
 
-        async def write(self, asked: FoldRequest) -> FolderReply:
+        async def write(self, asked: Question) -> FolderReply:
             return FolderReply("", "", Cost(1, 10, 0), made_by="model")
 
     place = tmp_path / "stories.db"

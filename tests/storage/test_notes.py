@@ -191,14 +191,28 @@ async def test_a_first_link_is_found_when_the_path_grows_to_its_length(store: St
     assert await covered(store, key) == [one.id]
 
 
-async def steps_to_append(path: Path, notes: int) -> int:
-    """How many steps the machine of SQLite takes to add a message to a story with so many notes."""
+async def test_a_chain_of_its_own_has_no_gaps(store: Store) -> None:
+    key = await a_story(store, list("abcdef"))
+    one = await fold(store, key, 0, 1, kind=Kind.CAST, scope="@Maya")
+    for first, before in ((1, None), (3, one), (1, one)):
+        with pytest.raises(BadInput, match="begins with the story"):
+            await fold(store, key, first, 4, kind=Kind.CAST, scope="@Maya", before=before)
+    with pytest.raises(BadInput, match="too long"):
+        await fold(store, key, 0, 1, kind=Kind.CAST, scope="@" + "ü" * 500)
+    longest = await fold(store, key, 0, 1, kind=Kind.CAST, scope="@" + "x" * 999)
+    assert await store.versions(key) == [one, longest]
+
+
+async def steps_to_append(path: Path, notes: int, length: int = 10) -> int:
+    """How many steps the machine of SQLite takes to add a message to a story with so many notes, and as many chains of
+    their own with a link of that length."""
     store = SqliteStore(str(path))
     key = await a_story(store, [str(number) for number in range(40)])
     await fold(store, key, 0, 9)
-    one = await noting(store, key, 10, 19)
+    one, own = await noting(store, key, 10, 19), await noting(store, key, 0, length - 1, "main", Kind.CAST, "@")
     for number in range(notes):
         await store.commit(key, replace(one, scope=f"*{number}"))
+        await store.commit(key, replace(own, scope=f"@{number}"))
     await append(store, key, "warm")
     counted = [0]
 
@@ -223,8 +237,10 @@ async def steps_to_append(path: Path, notes: int) -> int:
     return steps
 
 
-async def test_notes_cost_a_path_that_grows_nothing(tmp_path: Path) -> None:
+async def test_what_knows_no_marks_costs_a_path_that_grows_nothing(tmp_path: Path) -> None:
     few = await steps_to_append(tmp_path / "few.db", 1)
-    many = await steps_to_append(tmp_path / "many.db", 600)
+    many = await steps_to_append(tmp_path / "many.db", 300)
+    long = await steps_to_append(tmp_path / "long.db", 300, 30)
     assert few > 0
     assert many - few < 50, "the work of adding a message grows with the number of notes"
+    assert long - many < 50, "or with the length of what they read"

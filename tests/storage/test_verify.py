@@ -253,6 +253,10 @@ DAMAGES: dict[str, tuple[str, str]] = {
         "DELETE FROM cover WHERE scope = '@Maya'",
         r"branch 'main', cover: version \d+ is valid from 0 to 11, and not said to be",
     ),
+    "an own chain with a gap": (
+        "UPDATE version SET first = 1, last = 12 WHERE scope = '@Maya'",
+        r"version \d+: it begins at 1, and its chain does not end there",
+    ),
     "an attached book gone": (
         "DELETE FROM book WHERE name = 'people'",
         r"attached book 'people': there is no such book",

@@ -97,8 +97,9 @@ def add(
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
         alike = [one for one in found.lore() if not one.book and key_of(one.name) == key_of(entry)]
-        if any(not kind or one.type == kind for one in alike):
-            raise BadInput(f"There is an entry {entry!r} already; `previously lore edit` changes it.")
+        there = next((one for one in alike if not kind or one.type == kind), None)
+        if there:
+            raise BadInput(f"There is an entry {there.name!r} already; `previously lore edit` changes it.")
         made = found.write_lore(entry, kind, keywords=keywords, content=words(text))
     _done(story, "written", made, f"{made.name} ({made.type}) is written.", as_json)
 

@@ -107,8 +107,8 @@ def _scenes(memory: BlockingMemory, what: Sequence[str], chosen: str) -> list[Sc
         story = what[0]
         try:
             kept = [one.scene for one in memory.story(story, create=False).scenes()]
-        except UnknownStory as error:
-            raise BadInput(f"{str(error).rstrip('.')}, and {story!r} is no file.") from None
+        except UnknownStory:
+            raise BadInput(f"There is neither a story nor a file named {story!r}.") from None
         first, last = _chosen(chosen, len(kept))
         return kept[first - 1 : last]
     if chosen:

@@ -33,16 +33,24 @@ STORY_SCOPE = ""
 
 OWN_SCOPE = "@"
 """How the scopes of chains are named that begin with the story on every branch, whatever marks there are: this, and
-whose they are."""
+whose they are. Their links stand at the same places on every path."""
 
 SPAN_SCOPE = "*"
 """How the scopes of notes are named that are valid wherever the run of messages stands that they read. They make no
 chain, so no branch has such a scope and no cover holds them."""
 
+LONGEST_SCOPE = 1_000
+"""Bytes: what is longer may not fit an index."""
+
+
+def is_own(scope: str) -> bool:
+    """Whether a scope is that of a chain which knows no marks."""
+    return scope.startswith(OWN_SCOPE)
+
 
 def begins_at_front(scope: str) -> bool:
     """Whether the chains of a scope begin with the story, on every branch."""
-    return scope == STORY_SCOPE or scope.startswith(OWN_SCOPE)
+    return scope == STORY_SCOPE or is_own(scope)
 
 
 def is_of_a_span(scope: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any
 
 MOST_ITEMS = 8
@@ -55,6 +56,7 @@ def items_of(given: object) -> tuple[str, ...]:
     return tuple(found.values())[:MOST_ITEMS]
 
 
+@lru_cache(maxsize=8_192)
 def folded(text: str) -> str:
     """A text as it is compared: whatever its case, spacing and Unicode form."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -12,7 +12,7 @@ from enum import StrEnum
 from previously.core.cover import Link
 from previously.core.digests import span_key
 from previously.core.errors import BadInput
-from previously.core.marks import is_of_a_span
+from previously.core.marks import LONGEST_SCOPE, is_of_a_span, is_own
 from previously.core.spans import Span
 
 
@@ -133,10 +133,15 @@ class LiveVersion:
     span: Span
 
 
-def checked(version: NewVersion) -> NewVersion:
-    """The same, unless no store could keep it: a note of a span goes on from nothing and says where it begins."""
-    if is_of_a_span(version.scope) and (version.before is not None or not version.first):
+def checked(version: NewVersion, before: Version | None) -> NewVersion:
+    """The same, unless no store could keep it: a note of a span goes on from nothing and says where it begins, and a
+    chain of its own begins with the story and has no gaps, so that its links stand at the same places everywhere."""
+    if is_of_a_span(version.scope) and (before is not None or not version.first):
         raise BadInput("A note of a span goes on from no other, and names the first message it read.")
+    if is_own(version.scope) and version.span.first != (before.made.span.last + 1 if before else 0):
+        raise BadInput("A chain that knows no marks begins with the story, and each link where the one before ends.")
+    if len(version.scope.encode()) > LONGEST_SCOPE:
+        raise BadInput("The name of whose memory it is, is too long.")
     return version
 
 

@@ -40,6 +40,16 @@ def check_reply(asked: Question, question: ModelRequest, reply: ModelReply) -> A
     return Accepted(noted.text, (), noted.unverified, noted.warnings)
 
 
+def check_text(asked: Question, text: str, *, made_by: str) -> Accepted | Refused:
+    """The same for a text that came another way."""
+    if isinstance(asked, FoldRequest):
+        return request.check(asked, text, made_by=made_by)
+    noted = asked.judge(text)
+    if isinstance(noted, Unusable):
+        return Refused(Refusal.SHAPE, noted.reason)
+    return Accepted(noted.text, (), noted.unverified, noted.warnings)
+
+
 def amends(asked: Question) -> bool:
     """Whether an earlier text is to be set right."""
     return isinstance(asked, FoldRequest) and asked.amends is not None

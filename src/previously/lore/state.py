@@ -20,7 +20,7 @@ from previously.lore.merging import reduce_lore
 from previously.lore.snapshot import entry_json, entry_of
 from previously.lore.things import Key, LoreEntry
 from previously.lore.thread_operations import operations_of
-from previously.lore.threads import NO_THREADS, Threads, reduce_threads
+from previously.lore.threads import NO_THREADS, PERSON, Threads, reduce_threads
 
 MOST_ENTRIES = 1_000
 """How many entries are kept at hand; of those retired, the ones described longest ago are left to the scenes."""
@@ -30,6 +30,9 @@ MOST_SUPERSEDED = 12
 
 MOST_SETTLED = 100
 """How many settled threads are kept, and how many things that held before."""
+
+MOST_OPEN = 200
+"""How many open threads are kept, those touched last, and how many things that hold; what people said always is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +96,17 @@ def _kept_lore(lore: Mapping[Key, LoreEntry]) -> Mapping[Key, LoreEntry]:
 
 def _kept_threads(threads: Threads) -> Threads:
     settled = [one for one in threads.threads if one.resolved is not None]
-    if len(settled) <= MOST_SETTLED:
-        return threads
+    still_open = [one for one in threads.threads if one.resolved is None and one.by != PERSON]
     gone = {one.id for one in sorted(settled, key=lambda one: (one.resolved or 0, one.id))[:-MOST_SETTLED]}
-    return replace(threads, threads=tuple(one for one in threads.threads if one.id not in gone))
+    gone |= {one.id for one in sorted(still_open, key=lambda one: (one.touched, one.id))[:-MOST_OPEN]}
+    return replace(threads, threads=tuple(one for one in threads.threads if one.id not in gone)) if gone else threads
 
 
 def _kept_current(current: Current) -> Current:
-    if len(current.earlier) <= MOST_SETTLED:
-        return current
-    return replace(current, earlier=current.earlier[-MOST_SETTLED:])
+    held = [one for one in current.items if one.by != PERSON]
+    gone = held[:-MOST_OPEN]  # they stand in the order they came to be
+    items = tuple(one for one in current.items if one not in gone) if gone else current.items
+    return replace(current, items=items, earlier=(*current.earlier, *gone)[-MOST_SETTLED:])
 
 
 def state_text(state: State) -> str:

@@ -60,7 +60,7 @@ def read_book(given: object, name: str = "") -> Book:
     """The book in a parsed file; `name` is the file's, and wins over the one inside."""
     found = _book_inside(given)
     if isinstance(found, list):
-        return Book(name, _listed(found, name or "story", PLAIN), PLAIN.name)
+        return Book(name, _listed(found, name or "story", PLAIN, name), PLAIN.name)
     for key, value, what in _OTHERS:
         if key in found and value in (None, found[key]):
             raise BadInput(f"This is {what}; only World Info, character books and plain lists of entries are read.")

@@ -22,7 +22,7 @@ from previously.folds.recap import FoldRules, NotDue, Timeline, story_messages
 from previously.folds.scene_shape import scene_of
 from previously.folds.tiling import Tile, TileRules, leading, scene_tiles
 from previously.runtime.fold_store import FoldStore, PathStore
-from previously.runtime.noted import ENDS, analysed, is_fragment
+from previously.runtime.noted import analysed, ends_of, is_fragment
 from previously.runtime.step import Step, Written
 from previously.storage.store import BranchInfo, StoryKey
 
@@ -81,7 +81,7 @@ class DerivedRecap:
     async def _told(
         self, stretch: Stretch, live: LiveVersion | None, run: Sequence[OnPath], end: int, *, closing: bool
     ) -> Step | NotDue:
-        marks = await self._store.marks(self._key, self._branch.name, ENDS, since=run[0].position)
+        marks = await self._store.marks(self._key, self._branch.name, ends_of(self._rules), since=run[0].position)
         notes = await self._store.notes(self._key, Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in run])
         before = end if closing else end - self._rules.recap.tail_messages
         ends = {mark.position for mark in marks} | ({end - 1} if closing else set())

@@ -16,9 +16,8 @@ from previously.core.marks import SPAN_SCOPE, MarkKind
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
 from previously.folds.chapter import Boundary
 from previously.folds.checks import Refused
-from previously.folds.questions import Question
+from previously.folds.questions import Question, amends, check_text
 from previously.folds.recap import FoldRules, NotDue
-from previously.folds.request import FoldRequest, check
 from previously.runtime.fold_report import FoldDone, FoldReport, done_of
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.folder import Attempt, BuiltinFolder, Folder, FolderReply
@@ -260,13 +259,13 @@ async def plan_folds(
 
 async def _checked(reply: FolderReply, asked: Question) -> FolderReply:
     """A reply that may be kept: if a folder gives one that may not, the built-in folder's stands in for it."""
-    if reply.checked or reply.status is Status.REFUSED or not isinstance(asked, FoldRequest):
+    if reply.checked or reply.status is Status.REFUSED:
         return reply
-    verdict = check(asked, reply.text, made_by=reply.made_by)
+    verdict = check_text(asked, reply.text, made_by=reply.made_by)
     if not isinstance(verdict, Refused):
-        return reply
+        return replace(reply, text=verdict.text)
     attempt = Attempt(verdict.reason, reply.text, reply.cost, reply.model, reply.prompt_hash)
-    if asked.amends:
+    if amends(asked):
         refused = Status.REFUSED
         return replace(reply, text="", status=refused, reason=verdict.reason, attempts=(*reply.attempts, attempt))
     written = await BuiltinFolder().write(asked)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from previously.core.digests import span_key
 from previously.core.errors import BadInput
-from previously.core.marks import Mark, MarkKind, starts
+from previously.core.marks import Mark, MarkKind, is_of_a_span, starts
 from previously.core.spans import Span
 from previously.core.text import clean
-from previously.core.versions import IN_FORCE, Kind, Status, Version
+from previously.core.versions import IN_FORCE, Kind, Status, Version, has_read
+from previously.folds.recap import Timeline
 from previously.runtime.by_hand import ByHand
 from previously.runtime.handle import PERSON
+from previously.runtime.noted import notes_on
 from previously.storage.store import BranchInfo
 
 _RESTORABLE = IN_FORCE | {Status.UNDONE}
@@ -50,6 +52,8 @@ class History(ByHand):
         for kind in (one for one in Kind if one is not Kind.STATE):  # which only follows from others
             covered = await self._store.cover(self._key, branch.name, kind)
             newest = max([newest, *(version for _, _, version in covered)])
+        notes = await notes_on(self._store, self._key, branch)
+        newest = max([newest, *(note.version.id for note in notes)])
         marks = await self._store.marks(self._key, branch.name)
         mark = max((one for one in marks if one.kind in _DEEDS), key=lambda one: one.id, default=None)
         if mark and newest <= mark.after:
@@ -57,6 +61,9 @@ class History(ByHand):
         if not newest:
             raise BadInput("There is nothing to undo: nothing is remembered yet.")
         version = await self._store.set_status(self._key, newest, Status.UNDONE, reason="undone by a person")
+        for note in notes:
+            if note.version.id == newest:
+                await self._without_snapshots(branch, note.span.first)
         return f"version {version.id}, {version.made.kind.value} of {version.made.span}"
 
     async def restore(self, version: int) -> Version:
@@ -87,6 +94,12 @@ class History(ByHand):
             if found.made.scope == wanted.made.scope and shadows:
                 why = f"undone when version {version} was restored"
                 await self._store.set_status(self._key, other, Status.UNDONE, reason=why)
+        if is_of_a_span(wanted.made.scope):
+            for note in await notes_on(self._store, self._key, branch):
+                if note.version.made.key == wanted.made.key and note.version.id > version:
+                    why = f"undone when version {version} was restored"
+                    await self._store.set_status(self._key, note.version.id, Status.UNDONE, reason=why)
+            await self._without_snapshots(branch, span.first)
         what = await self._what(wanted)
         if what and await self._is_by_hand(what):
             await self.unlock(what)
@@ -117,6 +130,15 @@ class History(ByHand):
             await self._add_mark(branch, MarkKind.KEPT_OPEN, mark.position)
         return f"{_DEEDS[mark.kind]} at message {mark.position}"
 
+    async def _without_snapshots(self, branch: BranchInfo, first: int) -> None:
+        """Take back snapshots, and loosen recaps, that may hold what was noted from a message on."""
+        for _, last, version in await self._store.cover(self._key, branch.name, Kind.STATE):
+            if last >= first:
+                await self._store.set_status(self._key, version, Status.UNDONE, reason="a note in it was taken back")
+        recaps = await self._store.cover(self._key, branch.name, Kind.RECAP)
+        if self._rules.timeline is not Timeline.RECAP:
+            await self._store.loosen(self._key, [version for _, last, version in recaps if last >= first])
+
     async def _what(self, version: Version) -> str:
         """The text that a version is a version of, as a person calls it; empty if the branch has no such text now."""
         if version.made.kind is Kind.BACKBONE:
@@ -138,6 +160,8 @@ class History(ByHand):
 
     async def _span_now(self, branch: BranchInfo, chain: list[Version]) -> Span | None:
         """Where the run of the last of a chain stands on the branch, if all the runs of the chain stand there."""
+        if is_of_a_span(chain[0].made.scope):
+            return await self._run_of(branch, chain[0])
         marks = await self._store.marks(self._key, branch.name)
         scope = chain[0].made.scope
         first = starts(marks, [scope]).get(scope)
@@ -151,3 +175,12 @@ class History(ByHand):
                 return None
             first = span.last + 1
         return span
+
+    async def _run_of(self, branch: BranchInfo, note: Version) -> Span | None:
+        """Where the run that a note has read stands on the branch, the last time; None if it does not."""
+        path = await self._store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
+        digests, length = [item.entry.digest for item in path], len(note.made.span)
+        for at in range(len(digests) - length, -1, -1):
+            if digests[at] == note.made.first and has_read(note.made, digests[at : at + length]):
+                return Span(at, at + length - 1)
+        return None

@@ -89,7 +89,7 @@ class Knowing:
         records = [(mark.position, record) for mark in marks if (record := record_of(mark.text))]
         if reader:
             records = [(at, one) for at, one in records if _is_for(one, reader)]
-        return Known(seen, corrected(state, records), rules.lore == "suggest")
+        return Known(seen, corrected(state, records), rules.lore != "on")
 
     async def lists(
         self, store: MemoryStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, reader: Reader

@@ -129,7 +129,7 @@ class NoteSteps:
         run = seen.path[:length]
         state = self._states.after(seen, self._rules, name, through=seen.settled)
         notes = [tile.note for tile in (*seen.scenes, *seen.fragments) if tile.note and tile.span.last <= seen.settled]
-        ends = await scene_ends(self._store, self._key, self._branch)
+        ends = await scene_ends(self._store, self._key, self._branch, self._rules)
         written = Written(
             state_text(state), "code", firm=all(note.firm for note in notes), carry=ends_before(ends, seen.settled)
         )

@@ -12,7 +12,8 @@ from hashlib import sha256
 
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE, MarkKind
 from previously.core.paths import OnPath
-from previously.core.versions import Kind, LiveVersion
+from previously.core.spans import Span
+from previously.core.versions import Kind, LiveVersion, has_read
 from previously.core.witnessing import knows_of
 from previously.folds import analysis
 from previously.folds.recap import FoldRules, Timeline
@@ -24,8 +25,10 @@ from previously.storage.store import BranchInfo, StoryKey
 MOST_WALKED = 1_024
 """How many messages one look goes through; behind them the next snapshot is due first."""
 
-ENDS = frozenset({MarkKind.SCENE, MarkKind.CHAPTER})
-"""The marks that end a scene."""
+
+def ends_of(rules: FoldRules) -> frozenset[MarkKind]:
+    """The marks that end a scene. Where scenes are noted only when a person ends one, the end of a chapter is none."""
+    return frozenset({MarkKind.SCENE, MarkKind.CHAPTER} if rules.scene_messages else {MarkKind.SCENE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +80,18 @@ async def walk(
     The rules are those with the tail of this branch."""
     scope = OWN_SCOPE + reader
     snapshot = await store.live(key, branch.name, Kind.STATE, scope, firm=firm)
-    ends = await scene_ends(store, key, branch) if snapshot else []
+    ends = await scene_ends(store, key, branch, rules) if snapshot else []
     while snapshot and snapshot.version.made.carry != ends_before(ends, snapshot.span.last):
         through = snapshot.span.last - 1
         snapshot = await store.live(key, branch.name, Kind.STATE, scope, firm=firm, through=through)
     return await _walked(store, key, branch, rules, snapshot)
 
 
-async def scene_ends(store: SnapshotStore, key: StoryKey, branch: BranchInfo, since: int = -1) -> list[int]:
+async def scene_ends(
+    store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, since: int = -1
+) -> list[int]:
     """Where a person ended a scene, or a chapter closed."""
-    return [mark.position for mark in await store.marks(key, branch.name, ENDS, since=since)]
+    return [mark.position for mark in await store.marks(key, branch.name, ends_of(rules), since=since)]
 
 
 def ends_before(ends: Iterable[int], last: int) -> str:
@@ -126,7 +131,7 @@ async def _walked(
     tiles: list[Tile] = []
     fragments: list[Tile] = []
     if notes_scenes(rules) and path:
-        ends = set(await scene_ends(store, key, branch, first))
+        ends = set(await scene_ends(store, key, branch, rules, first))
         notes = await store.notes(key, Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in path])
         tiles = scene_tiles(path, notes, ends, TileRules(rules.scene_messages, outside_tail))
     if rules.timeline is Timeline.LIBRARIAN:
@@ -152,6 +157,23 @@ async def every_note(store: PathStore, key: StoryKey, branch: BranchInfo) -> lis
     digests = [item.entry.digest for item in path]
     kinds = (Kind.SCENE, Kind.ANALYSIS) if digests else ()
     return [note.id for kind in kinds for note in await store.notes(key, kind, SPAN_SCOPE, digests)]
+
+
+async def notes_on(store: PathStore, key: StoryKey, branch: BranchInfo) -> list[LiveVersion]:
+    """The notes whose whole run stands on the path, where it stands; of several of one run all, the oldest first."""
+    path = await store.path(key, branch.name, 0, branch.messages - 1) if branch.messages else []
+    digests = [item.entry.digest for item in path]
+    places: dict[bytes, list[int]] = {}
+    for at, one in enumerate(digests):
+        places.setdefault(one, []).append(at)
+    found: dict[int, LiveVersion] = {}
+    for kind in (Kind.SCENE, Kind.ANALYSIS) if digests else ():
+        for note in await store.notes(key, kind, SPAN_SCOPE, list(places)):
+            for at in places[note.made.first]:
+                run = digests[at : at + len(note.made.span)]
+                if has_read(note.made, run):
+                    found[note.id] = LiveVersion(note, Span(at, at + len(run) - 1))
+    return [found[ident] for ident in sorted(found)]
 
 
 def is_fragment(item: OnPath) -> bool:

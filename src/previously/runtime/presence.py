@@ -12,7 +12,7 @@ from dataclasses import replace
 from previously.core.errors import BadInput
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Draft
-from previously.core.people import People, characters
+from previously.core.people import People, characters, people_after
 from previously.core.text import clean
 from previously.core.witnessing import folded_name
 from previously.folds.presence import Change, presence_after
@@ -60,20 +60,34 @@ class Presence(StoryHandle):
                 there = (there | set(change.entered)) - set(change.left)
         return found
 
+    _met: tuple[int, People] = (0, {})
+    """The people of the story up to a node: who goes on from there need not read it again."""
+
     async def _people(self, branch: BranchInfo) -> People:
+        if branch.head and self._met[0] == branch.head:
+            return self._met[1]
         known = await self._store.at_one_moment(
             self._key.owner, lambda store: self._knowing.known(store, self._key, branch, self._rules)
         )
+        self._met = branch.head, known.state.people
         return known.state.people
 
-    async def _with_witnesses(self, drafts: Sequence[Draft]) -> tuple[list[Draft], list[tuple[int, Change]]]:
-        """Messages with those who are there as witnesses, where some are not; and in a game who came and went with
-        each, by its place among them."""
+    def _meet(self, before: int, after: BranchInfo, drafts: Sequence[Draft]) -> None:
+        """Messages were added behind a node."""
+        if self._met[0] == before:
+            first = after.messages - len(drafts)
+            self._met = after.head, people_after(self._met[1], enumerate((one.message for one in drafts), first))
+
+    async def _with_witnesses(
+        self, drafts: Sequence[Draft]
+    ) -> tuple[list[Draft], list[tuple[int, Change]], BranchInfo]:
+        """Messages with those who are there as witnesses, where some are not; in a game who came and went with each, by
+        its place among them; and the branch before."""
         branch, marks = await self._store.at_one_moment(self._key.owner, self._marked)
         gone = set(absent_of(marks))
         infers = self._tuning.in_force.preset == "game"
         if not gone and not infers:
-            return list(drafts), []
+            return list(drafts), [], branch
         people = await self._people(branch)
         cast, players = characters(people), [one.name for one in people.values() if one.plays]
         found: list[Draft] = []
@@ -88,7 +102,7 @@ class Presence(StoryHandle):
                 change = presence_after(frozenset(cast) - gone, cast, draft.message)
                 gone = (gone - set(change.entered)) | set(change.left)
                 changes += [] if change.is_nothing else [(place, change)]
-        return found, changes
+        return found, changes, branch
 
     async def _marked(self, store: Store) -> tuple[BranchInfo, list[Mark]]:
         branch = await store.branch(self._key)

@@ -29,7 +29,7 @@ from previously.lore.threads import DORMANT_AFTER, Op, Status, Thread, ranked, s
 from previously.runtime.derived import fragments_of
 from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import Known, knowledge
-from previously.runtime.noted import ENDS, analysed
+from previously.runtime.noted import analysed, ends_of
 from previously.storage.store import Store
 
 LONGEST_SAID = 500
@@ -137,7 +137,7 @@ class Standing(StoryHandle):
         """End the scene with the message at `at`: the next fold notes it."""
         branch = await self.branch_info()
         position = position_on(branch.messages, at)
-        marks = await self._store.marks(self._key, branch.name, ENDS, since=position)
+        marks = await self._store.marks(self._key, branch.name, ends_of(self._rules), since=position)
         if any(mark.position == position for mark in marks):
             raise BadInput(f"A scene ends with message {position} already.")
         return await self._add_mark(branch, MarkKind.SCENE, position)
@@ -151,7 +151,7 @@ class Standing(StoryHandle):
             path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
             digests = [item.entry.digest for item in path]
             notes = await store.notes(self._key, Kind.SCENE, SPAN_SCOPE, digests) if path else []
-            ends = {mark.position for mark in await store.marks(self._key, branch.name, ENDS)}
+            ends = {mark.position for mark in await store.marks(self._key, branch.name, ends_of(self._rules))}
             tiles = scene_tiles(path, notes, ends, TileRules(1, branch.messages))
             found = []
             for tile in tiles:

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from dataclasses import replace
 
 from previously.core.people import people_after
+from previously.core.versions import Kind
 from previously.core.witnessing import knows_of
 from previously.folds.analysis_answer import analysis_of
 from previously.folds.recap import FoldRules, Timeline
@@ -18,7 +19,7 @@ from previously.folds.tiling import Tile
 from previously.lore.state import EMPTY, Noted, State, after, state_of
 from previously.runtime.noted import Walk, witnessed
 
-MOST_REMEMBERED = 64
+MOST_REMEMBERED = 128
 """How many states of earlier looks are remembered."""
 
 LOOKED_BACK = 8
@@ -53,11 +54,14 @@ class States:
 
     def _nearest(self, seen: Walk, snapshot: int, timeline: str, notes: Notes) -> tuple[State, int]:
         """The state after most of these notes that is remembered, and after how many."""
-        for length in range(len(notes), max(-1, len(notes) - LOOKED_BACK), -1):
+        lengths = range(len(notes), max(0, len(notes) - LOOKED_BACK), -1)
+        for length in (*lengths, 0):
             state = self._known.get((snapshot, timeline, notes[:length]))
             if state is not None:
                 return state, length
-        return state_of(seen.snapshot.version.made.text) if seen.snapshot else EMPTY, 0
+        begun = state_of(seen.snapshot.version.made.text) if seen.snapshot else EMPTY
+        self._keep((snapshot, timeline, ()), begun)  # reading it once more would cost as much as many notes
+        return begun, 0
 
     def _keep(self, looked: Looked, state: State) -> None:
         self._known[looked] = state
@@ -78,7 +82,7 @@ def _read(seen: Walk, tile: Tile, *, librarian: bool) -> Noted:
     """What a note says; where a librarian notes the signals of every fragment, those of scenes are not counted too."""
     assert tile.note is not None, "only noted tiles are read"
     made, run = tile.note.made, seen.run(tile)
-    if tile in seen.fragments:
+    if made.kind is Kind.ANALYSIS:
         analysis = analysis_of(made.text)
         messages = tuple(item.entry.message for item in run)
         return Noted(tile.span.last, None, analysis.signals, messages, analysis.mentions, made.made_by)

@@ -51,10 +51,10 @@ class Story(Transcript, History, Presence, LoreByHand, Standing):
         self, drafts: Sequence[Draft], *, expected_head: int | None = None, idempotency_key: str | None = None
     ) -> BranchInfo:
         """Add several messages at the end, all or none. Who is not there does not witness them."""
-        told, changes = await self._with_witnesses(drafts)
-        before = await self.branch_info() if changes else None
+        told, changes, before = await self._with_witnesses(drafts)
         branch = await super().add_drafts(told, expected_head=expected_head, idempotency_key=idempotency_key)
-        if before and branch.messages == before.messages + len(told):  # else it had been added before
+        if branch.messages == before.messages + len(told):  # else it had been added before, or others were there first
+            self._meet(before.head, branch, told)
             await self._keep_presence(branch, len(told), changes)
         return branch
 

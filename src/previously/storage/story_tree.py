@@ -190,11 +190,12 @@ class StoryTree:
 
     def commit(self, version: NewVersion) -> Version:
         """Keep a version, or give back the one that is the same fold."""
-        if checked(version).anchor:
+        before = self.versions[version.before] if version.before else None
+        if checked(version, before).anchor:
             run = self.chain(version.anchor)[-len(version.span) :] if version.anchor in self.nodes else []
             if not has_read(version, [self.entries[node.entry].digest for node in run]):
                 raise HeadMoved("What was read has been forgotten meanwhile, or was never there.")
-        firm = is_firm(version, self.versions[version.before] if version.before else None)
+        firm = is_firm(version, before)
         while version.status not in NEVER_IN_FORCE:
             existing = self._same_fold(version)
             if existing is None:

@@ -125,6 +125,10 @@ def fit(
         def fits(texts: Sequence[Remembered], section: Section = section, limit: int = limit) -> bool:
             return section_tokens(texts, counter).get(section, 0) <= limit
 
+        if section in LISTS:
+            kept, fewer = _lines_that_fit(kept, section, fits)
+            left_out += fewer
+            continue
         while not fits(kept) and (index := _first(kept, section)) is not None:
             whole = kept.pop(index)
             covers = whole.stands_for(opening)
@@ -138,6 +142,23 @@ def fit(
             else:
                 left_out.append(LeftOut(f"{whole.what} of {covers}" if covers else whole.what, Reason.BUDGET, covers))
     return kept, left_out
+
+
+def _lines_that_fit(
+    memories: list[Remembered], section: Section, fits: Callable[[Sequence[Remembered]], bool]
+) -> tuple[list[Remembered], list[LeftOut]]:
+    """A list without as few of its last lines as must go, and how many those are."""
+    places = [index for index, memory in enumerate(memories) if memory.section is section and memory.text]
+
+    def without(number: int) -> list[Remembered]:
+        gone = set(places[len(places) - number :])
+        return [memory for index, memory in enumerate(memories) if index not in gone]
+
+    fewest = bisect_left(range(len(places)), True, key=lambda number: fits(without(number)))
+    if not fewest:
+        return memories, []
+    what = memories[places[-1]].what if fewest == 1 else f"{fewest} lines of {section.value}"
+    return without(fewest), [LeftOut(what, Reason.BUDGET)]
 
 
 def _block(section: Section, memories: Sequence[Remembered]) -> str:
@@ -168,7 +189,7 @@ def _shortened(
 def _first(memories: Sequence[Remembered], section: Section) -> int | None:
     """Which text of a section gives way first."""
     found = [index for index, memory in enumerate(memories) if memory.section is section and memory.text]
-    return found[-1 if section in LISTS else 0] if found else None
+    return found[0] if found else None
 
 
 def _sentence_starts(text: str) -> list[int]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from previously.folds.builtin.cues import DANGLING_OPENERS, HAPPENS
 from previously.folds.builtin.names import WORD, is_capitalised, shown
@@ -84,6 +85,11 @@ def lines_of_message(message: Said, *, narrates: bool, at_table: bool, listener:
     `narrates`: the speaker is the story's narrator. `at_table`: someone else is, by habit, so that unmarked
     text is talk. `listener`: who "you" is, when there is only one it can be.
     """
+    return list(_lines_of(message, narrates, at_table, listener))
+
+
+@lru_cache(maxsize=1_024)  # the same messages are read for the recap, the scene and every character
+def _lines_of(message: Said, narrates: bool, at_table: bool, listener: str | None) -> tuple[Line, ...]:
     text = without_emphasis(unwrapped(plain(message.text)))
     speaker = shown(message.speaker or "") or None
     starred = "*" in text and bool(_STARRED.search(text))
@@ -103,7 +109,7 @@ def lines_of_message(message: Said, *, narrates: bool, at_table: bool, listener:
                 star.group(1), speaker, listener, spoken=False, acts=True, starred=True, narrates=narrates
             )
             end = star.end()
-    return lines
+    return tuple(lines)
 
 
 def _segment(

@@ -124,7 +124,8 @@ def _read(things: dict[str, Thing], book: NameBook, number: int, line: Line) -> 
             thing.told = line
     for pattern in (_CALLED, _APPOSED, _ROLE_FIRST):
         for found in pattern.finditer(text):
-            _describe(things, book, found, number)
+            if line.speaker is None or not _calls_somebody(found):
+                _describe(things, book, found, number)
     for found in _LED.finditer(text):
         thing = _thing(things, found["name"])
         thing.clues.leads = True
@@ -137,6 +138,13 @@ def _read(things: dict[str, Thing], book: NameBook, number: int, line: Line) -> 
         thing = _thing(things, line.speaker or "")
         thing.messages.add(number)
         _add_phrase(thing, own["phrase"])
+
+
+def _calls_somebody(found: re.Match[str]) -> bool:
+    """Whether speech rather speaks to a name than of it: "You owe the miller, Orla.", "Bram, the lamp!"."""
+    if found.re is _ROLE_FIRST:
+        return True
+    return found.re is _APPOSED and found.start() == 0 and found.string[found.end() : found.end() + 1] != ","
 
 
 def _describe(things: dict[str, Thing], book: NameBook, found: re.Match[str], number: int) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from previously.core.cover import Link
 from previously.core.digests import span_key
-from previously.core.marks import is_of_a_span
+from previously.core.marks import is_of_a_span, is_own
 from previously.core.versions import IN_FORCE, Kind, Status
 from previously.storage.store import StoryKey
 from previously.storage.tables.findings import ROWS_AT_ONCE, Findings
@@ -77,7 +77,7 @@ def check_key(session: Session, key: StoryKey, version: int, made: Made, finding
 def _check_version(row: Row, story: int, nodes: int, findings: Findings) -> Made | None:
     version, kind, scope, first, last, length, key, before, replaces, status, anchor, reach, firm, read_first = row[:14]
     rest = list(row[14:])
-    lists, of_before, of_replaced, of_anchor = rest[:3], rest[3:8], rest[8:11], rest[11:]
+    lists, of_before, of_replaced, of_anchor = rest[:3], rest[3:9], rest[9:12], rest[12:]
     what = f"version {version}"
     for reason in _what_it_says(kind, status, firm, lists):
         findings.fault(what, reason)
@@ -101,6 +101,8 @@ def _check_version(row: Row, story: int, nodes: int, findings: Findings) -> Made
         findings.fault(what, "it has no key, as if what it read were forgotten")
     if key and is_of_a_span(scope) and (before or not read_first):
         findings.fault(what, "it is of a span, and goes on from another or is found by no message")
+    if is_own(scope) and first != (of_before[5] + 1 if of_before[5] is not None else 0):
+        findings.fault(what, f"it begins at {first}, and its chain does not end there")
     known = anchor if key and anchor_story == story and length <= nodes else 0
     return Made(kind, scope, length, key, before, bool(firm), status in _IN_FORCE, known, read_first)
 

@@ -1,7 +1,9 @@
 """Keeping the cover table equal to `core.cover.place`, without asking about the whole path each time.
 
 Cover rows lie on the line of a branch. A line inherits from its parent those that end before its fork, of the scopes
-that its branch has. Notes of a span have no cover: however many there are, no path that changes asks about them.
+that its branch has. Notes of a span have no cover: however many there are, no path that changes asks about them. Links
+of chains that know no marks may be long, as long as a story; they are asked for by where they end, which is the same
+on every path.
 """
 
 from __future__ import annotations
@@ -36,18 +38,9 @@ class CoverTable:
         """The path of `line` is new from `depth` on and now has this length: find what is valid there."""
         owner = {"owner": key.owner}
         self._session.run("delete_cover_from", {"line": line, "depth": depth, **owner})
-        longest = self._session.one("longest_version", {"story": key.story, **owner})
-        if longest is None or longest[0] == 0:
+        after = [*self._behind_marks(key, branch, line, depth), *self._own_chains(key, line, depth, length)]
+        if not after:
             return
-        # A link that reaches `depth` begins, or goes on from one that ends, less than the longest run before it.
-        nearest = max(0, depth - longest[0])
-        own = self._own_scopes(key, depth) if nearest == 0 else []
-        marks = (mark for mark, _ in self._marks.every(key, branch, nearest - 1))
-        after: list[tuple[int | str, int]] = list(starts(marks, own).items())
-        asked = {"first": nearest, "depth": depth, "story": key.story}
-        for version, last, scope in self.rows(key, "cover_going_on", line, depth - 1, **asked):
-            if self._marks.start_of(key, branch, scope) is not None:
-                after.append((version, last + 1))
         kinds: dict[int, tuple[str, str, bool]] = {}
 
         def links_after(before: int | str) -> list[Link]:
@@ -63,6 +56,32 @@ class CoverTable:
         covers = place(links_after, length, partial(self._lines.digests, key, line), after=after, reaching=depth)
         for cover in covers:
             self._write(key, line, *kinds[cover.version], cover)
+
+    def _behind_marks(self, key: StoryKey, branch: int, line: int, depth: int) -> list[tuple[int | str, int]]:
+        """Where to look for links that reach `depth`, of the story's chains and those that begin behind marks."""
+        longest = self._session.one("longest_version", {"story": key.story, "owner": key.owner})
+        if longest is None or longest[0] == 0:
+            return []
+        # A link that reaches `depth` begins, or goes on from one that ends, less than the longest run before it.
+        nearest = max(0, depth - longest[0])
+        marks = (mark for mark, _ in self._marks.every(key, branch, nearest - 1))
+        after: list[tuple[int | str, int]] = list(starts(marks).items())
+        asked = {"first": nearest, "depth": depth, "story": key.story}
+        for version, last, scope in self.rows(key, "cover_going_on", line, depth - 1, **asked):
+            if self._marks.start_of(key, branch, scope) is not None:
+                after.append((version, last + 1))
+        return after
+
+    def _own_chains(self, key: StoryKey, line: int, depth: int, length: int) -> Iterator[tuple[int | str, int]]:
+        """The same of chains that know no marks."""
+        asked = {"story": key.story, "owner": key.owner, "depth": depth, "length": length}
+        links = self._session.rows("own_links", asked)
+        forks = self._forks(key) if links else {}
+        for before, first, scope in links:
+            if not before:
+                yield scope, first
+            elif _inherited(self._ends_of(key, before), forks, line, first - 1) is not None:
+                yield before, first
 
     def in_force(self, key: StoryKey, versions: Sequence[Version]) -> None:
         """These have come into force, each after those it is built on: find every branch on which they are valid."""
@@ -109,11 +128,6 @@ class CoverTable:
             for cover in covers:
                 self._write(key, line, version.made.kind.value, version.made.scope, version.firm, cover)
                 ends[line] = cover.span.last
-
-    def _own_scopes(self, key: StoryKey, depth: int) -> list[str]:
-        """The scopes, of those that begin with the story and know no marks, with a first link that reaches `depth`."""
-        values = {"story": key.story, "owner": key.owner, "depth": depth}
-        return [scope for (scope,) in self._session.rows("own_scopes", values)]
 
     def _ends_of(self, key: StoryKey, version: int) -> dict[int, int]:
         """Where a version ends, by the line that says so."""

@@ -46,9 +46,10 @@ class VersionTable:
     def commit(self, key: StoryKey, version: NewVersion) -> Version:
         """Keep a version, or give back the one that is the same fold."""
         expect_story(self._session, key)
-        if checked(version).anchor and not has_read(version, self._run_at(key, version)):
+        before = self.get(key, version.before) if version.before else None
+        if checked(version, before).anchor and not has_read(version, self._run_at(key, version)):
             raise HeadMoved("What was read has been forgotten meanwhile, or was never there.")
-        firm = is_firm(version, self.get(key, version.before) if version.before else None)
+        firm = is_firm(version, before)
         while version.status not in NEVER_IN_FORCE:
             existing = self._same_fold(key, version)
             if existing is None:

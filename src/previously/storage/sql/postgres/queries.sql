@@ -459,7 +459,8 @@ UPDATE version SET firm = 0 WHERE id = %s AND owner = %s
 UPDATE cover SET firm = 0 WHERE version = %s AND owner = %s
 
 -- name: longest_version
-SELECT coalesce(max(length), 0) FROM version WHERE story = %(story)s AND owner = %(owner)s
+SELECT coalesce(max(length), 0) FROM version
+WHERE story = %(story)s AND (scope = '' OR (scope >= '0' AND scope < ':')) AND owner = %(owner)s
 
 -- name: links_after
 SELECT id, length, key, kind, scope, firm FROM version
@@ -472,9 +473,9 @@ WHERE story = %(story)s AND before = 0 AND scope = %(scope)s AND status IN ('com
   AND owner = %(owner)s
 ORDER BY id
 
--- name: own_scopes
-SELECT DISTINCT scope FROM version
-WHERE story = %(story)s AND before = 0 AND scope >= '@' AND scope < 'A' AND length > %(depth)s
+-- name: own_links
+SELECT DISTINCT before, first, scope FROM version
+WHERE story = %(story)s AND scope >= '@' AND scope < 'A' AND last >= %(depth)s AND last < %(length)s AND first <= %(depth)s
   AND status IN ('committed', 'provisional') AND owner = %(owner)s
 
 -- name: cover_span
@@ -489,6 +490,7 @@ WHERE line = %(line)s AND kind = %(kind)s AND last BETWEEN %(first)s AND %(last)
 -- name: cover_going_on
 SELECT c.version, c.last, c.scope FROM cover c
 WHERE c.line = %(line)s AND c.last BETWEEN %(first)s AND %(last)s AND c.owner = %(owner)s
+  AND c.scope < '@'
   AND EXISTS (SELECT 1 FROM version v WHERE v.story = %(story)s AND v.before = c.version
               AND c.last + v.length >= %(depth)s AND v.status IN ('committed', 'provisional') AND v.owner = %(owner)s)
 
@@ -700,8 +702,8 @@ WHERE p.line = %(line)s AND p.depth BETWEEN %(first)s AND %(last)s AND p.owner =
 
 -- name: check_versions
 SELECT v.id, v.kind, v.scope, v.first, v.last, v.length, v.key, v.before, v.replaces, v.status, v.anchor, v.reach,
-       v.firm, v.first_digest, v.shed, v.unverified, v.commitments, b.story, b.kind, b.scope, b.firm, b.reach, r.story,
-       r.kind, r.scope, n.story, n.depth
+       v.firm, v.first_digest, v.shed, v.unverified, v.commitments, b.story, b.kind, b.scope, b.firm, b.reach, b.last,
+       r.story, r.kind, r.scope, n.story, n.depth
 FROM version v LEFT JOIN version b ON b.id = v.before AND b.owner = %(owner)s
                LEFT JOIN version r ON r.id = v.replaces AND r.owner = %(owner)s
                LEFT JOIN node n ON n.id = v.anchor AND n.owner = %(owner)s

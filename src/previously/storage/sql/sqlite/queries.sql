@@ -384,7 +384,8 @@ UPDATE version SET firm = 0 WHERE id = ? AND owner = ?
 UPDATE cover SET firm = 0 WHERE version = ? AND owner = ?
 
 -- name: longest_version
-SELECT coalesce(max(length), 0) FROM version WHERE story = :story AND owner = :owner
+SELECT coalesce(max(length), 0) FROM version
+WHERE story = :story AND (scope = '' OR (scope >= '0' AND scope < ':')) AND owner = :owner
 
 -- name: links_after
 SELECT id, length, key, kind, scope, firm FROM version INDEXED BY version_by_before
@@ -396,9 +397,9 @@ SELECT id, length, key, kind, scope, firm FROM version
 WHERE story = :story AND before = 0 AND scope = :scope AND status IN ('committed', 'provisional') AND owner = :owner
 ORDER BY id
 
--- name: own_scopes
-SELECT DISTINCT scope FROM version INDEXED BY version_by_before
-WHERE story = :story AND before = 0 AND scope >= '@' AND scope < 'A' AND length > :depth
+-- name: own_links
+SELECT DISTINCT before, first, scope FROM version INDEXED BY version_own
+WHERE story = :story AND scope >= '@' AND scope < 'A' AND last >= :depth AND last < :length AND first <= :depth
   AND status IN ('committed', 'provisional') AND owner = :owner
 
 -- name: cover_span
@@ -412,6 +413,7 @@ WHERE line = :line AND kind = :kind AND last BETWEEN :first AND :last AND firm >
 -- name: cover_going_on
 SELECT c.version, c.last, c.scope FROM cover c
 WHERE c.line = :line AND c.last BETWEEN :first AND :last AND c.owner = :owner
+  AND c.scope < '@'
   AND EXISTS (SELECT 1 FROM version v WHERE v.story = :story AND v.before = c.version AND c.last + v.length >= :depth
               AND v.status IN ('committed', 'provisional') AND v.owner = :owner)
 
@@ -611,8 +613,8 @@ WHERE p.line = :line AND p.depth BETWEEN :first AND :last AND p.owner = :owner O
 
 -- name: check_versions
 SELECT v.id, v.kind, v.scope, v.first, v.last, v.length, v.key, v.before, v.replaces, v.status, v.anchor, v.reach,
-       v.firm, v.first_digest, v.shed, v.unverified, v.commitments, b.story, b.kind, b.scope, b.firm, b.reach, r.story,
-       r.kind, r.scope, n.story, n.depth
+       v.firm, v.first_digest, v.shed, v.unverified, v.commitments, b.story, b.kind, b.scope, b.firm, b.reach, b.last,
+       r.story, r.kind, r.scope, n.story, n.depth
 FROM version v LEFT JOIN version b ON b.id = v.before AND b.owner = :owner
                LEFT JOIN version r ON r.id = v.replaces AND r.owner = :owner
                LEFT JOIN node n ON n.id = v.anchor AND n.owner = :owner
