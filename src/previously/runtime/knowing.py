@@ -7,6 +7,7 @@ on something that was noted where they were not are not for them either.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from weakref import WeakKeyDictionary
 
 from previously.core.cast import NOTHING_KNOWN, Knowledge, knowledge_of
@@ -117,6 +118,15 @@ class Knowing:
             why = f"how things stand since message {item.position}"
             found.append(_item(Section.STATE, f"- {line}", why, by_hand=item.by == current.PERSON))
         return found
+
+
+async def hands_on_lore(store: MemoryStore, key: StoryKey, branch: BranchInfo) -> str:
+    """What tells whether people have changed the lore since: what they wrote, and the books that are attached."""
+    marks = await store.marks(key, branch.name, {MarkKind.LORE})
+    names = await store.attached(key)
+    books = [(one.name, one.at) for one in await store.books(key.owner) if one.name in names] if names else []
+    written = [(mark.origin, mark.text) for mark in marks]
+    return sha256(repr((written, names, books)).encode()).hexdigest()[:16] if written or names else ""
 
 
 async def knowledge(store: MemoryStore, key: StoryKey, branch: BranchInfo, name: str) -> tuple[Knowledge, bool]:

@@ -15,7 +15,7 @@ from previously.core.spans import position_on, spans_of
 from previously.core.tokens import Counter, message_tokens
 from previously.folds.recap import FoldRules
 from previously.runtime.earlier import Earlier
-from previously.runtime.knowing import Knowing
+from previously.runtime.knowing import Knowing, hands_on_lore
 from previously.runtime.lore_in_views import Turn, scanned
 from previously.runtime.reading import MOST_READ, read_newest, with_tail
 from previously.runtime.recalling import recalled_for, retold
@@ -62,16 +62,20 @@ async def view_of(store: Store, key: StoryKey, rules: FoldRules, asked: Asked, k
         return Made(stable.view)
     counted = replace(asked, counter=stable.counter)
     lore: Sequence[LoreShown]
-    if stable.same_turn:
-        recalled = [one for one in stable.held if one.span.first not in _shown(stable.view)]
-        lore = stable.before.recipe.lore if stable.before.recipe and asked.lore_tokens else ()
+    hands = await hands_on_lore(store, key, stable.branch) if asked.lore_tokens else ""
+    kept = stable.before.recipe if stable.same_turn else None
+    if kept and (kept.hands == hands or not asked.lore_tokens):
+        lore = kept.lore if asked.lore_tokens else ()
     else:
         lore = await _lore(store, key, rules, stable, counted, knowing)
+    if kept:
+        recalled: Sequence[Recalled] = [one for one in stable.held if one.span.first not in _shown(stable.view)]
+    else:
         spared = counted.counter.tokens(block((), lore)) if lore else 0
         recalled = await _recalled(store, key, stable.branch, stable.view, counted, stable.material, spared)
     turn = stable.turn
     view = with_recall(stable.view, recalled, turn.entry.message if turn else None, stable.counter, lore)
-    return await _with_recipe(store, key, asked, stable, view, recalled, lore)
+    return await _with_recipe(store, key, asked, stable, view, recalled, lore, hands)
 
 
 async def is_pressed(store: Store, key: StoryKey, rules: FoldRules, asked: Asked, knowing: Knowing) -> bool:
@@ -125,11 +129,12 @@ async def _with_recipe(
     view: View,
     recalled: Sequence[Recalled],
     lore: Sequence[LoreShown],
+    hands: str,
 ) -> Made:
     """The view with its recipe, and with what both say of the view before. A view that was given before at this very
     place gets the same answer."""
     before, material, epoch = stable.before, stable.material, stable.epoch
-    recipe = _recipe(view, epoch, asked, material, recalled, lore)
+    recipe = replace(_recipe(view, epoch, asked, material, recalled, lore), hands=hands)
     newest = material.newest[-1]
     last = await newest_recipe(store, key, str(asked.reader), newest)
     known = last
