@@ -18,7 +18,16 @@ from previously.core.marks import Mark, MarkKind
 from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime import model_folder
 
-RULES = Settings(tail_messages=3, fold_messages=6, fold_words=200, fold_tokens=300, recap_words=40, chapter_messages=0)
+RULES = Settings(
+    scene_messages=0,
+    cast="off",
+    tail_messages=3,
+    fold_messages=6,
+    fold_words=200,
+    fold_tokens=300,
+    recap_words=40,
+    chapter_messages=0,
+)
 NASTY = "  Ines — „naïve“ 漢字 e\u0301 🧵:\n\n# not a heading\r\n\t<recap>{previous} %s</recap> \\n\u2028*end* "
 WHATS = ["recap", "chapter:1", "backbone"]
 Acts = tuple[Callable[[], object], ...]
