@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -47,9 +48,9 @@ class Script:
 
     def tells(self, request: ModelRequest) -> str:
         count = len(self.model.requests)
-        return (
-            f"Maya carried parcels to the mill and promised to be back, as the {self.label} model told {count} times."
-        )
+        who = f"the {self.label} model told {count} times"
+        told = f"Maya carried parcels to the mill and promised to be back, as {who}."
+        return json.dumps({"summary": told, "lorebooks": []}) if request.schema else told
 
 
 @pytest.fixture(params=["in_memory", "sqlite"])

@@ -19,7 +19,7 @@ from previously.lore.by_hand import Corrected, LoreRecord, Record, corrected, re
 from previously.lore.state import State
 from previously.lore.things import LoreEntry
 from previously.runtime.fold_store import MemoryStore, SnapshotStore
-from previously.runtime.lore_in_views import Lorebook, Lorebooks
+from previously.runtime.lore_in_views import Lorebook, Lorebooks, as_entry
 from previously.runtime.noted import Walk, walk_to_the_end
 from previously.runtime.reading import with_tail
 from previously.runtime.stale import stale_version
@@ -52,6 +52,11 @@ class Known:
     def entries(self) -> list[LoreEntry]:
         """The entries that are in force, in the order they came up."""
         return [one for one in self.state.lore.values() if self._is_shown(one)]
+
+    @property
+    def by_people(self) -> frozenset[str]:
+        """The uids of those that a person wrote or accepted."""
+        return frozenset(as_entry(one).uid for one in self.entries if one.key in self.corrected.by_hand)
 
     @property
     def suggested(self) -> list[LoreEntry]:

@@ -16,7 +16,7 @@ from previously.core.tokens import Counter, message_tokens
 from previously.folds.recap import FoldRules
 from previously.runtime.earlier import Earlier
 from previously.runtime.knowing import Knowing
-from previously.runtime.lore_in_views import Turn, scanned
+from previously.runtime.lore_in_views import Turn, overtaken, scanned
 from previously.runtime.reading import MOST_READ, read_newest, with_tail
 from previously.runtime.recalling import recalled_for, retold
 from previously.runtime.remembering import memories_of
@@ -64,7 +64,8 @@ async def view_of(store: Store, key: StoryKey, rules: FoldRules, asked: Asked, k
     lore: Sequence[LoreShown]
     if stable.same_turn:
         recalled = [one for one in stable.held if one.span.first not in _shown(stable.view)]
-        lore = stable.before.recipe.lore if stable.before.recipe and asked.lore_tokens else ()
+        before = stable.before.recipe.lore if stable.before.recipe else ()
+        lore = await _lore(store, key, rules, stable, counted, knowing, before)
     else:
         lore = await _lore(store, key, rules, stable, counted, knowing)
         spared = counted.counter.tokens(block((), lore)) if lore else 0
@@ -184,9 +185,16 @@ async def _material(
 
 
 async def _lore(
-    store: Store, key: StoryKey, rules: FoldRules, stable: _Stable, asked: Asked, knowing: Knowing
-) -> list[LoreShown]:
-    """What a turn brings up; nothing if the reader is not shown what the user said."""
+    store: Store,
+    key: StoryKey,
+    rules: FoldRules,
+    stable: _Stable,
+    asked: Asked,
+    knowing: Knowing,
+    before: Sequence[LoreShown] | None = None,
+) -> Sequence[LoreShown]:
+    """What a turn brings up; nothing if the reader is not shown what the user said. What it brought up before stays,
+    unless a person has changed it since."""
     shown, turn = _shown(stable.view), stable.turn
     if turn is None or turn.position not in shown or not asked.lore_tokens:
         return []
@@ -200,8 +208,11 @@ async def _lore(
     seen = [item for item in stable.material.newest if item.position in shown and item.position <= turn.position]
     given = Turn(seen, turn.node, turn.position + 1, asked.lore_depth, max(0, room))
     found = await scanned(store, key, stable.branch.name, lorebook, given, asked.counter, str(reader))
-    fired = (one for one in found.fired if not one.entry.constant)
-    return [LoreShown(one.entry.uid, one.entry.name, one.entry.content, one.reason) for one in fired]
+    fired = [one.entry for one in found.fired if not one.entry.constant]
+    if before is not None and not overtaken({one.uid: one.text for one in before}, fired, lorebook, known.by_people):
+        return before
+    reasons = {one.entry.uid: one.reason for one in found.fired}
+    return [LoreShown(one.uid, one.name, one.content, reasons[one.uid]) for one in fired]
 
 
 async def _recalled(
