@@ -58,7 +58,8 @@ async def _step(
     if shared:
         asked = replace(asked, **await told_before(store, key, branch, item.position, state))
     reason = ASKED_AGAIN if note else FRAGMENT
-    return Step(Kind.ANALYSIS, SPAN_SCOPE, [item], None, asked, reason, note.id if note else None)
+    replaces = note.id if note else None
+    return Step(Kind.ANALYSIS, SPAN_SCOPE, [item], None, asked, reason, replaces, by_request=note is not None)
 
 
 async def _loosen(store: Store, key: StoryKey, branch: BranchInfo, steps: Sequence[Step]) -> None:
@@ -68,5 +69,3 @@ async def _loosen(store: Store, key: StoryKey, branch: BranchInfo, steps: Sequen
     first = min(step.span.first for step in steps)
     covers = await store.cover(key, branch.name, Kind.RECAP)
     await store.loosen(key, [version for _, last, version in covers if last >= first])
-    states = await store.cover(key, branch.name, Kind.STATE)
-    await store.loosen(key, [version for _, last, version in states if last >= first])

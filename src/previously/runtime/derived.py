@@ -7,6 +7,7 @@ asks no model; only what has grown too long is combined, from summaries alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from previously.core.analyses import Analysis, Fragment
 from previously.core.marks import SPAN_SCOPE, Stretch
@@ -19,7 +20,7 @@ from previously.folds.combining import CombineNote
 from previously.folds.commitments import commitments_after
 from previously.folds.recap import FoldRules, NotDue, Timeline, story_messages
 from previously.folds.scene_shape import scene_of
-from previously.folds.tiling import TileRules, leading, scene_tiles
+from previously.folds.tiling import Tile, TileRules, leading, scene_tiles
 from previously.runtime.fold_store import FoldStore, PathStore
 from previously.runtime.noted import analysed, ends_of, is_fragment
 from previously.runtime.step import Step, Written
@@ -42,11 +43,15 @@ ROOM = 1.25
 class DerivedRecap:
     """The recap of one stretch of a branch, with a store that answers as of one moment."""
 
-    def __init__(self, store: FoldStore, key: StoryKey, branch: BranchInfo, rules: FoldRules) -> None:
+    def __init__(
+        self, store: FoldStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, *, anew: bool = False
+    ) -> None:
+        """`anew`: notes that only stand in for better ones are about to be made anew, so they are waited for."""
         self._store = store
         self._key = key
         self._branch = branch
         self._rules = rules
+        self._anew = anew
 
     async def next(self, stretch: Stretch, live: LiveVersion | None, end: int, *, closing: bool) -> Step | NotDue:
         """What the recap takes in next of the messages before `end`; a chapter that is closing is told to its end."""
@@ -61,7 +66,8 @@ class DerivedRecap:
     async def _applied(
         self, stretch: Stretch, live: LiveVersion | None, run: Sequence[OnPath], end: int, *, closing: bool
     ) -> Step | NotDue:
-        fragments = await fragments_of(self._store, self._key, run)
+        tiles = await analysed(self._store, self._key, run)
+        fragments = _fragments(run, [self._to_be_told(tile) for tile in tiles])
         held_back = 0 if closing or run[-1].position < end - 1 else self._rules.apply_after
         found = applied(fragments, run[0].position, held_back)
         count = found.through - run[0].position + 1
@@ -69,7 +75,8 @@ class DerivedRecap:
             return NotDue(_why(found.gap) if found.gap else f"the newest {held_back} fragments are not applied yet")
         text = appended(live.version.made.text if live else "", found.text)
         text = compacted(text, self._rules.summary_characters, self._rules.summary_target_characters)
-        return self._written(stretch, live, run[:count], text, LIBRARIAN, APPLIED.format(len(found.applied)))
+        reason = APPLIED.format(len(found.applied))
+        return self._written(stretch, live, run[:count], text, LIBRARIAN, reason, firm=_all_firm(tiles[:count]))
 
     async def _told(
         self, stretch: Stretch, live: LiveVersion | None, run: Sequence[OnPath], end: int, *, closing: bool
@@ -78,7 +85,8 @@ class DerivedRecap:
         notes = await self._store.notes(self._key, Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in run])
         before = end if closing else end - self._rules.recap.tail_messages
         ends = {mark.position for mark in marks} | ({end - 1} if closing else set())
-        scenes = leading(scene_tiles(run, notes, ends, TileRules(self._rules.scene_messages, before)))
+        tiles = scene_tiles(run, notes, ends, TileRules(self._rules.scene_messages, before))
+        scenes = leading([self._to_be_told(tile) for tile in tiles])
         if not scenes:
             return NotDue(f"no scene is noted from message {run[0].position} on")
         summaries = [scene_of(tile.note.made.text).summary for tile in scenes if tile.note]
@@ -89,24 +97,43 @@ class DerivedRecap:
         if target and count_words(text) > target * ROOM:
             asked = CombineNote.of([earlier, *summaries] if earlier else summaries, target)
             return Step(Kind.RECAP, stretch.scope, run[:count], live.version if live else None, asked, reason)
-        return self._written(stretch, live, run[:count], text, SCENES, reason)
+        return self._written(stretch, live, run[:count], text, SCENES, reason, firm=_all_firm(scenes))
+
+    def _to_be_told(self, tile: Tile) -> Tile:
+        """A tile with its note, if that is not waited for."""
+        return replace(tile, note=None) if self._anew and tile.note and not tile.note.firm else tile
 
     def _written(
-        self, stretch: Stretch, live: LiveVersion | None, run: Sequence[OnPath], text: str, made_by: str, reason: str
+        self,
+        stretch: Stretch,
+        live: LiveVersion | None,
+        run: Sequence[OnPath],
+        text: str,
+        made_by: str,
+        reason: str,
+        *,
+        firm: bool,
     ) -> Step:
         held = live.version.made.commitments if live else ()
-        written = Written(text, made_by, commitments_after(held, story_messages(run)))
+        written = Written(text, made_by, commitments_after(held, story_messages(run)), firm=firm)
         return Step(Kind.RECAP, stretch.scope, run, live.version if live else None, written, reason)
 
 
 async def fragments_of(store: PathStore, key: StoryKey, path: Sequence[OnPath]) -> list[Fragment]:
     """A run of the path as the librarian sees it."""
-    tiles = await analysed(store, key, path)
+    return _fragments(path, await analysed(store, key, path))
+
+
+def _fragments(path: Sequence[OnPath], tiles: Sequence[Tile]) -> list[Fragment]:
     found: list[Fragment] = []
     for item, tile in zip(path, tiles, strict=True):
         analysis: Analysis | None = analysis_of(tile.note.made.text) if tile.note else None
         found.append(Fragment(item.position, is_fragment(item), analysis))
     return found
+
+
+def _all_firm(tiles: Sequence[Tile]) -> bool:
+    return all(tile.note.firm for tile in tiles if tile.note)
 
 
 def _why(gap: Gap) -> str:

@@ -38,6 +38,7 @@ MOST_WARNINGS = 2
 """How many of a note's warnings are told beside it."""
 
 OTHERS = "another process is folding this story"
+OUTDATED = "a note it was put together from was made anew"
 GOES_ROUND = "what was folded is not valid on the path: the story is being changed"
 
 Todo = Step | Together | Boundary | NotDue
@@ -123,7 +124,10 @@ class _Loop:
     async def perform(self, step: Step) -> None:
         """Make one fold and commit what came of it."""
         reply = await self._reply(step.asked)
-        self._anew = self._anew and reply.status is not Status.PROVISIONAL
+        if reply.status is Status.PROVISIONAL and not isinstance(step.asked, Written):
+            self._anew = False
+            if step.by_request:  # what is there is better
+                reply = replace(reply, status=Status.REFUSED)
         if reply.status is Status.REFUSED:
             self._failed.add((step.kind, step.scope))
         held = self.rules.review and reply.status is not Status.REFUSED and not isinstance(step.asked, Written)
@@ -165,12 +169,22 @@ class _Loop:
             await self.store.commit(self.key, _refused(version, lost))
         if step.kind is Kind.STATE:
             return  # no fold that anybody asked for: it only saves reading the notes again
+        if step.kind in (Kind.SCENE, Kind.ANALYSIS):
+            await self._drop_snapshots(step.span.first)
         reported = replace(kept, made=replace(kept.made, reason=version.reason, cost=reply.cost))
         self.done.append(done_of(reported, reply.attempts))
 
+    async def _drop_snapshots(self, since: int) -> None:
+        """Drop what was put together from notes before one of them was made, or made anew."""
+        branch = await self.store.branch(self.key)
+        for _, last, version in await self.store.cover(self.key, branch.name, Kind.STATE):
+            if last >= since:
+                await self.store.set_status(self.key, version, Status.UNDONE, reason=OUTDATED)
+
     async def _reply(self, asked: Question | Written) -> FolderReply:
         if isinstance(asked, Written):
-            return FolderReply(asked.text, "", Cost(), made_by=asked.made_by, checked=True)
+            status = Status.COMMITTED if asked.firm else Status.PROVISIONAL
+            return FolderReply(asked.text, asked.carry, Cost(), made_by=asked.made_by, checked=True, status=status)
         return await _checked(await self.folder.write(asked), asked)
 
     def report(self, stopped: str) -> FoldReport:

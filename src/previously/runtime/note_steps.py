@@ -12,6 +12,7 @@ from typing import Any
 
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE, STORY_SCOPE
 from previously.core.people import characters, somebodies
+from previously.core.spans import Span
 from previously.core.versions import Kind, Status, Version
 from previously.core.witnessing import folded_name
 from previously.folds.analysis import AnalysisNote
@@ -23,7 +24,7 @@ from previously.lore.state import State, state_text
 from previously.lore.threads import ranked
 from previously.runtime.cast_steps import CastSteps
 from previously.runtime.fold_store import FoldStore, SnapshotStore
-from previously.runtime.noted import Walk, is_fragment, notes_scenes, walk
+from previously.runtime.noted import Walk, ends_before, is_fragment, notes_scenes, scene_ends, walk
 from previously.runtime.states import States
 from previously.runtime.step import Step, Together, Written
 from previously.runtime.steps import Look
@@ -107,7 +108,8 @@ class NoteSteps:
 
     async def _noted(self, kind: Kind, seen: Walk, tile: Tile, asked: Question, reason: str) -> Step | None:
         """The step that makes a note; None while one that a person has to approve waits there."""
-        step = Step(kind, SPAN_SCOPE, seen.run(tile), None, asked, reason)
+        replaces = tile.note.made.replaces if tile.note else None
+        step = Step(kind, SPAN_SCOPE, seen.run(tile), None, asked, reason, replaces)
         pending = await self._store.newest_versions(self._key, kind, SPAN_SCOPE, Status.PENDING, 1)
         return None if pending and pending[0].made.key == step.key else step
 
@@ -116,18 +118,25 @@ class NoteSteps:
         walks = [seen] + [
             await walk(self._store, self._key, self._branch, self._rules, name, firm=self._look.anew) for name in names
         ]
-        steps = [self._snapshot(one, OWN_SCOPE + name, name) for one, name in zip(walks, ["", *names], strict=True)]
+        steps = [await self._snapshot(one, name) for one, name in zip(walks, ["", *names], strict=True)]
         found = tuple(step for step in steps if step)
         return Together(found) if found else None
 
-    def _snapshot(self, seen: Walk, scope: str, name: str) -> Step | None:
-        length = seen.settled - seen.first + 1
+    async def _snapshot(self, seen: Walk, name: str) -> Step | None:
+        length, scope = seen.settled - seen.first + 1, OWN_SCOPE + name
         if length < SNAPSHOT_MESSAGES:
             return None
         run = seen.path[:length]
         state = self._states.after(seen, self._rules, name, through=seen.settled)
+        notes = [tile.note for tile in (*seen.scenes, *seen.fragments) if tile.note and tile.span.last <= seen.settled]
+        ends = await scene_ends(self._store, self._key, self._branch, self._rules)
+        written = Written(
+            state_text(state), "code", firm=all(note.firm for note in notes), carry=ends_before(ends, seen.settled)
+        )
+        there = await self._store.live(self._key, self._branch.name, Kind.STATE, scope, through=seen.settled)
+        replaces = there.version.id if there and there.span == Span(seen.first, seen.settled) else None
         before = seen.snapshot.version if seen.snapshot else None
-        return Step(Kind.STATE, scope, run, before, Written(state_text(state), "code"), SNAPSHOT)
+        return Step(Kind.STATE, scope, run, before, written, SNAPSHOT, replaces)
 
 
 async def told_before(

@@ -6,8 +6,9 @@ the same however long the story is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE, MarkKind
 from previously.core.paths import OnPath
@@ -77,8 +78,26 @@ async def walk(
 ) -> Walk:
     """What stands behind the newest snapshot of what a reader may know; behind that of all for nobody in particular.
     The rules are those with the tail of this branch."""
-    snapshot = await store.live(key, branch.name, Kind.STATE, OWN_SCOPE + reader, firm=firm)
+    scope = OWN_SCOPE + reader
+    snapshot = await store.live(key, branch.name, Kind.STATE, scope, firm=firm)
+    ends = await scene_ends(store, key, branch, rules) if snapshot else []
+    while snapshot and snapshot.version.made.carry != ends_before(ends, snapshot.span.last):
+        through = snapshot.span.last - 1
+        snapshot = await store.live(key, branch.name, Kind.STATE, scope, firm=firm, through=through)
     return await _walked(store, key, branch, rules, snapshot)
+
+
+async def scene_ends(
+    store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, since: int = -1
+) -> list[int]:
+    """Where a person ended a scene, or a chapter closed."""
+    return [mark.position for mark in await store.marks(key, branch.name, ends_of(rules), since=since)]
+
+
+def ends_before(ends: Iterable[int], last: int) -> str:
+    """What a snapshot up to there is held against: had other scenes ended, other notes would be in it."""
+    counting = sorted({end for end in ends if end <= last})
+    return sha256(repr(counting).encode()).hexdigest()[:16] if counting else ""
 
 
 async def walk_to_the_end(
@@ -112,7 +131,7 @@ async def _walked(
     tiles: list[Tile] = []
     fragments: list[Tile] = []
     if notes_scenes(rules) and path:
-        ends = {mark.position for mark in await store.marks(key, branch.name, ends_of(rules), since=first)}
+        ends = set(await scene_ends(store, key, branch, rules, first))
         notes = await store.notes(key, Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in path])
         tiles = scene_tiles(path, notes, ends, TileRules(rules.scene_messages, outside_tail))
     if rules.timeline is Timeline.LIBRARIAN:

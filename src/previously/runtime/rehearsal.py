@@ -142,6 +142,14 @@ class RehearsalStore:
         own = [one for one in made if one.made.first and one.made.first in firsts]
         return await self._store.notes(key, kind, scope, firsts) + own
 
+    async def cover(
+        self, key: StoryKey, branch: str, kind: Kind | None = None, *, firm: bool = False
+    ) -> list[tuple[int, int, int]]:
+        return []  # what could be taken out of force; nothing is
+
+    async def set_status(self, key: StoryKey, version: int, status: Status, *, reason: str) -> Version:
+        raise NotImplementedError("A rehearsal takes nothing out of force.")
+
     async def commit(self, key: StoryKey, version: NewVersion) -> Version:
         self._ids -= 1
         self._versions.append(Version(self._ids, replace(version, status=Status.COMMITTED), True))

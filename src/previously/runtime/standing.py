@@ -140,10 +140,7 @@ class Standing(StoryHandle):
         marks = await self._store.marks(self._key, branch.name, ends_of(self._rules), since=position)
         if any(mark.position == position for mark in marks):
             raise BadInput(f"A scene ends with message {position} already.")
-        mark = await self._add_mark(branch, MarkKind.SCENE, position)
-        snapshots = await self._store.cover(self._key, branch.name, Kind.STATE)
-        await self._store.loosen(self._key, [version for _, last, version in snapshots if last >= position])
-        return mark
+        return await self._add_mark(branch, MarkKind.SCENE, position)
 
     async def scenes(self) -> list[SceneText]:
         """Every scene that was noted and stands on the path, the oldest first."""

@@ -20,6 +20,10 @@ class Written:
     text: str
     made_by: str
     commitments: tuple[str, ...] = ()
+    firm: bool = True
+    """False where some of that memory only stands in for better: then this does too."""
+    carry: str = ""
+    """What it has to be held against when it is read; never shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,9 @@ class Step:
     asked: Question | Written
     reason: str
     replaces: int | None = None
-    """The version of the same run that is made again though nothing changed."""
+    """The version of the same run in whose place it is made."""
+    by_request: bool = False
+    """Whether somebody asked for it though nothing changed."""
 
     @property
     def span(self) -> Span:

@@ -206,7 +206,7 @@ class Steps:
 
     async def _derived(self, stretch: Stretch, live: LiveVersion | None, end: int, *, closing: bool) -> Step | NotDue:
         """The recap that is put together from notes."""
-        derived = DerivedRecap(self._store, self._key, self._branch, self._rules)
+        derived = DerivedRecap(self._store, self._key, self._branch, self._rules, anew=self._look.anew)
         return await derived.next(stretch, live, end, closing=closing)
 
     async def _name(self, first: int, open_since: int) -> str:
