@@ -22,6 +22,7 @@ BENCHMARKS = {
     "recall": ALL,
     "recall_stores": None,
     "lore": None,
+    "cast": None,
 }
 """Each benchmark and the data set it needs; `ALL` for one that takes the whole folder, or none."""
 

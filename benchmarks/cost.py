@@ -1,5 +1,7 @@
 """What memory costs in calls and tokens, by preset: a long story told a few messages at a time, and folded as it grows.
 
+Calls for notes of scenes, fragments and characters are counted apart: each preset keeps to a ceiling, its cast aside.
+
 Input tokens are those of every prompt sent, refused answers included, as a ratio of the story's own tokens. The model
 is the one of `benchmarks.survival`: it obeys the length it is asked for and forgets nothing. The peer is one summary of
 400 words, rewritten every 10 messages.
@@ -46,11 +48,16 @@ def main() -> None:
         print(json.dumps(result))
         return
     print(f"{len(world.messages):,} messages, {tokens:,} tokens")
-    print(f"{'':>22} {'calls':>7} {'messages per call':>18} {'input tokens':>13} {'ratio':>6} {'refused':>8}")
+    print(
+        f"{'':>22} {'calls':>7} {'texts':>7} {'scenes':>7} {'analyses':>9} {'cast':>7} {'per message':>12} "
+        f"{'but cast':>9} {'input tokens':>13} {'ratio':>6} {'output':>9} {'refused':>8}"
+    )
     for name, row in figures.items():
+        kinds = row["by_kind"]
         print(
-            f"{name:>22} {row['calls']:>7,} {row['messages_per_call']:>18.1f} {row['input_tokens']:>13,} "
-            f"{row['input_ratio']:>6.2f} {row['refused']:>8}"
+            f"{name:>22} {row['calls']:>7,} {kinds['text']:>7,} {kinds['scene']:>7,} {kinds['analysis']:>9,} "
+            f"{kinds['cast']:>7,} {row['calls_per_message']:>12.3f} {row['calls_per_message_but_cast']:>9.3f} "
+            f"{row['input_tokens']:>13,} {row['input_ratio']:>6.2f} {row['output_tokens']:>9,} {row['refused']:>8}"
         )
 
 
@@ -77,7 +84,11 @@ async def _ours(world: World, preset: str, tokens: int) -> dict[str, Any]:
 def _figures(model: ForgetfulModel, messages: int, tokens: int, refused: int) -> dict[str, Any]:
     return {
         "calls": model.calls,
+        "by_kind": {kind: model.asked[kind] for kind in ("text", "scene", "analysis", "cast")},
         "messages_per_call": round(messages / max(1, model.calls), 1),
+        "calls_per_message": round(model.calls / messages, 4),
+        "calls_per_message_but_cast": round((model.calls - model.asked["cast"]) / messages, 4),
+        "output_tokens": model.output_tokens,
         "input_tokens": model.input_tokens,
         "input_ratio": round(model.input_tokens / tokens, 2),
         "refused": refused,

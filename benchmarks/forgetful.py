@@ -4,12 +4,15 @@ It reads what stands in the tags of a prompt and answers within the words asked 
 secrets, then the rest, the newest of each before the oldest; what is left of its room goes to filler, the newest first.
 Of the facts it reads it forgets each with the given probability, decided by a hash of seed, fact and call, so that the
 same run forgets the same things. It writes whole sentences in the past tense and names who was there, as the checks of
-folds want it. Every method of `benchmarks.survival` asks this same model.
+folds want it. Asked for a note, it gives one of the usual size. Every method of `benchmarks.survival` asks this same
+model.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from hashlib import blake2b
 
 from benchmarks.planted import CAST, Fact, World, holds
@@ -23,6 +26,9 @@ ROOM_FOR_A_ROLL_CALL = 40
 
 _EARLIER = re.compile(r"<(recap|story_so_far)>\n(.*?)\n</\1>", re.S)
 _EVENTS = re.compile(r"<(new_events|chapter|new_words)>\n(.*?)\n</\1>", re.S)
+_NOTES = {"fragment": 40, "scene": 120, "new_events": 60}
+"""The tags around what a note is about, and how many words its text has."""
+
 _LENGTH = re.compile(r"about (\d+) words")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"']?\s+")
 _LABEL = re.compile(r"(?P<speaker>[A-Z]\w+): ")
@@ -40,6 +46,9 @@ class ForgetfulModel:
         self._seed = seed
         self._calls = 0
         self.input_tokens = 0
+        self.output_tokens = 0
+        self.asked: Counter[str] = Counter()
+        """How often each kind of question was asked."""
         self.model = ScriptedModel(self.reply, name="forgetful")
 
     @property
@@ -51,6 +60,34 @@ class ForgetfulModel:
         """The summary of what a prompt holds."""
         self._calls += 1
         self.input_tokens += estimate_tokens(request.system) + estimate_tokens(request.user)
+        text = self._text(request) if request.schema is None else self._note(request)
+        self.output_tokens += estimate_tokens(text)
+        return text
+
+    def _note(self, request: ModelRequest) -> str:
+        """A note in the shape that is asked for: a summary, and a line or two beside it."""
+        tag = next(tag for tag in _NOTES if f"<{tag}>" in request.user)
+        events = request.user.split(f"<{tag}>\n")[1].split(f"\n</{tag}>")[0]
+        self.asked[{"fragment": "analysis", "scene": "scene"}.get(tag, "cast")] += 1
+        summary = self._summary("", events, _NOTES[tag]) or f"{_present(events) or 'Somebody'} went on with the day."
+        if tag == "fragment":
+            return json.dumps({"summary_update": summary, "events": [summary[:120]]})
+        if tag == "new_events":
+            return json.dumps({"summary": summary, "add": [summary[:120]], "remove": [], "update": []})
+        people = [name for name in CAST if re.search(rf"\b{name}\b", events)][:2]
+        entries = [
+            {
+                "name": name,
+                "type": "character",
+                "keywords": [name, f"{name} of Lethen"],
+                "content": f"{name}. {summary[:160]}",
+            }
+            for name in people
+        ]
+        return json.dumps({"summary": summary, "lorebooks": entries})
+
+    def _text(self, request: ModelRequest) -> str:
+        self.asked["text"] += 1
         asked = f"{request.system}\n{request.user}"
         earlier = "\n".join(text for _, text in _EARLIER.findall(request.user) if text != _NONE)
         events = "\n\n".join(text for _, text in _EVENTS.findall(request.user))

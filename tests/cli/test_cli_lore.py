@@ -262,6 +262,20 @@ def test_explain_says_what_the_view_does(told: Cli) -> None:
     assert "no reader 'nobody'" in told.fails(2, "lore", "explain", "tale", "--reader", "nobody")
 
 
+def test_what_a_person_changes_shows_at_once(tale: Cli, tmp_path: Path) -> None:
+    tale("lore", "add", "tale", "Bell tower", "--text", "Made of oak.")
+    assert "Made of oak." in shown_lore(tale)
+    tale("lore", "edit", "tale", "Bell tower", "--text", "Made of stone.")
+    assert "Made of stone." in shown_lore(tale)
+    assert "Made of oak." not in shown_lore(tale)
+    tale("lore", "import", book(tmp_path, "salt.json", PLAIN))
+    tale("lore", "attach", "tale", "salt")
+    assert "Bronze, cracked." in shown_lore(tale)
+    tale("lore", "detach", "tale", "salt")
+    tale("lore", "remove", "tale", "Bell tower")
+    assert "<recalled>" not in shown_lore(tale)
+
+
 def test_explain_reads_only_what_a_character_witnessed(cli: Cli) -> None:
     with BlockingMemory(cli.db) as memory:
         memory.story("tale").add_drafts(

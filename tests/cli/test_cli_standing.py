@@ -314,3 +314,29 @@ def test_show_tells_people_what_else_is_kept(told: Cli) -> None:
     assert "2 characters whose knowledge is kept: `previously cast tale`" in ran
     for key in ("scenes", "lore", "cast", "threads", "state", "books"):
         assert isinstance(shown(told)[key], list)
+
+
+def test_notes_wait_for_approval_where_a_person_reviews(cli: Cli) -> None:
+    cli.tell("tale", 12)
+    assert cli("set", "tale", "tail_messages=2", "scene_messages=8", "chapter_messages=0", "review=true").code == 0
+    assert [one["status"] for one in cli("fold", "tale", "--json").json["folds"] if one["kind"] == "scene"] == [
+        "pending"
+    ]
+    (waiting,) = [one for one in cli("pending", "tale", "--json").json["versions"] if one["kind"] == "scene"]
+    assert shown(cli)["scenes"] == []
+    assert '\n  "summary": "' in cli("pending", "tale").out, "a note is laid out"
+    assert cli("approve", "tale", waiting["id"]).code == 0
+    assert [one["version"] for one in shown(cli)["scenes"]] == [waiting["id"]]
+
+
+def test_an_undone_note_can_be_restored(told: Cli) -> None:
+    (scene,) = shown(told)["scenes"]
+    while shown(told)["scenes"]:
+        assert told("undo", "tale").code == 0
+    assert shown(told)["threads"] == []
+    assert told("restore", "tale", scene["version"], "--json").json["restored"] == scene["version"]
+    assert shown(told)["scenes"] == [scene]
+    assert shown(told)["threads"]
+    told("edit", "tale", 0, "--text", "Snow.")
+    told("undo", "tale")
+    assert "not on branch 'main' as they were" in told.fails(2, "restore", "tale", scene["version"])

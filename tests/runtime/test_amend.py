@@ -16,10 +16,10 @@ from previously.models.scripted import Scripted
 from previously.view.memory import STALE
 from tests.runtime.obedient import PEOPLE, kind_of, obedient, said, stubborn, tell
 
-RULES = Settings(
+RULES = Settings(scene_messages=0, cast="off",
     tail_messages=4, fold_messages=10, fold_words=400, fold_tokens=900, recap_words=60, chapter_messages=0
 )  # fmt: skip
-CHAPTERED = Settings(
+CHAPTERED = Settings(scene_messages=0, cast="off",
     tail_messages=4, fold_messages=10, fold_words=400, fold_tokens=900, recap_words=60, chapter_messages=30
 )  # fmt: skip
 

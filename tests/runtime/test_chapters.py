@@ -17,7 +17,7 @@ from previously.folds.chapter import FINAL_SCENE
 from previously.view.view import Reason, Section
 from tests.runtime.obedient import PEOPLE, kind_of, obedient, part, said, tell
 
-RULES = Settings(
+RULES = Settings(scene_messages=0, cast="off",
     tail_messages=4, fold_messages=10, fold_words=400, fold_tokens=900, recap_words=60, chapter_messages=30
 )  # fmt: skip
 

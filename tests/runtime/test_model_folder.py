@@ -21,7 +21,9 @@ from previously.models.retry import MAX_CALLS
 from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime import model_folder
 
-RULES = Settings(tail_messages=2, fold_messages=6, fold_words=400, fold_tokens=900, recap_words=60)
+RULES = Settings(
+    scene_messages=0, cast="off", tail_messages=2, fold_messages=6, fold_words=400, fold_tokens=900, recap_words=60
+)
 DOWN = ModelFailure(FailureKind.CONNECTION, "Nobody listens there.")
 GOOD = "Maya carried the parcels to the mill and promised Joaquin to be back by noon. Odalys kept the ledger."
 
@@ -188,7 +190,8 @@ def test_many_people_over_many_parts_are_judged_part_by_part(tmp_path: Path) -> 
         )
 
     model = ScriptedModel(reply)
-    small = Settings(tail_messages=1, fold_words=2_500, fold_messages=500, fold_tokens=9_000, recap_words=60,
+    small = Settings(scene_messages=0, cast="off", tail_messages=1, fold_words=2_500, fold_messages=500,
+                     fold_tokens=9_000, recap_words=60,
                      memory_window_tokens=2_048)  # fmt: skip
     with BlockingMemory(tmp_path / "s.db", settings=small, model=model) as memory:
         story = memory.story("tale")
@@ -212,7 +215,9 @@ def test_nothing_is_asked_about_nothing(tmp_path: Path) -> None:
 
 def test_a_fold_that_would_take_too_many_calls_is_left_to_the_built_in_folder(tmp_path: Path) -> None:
     model = ScriptedModel(good)
-    small = Settings(tail_messages=1, fold_messages=2, recap_words=60, memory_window_tokens=2_048)
+    small = Settings(
+        scene_messages=0, cast="off", tail_messages=1, fold_messages=2, recap_words=60, memory_window_tokens=2_048
+    )
     with BlockingMemory(tmp_path / "s.db", settings=small, model=model) as memory:
         story = memory.story("tale")
         story.add("user", "Maya goes to the mill with Joaquin. " * 9_000, name="Maya")
@@ -225,7 +230,9 @@ def test_a_fold_that_would_take_too_many_calls_is_left_to_the_built_in_folder(tm
 
 
 def test_what_does_not_fit_the_window_is_split_and_read_to_the_last_word(tmp_path: Path) -> None:
-    small = Settings(tail_messages=1, fold_messages=2, recap_words=60, memory_window_tokens=2_048)
+    small = Settings(
+        scene_messages=0, cast="off", tail_messages=1, fold_messages=2, recap_words=60, memory_window_tokens=2_048
+    )
     model = ScriptedModel(good)
     sentences = [f"Then Maya counted sack {number} at the mill with Odalys." for number in range(900)]
     with BlockingMemory(tmp_path / "s.db", settings=small, model=model) as memory:
@@ -249,7 +256,9 @@ def test_a_server_with_a_smaller_window_than_thought_is_asked_in_parts(tmp_path:
         return good(request)
 
     model = ScriptedModel(reply)
-    with BlockingMemory(tmp_path / "s.db", settings=Settings(tail_messages=1, recap_words=60), model=model) as memory:
+    with BlockingMemory(
+        tmp_path / "s.db", settings=Settings(scene_messages=0, cast="off", tail_messages=1, recap_words=60), model=model
+    ) as memory:
         story = memory.story("tale")
         sentences = [f"Then Maya counted sack {number} at the mill with Joaquin and Odalys." for number in range(300)]
         for start in range(0, 300, 20):
@@ -276,7 +285,9 @@ def test_a_server_that_finds_everything_too_long_ends_in_the_built_in_folder(tmp
 @pytest.mark.parametrize(("name", "value"), [("calls_per_hour", 2), ("calls_per_day", 2), ("tokens_per_day", 500)])
 def test_limits_hold_and_memory_goes_on_without_the_model(tmp_path: Path, name: str, value: int) -> None:
     model = ScriptedModel(good)
-    settings = Settings(tail_messages=2, fold_messages=6, recap_words=60, **dict[str, Any]({name: value}))
+    settings = Settings(
+        scene_messages=0, cast="off", tail_messages=2, fold_messages=6, recap_words=60, **dict[str, Any]({name: value})
+    )
     with BlockingMemory(tmp_path / "s.db", settings=settings, model=model) as memory:
         story = memory.story("tale")
         tell(story, 60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -18,7 +19,16 @@ from previously.core.marks import Mark, MarkKind
 from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime import model_folder
 
-RULES = Settings(tail_messages=3, fold_messages=6, fold_words=200, fold_tokens=300, recap_words=40, chapter_messages=0)
+RULES = Settings(
+    scene_messages=0,
+    cast="off",
+    tail_messages=3,
+    fold_messages=6,
+    fold_words=200,
+    fold_tokens=300,
+    recap_words=40,
+    chapter_messages=0,
+)
 NASTY = "  Ines — „naïve“ 漢字 e\u0301 🧵:\n\n# not a heading\r\n\t<recap>{previous} %s</recap> \\n\u2028*end* "
 WHATS = ["recap", "chapter:1", "backbone"]
 Acts = tuple[Callable[[], object], ...]
@@ -38,9 +48,9 @@ class Script:
 
     def tells(self, request: ModelRequest) -> str:
         count = len(self.model.requests)
-        return (
-            f"Maya carried parcels to the mill and promised to be back, as the {self.label} model told {count} times."
-        )
+        who = f"the {self.label} model told {count} times"
+        told = f"Maya carried parcels to the mill and promised to be back, as {who}."
+        return json.dumps({"summary": told, "lorebooks": []}) if request.schema else told
 
 
 @pytest.fixture(params=["in_memory", "sqlite"])

@@ -17,7 +17,16 @@ from previously.folds.request import FoldRequest, words_read
 from previously.runtime.folder import BuiltinFolder, FolderReply
 from previously.view.memory import STALE
 
-SMALL = Settings(recall_percent=0, tail_messages=4, fold_messages=10, fold_words=400, fold_tokens=600, recap_words=60)
+SMALL = Settings(
+    scene_messages=0,
+    cast="off",
+    recall_percent=0,
+    tail_messages=4,
+    fold_messages=10,
+    fold_words=400,
+    fold_tokens=600,
+    recap_words=60,
+)
 
 
 class Recorder(BuiltinFolder):

@@ -132,9 +132,21 @@ def pending(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     console = output.console()
     for one in waiting:
         console.print(f"Version {one.id}, {one.made.kind.value} of {one.made.span}:", style="bold")
-        console.print(output.printable(one.made.text), soft_wrap=True)
+        console.print(output.printable(_laid_out(one)), soft_wrap=True)
     if not waiting:
         console.print("Nothing waits for approval.")
+
+
+def _laid_out(version: Version) -> str:
+    """The text of a version as a person can read it: a note is JSON on one line."""
+    import json
+
+    if version.made.kind.value not in ("scene", "analysis", "cast"):
+        return version.made.text
+    try:
+        return json.dumps(json.loads(version.made.text), ensure_ascii=False, indent=2)
+    except ValueError:
+        return version.made.text
 
 
 def approve(ctx: typer.Context, story: Story, which: VersionId, as_json: AsJson = False) -> None:

@@ -7,7 +7,6 @@ on something that was noted where they were not are not for them either.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import sha256
 from weakref import WeakKeyDictionary
 
 from previously.core.cast import NOTHING_KNOWN, Knowledge, knowledge_of
@@ -20,7 +19,7 @@ from previously.lore.by_hand import Corrected, LoreRecord, Record, corrected, re
 from previously.lore.state import State
 from previously.lore.things import LoreEntry
 from previously.runtime.fold_store import MemoryStore, SnapshotStore
-from previously.runtime.lore_in_views import Lorebook, Lorebooks
+from previously.runtime.lore_in_views import Lorebook, Lorebooks, as_entry
 from previously.runtime.noted import Walk, walk_to_the_end
 from previously.runtime.reading import with_tail
 from previously.runtime.stale import stale_version
@@ -53,6 +52,11 @@ class Known:
     def entries(self) -> list[LoreEntry]:
         """The entries that are in force, in the order they came up."""
         return [one for one in self.state.lore.values() if self._is_shown(one)]
+
+    @property
+    def by_people(self) -> frozenset[str]:
+        """The uids of those that a person wrote or accepted."""
+        return frozenset(as_entry(one).uid for one in self.entries if one.key in self.corrected.by_hand)
 
     @property
     def suggested(self) -> list[LoreEntry]:
@@ -118,15 +122,6 @@ class Knowing:
             why = f"how things stand since message {item.position}"
             found.append(_item(Section.STATE, f"- {line}", why, by_hand=item.by == current.PERSON))
         return found
-
-
-async def hands_on_lore(store: MemoryStore, key: StoryKey, branch: BranchInfo) -> str:
-    """What tells whether people have changed the lore since: what they wrote, and the books that are attached."""
-    marks = await store.marks(key, branch.name, {MarkKind.LORE})
-    names = await store.attached(key)
-    books = [(one.name, one.at) for one in await store.books(key.owner) if one.name in names] if names else []
-    written = [(mark.origin, mark.text) for mark in marks]
-    return sha256(repr((written, names, books)).encode()).hexdigest()[:16] if written or names else ""
 
 
 async def knowledge(store: MemoryStore, key: StoryKey, branch: BranchInfo, name: str) -> tuple[Knowledge, bool]:

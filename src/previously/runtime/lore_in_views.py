@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from previously.core.errors import BadInput
@@ -143,6 +143,21 @@ async def scanned(
         message_count=turn.length,
     )
     return scan(lorebook.index, given)
+
+
+def overtaken(
+    before: Mapping[str, str], fired: Iterable[Entry], lorebook: Lorebook, by_people: Collection[str]
+) -> bool:
+    """Whether what a turn brought up before, each with its words, is not what people say by now: something of it is
+    there no more, they gave it other words, or something of theirs comes up that was not there."""
+    entries = lorebook.index.entries
+
+    def is_theirs(uid: str) -> bool:
+        return uid in by_people or bool(entries[uid].book)
+
+    if any(uid not in entries or (is_theirs(uid) and entries[uid].content != text) for uid, text in before.items()):
+        return True
+    return any(is_theirs(one.uid) and one.uid not in before for one in fired)
 
 
 async def _activations(store: Store, key: StoryKey, branch: str, reader: str, length: int) -> Iterable[Activation]:

@@ -15,8 +15,8 @@ from previously.core.spans import position_on, spans_of
 from previously.core.tokens import Counter, message_tokens
 from previously.folds.recap import FoldRules
 from previously.runtime.earlier import Earlier
-from previously.runtime.knowing import Knowing, hands_on_lore
-from previously.runtime.lore_in_views import Turn, scanned
+from previously.runtime.knowing import Knowing
+from previously.runtime.lore_in_views import Turn, overtaken, scanned
 from previously.runtime.reading import MOST_READ, read_newest, with_tail
 from previously.runtime.recalling import recalled_for, retold
 from previously.runtime.remembering import memories_of
@@ -62,20 +62,17 @@ async def view_of(store: Store, key: StoryKey, rules: FoldRules, asked: Asked, k
         return Made(stable.view)
     counted = replace(asked, counter=stable.counter)
     lore: Sequence[LoreShown]
-    hands = await hands_on_lore(store, key, stable.branch) if asked.lore_tokens else ""
-    kept = stable.before.recipe if stable.same_turn else None
-    if kept and (kept.hands == hands or not asked.lore_tokens):
-        lore = kept.lore if asked.lore_tokens else ()
+    if stable.same_turn:
+        recalled = [one for one in stable.held if one.span.first not in _shown(stable.view)]
+        before = stable.before.recipe.lore if stable.before.recipe else ()
+        lore = await _lore(store, key, rules, stable, counted, knowing, before)
     else:
         lore = await _lore(store, key, rules, stable, counted, knowing)
-    if kept:
-        recalled: Sequence[Recalled] = [one for one in stable.held if one.span.first not in _shown(stable.view)]
-    else:
         spared = counted.counter.tokens(block((), lore)) if lore else 0
         recalled = await _recalled(store, key, stable.branch, stable.view, counted, stable.material, spared)
     turn = stable.turn
     view = with_recall(stable.view, recalled, turn.entry.message if turn else None, stable.counter, lore)
-    return await _with_recipe(store, key, asked, stable, view, recalled, lore, hands)
+    return await _with_recipe(store, key, asked, stable, view, recalled, lore)
 
 
 async def is_pressed(store: Store, key: StoryKey, rules: FoldRules, asked: Asked, knowing: Knowing) -> bool:
@@ -129,12 +126,11 @@ async def _with_recipe(
     view: View,
     recalled: Sequence[Recalled],
     lore: Sequence[LoreShown],
-    hands: str,
 ) -> Made:
     """The view with its recipe, and with what both say of the view before. A view that was given before at this very
     place gets the same answer."""
     before, material, epoch = stable.before, stable.material, stable.epoch
-    recipe = replace(_recipe(view, epoch, asked, material, recalled, lore), hands=hands)
+    recipe = _recipe(view, epoch, asked, material, recalled, lore)
     newest = material.newest[-1]
     last = await newest_recipe(store, key, str(asked.reader), newest)
     known = last
@@ -189,9 +185,16 @@ async def _material(
 
 
 async def _lore(
-    store: Store, key: StoryKey, rules: FoldRules, stable: _Stable, asked: Asked, knowing: Knowing
-) -> list[LoreShown]:
-    """What a turn brings up; nothing if the reader is not shown what the user said."""
+    store: Store,
+    key: StoryKey,
+    rules: FoldRules,
+    stable: _Stable,
+    asked: Asked,
+    knowing: Knowing,
+    before: Sequence[LoreShown] | None = None,
+) -> Sequence[LoreShown]:
+    """What a turn brings up; nothing if the reader is not shown what the user said. What it brought up before stays,
+    unless a person has changed it since."""
     shown, turn = _shown(stable.view), stable.turn
     if turn is None or turn.position not in shown or not asked.lore_tokens:
         return []
@@ -205,8 +208,11 @@ async def _lore(
     seen = [item for item in stable.material.newest if item.position in shown and item.position <= turn.position]
     given = Turn(seen, turn.node, turn.position + 1, asked.lore_depth, max(0, room))
     found = await scanned(store, key, stable.branch.name, lorebook, given, asked.counter, str(reader))
-    fired = (one for one in found.fired if not one.entry.constant)
-    return [LoreShown(one.entry.uid, one.entry.name, one.entry.content, one.reason) for one in fired]
+    fired = [one.entry for one in found.fired if not one.entry.constant]
+    if before is not None and not overtaken({one.uid: one.text for one in before}, fired, lorebook, known.by_people):
+        return before
+    reasons = {one.entry.uid: one.reason for one in found.fired}
+    return [LoreShown(one.uid, one.name, one.content, reasons[one.uid]) for one in fired]
 
 
 async def _recalled(

@@ -48,8 +48,6 @@ class Recipe:
     """How many messages were never folded."""
     lore: tuple[LoreShown, ...] = ()
     """What the turn brought up, with its words: an entry may read otherwise by now."""
-    hands: str = ""
-    """What tells whether people have changed the lore since."""
 
 
 def digests_of(messages: Iterable[Message]) -> tuple[str, ...]:
