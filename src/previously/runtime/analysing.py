@@ -21,9 +21,10 @@ from previously.runtime.fold_report import FoldReport
 from previously.runtime.folder import Folder
 from previously.runtime.folding import make
 from previously.runtime.knowing import knowing_of
-from previously.runtime.note_steps import FRAGMENT, told_before
+from previously.runtime.note_steps import FRAGMENT
 from previously.runtime.noted import analysed, is_fragment
 from previously.runtime.step import Step
+from previously.runtime.told_before import told_before
 from previously.storage.store import BranchInfo, Store, StoryKey
 
 ASKED_AGAIN = "asked for again"

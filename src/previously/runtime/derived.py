@@ -119,6 +119,26 @@ class DerivedRecap:
         return Step(Kind.RECAP, stretch.scope, run, live.version if live else None, written, reason)
 
 
+async def put_together(
+    store: PathStore,
+    key: StoryKey,
+    branch: BranchInfo,
+    rules: FoldRules,
+    stretch: Stretch,
+    live: LiveVersion | None,
+    last: int,
+) -> str:
+    """What a librarian's recap says that goes on from another up to a message, by the analyses of now; empty where
+    there is a gap, or more to read than a look takes."""
+    first = live.span.last + 1 if live else stretch.first
+    if last - first >= MOST_APPLIED:
+        return ""
+    run = await store.path(key, branch.name, first, last)
+    found = applied(await fragments_of(store, key, run), first, 0)
+    text = appended(live.version.made.text if live else "", found.text)
+    return compacted(text, rules.summary_characters, rules.summary_target_characters) if found.through == last else ""
+
+
 async def fragments_of(store: PathStore, key: StoryKey, path: Sequence[OnPath]) -> list[Fragment]:
     """A run of the path as the librarian sees it."""
     return _fragments(path, await analysed(store, key, path))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from previously.core.marks import OWN_SCOPE, SPAN_SCOPE, STORY_SCOPE
-from previously.core.people import characters, somebodies
+from previously.core.digests import span_key
+from previously.core.marks import OWN_SCOPE, SPAN_SCOPE
+from previously.core.people import somebodies
 from previously.core.spans import Span
 from previously.core.versions import Kind, Status, Version
 from previously.core.witnessing import folded_name
@@ -20,14 +20,14 @@ from previously.folds.questions import Question
 from previously.folds.recap import story_messages
 from previously.folds.scene import SceneNote
 from previously.folds.tiling import Tile
-from previously.lore.state import State, state_text
-from previously.lore.threads import ranked
+from previously.lore.state import state_text
 from previously.runtime.cast_steps import CastSteps
-from previously.runtime.fold_store import FoldStore, SnapshotStore
+from previously.runtime.fold_store import FoldStore
 from previously.runtime.noted import Walk, ends_before, is_fragment, notes_scenes, scene_ends, walk
 from previously.runtime.states import States
 from previously.runtime.step import Step, Together, Written
 from previously.runtime.steps import Look
+from previously.runtime.told_before import told_before
 from previously.storage.store import BranchInfo, StoryKey
 
 SNAPSHOT_MESSAGES = 256
@@ -37,14 +37,11 @@ FRAGMENT = "a new fragment"
 SCENE_OVER = "a scene is over"
 SNAPSHOT = "what follows from the notes so far"
 
+MOST_WAITING = 1_024
+"""How many notes may wait to be approved without being asked for again."""
+
 MOST_KNOWN = 40
 """How many names of known things are told beside a scene."""
-
-MOST_OPEN = 12
-"""How many open threads are told beside a fragment, those that matter most."""
-
-SUMMARY_CHARACTERS = 2_000
-"""How much of the end of the summary is told beside a fragment."""
 
 
 class NoteSteps:
@@ -75,8 +72,9 @@ class NoteSteps:
 
     async def _analysis(self, seen: Walk, *, shared: bool) -> Step | None:
         """The oldest fragment without its analysis."""
+        waiting = await self._waiting(Kind.ANALYSIS) if seen.fragments else frozenset()
         for tile, item in zip(seen.fragments, seen.path, strict=False):
-            if not is_fragment(item) or not self._wanting(tile.note):
+            if not is_fragment(item) or not self._wanting(tile.note) or _key(seen, tile) in waiting:
                 continue
             asked = AnalysisNote(delta=(item.entry.message,), again=_stood_in(tile.note))
             if shared:  # else it could tell of what not all who were there may know
@@ -84,15 +82,16 @@ class NoteSteps:
                 asked = replace(
                     asked, **await told_before(self._store, self._key, self._branch, item.position, earlier)
                 )
-            return await self._noted(Kind.ANALYSIS, seen, tile, asked, FRAGMENT)
+            return _step(Kind.ANALYSIS, seen, tile, asked, FRAGMENT)
         return None
 
     async def _scene(self, seen: Walk, *, shared: bool) -> Step | None:
         """The oldest scene that is over and not noted."""
         if not notes_scenes(self._rules):
             return None
+        waiting = await self._waiting(Kind.SCENE) if seen.scenes else frozenset()
         for tile in seen.scenes:
-            if not self._wanting(tile.note):
+            if not self._wanting(tile.note) or _key(seen, tile) in waiting:
                 continue
             known: tuple[str, ...] = ()
             if shared:  # else a name could be told that not all who were there have heard
@@ -100,18 +99,16 @@ class NoteSteps:
                 known = earlier.names[-MOST_KNOWN:]
             delta = story_messages(seen.run(tile))
             asked = SceneNote(delta=delta, known=known, again=_stood_in(tile.note))
-            return await self._noted(Kind.SCENE, seen, tile, asked, SCENE_OVER)
+            return _step(Kind.SCENE, seen, tile, asked, SCENE_OVER)
         return None
 
     def _wanting(self, note: Version | None) -> bool:
         return note is None or (self._look.anew and not note.firm)
 
-    async def _noted(self, kind: Kind, seen: Walk, tile: Tile, asked: Question, reason: str) -> Step | None:
-        """The step that makes a note; None while one that a person has to approve waits there."""
-        replaces = tile.note.made.replaces if tile.note else None
-        step = Step(kind, SPAN_SCOPE, seen.run(tile), None, asked, reason, replaces)
-        pending = await self._store.newest_versions(self._key, kind, SPAN_SCOPE, Status.PENDING, 1)
-        return None if pending and pending[0].made.key == step.key else step
+    async def _waiting(self, kind: Kind) -> frozenset[bytes]:
+        """Of which runs a note waits for a person to approve it."""
+        pending = await self._store.newest_versions(self._key, kind, SPAN_SCOPE, Status.PENDING, MOST_WAITING)
+        return frozenset(version.made.key for version in pending)
 
     async def _snapshots(self, seen: Walk, names: Sequence[str]) -> Step | Together | None:
         """Snapshots of all, and of what each of these may know, that are due."""
@@ -139,17 +136,14 @@ class NoteSteps:
         return Step(Kind.STATE, scope, run, before, written, SNAPSHOT, replaces)
 
 
-async def told_before(
-    store: SnapshotStore, key: StoryKey, branch: BranchInfo, position: int, state: State
-) -> dict[str, Any]:
-    """What an analysis of a fragment is told of the story before it."""
-    live = await store.live(key, branch.name, Kind.RECAP, STORY_SCOPE, through=position - 1)
-    open_threads = [one.text for one in ranked(state.threads.threads, position)]
-    return {
-        "before": live.version.made.text[-SUMMARY_CHARACTERS:] if live else "",
-        "known": tuple(characters(state.people)[:MOST_KNOWN]),
-        "open_threads": tuple(open_threads[:MOST_OPEN]),
-    }
+def _step(kind: Kind, seen: Walk, tile: Tile, asked: Question, reason: str) -> Step:
+    """The step that makes a note, in place of one that it was asked to replace."""
+    replaces = tile.note.made.replaces if tile.note else None
+    return Step(kind, SPAN_SCOPE, seen.run(tile), None, asked, reason, replaces)
+
+
+def _key(seen: Walk, tile: Tile) -> bytes:
+    return span_key(item.entry.digest for item in seen.run(tile))
 
 
 def _stood_in(note: Version | None) -> bool:

@@ -7,13 +7,14 @@ so that looking costs the same however many there are; no message is told of twi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, chapters_of
+from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
 from previously.core.spans import Span
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, LiveVersion
-from previously.folds.recap import FoldRules
+from previously.folds.recap import FoldRules, Timeline
+from previously.runtime.derived import put_together
 from previously.runtime.fold_store import MemoryStore
 from previously.runtime.stale import stale_version
 from previously.storage.store import BranchInfo, StoryKey
@@ -172,6 +173,8 @@ async def memories_of(
     chapters = await reading.chapters(closed)
     pins, by_hand = await reading.standing()
     recap = await reading.recap(current, rules.recap.tail_messages)
+    if recap and rules.timeline is Timeline.LIBRARIAN:
+        recap[-1] = await _renewed(store, key, branch, rules, current.last_stretch, recap[-1])
     room = budget_tokens // 2 - sum(estimate_tokens(text.text) for text in recap)
     backbone, alone = await _divided(reading, chapters, by_hand, budget_tokens, room)
     found = [_remembered(Section.BACKBONE, "the backbone", text) for text in backbone]
@@ -180,6 +183,19 @@ async def memories_of(
             found.append(_remembered(Section.CHAPTERS, f"the recap of {one.name}", one.recap, f"{one.name}: "))
     found += [_remembered(Section.RECAP, "the recap", text) for text in recap]
     return [*(Remembered(Section.PINS, mark.text, None, "pinned", "a pin") for mark in pins), *in_turn(found)]
+
+
+async def _renewed(
+    store: MemoryStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, stretch: Stretch, recap: MemoryText
+) -> MemoryText:
+    """A librarian's recap; if it waits to be put together anew, as it will be."""
+    if recap.version is None:
+        return recap
+    firm = await store.live(key, branch.name, Kind.RECAP, stretch.scope, firm=True, through=recap.span.last)
+    if firm and firm.version.id == recap.version:
+        return recap
+    text = await put_together(store, key, branch, rules, stretch, firm, recap.span.last)
+    return replace(recap, text=text, stale=False) if text else recap
 
 
 async def _divided(

@@ -89,11 +89,14 @@ async def view_before(
     earlier = Earlier(store, length)
     branch = await earlier.branch(key)
     material = await _material(earlier, key, branch, rules, asked, None, knowing)
-    view, _ = build(material, asked)
+    view, epoch = build(material, asked)
     turn = _turn(material)
     if turn:
-        recalled = await _recalled(store, key, branch, view, asked, material)
-        view = with_recall(view, recalled, turn.entry.message, asked.counter)
+        stable = _Stable(branch, Before(), material, (), view, epoch, asked.counter)
+        lore = await _lore(store, key, rules, stable, asked, knowing, reading=earlier)
+        spared = asked.counter.tokens(block((), lore)) if lore else 0
+        recalled = await _recalled(store, key, branch, view, asked, material, spared)
+        view = with_recall(view, recalled, turn.entry.message, asked.counter, lore)
     return Made(replace(view, epoch="", fold_due=False))
 
 
@@ -192,14 +195,15 @@ async def _lore(
     asked: Asked,
     knowing: Knowing,
     before: Sequence[LoreShown] | None = None,
+    reading: Earlier | None = None,
 ) -> Sequence[LoreShown]:
     """What a turn brings up; nothing if the reader is not shown what the user said. What it brought up before stays,
-    unless a person has changed it since."""
+    unless a person has changed it since. `reading` is the story as it was, where that is asked for."""
     shown, turn = _shown(stable.view), stable.turn
     if turn is None or turn.position not in shown or not asked.lore_tokens:
         return []
     reader = asked.reader
-    known = await knowing.known(store, key, stable.branch, rules, reader.name)
+    known = await knowing.known(reading or store, key, stable.branch, rules, reader.name)
     lorebook = await knowing.lorebook(store, key, known, reader.name)
     if not lorebook.index.entries:
         return []
