@@ -138,7 +138,7 @@ class CastNote:
         facts = applied(before.facts, resolved(before.facts, wanted, partial(self._learnt, lines)))
         summary, cut = bounded(wanted.summary)
         now = Knowledge(summary or before.summary, facts)
-        if now.is_empty and lines:
+        if lines and (now.is_empty or wanted.is_empty):
             return Unusable("it tells nothing", answer)
         return Noted(canonical(now.as_json()), _warnings(wanted, cut=cut), self._unsupported(before, now))
 

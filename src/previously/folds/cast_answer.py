@@ -56,6 +56,11 @@ class Wanted:
     about: str = ""
     """Whose memory it says it is."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it wants nothing: no answer to what was asked, and likely cut off."""
+        return not (self.summary or self.add or self.remove or self.update or self.whole)
+
 
 def wanted_in(answer: str) -> Wanted | Unusable:
     """What an answer wants, or why it cannot be read."""

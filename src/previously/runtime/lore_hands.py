@@ -123,7 +123,7 @@ class LoreByHand(StoryHandle):
         ]
         if not marks:
             raise BadInput(f"Nobody wrote or locked the entry {entry.name!r}.")
-        await self._add_mark(branch, MarkKind.UNLOCKED, marks[-1].position, instead_of=marks)
+        await self._add_mark(branch, MarkKind.UNLOCKED, branch.messages - 1, instead_of=marks)
 
     async def accept_lore(self, name: str, kind: str = "") -> LoreItem:
         """Take over an entry that was only suggested."""

@@ -93,8 +93,9 @@ async def book_entries(store: BookReading, owner: str, name: str) -> list[Entry]
 
 
 def as_entry(entry: LoreEntry) -> Entry:
-    """An entry of the story as the scan looks for it. One that is retired is found by its names alone."""
-    names = (entry.name, *entry.aliases)
+    """An entry of the story as the scan looks for it. One that is retired is found by its names alone; one whose keys a
+    person wrote, by those and its name."""
+    names = (entry.name,) if "keywords" in entry.locked else (entry.name, *entry.aliases)
     return Entry(
         uid=f"story/{entry.type}/{entry.key[0]}",
         name=entry.name,
