@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from previously.core.cast import Fact, Knowledge, one_line, told_by
 from previously.core.messages import Message, Role
+from previously.core.signals import folded
 from previously.core.words import count_words
 from previously.folds.builtin import prose
 from previously.folds.builtin.cues import DANGLING_OPENERS
@@ -33,6 +34,12 @@ MOST_NEW = 4
 LONGEST_WORDS = 30
 """A longer line is no key fact."""
 
+MOST_WEIGHED = 24
+"""How many new facts are held against one another."""
+
+FEW = 8
+"""So many of the newest messages are read where none has to do with the character."""
+
 READ_WORDS = 150
 MOST_WORDS = 100
 MOST_SENTENCES = 5
@@ -41,9 +48,9 @@ MOST_SENTENCES = 5
 
 def known(name: str, before: Knowledge, delta: Sequence[Message], at: int) -> tuple[str, tuple[Fact, ...]]:
     """The summary and the facts of a character after these messages, which they witnessed."""
-    lines = heard(delta)
+    lines, near = heard(delta), _near(name, delta)
     open_before = [fact.text for fact in before.facts if weight_of(fact.text) == BINDS]
-    open_now = commitments_after(open_before, delta)
+    open_now = commitments_after(open_before, near)
     settled = [text for text in open_before if text not in open_now]
     told: dict[str, str] = {}
     for text in open_now:
@@ -52,11 +59,23 @@ def known(name: str, before: Knowledge, delta: Sequence[Message], at: int) -> tu
             told[line] = _said_in(line, name) or source_of(line, name, lines)
     for line, source in _told(name, lines):
         told.setdefault(line, source)
-    fresh = _each_new([fact.text for fact in before.facts], sorted(told, key=lambda text: -weight_of(text)))
+    heaviest = sorted(told, key=lambda text: _worth(text, name), reverse=True)[:MOST_WEIGHED]
+    fresh = _each_new([fact.text for fact in before.facts], heaviest)
     chosen = sorted(fresh, key=lambda text: _worth(text, name), reverse=True)[:MOST_NEW]
     wanted = Wanted(add=tuple(text for text in told if text in chosen), remove=tuple(settled))
     diff = resolved(before.facts, wanted, lambda text: Fact(text, at, told[text]))
-    return _summary(name, before.summary, delta), applied(before.facts, diff)
+    return _summary(name, before.summary, near), applied(before.facts, diff)
+
+
+def _near(name: str, delta: Sequence[Message]) -> list[Message]:
+    """The messages that are by a character or name them, each with the one before it; the newest where none is. What
+    else they witnessed is looked through for facts alone: reading it all for everybody takes too long."""
+    words = [word for word in folded(name).split() if len(word) > 2] or [folded(name)]
+    chosen: set[int] = set()
+    for at, one in enumerate(delta):
+        if is_self(one.speaker or "", name) or any(word in folded(one.text) for word in words):
+            chosen.update((max(0, at - 1), at))
+    return [delta[at] for at in sorted(chosen)] or list(delta[-FEW:])
 
 
 def _summary(name: str, before: str, delta: Sequence[Message]) -> str:
