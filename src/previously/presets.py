@@ -80,7 +80,14 @@ _LOWEST = {
 }
 """The lowest value of a number, where that is not 0."""
 
-_HIGHEST = {"timeout_s": 86_400, "tail_percent": 90, "recall_percent": 50, "lore_percent": 50, "lore_depth": 1_000}
+_HIGHEST = {
+    "timeout_s": 86_400,
+    "tail_percent": 90,
+    "recall_percent": 50,
+    "lore_percent": 50,
+    "lore_depth": 1_000,
+    "scene_messages": 500,
+}
 _LARGEST = 10**12
 """The highest value of any other number; a larger one is a slip."""
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from hashlib import blake2b
 
 from previously.core.plain import from_plain, to_plain
 from previously.core.signals import folded
@@ -17,7 +18,7 @@ from previously.lore.current import Change, reduce_current
 from previously.lore.merging import written
 from previously.lore.state import State
 from previously.lore.things import Key, LoreEntry, Suggestion, entry_key
-from previously.lore.threads import PERSON, Op, Operation, reduce_threads
+from previously.lore.threads import PERSON, Op, Operation, reduce_threads, settled_by_hand
 
 HAND_FIELDS = frozenset({"content", "keywords"})
 
@@ -45,6 +46,8 @@ class LoreRecord:
     known_to: tuple[str, ...] | None = None
     """Who knew all that was known of the entry when this was written, each by the name as it is compared: it is for
     nobody else, since it may tell what was noted where they were not. None: it is for everyone."""
+    seen: tuple[str, ...] = ()
+    """What was said of it when this was written, by `said_key`; what comes to be noted later is suggested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class ThreadRecord:
     op: Op
     text: str
     due: str = ""
+    id: str = ""
+    """The thread that is meant, where it is known; else the words decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,7 @@ def corrected(state: State, records: Sequence[tuple[int, Record]]) -> Corrected:
     """The state after what people said, each at a position, in the order of the path."""
     by_hand: set[Key] = set()
     removed: set[Key] = set()
+    lore = dict(state.lore)
     for position, record in records:
         match record:
             case LoreRecord(Deed.REMOVE):
@@ -106,30 +112,36 @@ def corrected(state: State, records: Sequence[tuple[int, Record]]) -> Corrected:
                 removed.discard(_key(record))
                 by_hand.add(_key(record))
                 if record.deed is Deed.WRITE:
-                    state = replace(state, lore={**state.lore, _key(record): _written(state, record, position)})
+                    lore[_key(record)] = _written(lore.get(_key(record)), record, position)
+            case ThreadRecord(Op.RESOLVE, id=ident) if any(one.id == ident for one in state.threads.threads):
+                state = replace(state, threads=settled_by_hand(state.threads, ident, position))
             case ThreadRecord(op, text, due):
                 said = Operation(op, text, position, by=PERSON, due=due)
                 state = replace(state, threads=reduce_threads(state.threads, [said]))
             case HeldRecord(text, subject):
                 change = Change(text, position, PERSON, subject)
                 state = replace(state, current=reduce_current(state.current, [change]))
-    return Corrected(state, frozenset(by_hand), frozenset(removed))
+    return Corrected(replace(state, lore=lore), frozenset(by_hand), frozenset(removed))
+
+
+def said_key(text: str) -> str:
+    """By which a record knows that a statement stood there when a person wrote."""
+    return blake2b(folded(text).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
 
 def _key(record: LoreRecord) -> Key:
     return entry_key(record.name, record.type)
 
 
-def _written(state: State, record: LoreRecord, position: int) -> LoreEntry:
-    """An entry as a person wrote it. What was noted of it since is suggested."""
-    before = state.lore.get(_key(record))
-    lore = written(
-        state.lore, record.name, record.type, keywords=record.keywords, content=record.content, source=position
-    )
+def _written(before: LoreEntry | None, record: LoreRecord, position: int) -> LoreEntry:
+    """An entry as a person wrote it. What was noted of it since is suggested, wherever in the story it was said."""
+    there = {_key(record): before} if before else {}
+    lore = written(there, record.name, record.type, keywords=record.keywords, content=record.content, source=position)
     entry = lore[_key(record)]
     if record.content is None or before is None:
         return entry
     known = folded(record.content)
-    later = [one for one in before.statements if one.newest > position and one.by == "model"]
+    noted = [one for one in before.statements if one.by == "model"]
+    later = [one for one in noted if one.newest > position or said_key(one.text) not in record.seen]
     new = [Suggestion("content", one.text, one.newest) for one in later if folded(one.text) not in known]
     return replace(entry, suggestions=tuple(dict.fromkeys([*entry.suggestions, *new])))

@@ -218,6 +218,19 @@ def _settle(threads: list[Thread], board: Board, operation: Operation, suggestio
     return True
 
 
+def settled_by_hand(threads: Threads, ident: str, position: int) -> Threads:
+    """The threads where a person has settled one of them."""
+    return replace(
+        threads,
+        threads=tuple(
+            replace(one, resolved=max(position, one.opened), resolved_by=PERSON, touched=max(one.touched, position))
+            if one.id == ident and one.resolved is None
+            else one
+            for one in threads.threads
+        ),
+    )
+
+
 def status(thread: Thread, now: int, dormant_after: int = DORMANT_AFTER) -> Status:
     """How a thread stands where the path is `now` messages long. What a person wrote never sleeps."""
     if thread.resolved is not None:

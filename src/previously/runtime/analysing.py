@@ -16,13 +16,14 @@ from previously.core.spans import position_on
 from previously.core.versions import Kind, Version
 from previously.folds.analysis import AnalysisNote
 from previously.folds.recap import FoldRules
-from previously.lore.state import State
+from previously.lore.state import EMPTY, State
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.folder import Folder
 from previously.runtime.folding import make
 from previously.runtime.knowing import knowing_of
 from previously.runtime.note_steps import FRAGMENT
 from previously.runtime.noted import analysed, is_fragment
+from previously.runtime.states import States
 from previously.runtime.step import Step
 from previously.runtime.told_before import told_before
 from previously.storage.store import BranchInfo, Store, StoryKey
@@ -43,10 +44,13 @@ async def analyse(
     tiles = await analysed(store, key, path)
     shared = await store.all_witnessed(key)
     known = await knowing_of(store).known(store, key, branch, rules)
-    steps = []
+    steps, states = [], States()
     for item, tile in zip(path, tiles, strict=True):
         if is_fragment(item) and (tile.note is None or again):
-            steps.append(await _step(store, key, branch, item, tile.note, known.state, shared=shared))
+            before = EMPTY
+            if item.position > known.seen.first:
+                before = states.after(known.seen, rules, through=item.position - 1)
+            steps.append(await _step(store, key, branch, item, tile.note, before, shared=shared))
     report = await make(store, key, folder, rules, steps)
     await _loosen(store, key, branch, [step for step in steps if step.replaces])
     return report

@@ -28,7 +28,7 @@ from previously.storage.store import BranchInfo, StoryKey
 
 LIBRARIAN, SCENES = "librarian", "scenes"
 
-MOST_APPLIED = 256
+MOST_APPLIED = 1_024
 """How many messages one recap takes in at most."""
 
 FEWEST_APPLIED = 4

@@ -29,7 +29,10 @@ Wanted = Traces | str
 
 Deed = Callable[[Store, WholeStories, Wanted], Awaitable[bool]]
 
-HELD_BY_HAND = frozenset({MarkKind.RECAP, MarkKind.CHAPTER_RECAP, MarkKind.BACKBONE, MarkKind.PIN})
+HELD_BY_HAND = frozenset(
+    {MarkKind.RECAP, MarkKind.CHAPTER_RECAP, MarkKind.BACKBONE, MarkKind.PIN}
+    | {MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD}
+)
 
 
 @dataclass(frozen=True, slots=True)

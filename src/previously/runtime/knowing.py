@@ -110,8 +110,10 @@ class Knowing:
             return found
         known = await self.known(store, key, branch, rules, reader.name)
         if Section.LORE in reader.sections:
-            constants = (await self.lorebook(store, key, known, reader.name)).constants
-            found += [_item(Section.LORE, f"{one.name}: {one.content}", "constant lore") for one in constants]
+            by_people = {as_entry(one).uid for one in known.entries if one.locked}
+            for one in (await self.lorebook(store, key, known, reader.name)).constants:
+                written = bool(one.book) or one.uid in by_people
+                found.append(_item(Section.LORE, f"{one.name}: {one.content}", "constant lore", by_hand=written))
         asleep = rules.dormant_messages or branch.messages + 1
         by_hand = {one.text for one in known.state.threads.threads if one.by == threads.PERSON}
         for line in threads.lines(known.state.threads.threads, branch.messages, asleep):
@@ -129,7 +131,8 @@ async def knowledge(store: MemoryStore, key: StoryKey, branch: BranchInfo, name:
     scope = OWN_SCOPE + folded_name(name)
     exact = await store.live(key, branch.name, Kind.CAST, scope)
     stale: LiveVersion | None = None
-    if exact is None or exact.span.last < branch.messages - 1:
+    behind = exact is None or exact.span.last < branch.messages - 1
+    if behind and await store.all_witnessed(key):  # else it may tell of what they are not to know any more
         stale = await stale_version(store, key, branch, Kind.CAST, scope, start=0, exact=exact)
     live = stale or exact
     return (knowledge_of(live.version.made.text) if live else NOTHING_KNOWN), stale is not None

@@ -16,7 +16,7 @@ from previously.core.marks import MarkKind
 from previously.core.messages import Role
 from previously.core.text import clean
 from previously.core.witnessing import folded_name
-from previously.lore.by_hand import Deed, LoreRecord, record_of, record_text
+from previously.lore.by_hand import Deed, LoreRecord, record_of, record_text, said_key
 from previously.lore.keywords import key_of
 from previously.lore.things import Key, LoreEntry, entry_key
 from previously.runtime.handle import StoryHandle
@@ -27,6 +27,7 @@ from previously.view.readers import reader_named
 
 LONGEST_NAME = 100
 LONGEST_CONTENT = 20_000
+MOST_KEYWORDS = 64
 
 LOOKED_AT = 200
 """How many messages more are read for those that a reader has seen, up to the newest of the user's."""
@@ -104,12 +105,20 @@ class LoreByHand(StoryHandle):
             if not content or len(content) > LONGEST_CONTENT:
                 raise BadInput(f"The content of an entry has 1 to {LONGEST_CONTENT:,} characters.")
         words = None if keywords is None else tuple(dict.fromkeys(word.strip() for word in keywords if word.strip()))
-        return await self._record(LoreRecord(Deed.WRITE, there.name if there else name, kind, words, content))
+        if words is not None and (
+            len(words) > MOST_KEYWORDS or any(len(clean(one)[0]) > LONGEST_NAME for one in words)
+        ):
+            raise BadInput(f"An entry has at most {MOST_KEYWORDS} keywords of {LONGEST_NAME} characters.")
+        called = there.name if there else name
+        return await self._record(LoreRecord(Deed.WRITE, called, kind, words, content, seen=_seen(there)))
 
     async def lock_lore(self, name: str, kind: str = "") -> LoreItem:
         """Keep an entry as it stands, as if a person had written it."""
         entry = await self._entry(name, kind)
-        return await self._record(LoreRecord(Deed.WRITE, entry.name, entry.type, entry.keywords, entry.content))
+        seen = _seen(entry)
+        return await self._record(
+            LoreRecord(Deed.WRITE, entry.name, entry.type, entry.keywords, entry.content, seen=seen)
+        )
 
     async def unlock_lore(self, name: str, kind: str = "") -> None:
         """Give up what a person wrote of an entry: it is again what scenes say of it."""
@@ -150,6 +159,7 @@ class LoreByHand(StoryHandle):
             asked = next((one for one in reversed(seen) if one.entry.message.role is Role.USER), None)
             last = asked.position if asked else branch.messages - 1
             budget = settings.budget_tokens() * settings.lore_percent // 100
+            budget += sum(self._tuning.counter.tokens(one.content) for one in lorebook.constants)  # told elsewhere
             read = [one for one in seen if one.position <= last]
             turn = Turn(read, asked.node if asked else 0, last + 1, settings.lore_depth, budget)
             found = await scanned(store, self._key, branch.name, lorebook, turn, self._tuning.counter, str(who))
@@ -223,6 +233,12 @@ def _item(entry: LoreEntry, known: Known) -> LoreItem:
         tuple(one.text for one in entry.suggestions),
         tuple(one.text for one in entry.superseded),
     )
+
+
+def _seen(entry: LoreEntry | None) -> tuple[str, ...]:
+    """What is said of an entry by now, however it is kept."""
+    said = (*entry.statements, *entry.superseded) if entry else ()
+    return tuple(dict.fromkeys(said_key(one.text) for one in said))
 
 
 def _name(name: str) -> str:

@@ -108,8 +108,9 @@ async def walk_to_the_end(
     seen = await walk(store, key, branch, rules, reader)
     if seen.whole:
         return seen
-    scope = OWN_SCOPE + reader
-    stale = await stale_version(store, key, branch, Kind.STATE, scope, start=0, exact=seen.snapshot)
+    stale = None
+    if not reader:  # for somebody in particular it may tell of what they are not to know any more
+        stale = await stale_version(store, key, branch, Kind.STATE, OWN_SCOPE, start=0, exact=seen.snapshot)
     if stale:
         seen = await _walked(store, key, branch, rules, stale)
     return seen if seen.whole else await _walked(store, key, branch, rules, seen.snapshot, branch.messages)

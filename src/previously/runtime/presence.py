@@ -6,7 +6,7 @@ are given keeps them; what is read from prose is only suggested, except in games
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from previously.core.errors import BadInput
@@ -25,6 +25,7 @@ KINDS = frozenset({MarkKind.LEFT, MarkKind.ENTERED})
 INFERRED = "read from the story"
 """Who says so, where nobody did."""
 
+LONGEST_NAME = 100
 LOOKED_AT = 20
 """How many of the newest messages suggestions are read from."""
 
@@ -51,7 +52,7 @@ class Presence(StoryHandle):
         first = max(0, branch.messages - LOOKED_AT)
         path = await self._store.path(self._key, branch.name, first, branch.messages - 1) if branch.messages else []
         cast = characters(await self._people(branch))
-        there = frozenset(cast) - frozenset(await self.absent())
+        there = frozenset(cast) - _spelt(await self.absent(), cast)
         found: list[Change] = []
         for item in path:
             change = presence_after(there, cast, item.entry.message)
@@ -90,6 +91,7 @@ class Presence(StoryHandle):
             return list(drafts), [], branch
         people = await self._people(branch)
         cast, players = characters(people), [one.name for one in people.values() if one.plays]
+        gone = _spelt(gone, (*cast, *players))
         found: list[Draft] = []
         changes: list[tuple[int, Change]] = []
         for place, draft in enumerate(drafts):
@@ -119,8 +121,8 @@ class Presence(StoryHandle):
 
     async def _say(self, kind: MarkKind, name: str) -> None:
         who = " ".join(name.split())
-        if not who or clean(who)[1]:
-            raise BadInput("Somebody who leaves or enters needs a name.")
+        if not who or clean(who)[1] or len(who) > LONGEST_NAME:
+            raise BadInput(f"Somebody who leaves or enters needs a name of 1 to {LONGEST_NAME} characters.")
         branch = await self.branch_info()
         has_left = folded_name(who) in map(folded_name, await self.absent())
         if kind is MarkKind.ENTERED and not has_left:
@@ -128,6 +130,12 @@ class Presence(StoryHandle):
         if kind is MarkKind.LEFT and has_left:
             raise BadInput(f"{who} has left already.")
         await self._add_mark(branch, kind, branch.messages - 1, who)
+
+
+def _spelt(names: Iterable[str], known: Sequence[str]) -> set[str]:
+    """Names as the story spells them, where it knows them."""
+    spelling = {folded_name(name): name for name in known}
+    return {spelling.get(folded_name(name), name) for name in names}
 
 
 def _said(change: Change) -> Iterator[tuple[MarkKind, str]]:

@@ -84,7 +84,7 @@ class Standing(StoryHandle):
 
     async def open_thread(self, text: str, due: str = "") -> None:
         """Say that something is open: a promise, a debt, a question."""
-        await self._note(MarkKind.THREAD, ThreadRecord(Op.OPEN, _words(text), " ".join(due.split())))
+        await self._note(MarkKind.THREAD, ThreadRecord(Op.OPEN, _words(text), _words(due) if due.strip() else ""))
 
     async def resolve_thread(self, text: str) -> Thread:
         """Say that it is settled, by its words or some of them."""
@@ -98,8 +98,9 @@ class Standing(StoryHandle):
             raise BadInput(f"{wanted!r} could mean several threads: {'; '.join(one.text for one in meant[:3])}.")
         if not meant:
             raise BadInput(f"No open thread says {wanted!r}; `threads` shows those there are.")
-        await self._note(MarkKind.THREAD, ThreadRecord(Op.RESOLVE, meant[0].text))
-        return meant[0]
+        await self._note(MarkKind.THREAD, ThreadRecord(Op.RESOLVE, meant[0].text, id=meant[0].id))
+        now = {one.thread.id: one.thread for one in await self.threads(everything=True)}
+        return now.get(meant[0].id, meant[0])
 
     async def state(self) -> list[Held]:
         """How things stand: who is where, hurt, holding what; the newest last."""

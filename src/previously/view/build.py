@@ -84,7 +84,8 @@ def build(material: Material, asked: Asked, epoch: Epoch | None = None, ended: s
     desk = _Desk(material, asked)
     if epoch is not None:
         view = desk.show(epoch)
-        ended = why_ended(epoch, desk.memories, view.left_out if view else ()) or desk.outgrown(epoch, view)
+        left_out = view.left_out if view else ()
+        ended = why_ended(epoch, desk.memories, left_out, guarded=desk.guarded) or desk.outgrown(epoch, view)
         if view and not ended:
             return view, epoch
         ended = ended or NO_ROOM
@@ -107,7 +108,8 @@ class _Desk:
         self.length, self.tail_messages = material.path_length, material.tail_messages
         self.opening = [item for item in material.opening if self.reader.witnessed(item.entry.message)]
         allowed = self.reader.sections
-        if self.reader.name and not material.all_witnessed:
+        self.guarded = bool(self.reader.name) and not material.all_witnessed
+        if self.guarded:
             allowed = allowed & LISTED  # of which only what they witnessed is given
         self.told_of = bool(allowed & TIMELINE)
         self.memories = [one for one in material.memories if one.section in allowed - asked.without]

@@ -57,9 +57,12 @@ def written_in(memories: Sequence[Remembered]) -> str:
     return _digest("\0".join(one.text for one in memories if one.by_hand or one.section is Section.PINS))
 
 
-def why_ended(epoch: Epoch, fresh: Sequence[Remembered], left_out: Sequence[LeftOut]) -> str:
+def why_ended(epoch: Epoch, fresh: Sequence[Remembered], left_out: Sequence[LeftOut], *, guarded: bool = False) -> str:
     """Why the epoch cannot go on now that memory is this, whatever room there is; empty if it can. `left_out` is what
-    it does not show."""
+    it does not show. `guarded`: whoever reads it may not know all, so no line is shown that is not for them now."""
+    lines = {(one.section, one.text) for one in fresh}
+    if guarded and any(one.span is None and (one.section, one.text) not in lines for one in epoch.memories):
+        return TAKEN_BACK
     if epoch.by_hand != written_in(fresh):
         return BY_HAND
     now = told_by(fresh)
