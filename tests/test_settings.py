@@ -197,7 +197,7 @@ VALUES = {
     else st.booleans()
     if isinstance(default, bool)
     else st.integers(10, 50)
-    if key.endswith(("_percent", "_depth"))
+    if key.endswith(("_percent", "_depth")) or key == "scene_messages"
     else st.integers(2_048, 80_000)
     if isinstance(default, int)
     else st.floats(0, 100)

@@ -108,8 +108,9 @@ class Story(Transcript, History, Presence, LoreByHand, Standing):
 
         `reader`: for whom: `chat`, `narrator`, `character:NAME`, `memory:NAME`, `state` or `agent`. `before`: as it
         would have been before the message at that position. `exclude`: sections of memory to leave out (`pins`,
-        `backbone`, `chapters`, `recap`, `threads`, `state`, `cast`, `lore`, `recall`); what only they tell of is listed as left out. `furniture`: what the
-        client adds of its own, which counts. `aside`: for a question beside the story; nothing is kept of it."""
+        `backbone`, `chapters`, `recap`, `threads`, `state`, `cast`, `lore`, `recall`); what only they tell of is
+        listed as left out. `furniture`: what the client adds of its own, which counts. `aside`: for a question beside
+        the story; nothing is kept of it."""
         asked = self._asked(budget_tokens, reader, exclude, furniture)
         if asked.recall_tokens and before is None:
             await try_to_catch_up(self._store, self._key)
