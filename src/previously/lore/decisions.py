@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from previously.core.tokens import ESTIMATE
 from previously.lore.entries import Entry, Logic
@@ -39,6 +40,8 @@ class Scanned:
     """Whether the speaker's name is read too."""
     budget_tokens: int | None = None
     counter: Callable[[str], int] = ESTIMATE.tokens
+    told: Callable[[Entry], str] = attrgetter("content")
+    """What of an entry is counted: all that stands in the view for it."""
     recursion: bool = True
     """Whether the content of an entry that fired can make others fire."""
     most_steps: int = 3

@@ -160,7 +160,7 @@ class _Turn:
             if uid not in given.timed.sticky and not wins(one.entry, given.seed, given.turn, quirks=quirks):
                 self.out[uid] = f"failed its {one.entry.probability:g} % roll ({one.reason})"
                 continue
-            tokens = given.counter(one.entry.content)
+            tokens = given.counter(given.told(one.entry))
             refusal = self.account.refusal(one.entry, tokens)
             if refusal is None:
                 self.fired[uid] = Fired(one.entry, one.reason, tokens, self.step)

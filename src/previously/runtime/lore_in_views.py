@@ -25,6 +25,7 @@ from previously.lore.world_info import read_book
 from previously.storage.book_store import BookReading
 from previously.storage.store import Store, StoryKey
 from previously.view.recipes import from_text
+from previously.view.volatile import LoreShown, line_of
 
 MOST_INDEXES = 32
 """How many stories' entries are kept indexed."""
@@ -137,12 +138,18 @@ async def scanned(
         depth=turn.depth,
         budget_tokens=turn.budget_tokens,
         counter=counter.tokens,
+        told=told_of,
         seed=f"{key.owner}/{key.story}",
         turn=str(turn.node),
         timed=effects,
         message_count=turn.length,
     )
     return scan(lorebook.index, given)
+
+
+def told_of(entry: Entry) -> str:
+    """An entry as it stands in a view, with the end of its line."""
+    return line_of(LoreShown(entry.uid, entry.name, entry.content, "")) + "\n"
 
 
 def overtaken(

@@ -16,7 +16,7 @@ from previously.core.tokens import Counter, message_tokens
 from previously.folds.recap import FoldRules
 from previously.runtime.earlier import Earlier
 from previously.runtime.knowing import Knowing
-from previously.runtime.lore_in_views import Turn, overtaken, scanned
+from previously.runtime.lore_in_views import Turn, overtaken, scanned, told_of
 from previously.runtime.reading import MOST_READ, read_newest, with_tail
 from previously.runtime.recalling import recalled_for, retold
 from previously.runtime.remembering import memories_of
@@ -208,7 +208,7 @@ async def _lore(
     if not lorebook.index.entries:
         return []
     room = min(asked.lore_tokens, stable.view.budget_tokens - stable.view.tokens) - MARKS_TOKENS
-    room += sum(asked.counter.tokens(one.content) for one in lorebook.constants)  # which are told elsewhere
+    room += sum(asked.counter.tokens(told_of(one)) for one in lorebook.constants)  # which are told elsewhere
     seen = [item for item in stable.material.newest if item.position in shown and item.position <= turn.position]
     given = Turn(seen, turn.node, turn.position + 1, asked.lore_depth, max(0, room))
     found = await scanned(store, key, stable.branch.name, lorebook, given, asked.counter, str(reader))
