@@ -23,6 +23,8 @@ CHAPTERED = Settings(scene_messages=0, cast="off",
     tail_messages=4, fold_messages=10, fold_words=400, fold_tokens=900, recap_words=60, chapter_messages=30
 )  # fmt: skip
 
+TIMELINE = Settings(scene_messages=0, cast="off")
+
 
 class Listening:
     """A model whose manners can change while it is used, and what it was asked since it was last looked at."""
@@ -201,7 +203,7 @@ def test_an_edit_of_message_0_of_10000_costs_one_call_per_rolling_text_and_one_s
         Draft(message("assistant", said(number, "Zephyrine" if number == 0 else ""), speaker=PEOPLE[number % 3]))
         for number in range(10_000)
     ]
-    with BlockingMemory(tmp_path / "s.db", model=listening.model) as memory:
+    with BlockingMemory(tmp_path / "s.db", settings=TIMELINE, model=listening.model) as memory:
         story = memory.story("tale")
         story.follow(lines)
         story.fold()
