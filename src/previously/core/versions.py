@@ -18,11 +18,6 @@ class Kind(StrEnum):
     RECAP = "recap"
     CHAPTER = "chapter"
     BACKBONE = "backbone"
-    ANALYSIS = "analysis"
-    SCENE = "scene"
-    CAST = "cast"
-    STATE = "state"
-    """Lore, threads and current state up to a message: a snapshot, made by code from the notes before it."""
 
 
 class Status(StrEnum):
