@@ -113,6 +113,18 @@ async def test_a_shared_greeting_is_a_new_story(desk: Desk, restarts: bool) -> N
     assert await desk.path(first) == [*HI, "a Good."]
 
 
+async def test_two_new_stories_that_would_be_called_the_same_stay_two(desk: Desk) -> None:
+    """Names have only so many letters by chance: a story that meets the name of another is given a number."""
+    told = [
+        Listed("me", heard(*FRONT, f"u Is the {what} in today?"), streams=True) for what in ("smith", "baker", "cook")
+    ]
+    places = [await desk.recognising.follow(listed, "Chat") for listed in told]
+    assert [place and (place.name, place.created) for place in places] == [
+        ("Chat", True), ("Chat (2)", True), ("Chat (3)", True)
+    ]  # fmt: skip
+    assert len({place.key for place in places if place}) == 3
+
+
 @pytest.mark.parametrize("restarts", [False, True])
 async def test_what_two_stories_have_in_common_is_told_apart_by_the_rest(desk: Desk, restarts: bool) -> None:
     one = await desk.said(HI[0], "u ok", reply="One.")

@@ -184,7 +184,7 @@ async def settled(db: Path, words: str, expected: Sequence[Said], *others: Seque
         if len(found) == 1 and any(found[0] == list(path) for path in (expected, *others)):
             return
         if time.monotonic() > last:
-            assert found == [list(expected)]
+            raise AssertionError(f"{words!r} is not as it should be, but: {found}")
         await asyncio.sleep(0.05)
 
 
@@ -212,7 +212,8 @@ class Rig:
         await self.proxy.stopped()
         assert "Traceback" not in self.proxy.written(), self.proxy.written()
         for words, path in self.expected.items():
-            assert list((await stories_with(self.proxy.db, words)).values()) == [path], words
+            found = list((await stories_with(self.proxy.db, words)).values())
+            assert found == [path], f"{words!r} is not as it should be, but: {found}"
         await self.upstream.idle()
 
 

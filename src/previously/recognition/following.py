@@ -266,3 +266,14 @@ def _counted(
     script = [*script, *(Splice(places[entry], 1, ()) for entry in hidden)]
     kept = tuple((entry, new) for entry, new in attributes if not new.hidden)
     return sorted(script, key=lambda splice: (splice.at, splice.remove)), kept
+
+
+def parting(script: Script, length: int) -> tuple[int, Script]:
+    """How much of a path a new branch shares, and what then brings it there: behind the last message that stays all is
+    its own, and what people have said of the old branch from there on is not said of it."""
+    kept, pieces = list(script), list[Put | Reuse]()
+    while kept and kept[-1].at + kept[-1].remove == length:
+        splice = kept.pop()
+        length = splice.at
+        pieces[:0] = [replace(one, replaces=None) if isinstance(one, Put) else one for one in splice.pieces]
+    return length, [*kept, Splice(length, 0, tuple(pieces))] if pieces else kept

@@ -17,7 +17,7 @@ from previously.core.errors import HeadMoved
 from previously.core.messages import Attributes, Draft, Message, Role, Text
 from previously.core.paths import OnPath
 from previously.core.scripts import Put, Reuse, Script, Splice
-from previously.recognition.following import as_sent, is_put
+from previously.recognition.following import as_sent, is_put, parting
 from previously.recognition.heard import Ask, Piece, ask_of
 from previously.recognition.prefill import Prefill
 from previously.recognition.wording import Names
@@ -137,7 +137,8 @@ class Recognising:
             asks = listed.ask or ask_of(listed.heard, streams=listed.streams, known_last=False)
             if asks is Ask.ASIDE or not listed.creates:
                 return None
-            info = await self._store.create_story(listed.owner, listed.story or new_name, at=time_at())
+            name = listed.story or await self._free_name(listed.owner, new_name)
+            info = await self._store.create_story(listed.owner, name, at=time_at())
             found, created = await self._candidates.new(listed, info.key, info.name), True
         ask = _ask(listed, found)
         if ask is Ask.ASIDE or (only_adding and (found.following.fork or found.following.removed)):
@@ -148,6 +149,13 @@ class Recognising:
         place = replace(_place(found, branch, ask), created=created, witnesses=witnesses)
         await self._remember(listed, place, found)
         return place
+
+    async def _free_name(self, owner: str, wanted: str) -> str:
+        """The name for a new story, with a number where another story has it: two are never made one by their names."""
+        name, number = wanted, 2
+        while await self._store.story(owner, name):
+            name, number = f"{wanted} ({number})", number + 1
+        return name
 
     async def _keep_whose(self, listed: Listed, key: StoryKey) -> None:
         beside = listed.kept_beside(await self._store.header(key))
@@ -173,7 +181,7 @@ class Recognising:
         key, branch, following = found.key, found.branch, found.following
         beside, script = found.around, following.script
         if following.fork:
-            length, script = _parting(script, branch.messages)
+            length, script = parting(script, branch.messages)
             branch, beside = await self._fork(key, branch, length), None
         beside = beside or await around(self._store, key, branch.name)
         if not following.fork:
@@ -269,17 +277,6 @@ def _ask(listed: Listed, found: Candidate) -> Ask:
 
 def _new(splice: Splice) -> Iterable[Put]:
     return (piece for piece in splice.pieces if isinstance(piece, Put) and piece.replaces is None)
-
-
-def _parting(script: Script, length: int) -> tuple[int, Script]:
-    """How much of a path a new branch shares, and what then brings it there: behind the last message that stays all is
-    its own, and what people have said of the old branch from there on is not said of it."""
-    kept, pieces = list(script), list[Put | Reuse]()
-    while kept and kept[-1].at + kept[-1].remove == length:
-        splice = kept.pop()
-        length = splice.at
-        pieces[:0] = [replace(one, replaces=None) if isinstance(one, Put) else one for one in splice.pieces]
-    return length, [*kept, Splice(length, 0, tuple(pieces))] if pieces else kept
 
 
 def _said_now(script: Script, witnesses: tuple[str, ...] | None) -> Script:

@@ -16,4 +16,4 @@ def new_name(asked: AskedChat) -> str:
     names = asked.heard.names
     who = ", ".join(names.members) or names.character or "Chat"
     who = " ".join(clean(who)[0].split())[:_LONGEST] or "Chat"
-    return f"{who} {datetime.now():%Y-%m-%d %H:%M} {secrets.token_hex(2)}"
+    return f"{who} {datetime.now():%Y-%m-%d %H:%M} {secrets.token_hex(4)}"
