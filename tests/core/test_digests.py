@@ -7,14 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.digests import SIZE, digest, match_key, node_hash, span_key
-from previously.core.messages import Image, Message, Role, Text, Thinking, ToolCall, message
+from previously.core.messages import FAILED, Image, Message, Role, Text, Thinking, ToolCall, ToolResult, message
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 MESSAGES = st.builds(
     Message,
     st.sampled_from(Role),
     st.lists(
-        st.one_of(st.builds(Text, NAMES), st.builds(Thinking, NAMES), st.builds(Image, NAMES, NAMES)), max_size=3
+        st.one_of(
+            st.builds(Text, NAMES),
+            st.builds(Thinking, NAMES),
+            st.builds(Image, NAMES, NAMES),
+            st.builds(ToolResult, NAMES, NAMES, st.sampled_from(("", FAILED))),
+        ),
+        max_size=3,
     ).map(tuple),
     st.none() | NAMES,
     st.none() | st.frozensets(NAMES, max_size=2).map(lambda names: tuple(sorted(names))),
@@ -63,3 +69,12 @@ def test_match_keys_see_through_what_clients_do(one: Message, other: Message) ->
 def test_match_keys_still_tell_messages_apart() -> None:
     assert match_key(message("user", "Hello.")) != match_key(message("assistant", "Hello."))
     assert match_key(message("user", "Hello.")) != match_key(message("user", "Hello!"))
+
+
+def test_a_result_that_failed_is_another_and_yet_the_same_to_a_client_that_does_not_tell() -> None:
+    given, failed = (Message(Role.TOOL, (ToolResult("1", "no such file", status),)) for status in ("", FAILED))
+    assert digest(given) != digest(failed)
+    assert match_key(given) == match_key(failed)
+    assert digest(given).hex() == "f268b62ecd963c2b08cf186935094700", (
+        "what was kept before results could fail stays what it was"
+    )

@@ -50,12 +50,21 @@ class ToolCall:
     arguments: str
 
 
+FAILED = "error"
+
+
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call gave back."""
+    """What a call gave back; `status` is `FAILED` where the tool said that it failed."""
 
     id: str
     text: str
+    status: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the tool said that it failed."""
+        return self.status == FAILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,12 @@ class Error:
 
 
 Part = Text | Thinking | ToolCall | ToolResult | Image | Error
+
+
+def part_fields(part: Part) -> dict[str, str]:
+    """What makes a part this part. A field that came later counts only where it is given: what was kept before it came
+    stays what it was."""
+    return {name: value for name in part.__slots__ if (value := getattr(part, name)) or name != "status"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from previously.core.messages import (
     Thinking,
     ToolCall,
     ToolResult,
+    part_fields,
 )
 from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
@@ -167,7 +168,7 @@ def version_of(row: Row) -> Version:
 def _body(message: Message) -> tuple[str | None, str | None]:
     if len(message.parts) == 1 and isinstance(message.parts[0], Text):
         return message.parts[0].text, None
-    items = [{"kind": _NAMES[type(part)], **{n: getattr(part, n) for n in part.__slots__}} for part in message.parts]
+    items = [{"kind": _NAMES[type(part)], **part_fields(part)} for part in message.parts]
     return None, _json(items)
 
 

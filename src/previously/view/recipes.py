@@ -14,7 +14,18 @@ from hashlib import sha256
 from typing import Any
 
 from previously.core.diffs import common_front
-from previously.core.messages import Error, Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
+from previously.core.messages import (
+    Error,
+    Image,
+    Message,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    part_fields,
+)
 from previously.core.spans import Span
 from previously.core.tokens import Counter, message_tokens
 from previously.view.epochs import Epoch
@@ -102,7 +113,7 @@ def from_text(body: str, epoch: str) -> Recipe | None:
 
 
 def _plain(message: Message) -> list[Any]:
-    parts = [[type(part).__name__, asdict(part)] for part in message.parts]
+    parts = [[type(part).__name__, part_fields(part)] for part in message.parts]
     return [message.role.value, message.speaker, parts]
 
 
