@@ -90,6 +90,23 @@ async def test_a_backup_is_a_store_of_the_same_stories(memory: Memory, apart: Pa
     assert noted == made
 
 
+async def test_every_book_comes_along_with_all_stories_and_none_with_one(memory: Memory, apart: Path) -> None:
+    await memory.keep_book("places", [{"name": "Mill", "keywords": ["mill"], "content": "It burned down."}])
+    await memory.backup(apart / "all.db")
+    await memory.backup(apart / "one.db", stories=["harbour"])
+    await memory.forget_book("places")
+    await memory.restore(apart / "one.db")
+    assert await memory.books() == []
+    for _ in range(2):
+        await memory.restore(apart / "all.db")
+        assert [book.name for book in await memory.books()] == ["places"]
+    async with await Memory.open(apart / "moved.db", settings=SMALL) as elsewhere:
+        assert await elsewhere.books() == []
+    await memory.move(apart / "moved.db")
+    async with await Memory.open(apart / "moved.db", settings=SMALL) as elsewhere:
+        assert [book.name for book in await elsewhere.books()] == ["places"]
+
+
 async def test_names_of_backups(memory: Memory, apart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(apart)
     first = await memory.backup()

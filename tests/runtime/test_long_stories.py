@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from previously import BlockingMemory, Draft, message
 from previously.blocking import BlockingStory
 from previously.core.messages import Attributes
+from previously.core.versions import Kind
 from previously.demo.generated import generated_story
 
 COUNT = 10_000
@@ -47,7 +49,9 @@ def test_an_edit_of_the_newest_folded_message_costs_one_and_switching_back_none(
     long_story.switch("edited")
     long_story.edit(live.span.last, "Tess put the whole matter differently, and named the mill on Goose Green.")
     assert long_story.recap() != live
-    assert len(long_story.fold().folds) == 1
+    folds = Counter((done.kind, done.scope) for done in long_story.fold().folds)
+    assert sum(count for (kind, _), count in folds.items() if kind is Kind.RECAP) == 1
+    assert set(folds.values()) == {1}, "what a scene and what each character holds of it is made anew once, too"
     long_story.switch("main")
     assert long_story.recap() == live
     assert long_story.fold().folds == ()

@@ -5,7 +5,6 @@ been had the story been told so from the start.
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import count
@@ -21,7 +20,7 @@ from previously.models.scripted import Scripted
 from previously.runtime import note_steps, noted
 from previously.runtime.reading import with_tail
 from previously.runtime.states import States
-from tests.runtime.echoing import Fickle, canaries_in, canary, folder_of
+from tests.runtime.echoing import folder_of
 from tests.runtime.faithful import PEOPLE, Asked, faithful, said, state
 
 LONG = 2_000
@@ -286,39 +285,3 @@ def seen_now(story: BlockingStory, reader: str) -> str:
 
     text: str = story._run(read())
     return text
-
-
-HEADED = re.compile(r"# (?:Still open|As things stand|What you know|About this world)\n.*?(?=\n# |\Z)", re.S)
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_what_left_the_path_leaves_the_lists_of_every_view(seed: int) -> None:
-    """A model that tells all it reads, and messages that go: once all is folded, no list shows a word that stands in no
-    message of the path, whatever views were given before."""
-    chance = random.Random(seed)
-    preset = chance.choice(("roleplay", "novel", "game"))
-    small = {"tail_messages": 2, "tail_turns": 0, "scene_messages": 3, "fold_messages": 4, "apply_after": 1}
-    settings = Settings.of(preset, **small, lore="on", cast="turn")
-    with BlockingMemory(":memory:", settings=settings, folder=Fickle(chance).folder()) as memory:
-        story, number = memory.story("tale"), seed * 1_000
-        readers = ("chat", "narrator", "character:Maya", "character:Odalys")
-        for _ in range(12):
-            for _ in range(chance.randint(1, 3)):
-                number += 1
-                role = chance.choice(("user", "assistant"))
-                name = None if role == "user" else chance.choice(PEOPLE)
-                story.add(role, f"{canary(number)} lies at the mill; {canary(number)} is a key.", name=name)
-            story.end_scene() if chance.random() < 0.3 else story.fold()
-            length = story.branch_info().messages
-            for reader in chance.sample(readers, 2):
-                story.view(3_000, reader=reader)
-            if chance.random() < 0.6 and length > 3:
-                number += 1
-                at = chance.randrange(length)
-                story.delete(at) if chance.random() < 0.5 else story.edit(at, f"{canary(number)} is lost.")
-            story.fold()
-            here = {word for item in story.messages() for word in canaries_in(item.entry.message.text)}
-            for reader in readers:
-                view = story.view(3_000, reader=reader)
-                shown = "\n".join(one.text for one in view.messages)
-                assert canaries_in("\n".join(HEADED.findall(shown))) <= here, (reader, view.epoch)

@@ -213,24 +213,31 @@ def test_undo_takes_back_folds_pins_and_chapters_one_by_one(told: BlockingStory)
     told.pin("Keep this.")
     assert told.undo().startswith("the pin")
     assert told.pins() == []
-    (scene,) = told.scenes()
-    assert told.undo() == f"version {scene.version}, scene of {scene.span}"
-    assert told.scenes() == []
     assert told.undo() == f"version {recaps[-1].id}, recap of {recaps[-1].made.span}"
     assert now(told, "recap") == recaps[-2].made.text
     told.fold()
-    assert [(one.span, one.summary) for one in told.scenes()] == [(scene.span, scene.summary)]
     assert now(told, "recap") == recaps[-1].made.text, "a fold that is undone is made anew"
     while told.chapters():
         undone = told.undo()
     assert undone == "the end of the chapter at message 9"
-    assert len(told.log()) == folded + 2, "what was undone stays in the log"
+    assert len(told.log()) == folded + 1, "what was undone stays in the log"
     assert told.fold().closed == ()
     for _ in range(sum(status == "committed" for status in statuses(told))):
         told.undo()
     assert (told.recap(), told.backbone()) == (None, None)
     with pytest.raises(BadInput, match="nothing to undo"):
         told.undo()
+
+
+def test_a_scene_that_is_undone_is_made_anew(story: BlockingStory) -> None:
+    story.set(["scene_messages=20"])
+    tell(story, 30)
+    story.fold()
+    (scene,) = story.scenes()
+    assert story.undo() == f"version {scene.version}, scene of {scene.span}"
+    assert story.scenes() == []
+    story.fold()
+    assert [(one.span, one.summary) for one in story.scenes()] == [(scene.span, scene.summary)]
 
 
 def test_a_chapter_that_closed_by_itself_stays_open_once_it_was_opened_again(story: BlockingStory) -> None:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from previously.core.errors import BadInput, StoreProblem
-from previously.storage.book_store import Book, BookInfo
+from previously.runtime.copying import copy_books
+from previously.storage.book_store import Book, BookInfo, other_name
 from previously.storage.in_memory import InMemoryStore
 from previously.storage.postgres import PostgresStore
 from previously.storage.spool import Spool
@@ -191,6 +192,22 @@ async def test_a_book_whose_name_is_taken_is_set_aside(stores: dict[str, TableSt
     await there.keep_book(ME, "people (2)", '"changed"', at=LATER)
     await copy(stores[source], there, "once more")
     assert await texts(there, "once more") == [("places", '"places"'), ("people (3)", '"people"')]
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+async def test_books_that_nobody_has_attached_are_copied_too_once(
+    stores: dict[str, TableStore], source: str, target: str
+) -> None:
+    await with_books(stores[source])
+    await stores[target].keep_book(ME, "apart", '"another"', at=AT)
+    here, there = (WholeStories(stores[name].database, ME, name) for name in (source, target))
+    await copy(stores[source], stores[target])
+    for _ in range(2):
+        await copy_books(here, there)
+    bodies = {name: (await stores[target].book(ME, name)) for name in await there.books()}
+    assert {name: book and book.body for name, book in bodies.items()} == {
+        "apart": '"another"', other_name("apart", 2): '"apart"', "people": '"people"', "places": '"places"'
+    }  # fmt: skip
 
 
 async def test_two_books_that_say_the_same_stay_two(stores: dict[str, TableStore]) -> None:

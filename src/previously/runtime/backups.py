@@ -54,12 +54,15 @@ class Backups(ABC):
         stories: Collection[str] | None = None,
         progress: Progress | None = None,
     ) -> Backup:
-        """Copy stories, or all, to a new file, which is a store itself. In a folder, and without a path in the current
-        one, it is named after the time. It is there whole or not at all, and no other file is ever overwritten."""
+        """Copy stories, or all and every book, to a new file, which is a store itself. In a folder, and without a path
+        in the current one, it is named after the time. It is there whole or not at all, and no other file is ever
+        overwritten."""
         source, file = self._whole(), backup_path(path)
         found = await chosen(source, stories)
         async with self._new_file(file) as target:
             made = Backup(str(file), time_at(), tuple(await copying.backup(source, target, found, progress)))
+            if stories is None:
+                await copying.copy_books(source, target)
         try:
             await source.note(made)
         except StoreProblem as problem:
@@ -88,6 +91,8 @@ class Backups(ABC):
         async with self._file_at(Path(path)) as source:
             found = await chosen(source, stories)
             done = await copying.restore(source, target, found, name=name, replace=replace, progress=progress)
+            if stories is None:
+                await copying.copy_books(source, target)
         return Copies(source.place, target.place, tuple(done))
 
     async def move(
@@ -105,6 +110,8 @@ class Backups(ABC):
         found = await chosen(source, stories)
         async with self._elsewhere(str(to)) as target:
             done = await copying.move(source, target, found, replace=replace, progress=progress)
+            if stories is None:
+                await copying.copy_books(source, target)
             known = {made.path for made in await target.backups()}
             for made in await self.backups():  # what is forgotten there is to be forgotten in these too
                 if made.path not in known:

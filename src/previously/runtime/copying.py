@@ -121,6 +121,13 @@ async def backup(
     return copied
 
 
+async def copy_books(source: WholeStories, target: WholeStories) -> None:
+    """Copy every book of the owner, those included that no story has attached. One that is there, the same, stays."""
+    for name in await source.books():
+        if book := await source.book(name):
+            await target.take_in_book(book)
+
+
 async def restore(
     source: WholeStories,
     target: WholeStories,

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TypeVar
 
 from previously.core.errors import BadInput, StoreProblem, UnknownStory
+from previously.storage.book_store import Book
 from previously.storage.copying import Step, read_story, write_story
 from previously.storage.database import Database
 from previously.storage.spool import Spool
@@ -103,6 +104,19 @@ class WholeStories:
             number += 1
             free = f"{wanted} {number}"
         tables.session.run("rename_story", {"name": free, "story": key.story, "owner": self._owner})
+
+    async def books(self) -> list[str]:
+        """The names of the owner's books."""
+        return [one.name for one in await self._asked(lambda tables: tables.books.all(self._owner))]
+
+    async def book(self, name: str) -> Book | None:
+        """The book of that name, if it is still there."""
+        return await self._asked(lambda tables: tables.books.get(self._owner, name))
+
+    async def take_in_book(self, book: Book) -> None:
+        """Keep a book that may be attached to no story; where another has its name, under a name like it."""
+        key = StoryKey(self._owner, 0)
+        await self._database.writing(key, lambda tables: tables.books.take_in_beside(self._owner, book))
 
     async def backups(self) -> list[Backup]:
         """Every backup that was noted, the oldest first."""

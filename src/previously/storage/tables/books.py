@@ -6,7 +6,7 @@ transaction ends, and whoever destroys one takes the row away first: so of two a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
@@ -54,9 +54,8 @@ class BookTable:
 
     def detach(self, key: StoryKey, name: str) -> bool:
         """Detach a book; whether it was attached."""
-        values = {**_values(key), "name": name}
-        found = self._session.one("book_attached", values) is not None
-        self._session.run("detach_book", values)
+        found = self._is_attached(key, name)
+        self._session.run("detach_book", {**_values(key), "name": name})
         return found
 
     def attached(self, key: StoryKey) -> list[str]:
@@ -73,14 +72,28 @@ class BookTable:
         """The books of a copy, attached to the story in their order. Where a book of that name says something else, it
         stays as it is, and the one that comes is kept under another name."""
         for _, name, body, at in rows:
-            for number in count(1):
-                values = {"owner": key.owner, "name": other_name(name, number)}
-                if self._session.one("book_attached", {**_values(key), "name": values["name"]}) is not None:
-                    continue
-                self._session.run("add_book", {**values, "body": body, "at": at})
-                if self._session.one("hold_book", values) == (body,):
-                    self._session.run("attach_book", {**_values(key), **values})
-                    break
+            free = (one for one in _names(name) if not self._is_attached(key, one))
+            self._session.run("attach_book", {**_values(key), "name": self._kept(key.owner, free, body, at)})
+
+    def take_in_beside(self, owner: str, book: Book) -> None:
+        """The same for a book that no story has attached."""
+        self._kept(owner, _names(book.name), book.body, book.at)
+
+    def _kept(self, owner: str, names: Iterable[str], body: str, at: str) -> str:
+        """The first of the names under which no other book is; there it is from now on, if it was not before."""
+        for name in names:
+            values = {"owner": owner, "name": name}
+            self._session.run("add_book", {**values, "body": body, "at": at})
+            if self._session.one("hold_book", values) == (body,):
+                return name
+        raise AssertionError("there is no end of names")
+
+    def _is_attached(self, key: StoryKey, name: str) -> bool:
+        return self._session.one("book_attached", {**_values(key), "name": name}) is not None
+
+
+def _names(name: str) -> Iterator[str]:
+    return (other_name(name, number) for number in count(1))
 
 
 def _values(key: StoryKey) -> dict[str, Any]:
