@@ -29,8 +29,8 @@ RULES = Settings(
     tail_messages=2, fold_messages=3, recap_words=20, memory_window_tokens=4_096, scene_messages=0, cast="off"
 )
 SMALL = {"tail_messages": 1, "tail_turns": 0, "recap_words": 10, "memory_window_tokens": 4_096}
-LONGEST_NOTE = 40
-"""How many tokens of a note the model may write: what runs on is cut off, and refused like any other."""
+LONGEST = 40
+"""How many tokens the model may write: what runs on is cut off, and refused like any other."""
 
 
 with_weights = pytest.mark.skipif(
@@ -51,7 +51,7 @@ def test_a_real_model_drives_every_text(tmp_path: Path) -> None:
             act(story)
             report = story.fold()
             versions, view = story.log(), story.view(1_000)
-        if isinstance(model, LocalModel):
+        if isinstance(model, Terse):
             folds.extend(report.folds)
             assert all(version.made.reason for version in versions)
         assert view.tokens <= 1_000
@@ -84,7 +84,7 @@ NOTES = {
 def test_a_real_model_drives_every_note(name: str) -> None:
     """Scenes with their combining, analyses, and what two characters know. Whatever it says, the story folds and is
     seen by everyone."""
-    model = Brief(_local())
+    model = _local()
     with BlockingMemory(":memory:", settings=NOTES[name], model=model) as memory:
         story = memory.story("tale")
         for role, who, text in SAID:
@@ -108,7 +108,7 @@ SAID = (
 ASKED = {"scenes": {"scene", "combine"}, "librarian": {"analysis"}, "game": {"cast"}}
 
 
-class Brief:
+class Terse:
     """A model that is given little room to answer, so that no test waits for it to ramble."""
 
     def __init__(self, model: LocalModel) -> None:
@@ -117,13 +117,13 @@ class Brief:
 
     async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
         self.asked.append(request)
-        return await self.model.ask(replace(request, max_output_tokens=min(LONGEST_NOTE, request.max_output_tokens)))
+        return await self.model.ask(replace(request, max_output_tokens=min(LONGEST, request.max_output_tokens)))
 
     async def close(self) -> None:
         await self.model.close()
 
 
-def _local() -> LocalModel:
+def _local() -> Terse:
     weights = find_smollm2()
     assert weights is not None
-    return LocalModel(weights, window_tokens=4_096)
+    return Terse(LocalModel(weights, window_tokens=4_096))
