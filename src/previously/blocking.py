@@ -88,6 +88,7 @@ class BlockingStory:
     search = _blocking(Story.search)
     report_usage = _blocking(Story.report_usage)
     recap = _blocking(Story.recap)
+    brief = _blocking(Story.brief)
     chapters = _blocking(Story.chapters)
     backbone = _blocking(Story.backbone)
     rebuild = _blocking(Story.rebuild)

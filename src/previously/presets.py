@@ -47,6 +47,7 @@ PRESETS: Mapping[str, Mapping[str, int | str]] = {
         "recap_words": 1_000,
         "chapter_messages": 0,
         "backbone_words": 0,
+        "timeline": "brief",
         "scene_messages": 0,
         "lore": "off",
         "cast": "off",
@@ -93,7 +94,7 @@ _LARGEST = 10**12
 
 CHOICES = {
     "preset": tuple(PRESETS),
-    "timeline": ("recap", "librarian", "scenes"),
+    "timeline": ("recap", "librarian", "scenes", "brief"),
     "lore": ("on", "suggest", "off"),
     "cast": ("group", "turn", "off"),
 }

@@ -68,13 +68,14 @@ def show(
         length = info.active.messages
         newest = found.messages(max(length - NEWEST, 0), -1) if length else []
         beside = remembered_json(found)
+        brief = found.brief()
     if as_json:
         output.emit(
             {
                 "story": story,
                 "branch": info.active.name,
                 "messages": length,
-                "recap": recap.text if recap else None,
+                "recap": recap.text if recap and not brief else None,
                 "recap_span": pair(recap.span) if recap else None,
                 "chapters": [_chapter_json(one) for one in chapters],
                 "backbone": backbone.text if backbone else None,
@@ -84,7 +85,7 @@ def show(
                 "flagged": flagged,
                 "layers": [],
                 **beside,
-                "brief": None,
+                "brief": brief.text if brief else None,
                 "branches": [{"branch": branch.name, "messages": branch.messages} for branch in branches],
             }
         )
@@ -108,7 +109,7 @@ def show(
     for one in chapters:
         _print_text(output.one_line(one.name), one.recap, one.span)
     if recap:
-        _print_text("Recap", recap)
+        _print_text("Brief" if brief else "Recap", recap)
     _print_beside(story, beside)
     if flagged:
         console.print(f"\nMessages have changed under what you wrote: {', '.join(flagged)}.")

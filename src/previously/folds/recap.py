@@ -8,16 +8,18 @@ what is not due yet is a value with a reason.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from previously.core.messages import Message
+from previously.core.messages import Message, ToolCall
+from previously.core.pairing import units
 from previously.core.paths import OnPath, opening_of
 from previously.core.spans import Span
 from previously.core.tokens import message_tokens
 from previously.core.versions import Kind, LiveVersion
 from previously.core.words import count_words
+from previously.folds.brief import MOST_TOKENS, BriefNote
 from previously.folds.commitments import commitments_after
 from previously.folds.rendering import told
 from previously.folds.request import FoldRequest
@@ -31,6 +33,12 @@ class Timeline(StrEnum):
     RECAP = "recap"
     LIBRARIAN = "librarian"
     SCENES = "scenes"
+    BRIEF = "brief"
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether it is put together from notes, not written from the messages."""
+        return self in (Timeline.LIBRARIAN, Timeline.SCENES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +128,13 @@ def plan(
         return NotDue(f"all but the newest {rules.tail_messages} messages are folded")
     words = tokens = 0
     outside = [item for item in waiting if item.position < end]
+    parting = _between_units(outside)
     for count, item in enumerate(outside, 1):
         words += count_words(told(item.entry.message))
         tokens += message_tokens(item.entry.message)
         if item.position == again_through:
             return Due(tuple(outside[:count]), AGAIN)
-        if words >= 2 * recap_words and (reason := _reached(count, words, tokens, rules)):
+        if words >= 2 * recap_words and count in parting and (reason := _reached(count, words, tokens, rules)):
             return Due(tuple(outside[:count]), AGAIN if item.position < again_through else reason)
     if first + len(outside) < end:
         return NeedMore(first + len(outside))
@@ -137,6 +146,14 @@ def plan(
         f"{len(outside)} of {rules.due_messages} messages, {words} of {rules.due_words} words, "
         f"{tokens} of {rules.due_tokens} tokens"
     )
+
+
+def _between_units(items: Sequence[OnPath]) -> Collection[int]:
+    """After how many of the messages a fold may end: no call is parted from its result."""
+    messages = [item.entry.message for item in items]
+    if not any(isinstance(part, ToolCall) for message in messages for part in message.parts):
+        return range(len(messages) + 1)
+    return {unit.stop for unit in units(messages)}
 
 
 def _reached(messages: int, words: int, tokens: int, rules: RecapRules) -> str:
@@ -153,18 +170,27 @@ def story_messages(items: Sequence[OnPath]) -> tuple[Message, ...]:
     return tuple(item.entry.message for item in items[opening:])
 
 
+BRIEF_TOKENS_PER_WORD = 1.5
+"""A brief is full of paths and names, which take more than words do."""
+
+
 def request(
-    live: LiveVersion | None, bridge: OnPath | None, due: Due, target_words: int, *, again: bool = False
-) -> FoldRequest:
+    live: LiveVersion | None, bridge: OnPath | None, due: Due, rules: FoldRules, *, again: bool = False
+) -> FoldRequest | BriefNote:
     """What to ask for this delta; `again` where something provisional stands in its place."""
     delta = story_messages(due.delta)
+    again = again and due.reason == AGAIN
+    previous, target_words = live.version.made.text if live else "", rules.recap.target_words
+    if rules.timeline is Timeline.BRIEF:
+        most = int(target_words * BRIEF_TOKENS_PER_WORD) or MOST_TOKENS
+        return BriefNote(delta, previous, again, most)
     return FoldRequest(
         kind=Kind.RECAP,
-        previous=live.version.made.text if live else "",
+        previous=previous,
         carry=live.version.made.carry if live else "",
         bridge=bridge.entry.message if bridge else None,
         delta=delta,
         target_words=target_words,
-        again=again and due.reason == AGAIN,
+        again=again,
         commitments=commitments_after(live.version.made.commitments if live else (), delta),
     )

@@ -13,7 +13,6 @@ from previously.core.marks import Mark, MarkKind, is_of_a_span, starts
 from previously.core.spans import Span
 from previously.core.text import clean
 from previously.core.versions import IN_FORCE, Kind, Status, Version, has_read
-from previously.folds.recap import Timeline
 from previously.runtime.by_hand import ByHand
 from previously.runtime.handle import PERSON
 from previously.runtime.noted import notes_on
@@ -136,7 +135,7 @@ class History(ByHand):
             if last >= first:
                 await self._store.set_status(self._key, version, Status.UNDONE, reason="a note in it was taken back")
         recaps = await self._store.cover(self._key, branch.name, Kind.RECAP)
-        if self._rules.timeline is not Timeline.RECAP:
+        if self._rules.timeline.is_derived:
             await self._store.loosen(self._key, [version for _, last, version in recaps if last >= first])
 
     async def _what(self, version: Version) -> str:

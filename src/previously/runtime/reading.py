@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from previously.core.errors import HeadMoved
+from previously.core.pairing import units
 from previously.core.paths import OnPath
 from previously.core.spans import turn_starts
 from previously.core.tokens import message_tokens
@@ -55,6 +56,10 @@ async def with_tail(store: PathStore, key: StoryKey, branch: BranchInfo, rules: 
         if room < 0:
             messages = max(1, count)
             break
+    start = len(newest) - messages
+    unit = next((unit for unit in units([item.entry.message for item in newest]) if start in unit), None)
+    if unit:  # no call is parted from its result
+        messages = len(newest) - unit.start
     return replace(rules, recap=replace(rules.recap, tail_messages=messages))
 
 

@@ -181,7 +181,8 @@ async def memories_of(
     for one in alone:
         if one.recap:
             found.append(_remembered(Section.CHAPTERS, f"the recap of {one.name}", one.recap, f"{one.name}: "))
-    found += [_remembered(Section.RECAP, "the recap", text) for text in recap]
+    section = Section.BRIEF if rules.timeline is Timeline.BRIEF else Section.RECAP
+    found += [_remembered(section, f"the {section.value}", text) for text in recap]
     return [*(Remembered(Section.PINS, mark.text, None, "pinned", "a pin") for mark in pins), *in_turn(found)]
 
 

@@ -96,7 +96,7 @@ class Steps:
                 return amended
         live = await self._live(Kind.RECAP, scope, through=rest.last)
         first = live.span.last + 1 if live else rest.first
-        if self._rules.timeline is not Timeline.RECAP:
+        if self._rules.timeline.is_derived:
             derived = await self._derived(one.last_stretch, live, rest.last + 1, closing=True)
             if isinstance(derived, Step):
                 return derived
@@ -167,7 +167,7 @@ class Steps:
             return pending
         tail = self._rules.recap.tail_messages
         end = self._branch.messages - tail
-        if self._rules.timeline is not Timeline.RECAP:
+        if self._rules.timeline.is_derived:
             return await self._derived_recap(current, base, first, open_since)
         settled = live is not None and live.span.last >= end - 1  # all but the tail is told exactly
         stale = None
@@ -241,7 +241,7 @@ class Steps:
         first = due.span.first
         bridge = await self._path(first - 1, first - 1) if first else []
         before = bridge[0] if bridge else None
-        asked = recap.request(live, before, due, self._rules.recap.target_words, again=again)
+        asked = recap.request(live, before, due, self._rules, again=again)
         return Step(Kind.RECAP, stretch.scope, due.delta, live.version if live else None, asked, due.reason)
 
     async def _stale(
@@ -255,7 +255,8 @@ class Steps:
     async def _amend(self, found: LiveVersion, exact: LiveVersion | None) -> Step | None:
         """The amending of a stale text behind the exact one; None if it cannot be amended."""
         made, start = found.version.made, found.span.first
-        if not self._look.amends or (made.kind, made.scope) in self._look.failed:
+        amends = self._look.amends and self._rules.timeline is not Timeline.BRIEF
+        if not amends or (made.kind, made.scope) in self._look.failed:
             return None
         old = await self._store.leading_to(self._key, made.anchor, made.reach)
         new = await self._path(start, found.span.last)

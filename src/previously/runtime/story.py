@@ -13,6 +13,7 @@ from previously.core.errors import BadInput, BudgetTooSmall, StoreProblem
 from previously.core.messages import Draft
 from previously.core.samples import sample_of
 from previously.core.versions import Kind
+from previously.folds.recap import Timeline
 from previously.runtime.analysing import analyse
 from previously.runtime.by_hand import Which
 from previously.runtime.fold_report import FoldReport
@@ -208,6 +209,10 @@ class Story(Transcript, History, Presence, LoreByHand, Standing):
     async def recap(self) -> MemoryText | None:
         """The recap of the open chapter, what a person wrote of it included."""
         return await self._text(Which(Kind.RECAP))
+
+    async def brief(self) -> MemoryText | None:
+        """The same where it is an agent's brief (`timeline = "brief"`); None where it is not."""
+        return await self.recap() if self._rules.timeline is Timeline.BRIEF else None
 
     async def chapters(self) -> list[ChapterText]:
         """Every closed chapter with its recap, the oldest first."""

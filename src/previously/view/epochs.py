@@ -25,7 +25,7 @@ OUTGROWN = "the tail had outgrown its ceiling"
 NO_ROOM = "there was no room for the tail"
 COUNTED_ANEW = "tokens are counted another way"
 
-_SHORTER = (Section.RECAP, Section.CHAPTERS, Section.BACKBONE)
+_SHORTER = (Section.BRIEF, Section.RECAP, Section.CHAPTERS, Section.BACKBONE)
 """What a text becomes part of when time goes on."""
 
 

@@ -22,6 +22,7 @@ HEADINGS = {
     Section.BACKBONE: "# The story so far",
     Section.CHAPTERS: "# Earlier chapters",
     Section.RECAP: "# Previously in this story",
+    Section.BRIEF: "# Earlier in this conversation",
     Section.THREADS: "# Still open",
     Section.STATE: "# As things stand",
     Section.CAST: "# What you know",
@@ -135,7 +136,8 @@ def fit(
             if section in WHOLE:
                 left_out.append(LeftOut(whole.what, Reason.BUDGET, covers))
                 continue
-            shorter, cut = _shortened(kept[:index], whole, kept[index:], fits)
+            shorten = _without_last_lines if section is Section.BRIEF else _without_first_sentences
+            shorter, cut = shorten(kept[:index], whole, kept[index:], fits)
             if shorter:
                 kept.insert(index, shorter)
                 left_out.append(LeftOut(f"{cut} of {whole.what}", Reason.BUDGET))
@@ -166,24 +168,39 @@ def _block(section: Section, memories: Sequence[Remembered]) -> str:
     return ("\n" if section in LISTS else "\n\n").join([HEADINGS[section], *found]) if found else ""
 
 
-def _shortened(
-    before: Sequence[Remembered],
-    whole: Remembered,
-    after: Sequence[Remembered],
-    fits: Callable[[Sequence[Remembered]], bool],
+Fits = Callable[[Sequence[Remembered]], bool]
+
+
+def _without_first_sentences(
+    before: Sequence[Remembered], whole: Remembered, after: Sequence[Remembered], fits: Fits
 ) -> tuple[Remembered | None, str]:
-    """The text without as few of its first sentences as must go, and what goes; None if no sentence may stay. The more
-    go, the less is left, so that number is found by halving."""
+    """The text without as few of its first sentences as must go, and what goes; None if no sentence may stay."""
     starts = _sentence_starts(whole.text)
+    texts = [whole.text[start:] for start in starts]
+    shorter, gone = _first_that_fits(before, whole, texts, after, fits)
+    return shorter, f"the first {gone} of {len(starts)} sentences"
 
-    def without(number: int) -> Remembered:
-        return replace(whole, text=whole.text[starts[number] :])
 
-    numbers = range(1, len(starts))
-    fewest = bisect_left(numbers, True, key=lambda number: fits([*before, without(number), *after]))
+def _without_last_lines(
+    before: Sequence[Remembered], whole: Remembered, after: Sequence[Remembered], fits: Fits
+) -> tuple[Remembered | None, str]:
+    """The same for a text that says what matters most first: its last lines go."""
+    lines = whole.text.splitlines()
+    texts = ["\n".join(lines[:count]) for count in range(len(lines), 0, -1)]
+    shorter, gone = _first_that_fits(before, whole, texts, after, fits)
+    return shorter, f"the last {gone} of {len(lines)} lines"
+
+
+def _first_that_fits(
+    before: Sequence[Remembered], whole: Remembered, texts: Sequence[str], after: Sequence[Remembered], fits: Fits
+) -> tuple[Remembered | None, int]:
+    """The longest of the shorter texts that fits, and how much shorter it is. The more goes, the less is left, so it is
+    found by halving."""
+    numbers = range(1, len(texts))
+    fewest = bisect_left(numbers, True, key=lambda one: fits([*before, replace(whole, text=texts[one]), *after]))
     if fewest == len(numbers):
-        return None, ""
-    return without(numbers[fewest]), f"the first {numbers[fewest]} of {len(starts)} sentences"
+        return None, 0
+    return replace(whole, text=texts[numbers[fewest]]), numbers[fewest]
 
 
 def _first(memories: Sequence[Remembered], section: Section) -> int | None:

@@ -16,7 +16,7 @@ from previously.core.messages import Message
 from previously.core.witnessing import knows_of
 from previously.view.view import Section
 
-TIMELINE = frozenset({Section.BACKBONE, Section.CHAPTERS, Section.RECAP})
+TIMELINE = frozenset({Section.BACKBONE, Section.CHAPTERS, Section.RECAP, Section.BRIEF})
 """The sections that tell what happened, message after message."""
 
 LISTED = frozenset({Section.THREADS, Section.STATE, Section.CAST, Section.LORE})
@@ -32,6 +32,7 @@ _LISTS: Mapping[Section, Share] = {
 SHARES: Mapping[Section, Share] = {
     Section.TAIL: Share(50, priority=0),
     Section.RECAP: Share(20, priority=1),
+    Section.BRIEF: Share(20, priority=1),
     **_LISTS,
     Section.BACKBONE: Share(15, priority=6),
     Section.CHAPTERS: Share(15, priority=7),

@@ -23,6 +23,7 @@ class Section(StrEnum):
     BACKBONE = "backbone"
     CHAPTERS = "chapters"
     RECAP = "recap"
+    BRIEF = "brief"
     THREADS = "threads"
     STATE = "state"
     CAST = "cast"
