@@ -15,13 +15,11 @@ from dataclasses import replace
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.messages import Attributes, Draft, Role, ToolResult, cleaned
+from previously.core.messages import Draft, Role, ToolResult, cleaned
 from previously.core.pairing import mended
 from previously.core.text import clean_json
 from previously.formats.reading import Document, SideStory, Source, SourceBranch, parse_json, shown
 
-SYNTHETIC = "synthetic"
-"""The key in `extra` of a message that no file holds: the result of a call that was cut off."""
 COMPACTION = "compaction"
 """The key in `extra` of a message that a client wrote in place of earlier ones."""
 INJECTED = "injected"
@@ -108,7 +106,7 @@ def answered(drafts: Sequence[Draft]) -> list[Draft]:
     places: list[int] = []  # where each draft that is written stood, or that before it
     for message, origin in zip(found.messages, found.origin, strict=True):
         if origin is None:
-            whole.append(Draft(message, Attributes(extra={SYNTHETIC: "interrupted"})))
+            whole.append(Draft(message))
             places.append(places[-1])
         else:
             same = drafts[origin].message is message
