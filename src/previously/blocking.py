@@ -76,6 +76,7 @@ class BlockingStory:
     moves = _blocking(Story.moves)
     messages = _blocking(Story.messages)
     follow = _blocking(Story.follow)
+    follow_branch = _blocking(Story.follow_branch)
     header = _blocking(Story.header)
     keep_header = _blocking(Story.keep_header)
     settings = _blocking(Story.settings)

@@ -108,7 +108,7 @@ def one_line(text: str) -> str:
 
 def counted(number: int, noun: str) -> str:
     """So many of something, in words."""
-    plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
+    plural = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}{'es' if noun.endswith('ch') else 's'}"
     return f"{number:,} {noun if number == 1 else plural}"
 
 

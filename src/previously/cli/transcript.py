@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -50,7 +51,7 @@ def add(
 
 def import_files(
     ctx: typer.Context,
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="The files; each becomes one story.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="The files; each becomes a story.")],
     story: Annotated[
         str | None, typer.Option("--story", metavar="NAME", parser=name, help="The story's name; else the file's.")
     ] = None,
@@ -68,17 +69,17 @@ def import_files(
     names = _names(files, story)
     # All are read before anything is written.
     sources = [read_story(Path(file), file_format, user=user) for file in files]
-    results: list[dict[str, Any]] = []
+    found = [one for its_name, source in zip(names, sources, strict=True) for one in _stories(its_name, source)]
     with opened(ctx) as memory:
-        for its_name, source in zip(names, sources, strict=True):
-            results.append(_import(memory, its_name, source))
+        results = [_import(memory, its_name, source) for its_name, source in found]
     if as_json:
         output.emit(results[0] if len(results) == 1 else {"stories": results})
         return
     console = output.console()
     for result in results:
-        counts = ", ".join(f"{result[what]:,} {what}" for what in ("added", "updated", "removed", "unchanged"))
-        console.print(f"{output.one_line(result['story'])}: {counts} ({result['format']}).", soft_wrap=True)
+        counts = ", ".join(f"{result[what]:,} {what}" for what in _COUNTS)
+        beside = f", {output.counted(len(result['branches']), 'branch')}" if result["branches"] else ""
+        console.print(f"{output.one_line(result['story'])}: {counts} ({result['format']}{beside}).", soft_wrap=True)
 
 
 def edit(ctx: typer.Context, story: Story, where: Position, text: Words, as_json: AsJson = False) -> None:
@@ -172,20 +173,45 @@ def _names(files: Sequence[str], story: str | None) -> list[str]:
     return names
 
 
+def _stories(story: str, source: Source) -> list[tuple[str, Source]]:
+    """What a file holds, each conversation with the name of its story."""
+    others = [(name(f"{story} {other.name}"), other.source) for other in source.others]
+    return [(story, source), *others] if source.drafts else others
+
+
+_COUNTS = ("added", "updated", "removed", "unchanged")
+
+
 def _import(memory: BlockingMemory, story: str, source: Source) -> dict[str, Any]:
+    from previously.storage.store import MAIN
+
     found = memory.story(story)
-    changes = found.follow(source.drafts)
+    # The active branch follows the file, unless the file itself has a branch of that name.
+    active = found.branch_info().name
+    beside = MAIN if active in [branch.name for branch in source.branches] else active
+    every = [found.follow(source.drafts, on=beside)]
+    for branch in source.branches:
+        path = [*source.drafts[: branch.at], *branch.drafts]
+        changes = found.follow_branch(branch.name, path, beside=beside, shared=branch.at)
+        every.append(replace(changes, unchanged=changes.unchanged - branch.at))
     if source.header:
         found.keep_header(source.header)
-    _note_replaced(source.replaced + changes.replaced_characters)
+    _note_replaced(source.replaced + sum(changes.replaced_characters for changes in every))
+    _note_skipped(story, source.skipped)
     return {
         "story": story,
-        "added": changes.added,
-        "updated": changes.updated,
-        "removed": changes.removed,
-        "unchanged": changes.unchanged,
+        **{what: sum(getattr(changes, what) for changes in every) for what in _COUNTS},
         "format": source.format,
+        "branches": [branch.name for branch in source.branches],
+        "skipped": dict(source.skipped),
     }
+
+
+def _note_skipped(story: str, skipped: Mapping[str, int]) -> None:
+    if skipped:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(skipped.items(), key=lambda one: -one[1]))
+        lines = output.counted(sum(skipped.values()), "line")
+        output.note(f"{story}: skipped {lines} without a message ({kinds}).")
 
 
 def _note_replaced(count: int) -> None:

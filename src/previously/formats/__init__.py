@@ -1,8 +1,23 @@
 """Files in and out: what other programs write, as drafts, and messages as other programs take them."""
 
+from previously.formats.anthropic_requests import to_anthropic
+from previously.formats.claude_code_lines import to_claude_code
 from previously.formats.detect import FORMATS, Reader, read_story
 from previously.formats.openai import to_openai
-from previously.formats.reading import Source
+from previously.formats.reading import SideStory, Source, SourceBranch
+from previously.formats.responses_items import to_responses
 from previously.formats.sillytavern_fields import to_sillytavern
 
-__all__ = ["FORMATS", "Reader", "Source", "read_story", "to_openai", "to_sillytavern"]
+__all__ = [
+    "FORMATS",
+    "Reader",
+    "SideStory",
+    "Source",
+    "SourceBranch",
+    "read_story",
+    "to_anthropic",
+    "to_claude_code",
+    "to_openai",
+    "to_responses",
+    "to_sillytavern",
+]

@@ -162,11 +162,12 @@ class Transcript(StoryHandle):
         span = position_on(branch.messages, first), position_on(branch.messages, last)
         return await self._store.path(self._key, branch.name, *span)
 
-    async def follow(self, drafts: Sequence[Draft], *, whole: bool = True) -> Changes:
-        """Bring the active branch to what a file (`whole`) or a client's window holds; only what differs changes."""
+    async def follow(self, drafts: Sequence[Draft], *, whole: bool = True, on: str | None = None) -> Changes:
+        """Bring a branch (the active one if None) to what a file (`whole`) or a client's window holds; only what
+        differs changes."""
         pairs = [cleaned(draft) for draft in drafts]
         incoming = [draft for draft, _ in pairs]
-        branch = await self.branch_info()
+        branch = await self._store.branch(self._key, on)
         known = await self._store.known(self._key, branch.name)
         found = align(known, incoming, whole=whole)
         if found.script:
@@ -177,6 +178,13 @@ class Transcript(StoryHandle):
             await self._store.add_siblings(self._key, branch.name, found.alternatives)
         replaced = sum(count for _, count in pairs)
         return Changes(found.added, found.updated, found.removed, found.unchanged, replaced)
+
+    async def follow_branch(self, name: str, drafts: Sequence[Draft], *, beside: str, shared: int) -> Changes:
+        """Bring the branch of that name to what a file holds. Where there is none it is made of the first `shared`
+        messages of another; the active branch stays active."""
+        if name not in [branch.name for branch in await self.branches()]:
+            await self._store.fork(self._key, beside, name, shared, at=time_at())
+        return await self.follow(drafts, on=name)
 
     async def header(self) -> dict[str, Any]:
         """What the file the story came from says beside its messages."""

@@ -1,0 +1,87 @@
+"""Any messages as a transcript that Claude Code goes on with: one line for each message of a request, in one chain.
+
+What must stay true: the messages of the lines are what `to_anthropic` writes; the same messages give the same lines,
+ids included. A system message at the front is a line of the user that Claude Code does not show (`isMeta`), since its
+transcripts hold no system prompt.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from previously.core.messages import NO_ATTRIBUTES, Attributes, Message
+from previously.formats.anthropic import KEY as API
+from previously.formats.anthropic_requests import Turn, front_of, turns
+from previously.formats.claude_code import KEY
+from previously.formats.logs import COMPACTION
+
+_AGAIN = ("cwd", "version", "gitBranch", "userType", "toolUseResult", "isMeta", "requestId")
+"""Fields of a line that are written as they were read."""
+_OF_A_SESSION = {"userType": "external", "cwd": "", "version": "", "gitBranch": ""}
+_NO_USAGE = {"input_tokens": 0, "output_tokens": 0}
+
+
+def to_claude_code(
+    messages: Sequence[Message],
+    attributes: Sequence[Attributes] | None = None,
+    *,
+    session_id: str,
+    at: str,
+    header: dict[str, Any] | None = None,
+) -> list[str]:
+    """The lines of a transcript. `at` is the time of messages that have none, `header` what the session says of itself
+    (`cwd`, `version`, `gitBranch`)."""
+    about = _OF_A_SESSION | {name: value for name, value in (header or {}).items() if name in _OF_A_SESSION}
+    lines: list[str] = []
+    parent: str | None = None
+    front = front_of(messages)
+    rest = None if attributes is None else attributes[front:]
+    meta = [Turn("user", [{"type": "text", "text": one.text}], None) for one in messages[:front] if one.text.strip()]
+    for number, turn in enumerate([*meta, *turns(messages[front:], rest)]):
+        line_id = str(uuid5(NAMESPACE_URL, f"{session_id}/{number}"))
+        known = NO_ATTRIBUTES if turn.origin is None or rest is None else rest[turn.origin]
+        line = {
+            "parentUuid": parent,
+            "isSidechain": False,
+            **about,
+            "sessionId": session_id,
+            "type": turn.role,
+            "message": _message(turn, known, f"msg_{line_id.replace('-', '')}"),
+            **_as_read(known),
+            "uuid": line_id,
+            "timestamp": known.at or at,
+        }
+        lines.append(json.dumps(line | {"isMeta": True} if number < len(meta) else line, ensure_ascii=False))
+        parent = line_id
+    return lines
+
+
+def _as_read(known: Attributes) -> dict[str, Any]:
+    kept = known.extra.get(KEY)
+    fields = {name: kept[name] for name in _AGAIN if name in kept} if isinstance(kept, dict) else {}
+    if known.extra.get(COMPACTION) == "summary":
+        fields["isCompactSummary"] = True
+    return fields
+
+
+def _message(turn: Turn, known: Attributes, message_id: str) -> dict[str, Any]:
+    blocks = turn.blocks
+    if turn.role == "user":
+        is_text = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}
+        return {"role": "user", "content": blocks[0]["text"] if is_text else blocks}
+    kept = known.extra.get(API)
+    api = kept if isinstance(kept, dict) else {}
+    calls = any(block.get("type") == "tool_use" for block in blocks)
+    return {
+        "id": message_id,
+        "type": "message",
+        "role": "assistant",
+        "model": api.get("model") or "unknown",
+        "content": blocks,
+        "stop_reason": api.get("stop_reason") or ("tool_use" if calls else "end_turn"),
+        "stop_sequence": api.get("stop_sequence"),
+        "usage": api.get("usage") or _NO_USAGE,
+    }
