@@ -1,0 +1,152 @@
+"""A conversation as a client holds it: a list in one of three dialects, or what was read of a log, and back again.
+
+What must stay true: one item of a list is one message of ours, at the same place; an item that was not changed is
+written as the very object that came; what a request says besides its messages is kept, and known by its size.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from previously.core.errors import BadInput
+from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, cleaned
+from previously.formats import anthropic, openai, responses
+from previously.formats.anthropic_requests import to_anthropic
+from previously.formats.detect import read_story
+from previously.formats.reading import kind, opened, parse_json
+
+_FIELDS = {"messages": "messages", "input": "items"}
+"""Where a body has its list, and what that is called."""
+
+
+class Dialect(StrEnum):
+    """How an API writes a conversation."""
+
+    OPENAI = "openai"
+    ANTHROPIC = "anthropic"
+    RESPONSES = "responses"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What was said, and how it came."""
+
+    drafts: tuple[Draft, ...]
+    dialect: Dialect
+    items: tuple[dict[str, Any], ...] = ()
+    """The objects of the client's list, one for each draft; none where it was read from a log."""
+    body: Mapping[str, Any] | None = None
+    """The request that the list stood in, without it; None = it was a list."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What was said."""
+        return tuple(draft.message for draft in self.drafts)
+
+    @property
+    def beside(self) -> str:
+        """What a request says besides its messages that a model reads too: its system prompt and its tools."""
+        given = [(self.body or {}).get(name) for name in ("system", "instructions", "tools")]
+        return "\n".join(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in given if one)
+
+
+def conversation_of(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> Conversation:
+    """The conversation in a list of messages or items, or in a request body."""
+    body: dict[str, Any] | None = None
+    listed: Any = given
+    if isinstance(given, Mapping):
+        field = next((name for name in _FIELDS if name in given), None)
+        if field is None:
+            raise BadInput('A conversation is a list of messages, or an object with "messages" or "input".')
+        body = {name: value for name, value in given.items() if name != field}
+        listed = given[field]
+        if isinstance(listed, str):
+            listed = [{"role": "user", "content": listed}]
+    if isinstance(listed, str) or not isinstance(listed, Sequence):
+        raise BadInput(f"A conversation is a list of messages, not {kind(listed)}.")
+    dialect = _dialect_of(given, list(listed))
+    read = {Dialect.OPENAI: openai, Dialect.ANTHROPIC: anthropic, Dialect.RESPONSES: responses}[dialect].draft_of
+    drafts: list[Draft] = []
+    for number, item in enumerate(listed, 1):
+        try:
+            if not isinstance(item, Mapping):
+                raise BadInput(f"it must be an object, not {kind(item)}.")
+            drafts.append(cleaned(read(dict(item)))[0])
+        except (BadInput, RecursionError) as error:
+            why = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
+            raise BadInput(f"Message {number} of {len(listed)} cannot be read: {why}") from None
+    return Conversation(tuple(drafts), dialect, tuple(dict(item) for item in listed), body)
+
+
+def read_conversation(path: Path, format: str | None = None) -> Conversation:
+    """The conversation in a file, whatever wrote it."""
+    source = read_story(path, format)
+    if source.format in list(Dialect):
+        with opened(path) as document:
+            return conversation_of(parse_json(document.text(), "file"))
+    return Conversation(tuple(source.drafts), Dialect.OPENAI)
+
+
+def rewritten(
+    conversation: Conversation, messages: Sequence[Message], origin: Sequence[int | None], to: Dialect | None = None
+) -> list[dict[str, Any]]:
+    """These messages as a list in that dialect, or in its own. `origin` says which of the conversation's each was."""
+    to = to or conversation.dialect
+    attributes = [_attributes(conversation, at) for at in origin]
+    if to is not conversation.dialect or not conversation.items:
+        return _written_anew(messages, attributes, to)
+    found: list[dict[str, Any]] = []
+    for message, at, known in zip(messages, origin, attributes, strict=True):
+        if at is not None and conversation.drafts[at].message == message:
+            found.append(conversation.items[at])
+        elif to is Dialect.OPENAI:
+            found += [
+                {**one, **_left(conversation.items[at])} if at is not None else one for one in openai.to_openai(message)
+            ]
+        else:
+            found.append((anthropic if to is Dialect.ANTHROPIC else responses).item_of(message, known))
+    return found
+
+
+def system_of(
+    conversation: Conversation, messages: Sequence[Message], to: Dialect | None = None
+) -> str | list[dict[str, Any]] | None:
+    """The system prompt that stands beside the list in that dialect; None if it stands in the list or there is none."""
+    if to is Dialect.ANTHROPIC and (conversation.dialect is not to or not conversation.items):
+        found: str | list[dict[str, Any]] | None = to_anthropic(messages).get("system")
+        return found
+    given = (conversation.body or {}).get("system")
+    return given if isinstance(given, str | list) else None
+
+
+def _written_anew(messages: Sequence[Message], attributes: Sequence[Attributes], to: Dialect) -> list[dict[str, Any]]:
+    if to is Dialect.ANTHROPIC:
+        listed: list[dict[str, Any]] = to_anthropic(messages, attributes)["messages"]
+        return listed
+    if to is Dialect.RESPONSES:
+        return responses.to_responses(messages, attributes)
+    return [one for message in messages for one in openai.to_openai(message)]
+
+
+def _left(item: Mapping[str, Any]) -> dict[str, Any]:
+    """What stays of an item whose words were changed: its other fields."""
+    return {name: value for name, value in item.items() if name not in ("role", "content", "tool_calls")}
+
+
+def _attributes(conversation: Conversation, at: int | None) -> Attributes:
+    return NO_ATTRIBUTES if at is None else conversation.drafts[at].attributes
+
+
+def _dialect_of(given: object, listed: list[Any]) -> Dialect:
+    if responses.is_ours(given if isinstance(given, dict) else listed) and not _is_chat(listed):
+        return Dialect.RESPONSES
+    return Dialect.ANTHROPIC if anthropic.is_ours(given if isinstance(given, dict) else listed) else Dialect.OPENAI
+
+
+def _is_chat(listed: list[Any]) -> bool:
+    return any(isinstance(item, Mapping) and ("tool_calls" in item or item.get("role") == "tool") for item in listed)

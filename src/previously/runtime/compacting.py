@@ -1,0 +1,248 @@
+"""Folding a conversation without a store: the plan is made, a brief is written where it needs one, and all is proved.
+
+What must stay true: what comes back is either folded, with every proof, or what was given with interrupted calls
+mended, and the reason; a folder is asked at most once; nothing is written anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from previously.core.errors import BadInput
+from previously.core.messages import Message, Role
+from previously.core.pairing import Mended, mended
+from previously.core.tokens import Counter
+from previously.core.versions import Cost
+from previously.folds.brief import BriefNote
+from previously.folds.briefs.bounding import bounded
+from previously.folds.briefs.compacting import brief_text, compose, plan
+from previously.folds.briefs.plans import NothingToFold
+from previously.folds.briefs.proofs import Fault, prove, whole_tokens
+from previously.folds.briefs.rules import CompactRules
+from previously.folds.briefs.sections import parse, render
+from previously.formats.conversations import Conversation, Dialect, conversation_of, rewritten, system_of
+from previously.models.client import Model
+from previously.models.tokenizers import counter_for
+from previously.runtime.folder import BuiltinFolder, Folder
+from previously.runtime.model_folder import ModelFolder
+from previously.runtime.prompts import load_prompts
+from previously.runtime.spending import NOTHING
+
+Status = Literal["folded", "nothing to fold"]
+FOLDED: Status = "folded"
+NOT_FOLDED: Status = "nothing to fold"
+
+MODEL_WINDOW_TOKENS = 8_192
+"""The window of the model that writes, where nobody says otherwise."""
+
+MARK = "previously"
+"""The field of a result in which the next fold finds the brief again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A conversation after a fold, or as it was, and why."""
+
+    status: Status
+    reason: str
+    messages: tuple[Message, ...]
+    origin: tuple[int | None, ...]
+    """Where each message stood in what was given; None = it was made here."""
+    before_tokens: int
+    tokens: int
+    """All that a request with these messages takes."""
+    brief: str | None = None
+    """What was written; None = nothing was, though outputs may have been left out."""
+    brief_at: int | None = None
+    """Where a brief stands now, this one or an earlier one."""
+    folded: int = 0
+    """How many messages the brief tells of,"""
+    pruned: int = 0
+    """and how many tool outputs were left out of the others."""
+    interrupted: int = 0
+    made_by: str = ""
+    note: str = ""
+    """Why a model did not write it."""
+    cost: Cost = NOTHING
+
+
+async def compact(
+    messages: Sequence[Message],
+    rules: CompactRules,
+    counter: Counter,
+    folder: Folder,
+    *,
+    brief_at: int | None = None,
+    pins: Iterable[int] = (),
+) -> Compacted:
+    """Fold a conversation, if there is anything to fold. `brief_at` is where an earlier brief stands, `pins` are
+    messages that stay as they are."""
+    whole = mended(messages)
+    said = whole.messages
+    earlier = None if brief_at is None else whole.now_at(brief_at)
+    held = frozenset(at for pin in pins if (at := whole.now_at(pin)) is not None)
+    size = whole_tokens(said, rules, counter)
+    found = plan(said, rules, counter, brief_at=earlier, extra_pins=held)
+    if isinstance(found, NothingToFold):
+        return _as_it_was(whole, found.reason, size, earlier)
+    brief: str | None = None
+    reply = None
+    if found.head:
+        before = "" if earlier is None else brief_text(said[earlier])
+        note = BriefNote(tuple(said[at] for at in found.head), before, most_tokens=found.brief_tokens)
+        reply = await folder.write(note)
+        brief = _within(reply.text, found.brief_tokens, counter)
+    after = compose(said, found, brief)
+    proved = prove(said, after, found, rules, counter, brief)
+    if isinstance(proved, Fault):
+        return _as_it_was(whole, proved.reason, size, earlier)
+    return Compacted(
+        FOLDED,
+        _told(len(found.head), sum(map(len, found.pruned.values())), proved.before_tokens, proved.after_tokens),
+        after.messages,
+        tuple(None if at is None else whole.origin[at] for at in after.origin),
+        proved.before_tokens,
+        proved.after_tokens,
+        brief,
+        after.brief_at,
+        len(found.head),
+        sum(map(len, found.pruned.values())),
+        whole.interrupted,
+        reply.made_by if reply else "",
+        reply.reason if reply else "",
+        sum((attempt.cost for attempt in reply.attempts), reply.cost) if reply else NOTHING,
+    )
+
+
+def _as_it_was(whole: Mended, reason: str, tokens: int, brief_at: int | None) -> Compacted:
+    interrupted = whole.interrupted
+    return Compacted(
+        NOT_FOLDED, reason, whole.messages, whole.origin, tokens, tokens, brief_at=brief_at, interrupted=interrupted
+    )
+
+
+def _told(folded: int, pruned: int, before: int, after: int) -> str:
+    deeds = [f"{folded} messages are a brief now"] if folded else []
+    deeds += [f"{pruned} tool outputs were left out"] if pruned else []
+    return f"{' and '.join(deeds)}: {before:,} tokens became {after:,}."
+
+
+def _within(brief: str, most_tokens: int, counter: Counter) -> str:
+    """The brief under its cap as this counter counts: what writes it can only estimate."""
+    room = most_tokens
+    while counter.tokens(brief) > most_tokens and room > 0:
+        room = room * 9 // 10
+        brief = render(bounded(parse(brief), room).brief)
+    return brief
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedConversation:
+    """What `fold_conversation` gives back."""
+
+    status: Status
+    reason: str
+    messages: list[dict[str, Any]]
+    """The conversation, to be sent on; in the dialect that it came in, or the one asked for."""
+    tokens: int
+    before_tokens: int
+    system: str | list[dict[str, Any]] | None = None
+    """The system prompt, where that stands beside the list."""
+    brief: str | None = None
+    earlier: Mapping[str, Any] = field(default_factory=dict)
+    """To be given to the next fold, which finds the brief by it."""
+    folded: int = 0
+    pruned: int = 0
+    interrupted: int = 0
+    made_by: str = ""
+    note: str = ""
+    calls: int = 0
+    result: Compacted | None = field(default=None, repr=False)
+    """The same as messages of ours."""
+
+
+async def fold_conversation(
+    messages: Sequence[Mapping[str, Any]] | Mapping[str, Any] | Conversation,
+    *,
+    budget: int | None = None,
+    tail_turns: int = 2,
+    tail_tokens: int | None = None,
+    brief_tokens: int | None = None,
+    system: str = "",
+    tools: Sequence[Mapping[str, Any]] = (),
+    pins: Iterable[int] = (),
+    earlier: Mapping[str, Any] | None = None,
+    to: str | None = None,
+    tokenizer: str = "estimate",
+    model: Model | None = None,
+    model_window: int = MODEL_WINDOW_TOKENS,
+    folder: Folder | None = None,
+) -> FoldedConversation:
+    """Fold an agent's conversation so that it fits `budget` tokens, system prompt and tools included, and goes on.
+
+    `messages` is a list as OpenAI's chat, Anthropic's or OpenAI's Responses API has it, or a request body. The newest
+    turns stay as they are, as do system messages, rules and the newest request; `pins` are positions of more. Without
+    a `model` the built-in folder writes. `earlier` is what the fold before gave back. Nothing is kept anywhere.
+    """
+    given = messages if isinstance(messages, Conversation) else conversation_of(messages)
+    counter = counter_for(tokenizer)
+    beside = [given.beside, system, *(str(tool) for tool in tools)]
+    dialect = _dialect(to)
+    rules = CompactRules(
+        budget,
+        sum(counter.tokens(one) for one in beside if one),
+        tail_turns,
+        tail_tokens,
+        **({} if brief_tokens is None else {"brief_tokens": brief_tokens}),
+    )
+    held = _places(pins, len(given.drafts))
+    marked = earlier if earlier is not None else (given.body or {}).get(MARK)
+    brief_at = _earlier_brief(given.messages, marked)
+    if folder is None:
+        folder = ModelFolder(model, load_prompts(), window_tokens=model_window) if model else BuiltinFolder()
+    done = await compact(given.messages, rules, counter, folder, brief_at=brief_at, pins=held)
+    return FoldedConversation(
+        done.status,
+        done.reason,
+        rewritten(given, done.messages, done.origin, dialect),
+        done.tokens,
+        done.before_tokens,
+        system_of(given, done.messages, dialect),
+        done.brief,
+        {} if done.brief_at is None else {"brief": _digest(done.messages[done.brief_at])},
+        done.folded,
+        done.pruned,
+        done.interrupted,
+        done.made_by,
+        done.note,
+        done.cost.calls,
+        done,
+    )
+
+
+def _dialect(name: str | None) -> Dialect | None:
+    try:
+        return None if name is None else Dialect(name)
+    except ValueError:
+        raise BadInput(f"There is no dialect named {name!r}; use one of {', '.join(Dialect)}.") from None
+
+
+def _places(pins: Iterable[int], length: int) -> list[int]:
+    places = list(pins)
+    for pin in places:
+        if not -length <= pin < length:
+            raise BadInput(f"There is no message {pin}; the conversation has {length}.")
+    return [pin % length for pin in places]
+
+
+def _earlier_brief(messages: Sequence[Message], earlier: object) -> int | None:
+    """Where the brief stands that an earlier fold wrote: it is known by what that fold said, never by its words."""
+    digest = earlier.get("brief") if isinstance(earlier, Mapping) else None
+    return next((at for at, one in enumerate(messages) if one.role is Role.USER and _digest(one) == digest), None)
+
+
+def _digest(message: Message) -> str:
+    return hashlib.sha256(message.text.encode()).hexdigest()
