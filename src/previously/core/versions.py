@@ -25,6 +25,7 @@ class Kind(StrEnum):
     ANALYSIS = "analysis"
     SCENE = "scene"
     CAST = "cast"
+    BRIEF = "brief"
     STATE = "state"
     """Lore, threads and current state up to a message: a snapshot, made by code from the notes before it."""
 
