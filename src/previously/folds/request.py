@@ -78,6 +78,7 @@ PLACEHOLDERS = {
     "scene": ("types", "title", "known", "previous", "events", "hint"),
     "combine": ("length", "summaries", "hint"),
     "cast": ("name", "summary", "facts", "events", "hint"),
+    "brief": ("length", "previous", "conversation", "hint"),
     "analysis": ("before", "known", "open", "so_far", "fragment", "hint"),
 }
 """Every prompt there is, and what it is filled with."""

@@ -1,1 +1,4 @@
-"""Folding an agent's conversation: what is folded, what stays, and the proof that nothing was broken."""
+"""The fold of an agent's conversation: what is folded, what stays, what a brief says, and the proof that nothing broke.
+
+Pure values and rules. Nothing here asks a model or keeps anything.
+"""

@@ -60,6 +60,11 @@ def judge_text(asked: Asked, text: str) -> Accepted | Refused:
     return _judged(asked, text, None, by_model=False)
 
 
+def is_tool_call(text: str) -> bool:
+    """Whether an answer begins as a tool call written out."""
+    return bool(_TOOL_TEXT.match(text))
+
+
 def lost_commitments(asked: Asked, text: str) -> tuple[str, ...]:
     """The commitments that a text no longer holds."""
     return tuple(losses.lost(asked, text)) if asked.commitments else ()
@@ -131,7 +136,7 @@ def _opened(asked: Asked, raw: str, finish: str | None) -> tuple[str, Refused | 
         alone = answer != raw
         said = "holds reasoning and nothing else" if alone else "is empty"
         return text, Refused(Refusal.REASONING if alone else Refusal.EMPTY, f"the answer {said}")
-    if _TOOL_TEXT.match(text) or _TOOL_FIELDS.search(text):
+    if is_tool_call(text) or _TOOL_FIELDS.search(text):
         return text, Refused(Refusal.TOOL_CALL, "the answer is a tool call written out")
     if any(passage.strip() and passage in raw and passage not in text for passage in asked.locked):
         # What looks like trimmings is a person's own text.

@@ -1,0 +1,197 @@
+"""The brief: an agent's conversation in sections, updated as it goes on.
+
+One note for a run of messages, going on from the brief before it. What must stay true: `judge` is total; what it keeps
+is the canonical Markdown of a brief, with every section, under its cap, without secrets; what rules know for sure
+stands in it, whatever a model left out; a word about the folding itself never does.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Self
+
+from previously.core.asking import ModelRequest
+from previously.core.messages import Message, Role
+from previously.core.tokens import estimate_tokens
+from previously.core.versions import Kind
+from previously.core.words import count_words
+from previously.folds.briefs.bounding import bounded
+from previously.folds.briefs.headings import TITLES
+from previously.folds.briefs.keeping import identifiers_in, with_sure_facts
+from previously.folds.briefs.sections import Brief, joined, parse, render
+from previously.folds.briefs.wording import conversation_text
+from previously.folds.builtin.briefing import briefed, redacted
+from previously.folds.checks.judging import is_tool_call
+from previously.folds.checks.language import wrong_language
+from previously.folds.checks.material import text_of
+from previously.folds.checks.reasoning import is_open_block, without_reasoning
+from previously.folds.checks.refusal_talk import declines
+from previously.folds.noting import LONGEST_ANSWER, Noted, Unusable
+from previously.folds.rendering import Template, as_data, fill
+
+MOST_TOKENS = 1_500
+WORDS_PER_TOKEN = 0.55
+"""Words that a brief may have for each token of its cap: exact names take many tokens."""
+
+RUNAWAY = 4
+"""An answer of this many times its cap is no brief."""
+
+TEMPERATURE = 0.2
+_SHORT = 60
+_MUCH = 60
+"""Words of news after which the earlier brief cannot stand unchanged."""
+
+_ECHOED = re.compile(r"^[ \t]*(?:## (?:User|Assistant|System|Tool)[ \t]*$|\[tool(?:-result|-error)?[ \]])", re.M)
+_ECHOES = 3
+_LONG_COPY = 500
+
+_OF_FOLDING = re.compile(
+    r"\b(?:conversation|context|history|session|transcript|messages?)\b.{0,30}\b(?:was|were|has been|have been|"
+    r"is being|got) "
+    r"(?:automatically |previously )?(?:compacted|summari[sz]ed|truncated|folded|condensed|compressed|shortened)\b|"
+    r"\b(?:this|the|my|previous|earlier|anchored|above|updated) (?:summary|brief|recap|notes?)\b|"
+    r"\bsummar(?:y|i[sz]ed?|i[sz]ing|i[sz]ation) (?:of )?(?:the|this|our) (?:conversation|session|chat|messages|"
+    r"history)\b|"
+    r"\bcontext (?:compaction|window (?:is|was) full)\b|\b(?:diese|die) zusammenfassung\b|\b(?:ce|le) résumé\b|"
+    r"\beste resumen\b",
+    re.I,
+)
+_CODE = re.compile(r"`[^`\n]{0,400}`|```[^`]*(?:```|\Z)|\S*[/_\\{}<>=]\S*")
+
+
+@dataclass(frozen=True, slots=True)
+class BriefNote:
+    """A run of a conversation that is to be told in a brief."""
+
+    delta: tuple[Message, ...]
+    so_far: str = ""
+    """The brief before it, as Markdown; empty at first."""
+    again: bool = False
+    most_tokens: int = MOST_TOKENS
+    """The cap."""
+    pins: tuple[str, ...] = ()
+    """What must stand in it word for word, a short sentence each."""
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of memory it is."""
+        return Kind.RECAP  # it tells what a recap tells, for a story of an agent
+
+    @property
+    def prompt(self) -> str:
+        """The name of its prompt."""
+        return "brief"
+
+    def part(self, delta: tuple[Message, ...], so_far: str) -> Self:
+        """The same for a run of the messages, after the brief of those before."""
+        return replace(self, delta=delta, so_far=so_far)
+
+    def build(self, template: Template, hint: str = "") -> ModelRequest:
+        """The question for a model."""
+        before = redacted(parse(self.so_far))
+        words = max(80, int(self.most_tokens * WORDS_PER_TOKEN) // 10 * 10)
+        system, user = fill(
+            template,
+            {
+                "length": f"At most {words} words.",
+                "previous": "(none yet)" if before.is_empty else as_data(render(before)),
+                "conversation": conversation_text(self.delta) or "(nothing)",
+                "hint": f" {hint}" if hint else "",
+            },
+        )
+        return ModelRequest(system, user, self.most_tokens * 3 // 2 + 200, temperature=TEMPERATURE)
+
+    def judge(self, answer: str) -> Noted | Unusable:
+        """The brief in a model's answer, with what it may not lose."""
+        text = without_reasoning(answer).strip()
+        brief = parse(text)
+        refused = self._refused(answer, text, brief)
+        if refused:
+            return refused
+        brief, dropped = self._without_talk_of_folding(brief)
+        before = parse(self.so_far)
+        wrong = wrong_language(_prose_of(self.delta, before), _prose(brief))
+        if wrong:
+            return Unusable(f"it is in {wrong}; write in the language of the conversation", answer)
+        unverified = self._unverified(brief)
+        brief, back = with_sure_facts(brief, briefed(self.delta, before), before, self.pins)
+        warnings = [f"spoke of the folding, left out: {one[:80]}" for one in dropped]
+        warnings += [f"left out by the model, put back: {one[:80]}" for one in back]
+        return self._noted(brief, warnings, unverified)
+
+    def builtin(self) -> Noted:
+        """The brief by rules."""
+        brief = briefed(self.delta, parse(self.so_far))
+        missing = [one for one in self.pins if one.strip() and one.strip() not in "\n".join(brief.items())]
+        return self._noted(joined(brief, constraints=missing), [])
+
+    def _noted(self, brief: Brief, warnings: list[str], unverified: tuple[str, ...] = ()) -> Noted:
+        found = bounded(redacted(brief), self.most_tokens)
+        shed = [f"left out for want of room: {one[:80]}" for one in found.shed]
+        return Noted(render(found.brief), (*warnings, *shed), unverified)
+
+    def _refused(self, answer: str, text: str, brief: Brief) -> Unusable | None:
+        if not text:
+            return Unusable("it is empty", answer)
+        if is_open_block(answer):
+            return Unusable("it is reasoning that never comes to an end", answer)
+        if len(text) > LONGEST_ANSWER or estimate_tokens(text) > RUNAWAY * self.most_tokens:
+            return Unusable("it is far too long", answer[:LONGEST_ANSWER])
+        if is_tool_call(text):
+            return Unusable("it is a tool call instead of a text", answer)
+        said = " ".join(brief.items()) or text
+        if declines(said, count_words(said)) and (brief.is_empty or count_words(said) <= _SHORT):
+            return Unusable("the model declined", answer, final=True)
+        if len(_ECHOED.findall(text)) >= _ECHOES or self._copies(brief, text):
+            return Unusable("it copies the conversation instead of telling what matters", answer)
+        if brief.is_empty:
+            titled = any(f"{title}\n" in f"{text}\n" for title in TITLES.values())
+            return Unusable("it says nothing" if titled else "it has none of the headings", answer)
+        news = sum(count_words(text_of(one)) for one in self.delta if one.role is not Role.SYSTEM)
+        if self.so_far and brief == parse(self.so_far) and news >= _MUCH:
+            return Unusable("it is the earlier brief, without what happened since", answer)
+        return None
+
+    def _copies(self, brief: Brief, text: str) -> bool:
+        """Whether most of the answer stands in one message, word for word."""
+        long = [one for one in brief.items() if len(one) >= _LONG_COPY]
+        if sum(map(len, long)) < 0.6 * len(text):
+            return False
+        said = " ".join(" ".join(text_of(one).split()) for one in self.delta)
+        return all(" ".join(one.split()) in said for one in long)
+
+    def _without_talk_of_folding(self, brief: Brief) -> tuple[Brief, list[str]]:
+        """The brief without bullets about itself. Where the user works on such things, the words are the user's own."""
+        asked = "\n".join(one.text for one in self.delta if one.role is Role.USER).casefold()
+
+        def about_itself(item: str) -> bool:
+            found = _OF_FOLDING.search(item)
+            return found is not None and found.group().casefold() not in asked
+
+        dropped = [one for one in brief.items() if about_itself(one)]
+        if not dropped:
+            return brief, []
+        return Brief(
+            **{name: tuple(one for one in getattr(brief, name) if one not in dropped) for name in TITLES}
+        ), dropped
+
+    def _unverified(self, brief: Brief) -> tuple[str, ...]:
+        """The items with a path or a name in code that occurs nowhere in what was read."""
+        read = "\n".join([self.so_far, *self.pins, *(text_of(one) for one in self.delta)])
+        lower = read.casefold()
+        return tuple(
+            item
+            for item in brief.items()
+            if any(one.casefold() not in lower for one in identifiers_in(item) if "…" not in one)
+        )
+
+
+def _prose(brief: Brief) -> str:
+    items = [one for name in TITLES if name != "files" for one in getattr(brief, name)]
+    return _CODE.sub(" ", "\n".join(items))
+
+
+def _prose_of(delta: tuple[Message, ...], before: Brief) -> str:
+    said = [one.text for one in delta if one.role in (Role.USER, Role.ASSISTANT)]
+    return _CODE.sub(" ", "\n".join([_prose(before), *said]))

@@ -1,0 +1,146 @@
+"""A brief within its cap: what is left out when it grows too long.
+
+Owns the order in which items go. What must stay true: the goal, the user's constraints, what is blocked and what was
+tried without success go only when nothing else is left; of each section the oldest go first, of the next steps the
+last; a brief that fits is not touched; and from `least_tokens` on the result fits, whatever the brief.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from previously.core.tokens import ESTIMATE, Counter
+from previously.folds.briefs.headings import TITLES
+from previously.folds.briefs.sections import Brief, is_failure, render
+
+_LONG, _SHORT = 400, 160
+"""Characters to which long items are cut before any is left out."""
+
+_CUT_FIRST: Final = ("done", "in_progress", "decisions", "next_steps", "context", "files")
+"""Where long items are cut: not in the user's words, nor where it is told what is wrong."""
+
+FAILURES: Final = "failures"
+
+_ORDER: Final = (
+    ("done", 6),
+    ("read", 12),
+    ("context", 8),
+    ("done", 2),
+    ("decisions", 6),
+    ("next_steps", 6),
+    ("read", 0),
+    ("context", 3),
+    ("files", 12),
+    ("in_progress", 3),
+    ("done", 0),
+    ("decisions", 2),
+    ("next_steps", 2),
+    ("context", 1),
+    ("files", 4),
+    ("decisions", 0),
+    ("next_steps", 0),
+    ("in_progress", 0),
+    ("context", 0),
+    ("files", 0),
+    (FAILURES, 2),
+    ("blocked", 2),
+    ("constraints", 4),
+    (FAILURES, 0),
+    ("blocked", 0),
+    ("goal", 1),
+    ("constraints", 0),
+)
+"""What goes, in which order, and how many of it stay for the time being."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A brief that fits, and what was left out of it."""
+
+    brief: Brief
+    shed: tuple[str, ...] = ()
+
+
+def least_tokens(counter: Counter = ESTIMATE) -> int:
+    """What a brief takes that says nothing: no cap can be kept below."""
+    return counter.tokens(render(Brief()))
+
+
+def bounded(brief: Brief, most_tokens: int, counter: Counter = ESTIMATE) -> Bounded:
+    """The brief in at most so many tokens, and what had to go."""
+    if counter.tokens(render(brief)) <= most_tokens:
+        return Bounded(brief)
+    for longest in (_LONG, _SHORT):
+        brief = _clipped(brief, longest, _CUT_FIRST)
+        if counter.tokens(render(brief)) <= most_tokens:
+            return Bounded(brief)
+    held = _Held(brief, counter)
+    for name, kept in _ORDER:
+        if held.shed(name, kept, most_tokens):
+            break
+    return _to_the_word(held, most_tokens, counter)
+
+
+class _Held:
+    """The items that are still there, with what each takes; together never less than what they take as one text."""
+
+    def __init__(self, brief: Brief, counter: Counter) -> None:
+        self._cost: Callable[[str], int] = lambda item: counter.tokens(f"- {item}\n")
+        self._items = {name: list(getattr(brief, name)) for name in TITLES}
+        self._total = least_tokens(counter) + sum(self._cost(one) for items in self._items.values() for one in items)
+        self.gone: list[str] = []
+
+    def shed(self, what: str, kept: int, most: int) -> bool:
+        """Let the oldest of these go until all fits or only so many of them are left. Whether it fits."""
+        name = {"read": "files", FAILURES: "decisions"}.get(what, what)
+        of_it = [one for one in self._items[name] if _is_of(one, what)]
+        going = max(0, len(of_it) - kept)
+        # Of what is to be done next the last is needed least, of all else the oldest.
+        for item in reversed(of_it[kept:]) if name == "next_steps" else of_it[:going]:
+            if self._total <= most:
+                return True
+            self._items[name].remove(item)
+            self._total -= self._cost(item)
+            self.gone.append(item)
+        return self._total <= most
+
+    def brief(self) -> Brief:
+        """What is left."""
+        return Brief(**{name: tuple(items) for name, items in self._items.items()})
+
+
+def _is_of(item: str, what: str) -> bool:
+    match what:
+        case "read":
+            return item.endswith(": read")
+        case "decisions":
+            return not is_failure(item)
+        case "failures":
+            return is_failure(item)
+        case _:
+            return True
+
+
+def _to_the_word(held: _Held, most: int, counter: Counter) -> Bounded:
+    """The last resort: what cannot go is cut, by half and half again."""
+    brief, longest = held.brief(), 8_000
+    left = brief.items()
+    while counter.tokens(render(brief)) > most and longest > 8:
+        longest //= 2
+        brief = _clipped(brief, longest, tuple(TITLES))
+    if counter.tokens(render(brief)) > most:
+        return Bounded(Brief(), (*held.gone, *left))
+    return Bounded(brief, tuple(held.gone))
+
+
+def _clipped(brief: Brief, longest: int, names: tuple[str, ...]) -> Brief:
+    return Brief(
+        **{name: tuple(clip(one, longest) if name in names else one for one in getattr(brief, name)) for name in TITLES}
+    )
+
+
+def clip(text: str, longest: int) -> str:
+    """A text of at most so many characters: its beginning, and a sign where it was cut."""
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"

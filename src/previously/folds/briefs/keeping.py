@@ -1,0 +1,92 @@
+"""What may not be lost: sure facts are put back into a model's brief when it left them out.
+
+Sure is what rules read off calls, results and the user's own words, and what an earlier brief held and nothing has
+settled since. What must stay true: nothing is put back that the brief says already; what the brief says is not changed;
+the user's rules come back word for word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from previously.folds.briefs.sections import Brief, is_failure, joined, render
+from previously.folds.builtin.briefing import RAN, REPORTED, split_file
+
+MOST_READ_FILES = 20
+"""Files that were only read and are put back, the newest; all that were changed are."""
+
+MOST_COMMANDS = 8
+
+_WORD = re.compile(r"[^\W_]{2,}")
+_IDENTIFIER = re.compile(
+    r"`[^`\n]{2,200}`|(?<![\w/])(?:[\w.~@\-]{0,80}/){1,20}[\w.@\-]{1,80}|\b\w{1,80}[._]\w[\w.]{0,80}\b|"
+    r"\b[a-z]+[A-Z]\w{0,80}\b|"
+    r"\b[A-Z][a-z]+[A-Z]\w{0,80}\b|#?\b\d[\d.,:]{1,40}\b|\b[a-f0-9]{7,40}\b|\"[^\"\n]{3,200}\""
+)
+_COVERED = 0.75
+"""The share of a rule's words that one item must have to say the same."""
+
+
+def identifiers_in(text: str) -> list[str]:
+    """What must be written exactly to mean anything: paths, names in code, numbers, quotations; each once."""
+    return list(dict.fromkeys(found.strip('`".,:;') for found in _IDENTIFIER.findall(text)))
+
+
+def with_sure_facts(
+    brief: Brief, sure: Brief, earlier: Brief, pins: Iterable[str] = ()
+) -> tuple[Brief, tuple[str, ...]]:
+    """The brief with all that is sure and missing, and what was put back.
+
+    `sure` is what rules make of the conversation after `earlier`, what was settled since left out.
+    """
+    text = render(brief)
+    lower = text.casefold()
+    rules = [_words(one) for one in (*brief.constraints, *brief.goal)]
+    held = set(earlier.items())
+    missing: dict[str, list[str]] = {
+        "goal": list(sure.goal[:1]) if not brief.goal else [],
+        "constraints": [
+            *(one for one in pins if one.strip() and one.strip() not in text),
+            *(one for one in sure.constraints if not _is_said(one, lower, rules)),
+        ],
+        "done": [one for one in sure.done if one.startswith(RAN) and not _all_in(one, text)][-MOST_COMMANDS:],
+        "blocked": [one for one in sure.blocked if not one.endswith("?") and not _all_in(one, text)],
+        "decisions": [one for one in sure.decisions if (is_failure(one) or one in held) and not _all_in(one, text)],
+        "context": [
+            one
+            for one in sure.context
+            if (one in held or one.startswith((REPORTED, "http"))) and identifiers_in(one) and not _all_in(one, text)
+        ],
+        "files": _files(sure, text),
+    }
+    return joined(brief, **missing), tuple(one for items in missing.values() for one in items)
+
+
+def _files(sure: Brief, text: str) -> list[str]:
+    gone = [one for one in sure.files if split_file(one)[0] not in text]
+    read = [one for one in gone if one.endswith(": read")]
+    dropped = set(read[: max(0, len(read) - MOST_READ_FILES)])
+    return [one for one in gone if one not in dropped]
+
+
+def _all_in(item: str, text: str) -> bool:
+    """Whether a text has all that is exact in an item, or, where nothing is, the item itself."""
+    exact = identifiers_in(item)
+    what = item.partition(": ")[2] if is_failure(item) else item
+    return all(one in text for one in exact) if exact else what.casefold() in text.casefold()
+
+
+def _is_said(rule: str, lower: str, items: list[frozenset[str]]) -> bool:
+    if rule.casefold().rstrip(".!") in lower:
+        return True
+    words = _words(rule)
+    return (
+        bool(words)
+        and all(one.casefold() in lower for one in identifiers_in(rule))
+        and any(len(words & item) >= _COVERED * len(words) for item in items)
+    )
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))

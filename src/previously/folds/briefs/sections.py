@@ -1,0 +1,222 @@
+"""A brief as a value: its sections, how they are read from whatever a model wrote, and how they are written down.
+
+What must stay true: reading is total and linear, and forgives another heading level, bold headings, prose, fences and
+talk before the first heading; writing gives every section, in order, "(none)" where it is empty; what was written is
+read back as the same value. A brief normalises its items when it is made, so that the last holds for every brief.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Final
+
+from previously.folds.briefs.headings import (
+    FAILED_TITLE,
+    PROGRESS,
+    PROGRESS_FIELDS,
+    TITLES,
+    UNDIVIDED,
+    announces,
+    field_of,
+)
+
+NONE: Final = "(none)"
+FAILED: Final = "Tried, did not work: "
+"""How a failed approach begins, among the decisions."""
+
+LONGEST_READ = 200_000
+"""Characters of an answer that are read: what is longer ran away."""
+
+_NOTHING = frozenset(
+    "(none) none none. (none). n/a (n/a) (empty) (nothing) nothing (keine) keine (aucun) (ninguno) (нет) "
+    "无 (无) （无） なし (なし) （なし）".split()
+) | {"(none yet)", "none yet", "(none yet)."}
+_MARKS = re.compile(r"(?:[-*+•‣◦▪●・–](?:\s+|$))+")
+_FAILED_WORDS = re.compile(
+    r"(?:\*\*|__)?(?:tried(?:,| and| but)? ?(?:did not work|didn['’]t work|failed|without success)|"
+    r"failed(?: approach| attempt)?|did not work|dead end)(?:\*\*|__)?\s*[:：–—-]\s*(?:\*\*|__)?\s*",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What is known of a conversation: for each section its items, the oldest first, one line each."""
+
+    goal: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    """What the user wants kept: rules, preferences, specifications."""
+    done: tuple[str, ...] = ()
+    in_progress: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    """Decisions with their reasons, and failed approaches; see `FAILED`."""
+    next_steps: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            items = (_item(one) for one in getattr(self, field.name))
+            if field.name == "decisions":
+                items = (_named_failure(one) for one in items)
+            object.__setattr__(self, field.name, tuple(dict.fromkeys(one for one in items if one)))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing."""
+        return not any(getattr(self, name) for name in TITLES)
+
+    def items(self) -> tuple[str, ...]:
+        """All items of all sections, in order."""
+        return tuple(one for name in TITLES for one in getattr(self, name))
+
+
+def is_failure(item: str) -> bool:
+    """Whether an item tells of a failed approach."""
+    return item.startswith(FAILED)
+
+
+def failure(what: str) -> str:
+    """The item for a failed approach."""
+    return f"{FAILED}{what}"
+
+
+def _item(text: str) -> str:
+    """One line without a bullet; empty where there is nothing."""
+    line = " ".join(piece for one in text.splitlines() if (piece := one.strip()))
+    line = _MARKS.sub("", line, count=1) if _MARKS.match(line) else line
+    return "" if line.casefold() in _NOTHING else line
+
+
+def _named_failure(item: str) -> str:
+    found = _FAILED_WORDS.match(item)
+    if not found:
+        return item
+    rest = _item(item[found.end() :])
+    while again := _FAILED_WORDS.match(rest):
+        rest = _item(rest[again.end() :])
+    return failure(rest) if rest else ""
+
+
+def render(brief: Brief) -> str:
+    """A brief as Markdown: every section, in order."""
+    lines: list[str] = []
+    for name, title in TITLES.items():
+        if name == PROGRESS_FIELDS[0]:
+            lines += ["", f"## {PROGRESS}"]
+        if name in PROGRESS_FIELDS:
+            lines.append(f"### {title}")
+        else:
+            lines += ["", f"## {title}"]
+        lines += [f"- {one}" for one in getattr(brief, name)] or [f"- {NONE}"]
+    return "\n".join(lines).strip()
+
+
+_BULLET = re.compile(r"(?P<indent>\s*)(?:[-*+•‣◦▪●・–](?:\s+|$)|\(?\d{1,3}[.)]\s+)(?P<text>.*)")
+_HASHES = re.compile(r"\s{0,3}#{1,6}(?P<title>.*)", re.S)
+_BOLD = re.compile(r"\s{0,3}(?P<mark>\*\*|__)(?P<title>[^*_\n]{1,60})(?P=mark)\s*[:：]?\s*(?P<rest>.*)")
+_BARE = re.compile(r"\s{0,3}(?P<title>[^:：\n]{1,40})[:：]\s*(?P<rest>.*)")
+_FENCE = re.compile(r"\s*(?:```+|~~~+)[\w-]*\s*")
+_TAG = re.compile(r"\s*</?[a-z][\w-]{0,40}>\s*", re.I)
+_BOX = re.compile(r"\[(?P<mark>[ xX~/-]?)\]\s+")
+
+
+def parse(text: str) -> Brief:
+    """The brief in a text. What stands before the first heading is no part of it; a text without one is empty."""
+    reading = _Reading()
+    for line in text[:LONGEST_READ].splitlines():
+        reading.line(line)
+    return brief_from(reading.found())
+
+
+def brief_from(sections: dict[str, list[str]]) -> Brief:
+    """The brief with these items, undivided progress and failed approaches put where they belong."""
+    items: dict[str, list[str]] = {name: list(sections.get(name, ())) for name in TITLES}
+    for one in sections.get(UNDIVIDED, ()):
+        box = _BOX.match(one)
+        mark = box["mark"] if box else "~"
+        name = "done" if mark in ("x", "X") else "next_steps" if mark in ("", " ") else "in_progress"
+        items[name].append(one[box.end() :] if box else one)
+    items["decisions"] += [failure(one) for one in sections.get(FAILED_TITLE, ()) if _item(one)]
+    return Brief(**{name: tuple(given) for name, given in items.items()})
+
+
+class _Reading:
+    """Where the reader of a brief stands: in which section, in which item. An item is kept in pieces till the end."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[list[str]]] = {}
+        self._section: str | None = None
+        self._open = False
+        """Whether a line that is no bullet goes on with the last item."""
+        self._gathers = False
+        """Whether nested bullets belong to the last item: it ended in a colon."""
+        self._fenced = False
+
+    def found(self) -> dict[str, list[str]]:
+        """The items of each section."""
+        return {name: [" ".join(pieces) for pieces in items] for name, items in self._found.items()}
+
+    def line(self, line: str) -> None:
+        """Read one more line."""
+        if _FENCE.fullmatch(line):
+            self._fenced = not self._fenced
+        elif not line.strip() or _TAG.fullmatch(line):
+            self._open = False
+        elif bullet := _BULLET.fullmatch(line):
+            self._bullet(bullet["text"].strip(), nested=bool(bullet["indent"]))
+        elif not self._heading(line):
+            self._prose(line.strip())
+
+    def _bullet(self, text: str, *, nested: bool) -> None:
+        if self._section is None:
+            return
+        items = self._found.setdefault(self._section, [])
+        if nested and self._gathers and items:
+            items[-1][-1] += "" if items[-1][-1].endswith((":", ";")) else ";"
+            items[-1].append(text)
+        else:
+            items.append([text])
+            self._gathers = text.endswith(":")
+        self._open = True
+
+    def _prose(self, text: str) -> None:
+        if self._section is None:
+            return
+        items = self._found.setdefault(self._section, [])
+        if self._open and items:
+            items[-1].append(text)
+        else:
+            items.append([text])
+        self._open = True
+
+    def _heading(self, line: str) -> bool:
+        hashes = _HASHES.fullmatch(line)
+        if hashes:
+            name = field_of(hashes["title"])
+            if name is None and self._fenced and self._section is not None:
+                return False
+            self._enter(name or (None if announces(hashes["title"]) else "context"))
+            return True
+        for form in (_BOLD, _BARE):
+            found = form.fullmatch(line)
+            name = field_of(found["title"]) if found else None
+            if found and name:
+                self._enter(name)
+                if found["rest"].strip():
+                    self._prose(found["rest"].strip())
+                return True
+        return False
+
+    def _enter(self, section: str | None) -> None:
+        self._section = section
+        self._open = False
+        self._gathers = False
+
+
+def joined(brief: Brief, **more: Iterable[str]) -> Brief:
+    """A brief with more items at the ends of sections."""
+    return Brief(**{name: (*getattr(brief, name), *more.get(name, ())) for name in TITLES})

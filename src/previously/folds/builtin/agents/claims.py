@@ -1,0 +1,184 @@
+"""What the agent said of its own work: what it finished, decided, found out, gave up and means to do next.
+
+Owns the phrases in which agents say so. What must stay true: sentences are quoted, never reworded; an intention is no
+deed; linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from previously.core.messages import Message, Role
+from previously.folds.builtin.sentences import unwrapped, whole_sentences
+
+LONGEST_CLAIM = 280
+_READ = 12_000
+
+_FENCE = re.compile(r"```[^`]*(?:```|\Z)")
+_HEADS = re.compile(r"^\s*(?:#{1,6}\s+|\*\*[^*\n]{1,60}\*\*:?\s*$)")
+_OPENING = re.compile(
+    r"(?:(?:great|perfect|excellent|good|ok(?:ay)?|alright|done|wonderful|nice|ah|hmm|oh no|gut|super)[!.,:]+\s+|"
+    r"now,\s+|so,\s+)+",
+    re.I,
+)
+_BULLET = re.compile(r"^[\s\-*•\d.)>]+(?=\S)")
+
+_FINISHED = re.compile(
+    r"(?:I(?:['’]ve| have)|we(?:['’]ve| have)) (?:now |successfully |also |just )*(?!not |to |been asked|a |no |"
+    r"the |found|located|looked|seen|noticed|reviewed|read |learned|identified)\w+|"
+    r"(?:I |we )?successfully \w+|"
+    r"(?:the|all|both|this|that|these|it|everything|`[^`]{1,80}`)\b.{0,120}?\b(?:(?:has|have) (?:now |"
+    r"successfully |also )?been "
+    r"(?:\w+ly )?\w+(?:ed|en|t)|(?:is|are) now \w+|now (?:works?|pass(?:es)?|returns?|handles?)|(?:has|is|"
+    r"are) (?:fixed|resolved|complete|done)|"
+    r"tests? (?:now )?pass(?:ed|es)?|(?:ran|completed|succeeded|passed|built) (?:successfully|without|cleanly))|"
+    r"(?:fixed|added|implemented|created|updated|removed|renamed|refactored|replaced|moved|rewrote|wrote|changed|"
+    r"committed|installed|"
+    r"migrated|configured|verified)\b (?!by you)|"
+    r"ich habe .{1,160}(?:t|en)\.?$|.{1,120} (?:wurde|wurden|ist jetzt|sind jetzt) \w+|j['’]ai \w+|he \w+ado|"
+    r"se ha \w+|eu \w+ei|"
+    r"(?:я )?(?:исправил|добавил|создал|удалил|обновил|реализовал)\w*|已(?:经)?(?:修复|添加|完成|更新|创建|删除|实现)",
+    re.I,
+)
+_NOT_YET = re.compile(
+    r"\b(?:let me|let['’]s|i['’]ll|i will|we['’]ll|we should|i should|need to|going to|if|once|when|unless|would|"
+    r"could|might)\b|"
+    r"haven['’]t|hasn['’]t|not been|(?:is|are|was|were) not\b",
+    re.I,
+)
+_DECIDED = re.compile(
+    r"\b(?:I|we)(?:['’]ll| will) (?:use|go with|keep|stick (?:to|with)|take|switch to|base|rely|leave|store|avoid)\b|"
+    r"\b(?:I|we)?(?:['’]ve| have)? ?(?:decided|chose|chosen|opted|settled) (?:to|on|for|against)\b|"
+    r"\blet['’]s (?:use|go with|keep|stick)\b(?! (?:the )?`?\w+`?(?: command| tool)? to (?:see|find|locate|look|"
+    r"check|search|open|view|list|run))|"
+    r"\bgoing with\b|\bthe (?:best|right|cleanest|simplest|safest|correct|proper) (?:approach|way|fix|option|"
+    r"choice|solution|place)\b|"
+    r"\b(?:instead of|rather than)\b|\bto fix (?:this|the|that|it)\b.{0,80}\b(?:should|need|must|will)\b|"
+    r"\bthe fix is (?:to|simple|straightforward)\b|"
+    r"\b(?:verwende|benutze|entscheide|entschieden|statt)\b|\b(?:au lieu de|décidé|en lugar de|decidido|em vez de|"
+    r"invece di|вместо|решил)\b|"
+    r"决定|改用|代わりに",
+    re.I,
+)
+_CAUSE = re.compile(
+    r"\broot cause\b|\bthe (?:issue|problem|bug|error|failure|culprit|cause)\b.{0,60}\b(?:is|was|comes|stems|"
+    r"occurs|lies|seems)\b|"
+    r"\bcaused by\b|\b(?:error|fail\w*|issue|bug|problem|crash\w*|exception)\b.{0,80}\bdue to\b|\bturns out\b|"
+    r"\bthe reason\b|\bdie ursache\b|\bliegt an\b|\ble problème (?:est|vient)\b|\bel problema (?:es|está)\b|"
+    r"\bпричина\b|原因是|原因は",
+    re.I,
+)
+_NO_CAUSE = re.compile(
+    r"\b(?:let me|let['’]s|i['’]ll|next step|will (?:attempt|try)|now that|in the edit|(?:is|are|has been|"
+    r"have been) (?:now )?"
+    r"(?:fixed|resolved|solved))\b",
+    re.I,
+)
+_GAVE_UP = re.compile(
+    r"\b(?:didn['’]t|did not|doesn['’]t|does not|won['’]t) (?:work|help|fix|solve|resolve|compile)\b|"
+    r"\b(?:approach|attempt|fix|change|patch|solution|workaround) (?:failed|fails|broke|breaks|is wrong|was wrong|"
+    r"caused)\b|"
+    r"\b(?:revert(?:ing|ed)?|roll(?:ing|ed)? back|undo(?:ing)?) (?:the|this|that|my|those|it)\b|\bdead end\b|"
+    r"\b(?:hat nicht (?:funktioniert|geholfen)|funktioniert nicht|n['’]a pas (?:marché|fonctionné)|no funcionó|"
+    r"não funcionou|"
+    r"не (?:сработал|помог)\w*)|没有(?:用|效果)|うまくいかな",
+    re.I,
+)
+_NEXT = re.compile(
+    r"(?:next(?: up)?[,:]|next,? (?:i|we|let)|(?:the )?next steps?\b|remaining[: ]|still (?:need|to do|missing|"
+    r"open)|todo[: ]|"
+    r"(?:i|we) (?:still )?need to\b|after that|als nächstes|noch (?:zu tun|offen)|ensuite|a continuación|"
+    r"em seguida|далее|接下来|次に)",
+    re.I,
+)
+_INTENDS = re.compile(
+    r"\b(?:let me|let['’]s|i['’]ll|i will|i['’]m going to|i am going to|we['’]ll|now i|we can now|we should now|"
+    r"lass mich|ich werde|je vais|voy a|vou)\b|"
+    r"让我|我来|ましょう",
+    re.I,
+)
+_STUCK = re.compile(
+    r"\b(?:blocked (?:by|on|until)|i(?:['’]m| am) (?:blocked|stuck|waiting)|waiting for (?:you|your|the user)|"
+    r"cannot proceed|can['’]t proceed|"
+    r"need(?:s)? your (?:input|decision|approval|permission|help)|please (?:provide|confirm|tell me|let me know))\b|"
+    r"\b(?:bitte (?:bestätige|teile mir)|warte auf)\b",
+    re.I,
+)
+
+
+@dataclass(slots=True)
+class Claims:
+    """Sentences of the agent by what they say, the oldest first."""
+
+    finished: list[str] = field(default_factory=list)
+    decided: list[str] = field(default_factory=list)
+    causes: list[str] = field(default_factory=list)
+    gave_up: list[str] = field(default_factory=list)
+    next_steps: list[str] = field(default_factory=list)
+    """Of the newest message that names any."""
+    intends: str = ""
+    """What it was about to do when it last said so."""
+    stuck: list[str] = field(default_factory=list)
+    """What it waits for, of its newest message."""
+
+
+def claims_in(messages: Sequence[Message]) -> Claims:
+    """What the agent says of its work."""
+    found = Claims()
+    for message in messages:
+        if message.role is Role.USER and message.text.strip():
+            found.next_steps, found.stuck = [], []  # what was open was answered
+        if message.role is not Role.ASSISTANT:
+            continue
+        text = message.text
+        if text.strip():
+            found.intends = ""
+            _read(text[:_READ], found)
+    return found
+
+
+def _read(text: str, found: Claims) -> None:
+    steps: list[str] = []
+    stuck: list[str] = []
+    listing = False
+    sentences = [line for one in whole_sentences(unwrapped(_FENCE.sub("\n", text))) if (line := " ".join(one.split()))]
+    for line in sentences:
+        head = bool(_HEADS.match(line)) or line.endswith(":")
+        bare = _OPENING.sub("", _BULLET.sub("", line), count=1) if not head else line
+        if listing and not head and _BULLET.match(line):
+            steps.append(bare)
+            continue
+        listing = head and bool(_NEXT.search(line[:80]))
+        words = len(bare.split())
+        if head or words > 70 or (words < 3 and bare.isascii()) or len(bare) > 3 * LONGEST_CLAIM:
+            continue
+        bare = bare if len(bare) <= LONGEST_CLAIM else f"{bare[: LONGEST_CLAIM - 1].rstrip()}…"
+        if _sorted_out(bare, found):
+            continue
+        if _NEXT.match(bare) and not bare.endswith("?"):
+            steps.append(bare)
+        elif _STUCK.search(bare) or (bare.endswith("?") and line is sentences[-1]):
+            stuck.append(bare)
+        if _INTENDS.search(bare) and not bare.endswith("?"):
+            found.intends = bare
+    if steps:
+        found.next_steps = steps
+    found.stuck = stuck
+
+
+def _sorted_out(line: str, found: Claims) -> bool:
+    if line.endswith(("?", "？")):
+        return False
+    if _GAVE_UP.search(line):
+        found.gave_up.append(line)
+    elif _CAUSE.search(line) and not _NO_CAUSE.search(line):
+        found.causes.append(line)
+    elif _FINISHED.match(line) and not _NOT_YET.search(line):
+        found.finished.append(line)
+    elif _DECIDED.search(line):
+        found.decided.append(line)
+    else:
+        return False
+    return True

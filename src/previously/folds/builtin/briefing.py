@@ -1,0 +1,260 @@
+"""The brief without a model: what an agent's conversation comes to, by rules.
+
+It quotes the user and the agent, and tells deeds from calls and their results. What must stay true: nothing stands in
+it that was not said or done; an earlier brief is updated, so that what still holds stays, what was settled since is
+told as done, and what is known again is not told twice; deterministic and linear; no secret is in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from previously.core.messages import Message
+from previously.folds.briefs.secrets import redact
+from previously.folds.briefs.sections import Brief, failure, is_failure
+from previously.folds.builtin.agents.claims import Claims, claims_in
+from previously.folds.builtin.agents.deeds import Deed, deeds_in
+from previously.folds.builtin.agents.failures import errors_reported
+from previously.folds.builtin.agents.ledger import Attempt, Attempts, Files, attempts_of, files_of, shown
+from previously.folds.builtin.agents.plans import Planned, newest_plan
+from previously.folds.builtin.agents.requests import (
+    Request,
+    asked_in,
+    files_named_in,
+    goal_of,
+    is_slight,
+    links_in,
+    requests_in,
+    rules_in,
+)
+from previously.folds.builtin.agents.shell import Act
+
+MOST = {"constraints": 40, "done": 40, "decisions": 24, "next_steps": 15, "context": 24, "blocked": 8, "files": 80}
+"""Items of a section, at most; the newest stay."""
+
+NEWEST_REQUEST = "Newest request: "
+EARLIER_REQUEST = "Earlier request: "
+LAST_STEP = "Last step: "
+REPORTED = "Reported by the user: "
+RAN = "Ran "
+_FAILS, _PASSES = "fails: ", "went well"
+_MOST_REQUESTS = 6
+_BACKTICKED = re.compile(r"`([^`\n]{1,400})`")
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """All that was read of the new messages."""
+
+    requests: list[Request]
+    deeds: list[Deed]
+    claims: Claims
+    plan: Planned
+    files: Files
+    attempts: Attempts
+
+
+def briefed(messages: Sequence[Message], earlier: Brief | None = None) -> Brief:
+    """The brief of these messages, going on from an earlier one."""
+    before = earlier or Brief()
+    deeds = deeds_in(messages)
+    read = _Read(
+        [one for one in requests_in(messages) if not is_slight(one.text)],
+        deeds,
+        claims_in(messages),
+        newest_plan(deeds),
+        files_of(deeds),
+        attempts_of(deeds),
+    )
+    failing = read.attempts.failing()
+    open_now = [one for one in failing if _is_open(one, read.deeds)]
+    settled = {one.what for one in read.attempts.went_well()}
+    goal = _goal(before, read.requests)
+    rules = [rule for one in read.requests for rule in rules_in(one.text) if not _leads(rule, goal)]
+    brief = Brief(
+        goal=goal,
+        constraints=_most("constraints", _union(before.constraints, rules)),
+        done=_most("done", _done(before, read, settled)),
+        in_progress=_in_progress(before, read, open_now),
+        blocked=_most("blocked", _blocked(before, read, open_now, settled)),
+        decisions=_most("decisions", _decisions(before, read, [one for one in failing if one not in open_now])),
+        next_steps=_most("next_steps", _next_steps(before, read)),
+        context=_most("context", _context(before, read, settled)),
+        files=_files(before, read),
+    )
+    return redacted(brief)
+
+
+def redacted(brief: Brief) -> Brief:
+    """The brief without secrets."""
+    names = Brief.__slots__
+    return Brief(**{name: tuple(redact(one) for one in getattr(brief, name)) for name in names})
+
+
+def _most(name: str, items: Sequence[str]) -> tuple[str, ...]:
+    return tuple(items[-MOST[name] :])
+
+
+def _union(earlier: Iterable[str], new: Iterable[str]) -> list[str]:
+    """Both, without saying again what an item says already."""
+    found = list(dict.fromkeys(earlier))
+    known = {_key(one) for one in found}
+    for one in new:
+        key = _key(one)
+        if key and key not in known:
+            known.add(key)
+            found.append(one)
+    return found
+
+
+def _key(item: str) -> str:
+    return " ".join(re.findall(r"\w+", item.casefold()))
+
+
+def _goal(before: Brief, requests: Sequence[Request]) -> tuple[str, ...]:
+    """The first request, and the newest where it is another."""
+    first = [goal_of(one.text) for one in requests[:1]]
+    kept = [one for one in before.goal if not one.startswith(NEWEST_REQUEST)] or first
+    newest = asked_in(requests[-1].text) if requests else ""
+    if newest and newest not in kept and (before.goal or len(requests) > 1):
+        return (*kept, f"{NEWEST_REQUEST}{newest}")
+    return (*kept, *(one for one in before.goal if one.startswith(NEWEST_REQUEST) and not requests))
+
+
+def _leads(rule: str, goal: Iterable[str]) -> bool:
+    """Whether a goal begins with this rule: then it is the goal."""
+    return any(one.removeprefix(NEWEST_REQUEST).startswith(rule.rstrip(".!")) for one in goal)
+
+
+def _done(before: Brief, read: _Read, settled: set[str]) -> list[str]:
+    finished = [*before.done, *(one for one in before.in_progress if _key(one) in set(map(_key, read.plan.done)))]
+    worked = [f"{RAN}{_outcome(one)}" for one in read.attempts.went_well() if one.serious]
+    again = {f"{RAN}{what}" for what in settled}
+    finished = [one for one in finished if not any(one.startswith(told) for told in again)]
+    return _union(finished, [*read.plan.done, *read.claims.finished, *worked])
+
+
+def _outcome(one: Attempt) -> str:
+    result = f": {one.result[:160]}" if one.result and not one.failed else ""
+    return f"{one.what}: {_PASSES}{result}{f' (before: {one.before})' if one.before else ''}"
+
+
+def _in_progress(before: Brief, read: _Read, open_now: Sequence[Attempt]) -> tuple[str, ...]:
+    """What is under way by the agent's list, or else the last thing it did and meant to do."""
+    now: list[str] = list(read.plan.doing)
+    if read.deeds and not now:
+        step = _last_step(read.deeds[-1])
+        told = next((one.result for one in open_now if one.result and step.endswith(f": {one.result}")), "")
+        now.append(step.removesuffix(f": {told}") if told else step)  # it is told as what is blocked
+    if read.claims.intends and not read.plan.doing:
+        now.append(read.claims.intends)
+    if now:
+        return tuple(now)
+    return before.in_progress
+
+
+def _last_step(deed: Deed) -> str:
+    what = f"`{shown(deed.command)}`" if deed.command else f"`{shown(f'{deed.tool} {deed.raw}')}`"
+    if deed.touches and not deed.command:
+        what = f"{deed.tool} of {deed.touches[0].path}"
+    if deed.output is None:
+        return f"{LAST_STEP}{what}, no result yet"
+    return f"{LAST_STEP}{what}: {deed.error}" if deed.failed and deed.error else f"{LAST_STEP}{what}"
+
+
+_RECENT = 6
+
+
+def _is_open(one: Attempt, deeds: Sequence[Deed]) -> bool:
+    """Whether a failure is still to be dealt with: a check that fails, or what failed just now."""
+    return one.serious or one.at >= len(deeds) - _RECENT
+
+
+def _blocked(before: Brief, read: _Read, open_now: Sequence[Attempt], settled: set[str]) -> list[str]:
+    told = {one.what for one in read.attempts.of.values()}
+    kept = [one for one in before.blocked if not any(what in one for what in told | settled)]
+    if read.requests:
+        kept = [one for one in kept if not one.endswith("?")]  # the user has answered since
+    return _union(kept, [*(f"{one.what} {_FAILS}{one.result or 'no output'}" for one in open_now), *read.claims.stuck])
+
+
+def _decisions(before: Brief, read: _Read, given_up: Sequence[Attempt]) -> list[str]:
+    reverted = [(touch.path, deed) for deed in read.deeds for touch in deed.touches if touch.act is Act.REVERTED]
+    failures = [
+        *(failure(f"{one.what}: {one.result}" if one.result else one.what) for one in given_up),
+        *(failure(f"changes to {path}, taken back by `{shown(deed.command)}`") for path, deed in reverted),
+        *(failure(one) for one in read.claims.gave_up),
+    ]
+    kept = [one for one in before.decisions if not is_failure(one)]
+    failed = [one for one in before.decisions if is_failure(one)]
+    half = MOST["decisions"] // 2
+    return [*_union(kept, read.claims.decided)[-half:], *_union(failed, failures)[-half:]]
+
+
+def _next_steps(before: Brief, read: _Read) -> list[str]:
+    if not read.plan.is_empty:
+        return list(read.plan.to_do)
+    if read.claims.next_steps:
+        return read.claims.next_steps
+    finished = {_key(one) for one in (*read.claims.finished, *read.plan.done)}
+    return [one for one in before.next_steps if _key(one) not in finished]
+
+
+def _context(before: Brief, read: _Read, settled: set[str]) -> list[str]:
+    kept = [one for one in before.context if not any(what in one for what in settled)]
+    # The newest stands in the goal.
+    asked = [f"{EARLIER_REQUEST}{asked_in(one.text)[:240]}" for one in read.requests[1:-1][-_MOST_REQUESTS:]]
+    reported = [f"{REPORTED}{error}" for one in read.requests for error in errors_reported(one.text)[:4]]
+    told = " ".join(_goal(before, read.requests))
+    links = [link for one in read.requests for link in links_in(one.text)[:4] if link not in told]
+    return _union(kept, [*asked, *reported, *links, *read.claims.causes])
+
+
+def _files(before: Brief, read: _Read) -> tuple[str, ...]:
+    """The earlier files and those touched since; what was only read goes first when there are too many."""
+    told: dict[str, str] = {}
+    for item in before.files:
+        path, why = split_file(item)
+        told[path] = why
+    for path, deeds in read.files.told():
+        known = next((one for one in (path, *told) if one in told and _is_same_file(one, path)), None)
+        why = told.pop(known, "") if known else ""
+        told[max(path, known or "", key=len)] = _why(why, deeds)
+    for request in read.requests:
+        for path in files_named_in(request.text)[:10]:
+            if not any(_is_same_file(one, path) for one in told):
+                told[path] = "named by the user"
+    items = [f"{path}: {why}" if why else path for path, why in told.items()]
+    if len(items) > MOST["files"]:
+        changed = [one for one in items if not one.endswith(f": {Act.READ.value}")]
+        rest = MOST["files"] - len(changed)
+        only_read = set([one for one in items if one.endswith(f": {Act.READ.value}")][-rest:] if rest > 0 else ())
+        items = [one for one in items if one in only_read or one in set(changed)]
+    return _most("files", items)
+
+
+def split_file(item: str) -> tuple[str, str]:
+    """The path of an item of the files, and why it matters."""
+    ticked = _BACKTICKED.match(item)
+    if ticked:
+        return ticked[1], item[ticked.end() :].lstrip(" :–—-")
+    for sign in (": ", " – ", " — ", " - ", " ("):
+        path, found, why = item.partition(sign)
+        if found and " " not in path:
+            return path.strip("*"), why.rstrip(")") if sign == " (" else why
+    return item, ""
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
+
+
+def _why(why: str, deeds: str) -> str:
+    """Why a file matters, with what was done to it since."""
+    if not why or why in (Act.READ.value, "named by the user"):
+        return deeds
+    said = set(re.findall(r"\w+", why.lower()))
+    new = [act for act in deeds.split(", ") if act not in said and act != Act.READ.value]
+    return f"{why}; {', '.join(new)}" if new else why
