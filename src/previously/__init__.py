@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from previously.app import Memory
-    from previously.blocking import BlockingMemory
+    from previously.blocking import BlockingMemory, fold_conversation
     from previously.core.errors import BadInput, BudgetTooSmall, HeadMoved, PreviouslyError, StoreProblem
     from previously.core.messages import Attributes, Draft, Message, message
     from previously.folds.builtin import Said, rewrite
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from previously.models.openai_compatible import OpenAICompatibleModel
     from previously.models.scripted import ScriptedModel
     from previously.models.scripted_server import ScriptedAnswer, ScriptedServer
+    from previously.runtime.compacting import FoldedConversation, fold_conversation_async
     from previously.runtime.folder import BuiltinFolder, Folder
     from previously.runtime.story import Story
     from previously.settings import Settings
@@ -32,6 +33,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Memory": "app",
     "BlockingMemory": "blocking",
+    "fold_conversation": "blocking",
     "BadInput": "core.errors",
     "BudgetTooSmall": "core.errors",
     "HeadMoved": "core.errors",
@@ -44,6 +46,8 @@ _HOMES = {
     "Said": "folds.builtin",
     "rewrite": "folds.builtin",
     "read_story": "formats",
+    "FoldedConversation": "runtime.compacting",
+    "fold_conversation_async": "runtime.compacting",
     "BuiltinFolder": "runtime.folder",
     "Folder": "runtime.folder",
     "Story": "runtime.story",
@@ -70,6 +74,7 @@ __all__ = [
     "Collected",
     "Draft",
     "Fault",
+    "FoldedConversation",
     "Folder",
     "Furniture",
     "HeadMoved",
@@ -88,6 +93,8 @@ __all__ = [
     "Story",
     "Verified",
     "View",
+    "fold_conversation",
+    "fold_conversation_async",
     "message",
     "read_story",
     "rewrite",

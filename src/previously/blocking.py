@@ -15,6 +15,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from previously.app import Memory
 from previously.core.errors import PreviouslyError
 from previously.models.client import Model
+from previously.runtime.compacting import fold_conversation_async
 from previously.runtime.folder import Folder
 from previously.runtime.keys import LOCAL_OWNER
 from previously.runtime.story import Story
@@ -45,6 +46,26 @@ def _blocking_memory(
 
     run.__name__, run.__doc__ = method.__name__, method.__doc__
     return run
+
+
+def _to_its_end(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        _no_loop_here(f"await {work.__name__}(...)")
+        return asyncio.run(work(*args, **kwargs))
+
+    run.__name__, run.__doc__ = work.__name__.removesuffix("_async"), work.__doc__
+    return run
+
+
+def _no_loop_here(instead: str) -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise PreviouslyError(f"An event loop is running here: use `{instead}` instead.")
+
+
+fold_conversation = _to_its_end(fold_conversation_async)
 
 
 class BlockingStory:
@@ -151,12 +172,7 @@ class BlockingMemory:
         folder: Folder | None = None,
     ) -> None:
         """Open the stories at `where`, as `Memory.open` does."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            pass
-        else:
-            raise PreviouslyError("An event loop is running here: use `await Memory.open(...)` instead.")
+        _no_loop_here("await Memory.open(...)")
         self._runner = asyncio.Runner()
         try:
             opening = Memory.open(where, owner=owner, settings=settings, model=model, prompts=prompts, folder=folder)

@@ -59,7 +59,7 @@ def refused(note: BriefNote, answer: str) -> Unusable:
 
 def test_it_is_a_note_of_its_kind() -> None:
     note: Note = NOTE
-    assert (note.kind, note.prompt, note.again) == (Kind.BRIEF, "brief", False)
+    assert (note.kind, note.prompt, note.again) == (Kind.RECAP, "brief", False)
     assert note.part(GERMAN, "x").delta == GERMAN
 
 

@@ -14,6 +14,7 @@ from previously.core.words import count_words
 from previously.folds.recap import Due, NeedMore, NotDue, RecapRules, plan
 from previously.folds.recap import request as make_request
 from previously.folds.rendering import told
+from previously.settings import Settings
 
 RULES = RecapRules(tail_messages=3, due_messages=5, due_words=100, due_tokens=10_000, target_words=50)
 
@@ -107,5 +108,5 @@ def test_the_opening_is_read_over_and_system_messages_of_the_story_are_told() ->
     for index in (0, 2):
         said = message("system", items[index].entry.message.text)
         items[index] = replace(items[index], entry=replace(items[index].entry, message=said))
-    asked = make_request(None, None, Due(tuple(items), ""), 50)
+    asked = make_request(None, None, Due(tuple(items), ""), Settings().fold_rules)
     assert [told(said) for said in asked.delta] == ["Maya came.", "A storm breaks."]

@@ -15,6 +15,7 @@ import typer
 from previously import __version__
 from previously.cli import (
     checking,
+    compacting,
     demo,
     forgetting,
     keeping,
@@ -59,6 +60,7 @@ app.command("view")(viewing.view)
 app.command("why", context_settings=_TAKES_POSITIONS)(viewing.why)
 app.command("show")(memory.show)
 app.command("search")(searching.search)
+app.command("compact", context_settings=_TAKES_POSITIONS)(compacting.compact)
 app.command("log")(versions.log)
 app.command("diff")(versions.diff)
 app.command("blame")(versions.blame)

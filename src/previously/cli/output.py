@@ -14,9 +14,12 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import typer
+
+from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,13 +52,29 @@ def finish() -> bool:
 
 def emit(value: Mapping[str, Any]) -> None:
     """The command's result: one JSON object on stdout."""
-    text = json.dumps(value, ensure_ascii=not takes_unicode(sys.stdout), indent=2 if sys.stdout.isatty() else None)
+    data(json.dumps(value, ensure_ascii=not takes_unicode(sys.stdout), indent=2 if sys.stdout.isatty() else None))
+
+
+def data(text: str) -> None:
+    """A result that is to be read by another program as it is, on stdout."""
     try:
         typer.echo(text)
     except OSError as error:
         if _reader_left(error):
             _leave()
         raise
+
+
+def write_new(path: Path, text: str) -> None:
+    """A result into a file of its own; one that is there already is never overwritten."""
+    try:
+        with path.open("x", encoding="utf-8", errors="replace") as file:
+            file.write(f"{text}\n")
+    except FileExistsError:
+        raise BadInput(f"{one_line(str(path))} is there already; choose another name.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "this is not a possible file name"
+        raise BadInput(f"{one_line(str(path))} cannot be written: {reason}.") from None
 
 
 def note(sentence: str) -> None:

@@ -153,23 +153,12 @@ def _give(scene: Scene, more: dict[str, Any], out: str | None, as_json: bool) ->
             output.console().print(json.dumps(shape, ensure_ascii=plain, indent=2), soft_wrap=True)
             output.note(f"A summary and {output.counted(len(scene.entries), 'entry')}.")
         return
-    _write(Path(out), json.dumps(shape, ensure_ascii=False, indent=2))
+    output.write_new(Path(out), json.dumps(shape, ensure_ascii=False, indent=2))
     if as_json:
         output.emit({"path": out, **shape, **more})
     else:
         told = f"{out}: a summary and {output.counted(len(scene.entries), 'entry')}."
         output.console().print(output.one_line(told), soft_wrap=True)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        with path.open("x", encoding="utf-8", errors="replace") as file:
-            file.write(f"{text}\n")
-    except FileExistsError:
-        raise BadInput(f"{path} is there already; choose another name.") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "this is not a possible file name"
-        raise BadInput(f"{path} cannot be written: {reason}.") from None
 
 
 def _note_combined(made: Combined, count: int) -> None:

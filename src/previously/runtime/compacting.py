@@ -21,7 +21,7 @@ from previously.folds.briefs.bounding import bounded
 from previously.folds.briefs.compacting import brief_text, compose, plan
 from previously.folds.briefs.plans import NothingToFold
 from previously.folds.briefs.proofs import Fault, prove, whole_tokens
-from previously.folds.briefs.rules import CompactRules
+from previously.folds.briefs.rules import MOST_BRIEF_TOKENS, CompactRules
 from previously.folds.briefs.sections import parse, render
 from previously.formats.conversations import Conversation, Dialect, conversation_of, rewritten, system_of
 from previously.models.client import Model
@@ -164,7 +164,7 @@ class FoldedConversation:
     """The same as messages of ours."""
 
 
-async def fold_conversation(
+async def fold_conversation_async(
     messages: Sequence[Mapping[str, Any]] | Mapping[str, Any] | Conversation,
     *,
     budget: int | None = None,
@@ -196,7 +196,7 @@ async def fold_conversation(
         sum(counter.tokens(one) for one in beside if one),
         tail_turns,
         tail_tokens,
-        **({} if brief_tokens is None else {"brief_tokens": brief_tokens}),
+        brief_tokens=MOST_BRIEF_TOKENS if brief_tokens is None else brief_tokens,
     )
     held = _places(pins, len(given.drafts))
     marked = earlier if earlier is not None else (given.body or {}).get(MARK)
