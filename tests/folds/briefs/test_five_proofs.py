@@ -47,18 +47,21 @@ def size(messages: tuple[Message, ...], kept: CompactRules) -> int:
 
 
 def folded(
-    messages: tuple[Message, ...], kept: CompactRules, brief_at: int | None = None
+    messages: tuple[Message, ...],
+    kept: CompactRules,
+    brief_at: int | None = None,
+    extra: frozenset[int] = frozenset(),
 ) -> tuple[Plan, Composed, str | None] | NothingToFold:
-    planned = plan(messages, kept, COUNTER, brief_at=brief_at)
+    planned = plan(messages, kept, COUNTER, brief_at=brief_at, extra_pins=extra)
     if isinstance(planned, NothingToFold):
         return planned
     brief = _brief(planned.brief_tokens) if planned.head else None
     return planned, compose(messages, planned, brief), brief
 
 
-def check(messages: tuple[Message, ...], kept: CompactRules) -> str:
+def check(messages: tuple[Message, ...], kept: CompactRules, extra: frozenset[int] = frozenset()) -> str:
     """Folds, checks every promise without the code that made it, and tells what was done."""
-    found = folded(messages, kept)
+    found = folded(messages, kept, extra=extra)
     if isinstance(found, NothingToFold):
         assert found.reason.endswith(".")
         return "nothing"
@@ -78,8 +81,9 @@ def check(messages: tuple[Message, ...], kept: CompactRules) -> str:
     request = newest_request(messages)
     rules_seen = {one: at for at, one in reversed(list(enumerate(messages))) if holds_rules(one)}
     system = [at for at, one in enumerate(messages) if one.role is Role.SYSTEM]
-    for at in {*system, *rules_seen.values()}:
+    for at in {*system, *rules_seen.values(), *extra}:
         assert at in places
+        assert at == request or at not in planned.pruned
     assert request is None or request in places
     for said, origin in zip(after.messages, after.origin, strict=True):
         if origin is None:
@@ -98,7 +102,7 @@ def check(messages: tuple[Message, ...], kept: CompactRules) -> str:
         assert brief_text(after.messages[after.brief_at]) == brief
         assert sorted({*planned.kept, *planned.head}) == list(range(len(messages)))
     # And again: there is nothing to fold.
-    again = folded(after.messages, kept, after.brief_at)
+    again = folded(after.messages, kept, after.brief_at, frozenset(after.origin.index(at) for at in extra))
     assert isinstance(again, NothingToFold), again
     return "folded" if planned.head else "pruned"
 

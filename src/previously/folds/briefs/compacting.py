@@ -52,6 +52,8 @@ def plan(
     """What to fold of these messages, which must be mended. `brief_at` is where the earlier brief stands."""
     if unpaired(messages):
         raise ValueError("these messages must be mended before they are folded")
+    if brief_at is not None and range(brief_at, brief_at + 1) not in units(messages):
+        raise ValueError("the earlier brief must be a message of its own")
     if not messages:
         return NothingToFold("There is nothing to fold: nothing was said yet.")
     planning = _Planning(messages, rules, counter, brief_at, extra_pins)
@@ -181,10 +183,10 @@ class _Planning:
 
     def _refused(self, start: int) -> NothingToFold:
         """Why there is no plan, though all was tried up to this tail."""
-        rules = self._rules
+        rules, budget = self._rules, self._rules.budget_tokens
         held = self._fixed + sum(self._tokens[at] for at in self._pins.held)
-        budget = rules.budget_tokens
-        if budget is not None and self.whole > budget < held + self._around_brief + rules.least_brief:
+        least = held + self._around_brief + rules.least_brief
+        if budget is not None and self.whole > budget and least > budget:
             return NothingToFold(
                 f"Folding cannot help: rules, tools and the newest request alone take {held:,} tokens, "
                 f"and the budget is {budget:,}."
@@ -192,7 +194,7 @@ class _Planning:
         if not head_of(self._pieces, start):
             since = " since the last brief" if self._brief_at is not None else ""
             return NothingToFold(
-                f"There is nothing to fold{since}: what was said are rules, the newest request and the newest messages."
+                f"There is nothing to fold{since}: all there is are rules, the newest request and the newest messages."
             )
         return NothingToFold(
             f"Folding would free less than {rules.least_freed:.0%} of {self.whole:,} tokens, so nothing was changed."

@@ -44,15 +44,15 @@ def outputs_of(messages: Sequence[Message], counter: Counter, protected: Collect
     kept_tools = {name.casefold() for name in protected}
     found: list[Output] = []
     for at, message in enumerate(messages):
-        by_id: dict[str, list[tuple[str, str]]] = {}
+        by_id: dict[str, list[tuple[str, ToolResult]]] = {}
         for place, part in enumerate(message.parts):
             if isinstance(part, ToolResult):
-                by_id.setdefault(part.id, []).append((names.get((at, place), ""), part.text))
+                by_id.setdefault(part.id, []).append((names.get((at, place), ""), part))
         for call_id, given in by_id.items():
-            tokens = sum(counter.tokens(text) for _, text in given)
+            tokens = sum(counter.tokens(result.text) for _, result in given)
             if tokens < LEAST_WORTH_TOKENS or any(name.casefold() in kept_tools for name, _ in given):
                 continue
-            frees = tokens - sum(counter.tokens(note_of(name, text)) for name, text in given)
+            frees = tokens - sum(counter.tokens(note_of(name, result)) for name, result in given)
             if frees >= LEAST_WORTH_TOKENS:
                 found.append(Output(at, call_id, tokens, frees))
     return found
@@ -102,14 +102,16 @@ def without_outputs(messages: Sequence[Message], pruned: Pruned) -> list[Message
     ]
 
 
-def note_of(name: str, text: str) -> str:
+def note_of(name: str, result: ToolResult) -> str:
     """What stands where an output was."""
-    return f"[output of {name or 'a tool'}, {len(text):,} characters, left out; ask for it again if it is needed]"
+    what = "error" if result.failed else "output"
+    size = f"{len(result.text):,} characters"
+    return f"[{what} of {name or 'a tool'}, {size}, left out; ask for it again if it is needed]"
 
 
 def _noted(message: Message, ids: Collection[str], names: Mapping[int, str]) -> Message:
     parts = tuple(
-        ToolResult(part.id, note_of(names[place], part.text), part.status)
+        ToolResult(part.id, note_of(names[place], part), part.status)
         if isinstance(part, ToolResult) and part.id in ids
         else part
         for place, part in enumerate(message.parts)

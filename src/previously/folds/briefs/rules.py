@@ -70,7 +70,8 @@ class CompactRules:
     @property
     def prune_frees(self) -> int:
         """The tokens that pruning must free to be worth it."""
-        return self._share(self.prune_least_tokens, WORTH_PERCENT, MOST_WORTH_TOKENS)
+        given = self.prune_least_tokens
+        return self._share(None, WORTH_PERCENT, MOST_WORTH_TOKENS) if given is None else given
 
     @property
     def brief_cap(self) -> int:
