@@ -45,6 +45,7 @@ def test_units() -> None:
     assert positions(result("a"), USER) == [[1]], "a result of nothing"
     assert positions(call("x"), result("x"), call("x"), result("x")) == [[0, 1], [2, 3]], "ids may be used again"
     assert positions(call("a"), USER, result("a")) == [[1]], "a result must follow its call"
+    assert positions(call("a"), call("b"), result("a"), result("b"), USER) == [[0, 1, 2, 3], [4]], "one item each"
     both = Message(Role.ASSISTANT, (Text("so"), ToolCall("b", "look", "{}")))
     assert positions(call("a"), result("a"), both, result("b")) == [[0, 1], [2, 3]]
 

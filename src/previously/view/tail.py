@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from previously.core.messages import ToolCall, ToolResult
+from previously.core import pairing
+from previously.core.messages import Message, Role, ToolCall, ToolResult
 from previously.core.paths import OnPath
 from previously.core.spans import turn_starts
 from previously.core.tokens import Counter, message_tokens
@@ -28,24 +29,29 @@ def newest_turns(items: Sequence[OnPath], turns: int) -> Sequence[OnPath]:
 
 
 def units(items: Iterable[OnPath]) -> list[list[OnPath]]:
-    """The messages, those that belong together as one: calls, and the results right behind that answer them. What is
-    not whole is left out: results without their call, calls that were never answered; the newest may still be."""
-    found: list[list[OnPath]] = []
-    waiting: set[str] = set()
-    broken: set[int] = set()
-    for item in items:
-        calls, answers = _ids(item, ToolCall), _ids(item, ToolResult)
-        if answers and answers <= waiting:
-            found[-1].append(item)
-            waiting = (waiting - answers) | calls
-            continue
-        if waiting:
-            broken.add(len(found) - 1)
-        if answers:
-            broken.add(len(found))
-        found.append([item])
-        waiting = calls
-    return [unit for at, unit in enumerate(found) if at not in broken]
+    """The messages, those that belong together as one: calls, and the results that answer them. What is not whole is
+    left out: results without their call, calls that were never answered; the newest may still be."""
+    listed = list(items)
+    messages = [item.entry.message for item in listed]
+    found = pairing.units(messages)
+    whole: list[list[OnPath]] = []
+    for unit in found:
+        run = messages[unit.start : unit.stop]
+        if not pairing.unpaired(run) or (unit is found[-1] and _waits(run)):
+            whole.append(listed[unit.start : unit.stop])
+        else:  # what others said in between is whole by itself
+            whole += [[listed[at]] for at in unit if not _is_part_of_a_call(messages[at])]
+    return whole
+
+
+def _waits(run: Sequence[Message]) -> bool:
+    """Whether results are still to come, and nothing else is wrong."""
+    alone = all(message.role in (Role.ASSISTANT, Role.TOOL) for message in run)
+    return alone and not pairing.mended(run).orphans
+
+
+def _is_part_of_a_call(message: Message) -> bool:
+    return any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
 
 
 def filled(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> list[OnPath]:
@@ -72,7 +78,3 @@ def stepped(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> l
         if left <= room * 3 // 4:
             return items[start:]
     return filled(whole, room, counter)
-
-
-def _ids(item: OnPath, kind: type[ToolCall] | type[ToolResult]) -> set[str]:
-    return {part.id for part in item.entry.message.parts if isinstance(part, kind)}
