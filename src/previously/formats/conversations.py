@@ -10,12 +10,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, cleaned
-from previously.formats import anthropic, openai, responses
+from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Role, cleaned
+from previously.formats import anthropic, openai, responses, sweagent
 from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.detect import read_story
 from previously.formats.reading import kind, opened, parse_json
@@ -42,6 +43,8 @@ class Conversation:
     """The objects of the client's list, one for each draft; none where it was read from a log."""
     body: Mapping[str, Any] | None = None
     """The request that the list stood in, without it; None = it was a list."""
+    pins: tuple[int, ...] = ()
+    """What the log knows to be the task, though it does not look like it among what a user's messages hold."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -89,7 +92,18 @@ def read_conversation(path: Path, format: str | None = None) -> Conversation:
     if source.format in list(Dialect):
         with opened(path) as document:
             return conversation_of(parse_json(document.text(), "file"))
-    return Conversation(tuple(source.drafts), Dialect.OPENAI)
+    pins = _task(source.drafts) if source.format == sweagent.NAME else ()
+    return Conversation(tuple(source.drafts), Dialect.OPENAI, pins=pins)
+
+
+def _task(drafts: Sequence[Draft]) -> tuple[int, ...]:
+    """Where a trajectory has its task: what a user says later is what commands gave."""
+    said = (
+        at
+        for at, draft in enumerate(drafts)
+        if draft.message.role is Role.USER and not draft.attributes.extra.get("is_demo")
+    )
+    return tuple(islice(said, 1))
 
 
 def rewritten(

@@ -198,7 +198,7 @@ async def fold_conversation_async(
         tail_tokens,
         brief_tokens=MOST_BRIEF_TOKENS if brief_tokens is None else brief_tokens,
     )
-    held = _places(pins, len(given.drafts))
+    held = [*given.pins, *_places(pins, len(given.drafts))]
     marked = earlier if earlier is not None else (given.body or {}).get(MARK)
     brief_at = _earlier_brief(given.messages, marked)
     if folder is None:
