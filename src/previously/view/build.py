@@ -132,23 +132,36 @@ class _Desk:
         self.fresh_first = max((memory.span.last + 1 for memory in self.memories if memory.span), default=0)
         self.texts = [*asked.furniture.system_texts, *(item.entry.message.text for item in self.opening)]
         self.furniture_tokens = asked.furniture.tokens(self.counter) + self.counter.request_overhead_tokens
-        pins = [memory for memory in self.memories if memory.section is Section.PINS]
-        newest = [item for unit in self.units_from(0, self.trim)[-1:] for item in unit]
         self.request = self.requests[max(self.requests)] if self.requests else None
-        if self.request and newest and self.request.position >= newest[0].position:
+        self.fixed = self._fixed_tokens(self.trim)
+        if self.fixed > asked.budget_tokens:
+            raise BudgetTooSmall(asked.budget_tokens, self._needed_tokens(self.fixed))
+        newest = self.units_from(0, self.trim)[-1:]
+        if self.request and newest and self.request.position >= newest[0][0].position:
             self.request = None  # it is shown in any case
         self.request_tokens = tail.cost([self.request], self.counter) if self.request else 0
-        self.fixed = self.system_tokens(pins) + self.furniture_tokens + tail.cost(newest, self.counter)
-        self.fixed += self.request_tokens
-        if self.fixed > asked.budget_tokens:
-            raise BudgetTooSmall(asked.budget_tokens, self.fixed)
+
+    def _fixed_tokens(self, trim: Trim) -> int:
+        """What pins, furniture, the newest unit and an agent's request take."""
+        pins = [memory for memory in self.memories if memory.section is Section.PINS]
+        shown = [item for unit in self.units_from(0, trim)[-1:] for item in unit]
+        if self.request and (not shown or self.request.position < shown[0].position):
+            shown.insert(0, self.request)
+        return self.system_tokens(pins) + self.furniture_tokens + tail.cost(shown, self.counter)
+
+    def _needed_tokens(self, needed: int) -> int:
+        """The budget that would do: in a larger one, more of an output is shown."""
+        while self.asked.for_agent and (more := self._fixed_tokens(cap_for(needed))) > needed:
+            needed = more
+        return needed
 
     def system_tokens(self, memories: Sequence[Remembered]) -> int:
         return system_tokens(self.texts, memories, self.counter)
 
     def _is_request(self, item: OnPath) -> bool:
         said = item.entry.message
-        return said.role is Role.USER and bool(said.text) and not item.entry.attributes.hidden
+        shown = self.reader.witnessed(said) and not item.entry.attributes.hidden
+        return shown and said.role is Role.USER and bool(said.text)
 
     def units_from(self, first: int, trim: Trim) -> list[list[OnPath]]:
         """What of the newest messages can be shown to this reader, from a position on, in units."""
