@@ -13,8 +13,8 @@ from previously.core.pairing import unpaired
 from previously.formats import FORMATS, read_story, to_anthropic, to_claude_code, to_responses
 from tests.formats.strict_anthropic import refusals
 
-FOLDER = Path(os.environ.get("PREVIOUSLY_DATA", "")) / "agents"
-SAMPLES = sorted(path for path in FOLDER.rglob("*") if path.is_file()) if os.environ.get("PREVIOUSLY_DATA") else []
+DATA = Path(os.environ.get("PREVIOUSLY_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data")
+SAMPLES = sorted(path for path in (DATA / "agents").rglob("*") if path.is_file())
 
 pytestmark = pytest.mark.skipif(not SAMPLES, reason="PREVIOUSLY_DATA names no folder with agents' transcripts")
 

@@ -107,13 +107,15 @@ def _valid(block: Block, role: str, is_system: bool) -> Block | None:
             return block | {"name": _NOT_IN_AN_ID.sub("_", name)[:_LONGEST_NAME] or "tool"}
         case {"type": "document", "source": dict()}:
             return block
-    return None if str(block.get("type")) in WRITTEN else block
+    return block if isinstance(block.get("type"), str) and block["type"] not in WRITTEN else None
 
 
 def _picture(block: Block, role: str) -> Block:
-    source = block.get("source") or {}
-    if role == "user" and (source.get("type") in ("url", "file") or source.get("media_type") in _MEDIA):
-        return block
+    match block.get("source"):
+        case {"type": "url", "url": str()} | {"type": "file", "file_id": str()} if role == "user":
+            return block
+        case {"type": "base64", "media_type": str(media), "data": str()} if role == "user" and media in _MEDIA:
+            return block
     return {"type": "text", "text": "[image]"}
 
 
