@@ -245,6 +245,20 @@ def test_a_result_of_no_call_stays_hidden(tmp_path: Path) -> None:
     assert source.drafts[1].message.parts == (ToolResult("t9", "lost"),)
 
 
+def test_a_field_that_cannot_be_stored_costs_no_message(tmp_path: Path) -> None:
+    deep: Any = "x"
+    for _ in range(300):
+        deep = [deep]
+    odd = line("b\x00", "a", "user", "Ho.", toolUseResult="a\x00b")
+    source = read(tmp_path, [line("a", None, "user", "Hi.", toolUseResult=deep), odd, line("c", "a", "user", "Hm.")])
+    assert texts(source) == ["Hi.", "Hm."]
+    assert source.skipped == {"field that cannot be stored": 1}
+    (branch,) = source.branches
+    assert branch.name == "rewind b_"
+    assert branch.drafts[0].attributes.extra["claude_code"] == {"toolUseResult": "a\ufffdb"}
+    assert source.replaced == 2
+
+
 def test_an_error_of_the_api_is_an_error(tmp_path: Path) -> None:
     said = line("b", "a", "assistant", [{"type": "text", "text": "API Error: 529"}], isApiErrorMessage=True)
     source = read(tmp_path, [line("a", None, "user", "Hi."), said])
