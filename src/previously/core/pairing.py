@@ -33,6 +33,10 @@ class Mended:
     orphans: tuple[int, ...]
     """Messages that held a result of no call; it is left out."""
 
+    def now_at(self, index: int) -> int | None:
+        """Where the message stands now that stood at that place; None = it was left out."""
+        return next((at for at in reversed(range(len(self.origin))) if self.origin[at] == index), None)
+
 
 def units(messages: Sequence[Message]) -> list[range]:
     """The messages, those that belong together as one: calls made together and all their results, and a message of
@@ -128,7 +132,8 @@ class _Reading:
         self.batches: list[_Batch] = []
         self.answers: dict[tuple[int, int], tuple[_Batch, ToolCall]] = {}
         self.late: set[tuple[int, int]] = set()
-        self.orphans: list[tuple[int, int]] = []
+        self.orphans: set[tuple[int, int]] = set()
+        # Message and place of each result of no call; -1 stands for a tool's message without any.
         for at, message in enumerate(messages):
             for place, part in enumerate(message.parts):
                 if isinstance(part, ToolCall):
@@ -136,7 +141,7 @@ class _Reading:
                 elif isinstance(part, ToolResult):
                     self._result(at, place, part)
             if message.role is Role.TOOL and not any(isinstance(part, ToolResult | ToolCall) for part in message.parts):
-                self.orphans.append((at, -1))
+                self.orphans.add((at, -1))
 
     def _call(self, at: int, call: ToolCall) -> None:
         newest = self.batches[-1] if self.batches else None
@@ -154,7 +159,7 @@ class _Reading:
     def _result(self, at: int, place: int, result: ToolResult) -> None:
         found = self._answered(result.id)
         if found is None:
-            self.orphans.append((at, place))
+            self.orphans.add((at, place))
             return
         batch, _ = found
         self.answers[at, place] = found
