@@ -38,6 +38,9 @@ NOT_FOLDED: Status = "nothing to fold"
 MODEL_WINDOW_TOKENS = 8_192
 """The window of the model that writes, where nobody says otherwise."""
 
+WINDOWS_OF_A_BRIEF = 5
+"""A model reads an earlier brief and writes a new one beside what it folds: each may take so much of its window."""
+
 MARK = "previously"
 """The field of a result in which the next fold finds the brief again."""
 
@@ -196,7 +199,7 @@ async def fold_conversation_async(
         sum(counter.tokens(one) for one in beside if one),
         tail_turns,
         tail_tokens,
-        brief_tokens=MOST_BRIEF_TOKENS if brief_tokens is None else brief_tokens,
+        brief_tokens=min(brief_tokens or MOST_BRIEF_TOKENS, max(1, model_window // WINDOWS_OF_A_BRIEF)),
     )
     held = [*given.pins, *_places(pins, len(given.drafts))]
     marked = earlier if earlier is not None else (given.body or {}).get(MARK)
