@@ -112,7 +112,10 @@ def test_python_literals_are_told_as_broken_json(tmp_path: Path) -> None:
 def test_unknown_format() -> None:
     with pytest.raises(BadInput) as caught:
         read_story(Path("chat.jsonl"), "yaml")
-    assert str(caught.value) == 'There is no format named "yaml"; use one of jsonl, openai, text, sillytavern.'
+    assert str(caught.value) == (
+        'There is no format named "yaml"; use one of jsonl, openai, anthropic, responses, claude-code, codex, '
+        "opencode, swe-agent, text, sillytavern."
+    )
 
 
 def test_the_name_is_shown_as_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

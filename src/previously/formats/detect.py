@@ -2,7 +2,7 @@
 
 What begins like JSON is JSON, and a fault in it is told as such: broken JSON is never taken for prose, and neither is
 a file that is named like JSON. Text that merely begins with a bracket ("[Scene: a tavern]", "[12:30] …", "{{char}} …")
-is text.
+is text. Files of agents that are not text at all (a database, a packed log, a folder) are told by how they begin.
 """
 
 from __future__ import annotations
@@ -14,17 +14,39 @@ from pathlib import Path
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.formats import jsonl, openai, plain, sillytavern
-from previously.formats.reading import BrokenJson, Document, Source, opened, parse_json, shown
+from previously.formats import (
+    anthropic,
+    claude_code,
+    codex,
+    jsonl,
+    openai,
+    opencode,
+    opencode_db,
+    plain,
+    responses,
+    sillytavern,
+    sweagent,
+)
+from previously.formats.logs import completed
+from previously.formats.reading import BrokenJson, Document, Source, opened, parse_json, read_value, shown
 
 Reader = Callable[[Document], Source]
 
 FORMATS: Mapping[str, Reader] = {
     jsonl.NAME: jsonl.read,
     openai.NAME: openai.read,
+    anthropic.NAME: anthropic.read,
+    responses.NAME: responses.read,
+    claude_code.NAME: claude_code.read,
+    codex.NAME: codex.read,
+    opencode.NAME: opencode.read,
+    sweagent.NAME: sweagent.read,
     plain.NAME: plain.read,
     sillytavern.NAME: sillytavern.read,
 }
+
+_STORIES = frozenset([jsonl.NAME, plain.NAME, sillytavern.NAME])
+"""Formats of stories, which are taken as they are; in all others a call without a result gets one."""
 
 _LIKE_JSON = re.compile(r"""\s*(?:\{\s*(?:["'}]|$)|\[\s*(?:[{"]|\]\s*$|$))""")
 
@@ -36,17 +58,32 @@ def read_story(path: Path, format: str | None = None, *, user: str | None = None
     """
     if format is not None and format not in FORMATS:
         raise BadInput(f'There is no format named "{shown(format, 40)}"; use one of {", ".join(FORMATS)}.')
+    source = _read(path, format, user)
+    if not source.drafts and not source.others:
+        raise BadInput(f"{shown(str(path))}: there are no messages in the file.")
+    return source if source.format in _STORIES else completed(source)
+
+
+def _read(path: Path, format: str | None, user: str | None) -> Source:
+    if format in (None, opencode.NAME) and path.is_dir():
+        return opencode.read_folder(path)
     with opened(path) as document:
+        if format in (None, opencode.NAME) and document.begins(opencode_db.MAGIC):
+            return opencode_db.read_database(path)
+        if format in (None, codex.NAME) and document.begins(codex.PACKED):
+            return codex.read(codex.unpacked(path))
         reader = _detected(document, path.suffix.lower()) if format is None else FORMATS[format]
         if reader is plain.read:
             reader = partial(plain.read, user=user)
-        source = reader(document)
-    if not source.drafts:
-        raise document.fault(BadInput("there are no messages in the file."))
-    return source
+        return reader(document)
 
 
-_NAMED_JSON: Mapping[str, Reader] = {".json": openai.read, ".jsonl": jsonl.read, ".ndjson": jsonl.read}
+_NAMED_JSON: Mapping[str, Reader] = {
+    ".json": openai.read,
+    ".jsonl": jsonl.read,
+    ".ndjson": jsonl.read,
+    ".traj": sweagent.read,
+}
 """A file that is named like JSON is never taken for plain text: its reader says what is wrong with it."""
 
 
@@ -55,7 +92,7 @@ def _detected(document: Document, suffix: str) -> Reader:
     if not _LIKE_JSON.match(line):
         return _NAMED_JSON.get(suffix, plain.read)
     if line.lstrip().startswith("["):
-        return openai.read
+        return partial(read_value, read=_of_value)
     try:
         item = parse_json(line, "line")
     except BrokenJson as error:
@@ -70,8 +107,12 @@ def _by_fields(document: Document, item: dict[str, Any]) -> Reader:
         return jsonl.read
     if "mes" in item or "chat_metadata" in item:
         return sillytavern.read
-    if "messages" in item:
-        return openai.read
+    if claude_code.is_ours(item):
+        return claude_code.read
+    if codex.is_ours(item):
+        return codex.read
+    if "messages" in item or _value_format(item):
+        return partial(read_value, read=_of_value)
     if sillytavern.is_header(item):
         return sillytavern.read
     raise document.fault(
@@ -93,6 +134,21 @@ def _whole(document: Document, first: BrokenJson) -> Source:
         raise document.fault(error, error.line) from None
     except BadInput as error:
         raise document.fault(error) from None
-    if isinstance(value, dict) and "messages" not in value:
+    if isinstance(value, dict) and "messages" not in value and not _value_format(value):
         raise document.fault(BadInput('"messages" is missing from the object that the file holds.'))
-    return openai.source_of(document, value)
+    return _of_value(document, value)
+
+
+def _value_format(value: object) -> Callable[[Document, Any], Source] | None:
+    """What reads a value that is of no other format than its own; None = a list of messages as OpenAI has them."""
+    if opencode.is_ours(value):
+        return opencode.session_of
+    if sweagent.is_ours(value):
+        return sweagent.source_of
+    if anthropic.is_ours(value):
+        return anthropic.source_of
+    return responses.source_of if responses.is_ours(value) else None
+
+
+def _of_value(document: Document, value: Any) -> Source:
+    return (_value_format(value) or openai.source_of)(document, value)

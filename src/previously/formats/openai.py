@@ -36,7 +36,7 @@ from previously.formats.fields import (
     role_of,
     witnesses_of,
 )
-from previously.formats.reading import BrokenJson, Document, Source, kind, parse_json
+from previously.formats.reading import Document, Source, kind, read_value
 
 NAME = "openai"
 
@@ -47,18 +47,7 @@ _KNOWN = _PLAIN | _SPOKEN
 
 def read(document: Document) -> Source:
     """A file of one JSON value."""
-    try:
-        value = parse_json(document.text(), "file")
-    except BrokenJson as error:
-        if error.follows:
-            raise document.fault(
-                BadInput("a second JSON value begins here; a file holds one conversation, so split it first."),
-                error.line,
-            ) from None
-        raise document.fault(error, error.line) from None
-    except BadInput as error:
-        raise document.fault(error) from None
-    return source_of(document, value)
+    return read_value(document, source_of)
 
 
 def source_of(document: Document, value: Any) -> Source:

@@ -11,15 +11,34 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from previously.core.errors import BadInput
 from previously.core.messages import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class SourceBranch:
+    """A path beside the main one: what was said and then taken back."""
+
+    name: str
+    at: int
+    """How many messages it shares with the main path."""
+    drafts: list[Draft]
+    """Those that follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideStory:
+    """Another conversation that was found with the main one: a sub-agent's, say."""
+
+    name: str
+    source: Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +52,10 @@ class Source:
     """What the file says beside its messages."""
     replaced: int
     """How many characters could not be kept and are U+FFFD now."""
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """How many lines of an agent's log hold no message, by what they are."""
+    branches: tuple[SourceBranch, ...] = ()
+    others: tuple[SideStory, ...] = ()
 
 
 _TOO_DEEP = "the JSON is nested too deeply."
@@ -41,8 +64,9 @@ _TOO_DEEP = "the JSON is nested too deeply."
 class Document:
     """An opened file that can be looked at before it is read once, as lines or as one text."""
 
-    def __init__(self, name: str, handle: BinaryIO) -> None:
+    def __init__(self, name: str, handle: BinaryIO, path: Path | None = None) -> None:
         self.name = name
+        self.path = path
         self._handle = handle
         start = handle.readline()
         if _is_utf16(start):
@@ -53,6 +77,10 @@ class Document:
             self._start.append(line)
         if not self._start[-1].strip():
             raise BadInput(f"{name}: the file is empty.")
+
+    def begins(self, data: bytes) -> bool:
+        """Whether these are its first bytes."""
+        return self._start[0].startswith(data)
 
     @property
     def first(self) -> str:
@@ -71,6 +99,15 @@ class Document:
             if not line.isspace():
                 yield number, self._decode(line, number, offset)
             offset += len(line)
+
+    def log_lines(self) -> Iterator[tuple[int, str | None]]:
+        """The same for a log, which goes on behind a damaged line: None is a line that is not UTF-8."""
+        for number, line in enumerate(chain(self._start, self._handle), 1):
+            if not line.isspace():
+                try:
+                    yield number, line.decode()
+                except UnicodeDecodeError:
+                    yield number, None
 
     def text(self) -> str:
         """All of it."""
@@ -115,7 +152,7 @@ def opened(path: Path) -> Iterator[Document]:
         raise _unreadable(name, path, error) from None
     with handle:
         try:
-            yield Document(name, handle)
+            yield Document(name, handle, path)
         except OSError as error:
             raise _unreadable(name, path, error) from None
 
@@ -145,6 +182,31 @@ def parse_json(text: str, what: str) -> Any:
         raise BadInput(_TOO_DEEP) from None
     except ValueError:
         raise BadInput("a number has too many digits.") from None
+
+
+def read_value(document: Document, read: Callable[[Document, Any], Source]) -> Source:
+    """The source of a file that holds one JSON value, read by a function that may leave out where a fault is."""
+    try:
+        value = parse_json(document.text(), "file")
+    except BrokenJson as error:
+        if error.follows:
+            raise document.fault(
+                BadInput("a second JSON value begins here; a file holds one conversation, so split it first."),
+                error.line,
+            ) from None
+        raise document.fault(error, error.line) from None
+    except BadInput as error:
+        raise _placed(document, error) from None
+    try:
+        return read(document, value)
+    except (BadInput, RecursionError) as error:
+        raise _placed(document, error) from None
+
+
+def _placed(document: Document, error: BadInput | RecursionError) -> BadInput:
+    if isinstance(error, BadInput) and str(error).startswith(document.name):
+        return error
+    return document.fault(error)
 
 
 def parse_object(line: str) -> dict[str, Any]:

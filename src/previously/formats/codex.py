@@ -1,0 +1,164 @@
+"""Rollouts of Codex: one object per line, its kind under `type` and the rest under `payload`.
+
+- `response_item` lines are the conversation (see `responses_items`). `event_msg` lines say the same again and are
+  skipped, but for one that takes turns back: those become a branch.
+- `compacted` puts a shorter history in place of what was said. All that was said stays; what is new in the shorter
+  history (a summary) is added behind it and marked.
+- The rules and the surroundings that Codex writes as a user's message are marked.
+- The settings of a turn are kept with its first message, `session_meta` is the header.
+
+What must stay true: no line, whatever it holds, is an error; all that was said is on the main path or on a branch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from previously.core.errors import BadInput
+from previously.core.messages import Draft, Role
+from previously.formats.logs import COMPACTION, INJECTED, Kept, branches_of, kind_of, marked, objects
+from previously.formats.reading import Document, Source, shown
+from previously.formats.responses_items import draft_of
+
+NAME = "codex"
+KEY = "codex"
+PACKED = b"\x28\xb5\x2f\xfd"
+"""The bytes that a file packed with zstd begins with."""
+
+Item = dict[str, Any]
+
+_INJECTED = {
+    "# AGENTS.md instructions": "rules",
+    "<user_instructions>": "rules",
+    "<INSTRUCTIONS>": "rules",
+    "<permissions instructions>": "rules",
+    "<skill>": "rules",
+    "<environment_context>": "surroundings",
+    "<turn_aborted>": "note",
+    "<user_shell_command>": "note",
+    "<subagent_notification>": "note",
+}
+
+
+def is_ours(item: Item) -> bool:
+    """Whether the first object of a file is a line of a rollout; older ones begin with the session itself."""
+    return ("payload" in item and "type" in item) or {"id", "timestamp", "instructions"} <= item.keys()
+
+
+def unpacked(path: Path) -> Document:
+    """A rollout packed with zstd, where this Python can unpack it."""
+    name = shown(str(path))
+    try:
+        zstd: Any = importlib.import_module("compression.zstd")
+    except ImportError:
+        raise BadInput(f"{name}: the file is packed with zstd; unpack it first (zstd -d).") from None
+    try:
+        return Document(name, BytesIO(zstd.decompress(path.read_bytes())), path)
+    except (OSError, zstd.ZstdError):
+        raise BadInput(f"{name}: the file is packed with zstd and cannot be unpacked.") from None
+
+
+def read(document: Document) -> Source:
+    """A rollout."""
+    rollout = _Rollout()
+    for number, item in objects(document, rollout.skipped):
+        rollout.take(number, item)
+    if not rollout.drafts and rollout.taken_back:  # all was taken back: the last that was said stands
+        rollout.drafts = rollout.taken_back.pop()[1]
+    if not rollout.drafts:
+        raise document.fault(BadInput("there is no message in the rollout."))
+    branches = branches_of(rollout.drafts, rollout.taken_back)
+    header = rollout.kept.header(rollout.header)
+    return Source(rollout.drafts, NAME, header, rollout.kept.replaced, dict(rollout.skipped), branches)
+
+
+class _Rollout:
+    """The conversation as far as it has been read."""
+
+    def __init__(self) -> None:
+        self.skipped: Counter[str] = Counter()
+        self.kept = Kept(self.skipped)
+        self.header: Item = {}
+        self.drafts: list[Draft] = []
+        self.taken_back: list[tuple[str, list[Draft]]] = []
+        self._settings: Item = {}
+
+    def take(self, number: int, item: Item) -> None:
+        """The next line."""
+        payload = item.get("payload")
+        at = item.get("timestamp") if isinstance(item.get("timestamp"), str) else None
+        match item:
+            case {"type": "response_item", "payload": dict(said)}:
+                self._say(said, at)
+            case {"type": "session_meta", "payload": dict(meta)}:
+                self.header = self.header or meta
+            case {"type": "compacted", "payload": dict(compacted)}:
+                self._compact(compacted, at)
+            case {"type": "turn_context", "payload": dict(settings)}:
+                self._settings = settings
+            case {"type": "event_msg", "payload": {"type": "thread_rolled_back", "num_turns": int(turns)}}:
+                self._take_back(turns, number)
+            case {"id": _, "timestamp": _} if "type" not in item and not self.header:
+                self.header = item
+            case {"type": str()} if payload is None and ("role" in item or "call_id" in item or "summary" in item):
+                self._say(item, at)
+            case _:
+                self.skipped[kind_of(item)] += 1
+
+    def _say(self, said: Item, at: str | None, **marks: object) -> None:
+        try:
+            draft = draft_of(said)
+        except (BadInput, RecursionError):
+            self.skipped[kind_of(said)] += 1
+            return
+        if said.get("type") == "ghost_snapshot":
+            self.skipped["ghost_snapshot"] += 1
+            return
+        injected = injected_kind(draft)
+        if injected:
+            marks[INJECTED] = injected
+        if self._settings:
+            marks[KEY] = {"turn_context": self._settings}
+        clean = self.kept.draft(marked(replace(draft, attributes=replace(draft.attributes, at=at)), **marks))
+        if clean is not None:
+            self._settings = {}
+            self.drafts.append(clean)
+
+    def _compact(self, compacted: Item, at: str | None) -> None:
+        said = {draft.message for draft in self.drafts}
+        before = len(self.drafts)
+        history = compacted.get("replacement_history")
+        for item in history if isinstance(history, list) else []:
+            if isinstance(item, dict):
+                self._say(item, at, **{COMPACTION: "summary"})
+                if len(self.drafts) > before and self.drafts[-1].message in said:
+                    self.drafts.pop()
+                before = len(self.drafts)
+        summary = compacted.get("message")
+        told = isinstance(summary, str) and any(draft.message.text.endswith(summary) for draft in self.drafts[-8:])
+        if isinstance(summary, str) and summary.strip() and not told:
+            self._say({"role": "user", "content": summary}, at, **{COMPACTION: "summary"})
+
+    def _take_back(self, turns: int, number: int) -> None:
+        """Leave the newest turns, each from a person's message on; they stay as a branch."""
+        asked = [
+            at
+            for at, draft in enumerate(self.drafts)
+            if draft.message.role is Role.USER and not {INJECTED, COMPACTION} & draft.attributes.extra.keys()
+        ]
+        if turns > 0 and asked:
+            self.taken_back.append((f"rewind line {number}", list(self.drafts)))
+            del self.drafts[asked[-min(turns, len(asked))] :]
+
+
+def injected_kind(draft: Draft) -> str | None:
+    """What a user's message is that Codex wrote by itself; None for a person's."""
+    if draft.message.role is not Role.USER:
+        return None
+    text = draft.message.text.lstrip()
+    return next((kind for begin, kind in _INJECTED.items() if text.startswith(begin)), None)
