@@ -33,6 +33,10 @@ class Mended:
     orphans: tuple[int, ...]
     """Messages that held a result of no call; it is left out."""
 
+    def now_at(self, index: int) -> int | None:
+        """Where the message stands now that stood at that place; None = it was left out."""
+        return next((at for at in reversed(range(len(self.origin))) if self.origin[at] == index), None)
+
 
 def units(messages: Sequence[Message]) -> list[range]:
     """The messages, those that belong together as one: calls made together and all their results, and a message of

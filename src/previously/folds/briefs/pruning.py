@@ -1,0 +1,153 @@
+"""Pruning: what is left out of messages that stay, before any model is asked for a brief.
+
+Old tool outputs are mostly weight: a file that was read long ago has been changed since. Each is replaced by a note
+that names the tool and the size, the newest excepted. It does not matter how many turns there are, so a run of one turn
+is pruned like any other. A choice is a value, message and call ids: the messages themselves are never changed, and what
+was left out can be put back.
+
+What must stay true: a call keeps its result, of which only the text is replaced; what a protected tool gave is never
+left out; and pruning what is pruned changes nothing, since a note is not worth replacing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from previously.core.messages import Image, Message, Part, Role, Text, ToolResult
+from previously.core.pairing import answered_calls
+from previously.core.tokens import Counter
+from previously.folds.briefs.plans import Pruned
+
+LEAST_WORTH_TOKENS = 50
+"""What an output must free to be left out: no note is written for a few words."""
+
+_MEDIA_TYPE = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)[;,]", re.IGNORECASE)
+LONGEST_ADDRESS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What the calls of one id gave in one message."""
+
+    message: int
+    call_id: str
+    tokens: int
+    frees: int
+    """The tokens that leaving it out frees."""
+
+
+def outputs_of(messages: Sequence[Message], counter: Counter, protected: Collection[str] = frozenset()) -> list[Output]:
+    """Every tool output that is worth leaving out, oldest first; those of protected tools are not."""
+    names = {place: call.name for place, call in answered_calls(messages).items()}
+    kept_tools = {name.casefold() for name in protected}
+    found: list[Output] = []
+    for at, message in enumerate(messages):
+        by_id: dict[str, list[tuple[str, ToolResult]]] = {}
+        for place, part in enumerate(message.parts):
+            if isinstance(part, ToolResult):
+                by_id.setdefault(part.id, []).append((names.get((at, place), ""), part))
+        for call_id, given in by_id.items():
+            tokens = sum(counter.tokens(result.text) for _, result in given)
+            if tokens < LEAST_WORTH_TOKENS or any(name.casefold() in kept_tools for name, _ in given):
+                continue
+            frees = tokens - sum(counter.tokens(note_of(name, result)) for name, result in given)
+            if frees >= LEAST_WORTH_TOKENS:
+                found.append(Output(at, call_id, tokens, frees))
+    return found
+
+
+def old_outputs(outputs: Sequence[Output], keep_tokens: int, least_tokens: int, newest_from: int) -> list[Output]:
+    """The outputs older than the newest so many tokens; none where that frees too little. Messages from `newest_from`
+    on are the newest unit, which is left alone."""
+    seen = 0
+    chosen: list[Output] = []
+    for output in reversed(outputs):
+        seen += output.tokens
+        if seen > keep_tokens and output.message < newest_from:
+            chosen.append(output)
+    return chosen[::-1] if chosen and sum(one.frees for one in chosen) >= least_tokens else []
+
+
+def largest_outputs(outputs: Sequence[Output], too_much: int) -> list[Output]:
+    """The fewest outputs that free so many tokens, or all of them where that is not enough."""
+    chosen: list[Output] = []
+    for output in sorted(outputs, key=lambda one: (-one.frees, one.message)):
+        if too_much <= 0:
+            break
+        chosen.append(output)
+        too_much -= output.frees
+    return chosen
+
+
+def as_pruned(outputs: Sequence[Output]) -> dict[int, tuple[str, ...]]:
+    """The choice as a value."""
+    found: dict[int, tuple[str, ...]] = {}
+    for output in sorted(outputs, key=lambda one: one.message):
+        found[output.message] = (*found.get(output.message, ()), output.call_id)
+    return found
+
+
+def without_outputs(messages: Sequence[Message], pruned: Pruned) -> list[Message]:
+    """The messages with a note in the place of each output that is left out; all others are the same objects."""
+    if not pruned:
+        return list(messages)
+    names = {place: call.name for place, call in answered_calls(messages).items()}
+    return [
+        _noted(message, pruned[at], {place: names.get((at, place), "") for place in range(len(message.parts))})
+        if at in pruned
+        else message
+        for at, message in enumerate(messages)
+    ]
+
+
+def note_of(name: str, result: ToolResult) -> str:
+    """What stands where an output was."""
+    what = "error" if result.failed else "output"
+    size = f"{len(result.text):,} characters"
+    return f"[{what} of {name or 'a tool'}, {size}, left out; ask for it again if it is needed]"
+
+
+def _noted(message: Message, ids: Collection[str], names: Mapping[int, str]) -> Message:
+    parts = tuple(
+        ToolResult(part.id, note_of(names[place], part), part.status)
+        if isinstance(part, ToolResult) and part.id in ids
+        else part
+        for place, part in enumerate(message.parts)
+    )
+    return Message(message.role, parts, message.speaker, message.witnesses)
+
+
+def placeholders(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages with words in the place of pictures, for a model that cannot take so many. Words stay as they are;
+    a message without a picture is the same object."""
+    return tuple(
+        Message(message.role, tuple(_without_pictures(message)), message.speaker, message.witnesses)
+        if any(isinstance(part, Image) for part in message.parts)
+        else message
+        for message in messages
+    )
+
+
+def _without_pictures(message: Message) -> Iterator[Part]:
+    pictures = " ".join(_worded(part) for part in message.parts if isinstance(part, Image))
+    last_result = max((at for at, part in enumerate(message.parts) if isinstance(part, ToolResult)), default=-1)
+    for at, part in enumerate(message.parts):
+        if message.role is Role.TOOL and last_result >= 0:  # a tool says nothing besides its results
+            if at == last_result and isinstance(part, ToolResult):
+                yield ToolResult(part.id, f"{part.text}\n{pictures}".strip("\n"), part.status)
+            elif not isinstance(part, Image):
+                yield part
+        else:
+            yield Text(_worded(part)) if isinstance(part, Image) else part
+
+
+def _worded(image: Image) -> str:
+    if image.caption:
+        return f"[a picture, left out: {image.caption}]"
+    media = _MEDIA_TYPE.match(image.url)
+    if media:
+        return f"[a picture, left out: {media['type']}]"
+    shown = bool(image.url) and not image.url.startswith("data:") and len(image.url) <= LONGEST_ADDRESS
+    return f"[a picture, left out: {image.url}]" if shown else "[a picture, left out]"
