@@ -10,15 +10,16 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import httpx
 from starlette.types import Receive, Send
 
-from previously.server.refusals import Header, Refusal, error_json
+from previously.server.refusals import Header, Refusal
 from previously.server.upstream import Upstream, passed_back
+from previously.server.wording import CHAT, Wording
 
 log = logging.getLogger("previously.server")
 
@@ -42,6 +43,10 @@ class Outgoing:
     body: bytes = b""
     query: bytes = b""
     streams: bool = False
+    told: Sequence[Header] = ()
+    """What the client is told in headers of ours."""
+    wording: Wording = CHAT
+    """How it is told what went wrong."""
 
 
 @dataclass
@@ -64,6 +69,8 @@ class Outcome:
 
 
 Heard = Callable[[bytes], None]
+Again = Callable[[int, bytes], Awaitable[Outgoing | None]]
+"""What to ask instead when the upstream has refused with this status and body; None for nothing."""
 
 
 async def relay(
@@ -73,13 +80,14 @@ async def relay(
     send: Send,
     *,
     heard: Heard | None = None,
-    headers: Sequence[Header] = (),
     before_end: Callable[[Outcome], asyncio.Future[None]] | None = None,
+    again: Again | None = None,
 ) -> Outcome:
     """Ask the upstream and pass its answer on; `heard` gets every byte of an answer that was given. `before_end` is
-    waited for before the client is told that the answer is at its end. `Refusal` if there is no answer to pass on."""
+    waited for before the client is told that the answer is at its end. `again` may give a second request in place of
+    one that was refused. `Refusal` if there is no answer to pass on."""
     outcome = Outcome()
-    passing = asyncio.create_task(_pass(upstream, out, send, heard, headers, outcome, before_end))
+    passing = asyncio.create_task(_pass(upstream, out, send, heard, outcome, before_end, again))
     leaving = asyncio.create_task(_left(receive))
     try:
         await asyncio.wait({passing, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -112,37 +120,43 @@ async def _pass(
     out: Outgoing,
     send: Send,
     heard: Heard | None,
-    headers: Sequence[Header],
     outcome: Outcome,
     before_end: Callable[[Outcome], asyncio.Future[None]] | None,
+    again: Again | None,
 ) -> None:
     try:
-        async with upstream.asked(out.method, out.path, out.headers, out.body, out.query) as response:
-            outcome.status = response.status_code
-            if not outcome.answered:
-                await _pass_error(response, send, headers)
-                return
-            kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if out.streams and kind == EVENT_STREAM:
-                await _pass_stream(response, send, heard, headers, outcome)
-            else:
-                await _pass_whole(response, send, heard, headers, outcome, before_end)
-                return
+        while True:
+            async with upstream.asked(out.method, out.path, out.headers, out.body, out.query) as response:
+                outcome.status = response.status_code
+                if not outcome.answered:
+                    body = await _error_body(response)
+                    other = await again(response.status_code, b"?" if body is None else body) if again else None
+                    if other is None:
+                        await _pass_error(response, body, send, out)
+                        return
+                    out, again = other, None  # once
+                    continue
+                kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+                if not out.streams or kind != EVENT_STREAM:
+                    await _pass_whole(response, send, heard, out, outcome, before_end)
+                    return
+                await _pass_stream(response, send, heard, out, outcome)
+                break
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         outcome.broken = True
         if not outcome.sent:
             raise _refusal(error, upstream) from None
-        await _say_broken(send, "The upstream broke off before its answer was whole.")
+        await _say_broken(send, out, "The upstream broke off before its answer was whole.")
     if before_end:
         await before_end(outcome)
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _pass_stream(
-    response: httpx.Response, send: Send, heard: Heard | None, headers: Sequence[Header], outcome: Outcome
+    response: httpx.Response, send: Send, heard: Heard | None, out: Outgoing, outcome: Outcome
 ) -> None:
     chunks = response.aiter_bytes() if response.headers.get("content-encoding") else response.aiter_raw()
-    start = {"type": "http.response.start", "status": 200, "headers": [*passed_back(response.headers), *headers]}
+    start = {"type": "http.response.start", "status": 200, "headers": [*passed_back(response.headers), *out.told]}
     await send(start)
     async for chunk in chunks:
         outcome.sent += len(chunk)
@@ -151,18 +165,18 @@ async def _pass_stream(
         await send({"type": "http.response.body", "body": chunk, "more_body": True})
         if outcome.sent > MOST_ANSWER_BYTES:
             outcome.broken = True
-            await _say_broken(send, "The upstream sends without end.")
+            await _say_broken(send, out, "The upstream sends without end.")
             return
     if not outcome.sent:
         outcome.broken, outcome.sent = True, 1
-        await _say_broken(send, "The upstream's answer is empty.")
+        await _say_broken(send, out, "The upstream's answer is empty.")
 
 
 async def _pass_whole(
     response: httpx.Response,
     send: Send,
     heard: Heard | None,
-    headers: Sequence[Header],
+    out: Outgoing,
     outcome: Outcome,
     before_end: Callable[[Outcome], asyncio.Future[None]] | None,
 ) -> None:
@@ -179,7 +193,7 @@ async def _pass_whole(
         heard(body)
     if before_end:
         await before_end(outcome)
-    own = [*passed_back(response.headers), *headers, (b"content-length", str(len(body)).encode())]
+    own = [*passed_back(response.headers), *out.told, (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": response.status_code, "headers": own})
     outcome.sent = len(body)
     await send({"type": "http.response.body", "body": body, "more_body": False})
@@ -196,19 +210,25 @@ def _is_answer(body: bytes) -> bool:
     return True
 
 
-async def _pass_error(response: httpx.Response, send: Send, headers: Sequence[Header]) -> None:
-    """What the upstream complains of, as it says it."""
+async def _error_body(response: httpx.Response) -> bytes | None:
+    """What the upstream complains of; None if that is too much to hold, or a page for people."""
     if 300 <= response.status_code < 400:
         raise Refusal(
             502, "bad_upstream", "The upstream sends requests elsewhere, which is not followed: use its final address."
         )
     body = await _read(response, MOST_ERROR_BYTES)
+    return None if body is None or body.lstrip()[:1] == b"<" else body
+
+
+async def _pass_error(response: httpx.Response, body: bytes | None, send: Send, out: Outgoing) -> None:
+    """What the upstream complains of, as it says it."""
     own = passed_back(response.headers)
-    if body is None or body.lstrip()[:1] == b"<":
-        body = error_json(f"The upstream failed with status {response.status_code}.", "upstream_error", "bad_upstream")
+    if body is None:
+        sentence = f"The upstream failed with status {response.status_code}."
+        body = out.wording.error(sentence, "upstream_error", "bad_upstream")
         own = [(name, JSON.encode() if name == b"content-type" else value) for name, value in own]
     length = (b"content-length", str(len(body)).encode())
-    head = {"type": "http.response.start", "status": response.status_code, "headers": [*own, *headers, length]}
+    head = {"type": "http.response.start", "status": response.status_code, "headers": [*own, *out.told, length]}
     await send(head)
     await send({"type": "http.response.body", "body": body, "more_body": False})
 
@@ -223,9 +243,8 @@ async def _read(response: httpx.Response, most: int) -> bytes | None:
     return bytes(body)
 
 
-async def _say_broken(send: Send, sentence: str) -> None:
-    error = error_json(sentence, "upstream_error", "bad_upstream")
-    await send({"type": "http.response.body", "body": b"\n\ndata: " + error + b"\n\n", "more_body": True})
+async def _say_broken(send: Send, out: Outgoing, sentence: str) -> None:
+    await send({"type": "http.response.body", "body": out.wording.event(sentence), "more_body": True})
 
 
 def _refusal(error: Exception, upstream: Upstream) -> Refusal:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from previously.core.messages import ToolCall, ToolResult
+from previously.core import pairing
+from previously.core.messages import Image, Part, Role, Text, ToolCall, ToolResult
 from previously.core.paths import OnPath
 from previously.core.spans import turn_starts
 from previously.core.tokens import Counter, message_tokens
@@ -30,22 +31,15 @@ def newest_turns(items: Sequence[OnPath], turns: int) -> Sequence[OnPath]:
 def units(items: Iterable[OnPath]) -> list[list[OnPath]]:
     """The messages, those that belong together as one: calls, and the results right behind that answer them. What is
     not whole is left out: results without their call, calls that were never answered; the newest may still be."""
+    every = list(items)
+    grouped = [every[unit.start : unit.stop] for unit in pairing.units([item.entry.message for item in every])]
     found: list[list[OnPath]] = []
-    waiting: set[str] = set()
-    broken: set[int] = set()
-    for item in items:
-        calls, answers = _ids(item, ToolCall), _ids(item, ToolResult)
-        if answers and answers <= waiting:
-            found[-1].append(item)
-            waiting = (waiting - answers) | calls
-            continue
-        if waiting:
-            broken.add(len(found) - 1)
-        if answers:
-            broken.add(len(found))
-        found.append([item])
-        waiting = calls
-    return [unit for at, unit in enumerate(found) if at not in broken]
+    for unit in grouped:
+        if _is_whole(unit, newest=unit is grouped[-1]):
+            found.append(unit)
+        else:
+            found += [[item] for item in unit if _says_something(item) and not _count(item, ToolCall, ToolResult)]
+    return found
 
 
 def filled(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> list[OnPath]:
@@ -74,5 +68,16 @@ def stepped(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> l
     return filled(whole, room, counter)
 
 
-def _ids(item: OnPath, kind: type[ToolCall] | type[ToolResult]) -> set[str]:
-    return {part.id for part in item.entry.message.parts if isinstance(part, kind)}
+def _is_whole(unit: Sequence[OnPath], *, newest: bool) -> bool:
+    """Whether all that was called in it was answered in it; of the newest, some may still be."""
+    faults = len(pairing.unpaired([item.entry.message for item in unit]))
+    waiting = sum(_count(item, ToolCall) for item in unit) - sum(_count(item, ToolResult) for item in unit)
+    return faults == 0 or (newest and faults == waiting)
+
+
+def _says_something(item: OnPath) -> bool:
+    return item.entry.message.role is not Role.TOOL and bool(_count(item, Text, Image))
+
+
+def _count(item: OnPath, *kinds: type[Part]) -> int:
+    return sum(isinstance(part, kinds) for part in item.entry.message.parts)
