@@ -23,6 +23,7 @@ from previously.server.bodies import body_of
 from previously.server.commands import Commands
 from previously.server.dialects import Dialect
 from previously.server.guard import caller_of
+from previously.server.holding import Hearing
 from previously.server.keeper import Keeper
 from previously.server.logs import Noted, noted
 from previously.server.metrics import Metrics
@@ -114,7 +115,7 @@ class Chat:
 
     async def _answer(self, turn: Turn, out: Callable[[], Outgoing], note: Noted, receive: Receive, send: Send) -> None:
         """Ask the upstream, and keep what comes, whatever becomes of it."""
-        reader = turn.asked.dialect.reader()
+        hearing = Hearing(turn.asked.dialect.reader)
         kept = False
 
         async def again(status: int, body: bytes) -> Outgoing | None:
@@ -129,7 +130,7 @@ class Chat:
             kept = True
             if outcome.answered and turn.window_tokens is not None:
                 self._upstream.learn(turn.asked.model, turn.window_tokens)
-            reply = reader.finish()
+            reply = hearing.finish()
             note.read = reply.done
             # Many clients leave once they have read the end.
             whole = (reply.done and reply.error is None) or (reply.whole and not outcome.broken)
@@ -143,7 +144,7 @@ class Chat:
         try:
             outcome = await relay(
                 self._upstream, out(), receive, send,
-                heard=reader.feed, before_end=keep_before_end, again=again,
+                hearing=hearing, before_end=keep_before_end, again=again,
             )  # fmt: skip
         finally:
             if not kept:

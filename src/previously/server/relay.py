@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import httpx
 from starlette.types import Receive, Send
 
+from previously.server.holding import Hearing, Held
 from previously.server.refusals import Header, Refusal
 from previously.server.upstream import Upstream, passed_back
 from previously.server.wording import CHAT, Wording
@@ -29,6 +30,9 @@ MOST_ANSWER_BYTES = 256 * 1024 * 1024
 
 MOST_WHOLE_BYTES = 32 * 1024 * 1024
 """An answer in one piece is held in memory, so it may be less."""
+
+PAGE = b"(a page)"
+"""What stands for the body of an error that says nothing."""
 
 EVENT_STREAM, JSON = "text/event-stream", "application/json"
 
@@ -68,7 +72,6 @@ class Outcome:
         return 200 <= self.status < 300
 
 
-Heard = Callable[[bytes], None]
 Again = Callable[[int, bytes], Awaitable[Outgoing | None]]
 """What to ask instead when the upstream has refused with this status and body; None for nothing."""
 
@@ -79,15 +82,15 @@ async def relay(
     receive: Receive,
     send: Send,
     *,
-    heard: Heard | None = None,
+    hearing: Hearing | None = None,
     before_end: Callable[[Outcome], asyncio.Future[None]] | None = None,
     again: Again | None = None,
 ) -> Outcome:
-    """Ask the upstream and pass its answer on; `heard` gets every byte of an answer that was given. `before_end` is
+    """Ask the upstream and pass its answer on; `hearing` gets every byte of an answer that was given. `before_end` is
     waited for before the client is told that the answer is at its end. `again` may give a second request in place of
     one that was refused. `Refusal` if there is no answer to pass on."""
     outcome = Outcome()
-    passing = asyncio.create_task(_pass(upstream, out, send, heard, outcome, before_end, again))
+    passing = asyncio.create_task(_pass(upstream, out, send, hearing, outcome, before_end, again))
     leaving = asyncio.create_task(_left(receive))
     try:
         await asyncio.wait({passing, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -119,7 +122,7 @@ async def _pass(
     upstream: Upstream,
     out: Outgoing,
     send: Send,
-    heard: Heard | None,
+    hearing: Hearing | None,
     outcome: Outcome,
     before_end: Callable[[Outcome], asyncio.Future[None]] | None,
     again: Again | None,
@@ -128,20 +131,20 @@ async def _pass(
         while True:
             async with upstream.asked(out.method, out.path, out.headers, out.body, out.query) as response:
                 outcome.status = response.status_code
-                if not outcome.answered:
-                    body = await _error_body(response)
-                    other = await again(response.status_code, b"?" if body is None else body) if again else None
-                    if other is None:
-                        await _pass_error(response, body, send, out)
-                        return
-                    out, again = other, None  # once
-                    continue
                 kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-                if not out.streams or kind != EVENT_STREAM:
-                    await _pass_whole(response, send, heard, out, outcome, before_end)
+                if not outcome.answered:
+                    other = await _pass_error(response, send, out, again)
+                elif out.streams and kind == EVENT_STREAM:
+                    other = await _pass_stream(response, send, hearing, out, outcome, again)
+                    if other is None:
+                        break
+                else:
+                    other = await _pass_whole(response, send, hearing, out, outcome, before_end, again)
+                if other is None:
                     return
-                await _pass_stream(response, send, heard, out, outcome)
-                break
+                out, again = other, None  # once
+                if hearing:
+                    hearing.again()
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         outcome.broken = True
         if not outcome.sent:
@@ -153,33 +156,47 @@ async def _pass(
 
 
 async def _pass_stream(
-    response: httpx.Response, send: Send, heard: Heard | None, out: Outgoing, outcome: Outcome
-) -> None:
-    chunks = response.aiter_bytes() if response.headers.get("content-encoding") else response.aiter_raw()
-    start = {"type": "http.response.start", "status": 200, "headers": [*passed_back(response.headers), *out.told]}
-    await send(start)
-    async for chunk in chunks:
-        outcome.sent += len(chunk)
-        if heard:
-            heard(chunk)
-        await send({"type": "http.response.body", "body": chunk, "more_body": True})
-        if outcome.sent > MOST_ANSWER_BYTES:
-            outcome.broken = True
-            await _say_broken(send, out, "The upstream sends without end.")
-            return
+    response: httpx.Response,
+    send: Send,
+    hearing: Hearing | None,
+    out: Outgoing,
+    outcome: Outcome,
+    again: Again | None,
+) -> Outgoing | None:
+    held = Held(response.aiter_bytes() if response.headers.get("content-encoding") else response.aiter_raw())
+    try:
+        if hearing and again:
+            await held.look(hearing)
+            if (failed := hearing.failed) is not None and (other := await again(400, _as_body(failed))):
+                return other
+        start = {"type": "http.response.start", "status": 200, "headers": [*passed_back(response.headers), *out.told]}
+        await send(start)
+        async for chunk, heard in held.all():
+            outcome.sent += len(chunk)
+            if hearing and not heard:
+                hearing.feed(chunk)
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            if outcome.sent > MOST_ANSWER_BYTES:
+                outcome.broken = True
+                await _say_broken(send, out, "The upstream sends without end.")
+                return None
+    finally:
+        held.let_go()
     if not outcome.sent:
         outcome.broken, outcome.sent = True, 1
         await _say_broken(send, out, "The upstream's answer is empty.")
+    return None
 
 
 async def _pass_whole(
     response: httpx.Response,
     send: Send,
-    heard: Heard | None,
+    hearing: Hearing | None,
     out: Outgoing,
     outcome: Outcome,
     before_end: Callable[[Outcome], asyncio.Future[None]] | None,
-) -> None:
+    again: Again | None,
+) -> Outgoing | None:
     body = await _read(response, MOST_WHOLE_BYTES)
     if body is None:
         raise Refusal(502, "bad_upstream", "The upstream's answer is too large.")
@@ -187,16 +204,25 @@ async def _pass_whole(
         raise Refusal(
             502, "bad_upstream", "The upstream answered with a web page: is its address right, and does it end in /v1?"
         )
-    if heard and not _is_answer(body):
+    if hearing and not _is_answer(body):
         raise Refusal(502, "bad_upstream", "The upstream's answer is none: it is not JSON, or was cut off.")
-    if heard:
-        heard(body)
+    if hearing:
+        hearing.feed(body)
+        failed = hearing.failed if again else None
+        if again and failed is not None and (other := await again(400, _as_body(failed))):
+            return other
     if before_end:
         await before_end(outcome)
     own = [*passed_back(response.headers), *out.told, (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": response.status_code, "headers": own})
     outcome.sent = len(body)
     await send({"type": "http.response.body", "body": body, "more_body": False})
+    return None
+
+
+def _as_body(error: object) -> bytes:
+    """An error that came in an answer, as the body of one."""
+    return json.dumps({"error": error}).encode()
 
 
 def _is_answer(body: bytes) -> bool:
@@ -210,27 +236,26 @@ def _is_answer(body: bytes) -> bool:
     return True
 
 
-async def _error_body(response: httpx.Response) -> bytes | None:
-    """What the upstream complains of; None if that is too much to hold, or a page for people."""
-    if 300 <= response.status_code < 400:
+async def _pass_error(response: httpx.Response, send: Send, out: Outgoing, again: Again | None) -> Outgoing | None:
+    """What the upstream complains of, as it says it; or what to ask instead."""
+    status = response.status_code
+    if 300 <= status < 400:
         raise Refusal(
             502, "bad_upstream", "The upstream sends requests elsewhere, which is not followed: use its final address."
         )
     body = await _read(response, MOST_ERROR_BYTES)
-    return None if body is None or body.lstrip()[:1] == b"<" else body
-
-
-async def _pass_error(response: httpx.Response, body: bytes | None, send: Send, out: Outgoing) -> None:
-    """What the upstream complains of, as it says it."""
+    if body is None or body.lstrip()[:1] == b"<":
+        body = None  # a page for people, or without end
+    if again and (other := await again(status, PAGE if body is None else body)):
+        return other
     own = passed_back(response.headers)
     if body is None:
-        sentence = f"The upstream failed with status {response.status_code}."
-        body = out.wording.error(sentence, "upstream_error", "bad_upstream")
+        body = out.wording.error(f"The upstream failed with status {status}.", "upstream_error", "bad_upstream")
         own = [(name, JSON.encode() if name == b"content-type" else value) for name, value in own]
     length = (b"content-length", str(len(body)).encode())
-    head = {"type": "http.response.start", "status": response.status_code, "headers": [*own, *out.told, length]}
-    await send(head)
+    await send({"type": "http.response.start", "status": status, "headers": [*own, *out.told, length]})
     await send({"type": "http.response.body", "body": body, "more_body": False})
+    return None
 
 
 async def _read(response: httpx.Response, most: int) -> bytes | None:
