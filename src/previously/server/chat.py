@@ -97,11 +97,12 @@ class Chat:
                 def out() -> Outgoing:
                     body = with_messages(asked, turn.messages)
                     sent = self._upstream.headers(given, caller)
-                    self._metrics.added_ms.observe((time.perf_counter() - begun) * 1_000)
                     told, query = memory_headers(turn), scope["query_string"]
                     return Outgoing("POST", dialect.path, sent, body, query, asked.streams, told, dialect.wording)
 
-                await self._answer(turn, out, noted(scope), receive, send)
+                first = out()
+                self._metrics.added_ms.observe((time.perf_counter() - begun) * 1_000)
+                await self._answer(turn, first, out, noted(scope), receive, send)
 
     async def _begin(self, owner: str, asked: AskedChat, key: str | None) -> Turn:
         try:
@@ -113,8 +114,11 @@ class Chat:
             self._metrics.degraded.add()
         return turn
 
-    async def _answer(self, turn: Turn, out: Callable[[], Outgoing], note: Noted, receive: Receive, send: Send) -> None:
-        """Ask the upstream, and keep what comes, whatever becomes of it."""
+    async def _answer(
+        self, turn: Turn, first: Outgoing, anew: Callable[[], Outgoing], note: Noted, receive: Receive, send: Send
+    ) -> None:
+        """Ask the upstream, and keep what comes, whatever becomes of it. `anew` is what is asked once the turn has
+        changed."""
         hearing = Hearing(turn.asked.dialect.reader)
         kept = False
 
@@ -123,7 +127,7 @@ class Chat:
             if overflow is None or not await self._turns.again(turn, overflow):
                 return None
             log.warning("A request was too long for the model and is sent once more, smaller")
-            return out()
+            return anew()
 
         def keep(outcome: Outcome) -> asyncio.Task[None]:
             nonlocal kept
@@ -143,7 +147,7 @@ class Chat:
         outcome = Outcome(broken=True)
         try:
             outcome = await relay(
-                self._upstream, out(), receive, send,
+                self._upstream, first, receive, send,
                 hearing=hearing, before_end=keep_before_end, again=again,
             )  # fmt: skip
         finally:

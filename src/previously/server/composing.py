@@ -43,8 +43,11 @@ def compose(
     sent: Sequence[Raw],
     dialect: Dialect = CHAT,
     kept: Sequence[Piece] = (),
+    *,
+    recalled: bool = True,
 ) -> list[Raw]:
-    """The messages of a view, each as the client sent it where it did. `kept` are those of the furniture."""
+    """The messages of a view, each as the client sent it where it did. `kept` are those of the furniture; without
+    `recalled` nothing is added to what the user said."""
     if heard.is_single:
         return [_single(view, place, heard, sent[heard.body[0].index])]
     notes = [piece for _, piece in place.notes]
@@ -68,7 +71,7 @@ def compose(
             composed += dialect.raws_of(message)
         elif index not in written:
             written.add(index)
-            composed.append(_with_recall(sent[index], message, dialect))
+            composed.append(_with_recall(sent[index], message, dialect) if recalled else sent[index])
     return _begun_by_user(composed, dialect) if dialect.begins_with_user else composed
 
 
@@ -151,26 +154,20 @@ def cut_to_fit(
     asked last, and behind that as many of the newest as there is room for; no call without its results, and no result
     without its call. The newest stay in any case."""
     leading = next((at for at, one in enumerate(messages) if one.role is not Role.SYSTEM), len(messages))
-    rest = [range(unit.start + leading, unit.stop + leading) for unit in units(messages[leading:])]
+    rest = [set(range(unit.start + leading, unit.stop + leading)) for unit in units(messages[leading:])]
+    if begins_with_user:
+        rest = [unit | _begin_of(messages, min(unit), leading) for unit in rest]
     asked = newest_request(messages)
-    kept = {at for unit in rest[-1:] for at in unit} | {at for unit in rest if asked in unit for at in unit}
-    if begins_with_user and kept and not begins_a_turn(messages[min(kept)]):
-        kept |= _nearest_begin(messages, min(kept), leading)
+    kept: set[int] = set().union(*rest[-1:], *(unit for unit in rest if asked in unit))
     room = budget_tokens - sum(tokens[:leading]) - sum(tokens[at] for at in kept)
     for unit in reversed(rest):
-        cost = sum(tokens[at] for at in unit if at not in kept)
-        if cost > room:
+        room -= sum(tokens[at] for at in unit - kept)
+        if room < 0:
             break
-        room -= cost
-        kept |= set(unit)
-    first = min(kept, default=len(messages))
-    if begins_with_user and kept and not begins_a_turn(messages[first]):
-        begins = next((at for at in sorted(kept) if begins_a_turn(messages[at])), first)
-        kept = {at for at in kept if at >= begins}
+        kept |= unit
     return [*range(leading), *sorted(kept)]
 
 
-def _nearest_begin(messages: Sequence[Message], before: int, leading: int) -> set[int]:
-    """The newest message before one that the user began a turn with."""
-    found = (at for at in range(before - 1, leading - 1, -1) if begins_a_turn(messages[at]))
-    return set(list(found)[:1])
+def _begin_of(messages: Sequence[Message], at: int, leading: int) -> set[int]:
+    """Where the user began the turn of a message."""
+    return set(next(([one] for one in range(at, leading - 1, -1) if begins_a_turn(messages[one])), []))

@@ -16,7 +16,7 @@ from previously.models.failures import error_words, kind_of, tokens_told, window
 from previously.models.wire import parse_body
 from previously.server.asked import AskedChat
 from previously.server.dialects import Dialect, Raw
-from previously.server.showing import RESERVE, answer_tokens, budget_of
+from previously.server.showing import ANSWER_TOKENS, RESERVE, budget_of
 
 SMALLER = 0.6
 """How much of what was sent is sent again, where the server does not say how much it takes."""
@@ -63,8 +63,9 @@ def smaller_budget(asked: AskedChat, overflow: Overflow, sent_tokens: int) -> in
 
 def window_for(asked: AskedChat, budget_tokens: int) -> int:
     """The window in which there is just that much room."""
-    window = budget_tokens * RESERVE // (RESERVE - 1)
-    return window + answer_tokens(asked, 2 * window) * RESERVE // (RESERVE - 1)
+    answer = asked.answer_tokens or ANSWER_TOKENS
+    window = (budget_tokens + answer) * RESERVE // (RESERVE - 1)
+    return window if answer <= window // 2 else budget_tokens * 2 * RESERVE // (RESERVE - 2)
 
 
 def without_media(raws: Sequence[Raw], dialect: Dialect) -> list[Raw]:

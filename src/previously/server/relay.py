@@ -208,8 +208,8 @@ async def _pass_whole(
         raise Refusal(502, "bad_upstream", "The upstream's answer is none: it is not JSON, or was cut off.")
     if hearing:
         hearing.feed(body)
-        failed = hearing.failed if again else None
-        if again and failed is not None and (other := await again(400, _as_body(failed))):
+        hearing.finish()
+        if again and (failed := hearing.failed) is not None and (other := await again(400, _as_body(failed))):
             return other
     if before_end:
         await before_end(outcome)

@@ -78,8 +78,11 @@ class Showing:
         _remember(self._stories, (owner, name), (story, now))
         return story
 
-    async def of_story(self, owner: str, asked: AskedChat, place: Place, budget: int) -> Shown | None:
-        """The view of a story; None if there is no room for one."""
+    async def of_story(
+        self, owner: str, asked: AskedChat, place: Place, budget: int, *, recalled: bool = True
+    ) -> Shown | None:
+        """The view of a story; None if there is no room for one. Without `recalled`, what the user said stays as it
+        is."""
         story = await self.story(owner, place.name)
         names = asked.heard.names
         speaker = names.character or "" if len(names.members) > 1 else ""
@@ -97,7 +100,7 @@ class Showing:
             return None
         positions = frozenset(at for at, piece in _at_positions(place) if piece in kept)
         _remember(self._kept, (owner, place.name), positions)
-        messages = compose(view, place, asked.heard, asked.messages, asked.dialect, kept)
+        messages = compose(view, place, asked.heard, asked.messages, asked.dialect, kept, recalled=recalled)
         return Shown(view, messages, afterwards)
 
     async def beside(self, owner: str, asked: AskedChat, place: Place | None, budget: int) -> list[Raw]:
@@ -113,12 +116,8 @@ class Showing:
 
 def budget_of(asked: AskedChat, window_tokens: int) -> int:
     """How much of a window there is for what goes upstream."""
-    return window_tokens - answer_tokens(asked, window_tokens) - window_tokens // RESERVE
-
-
-def answer_tokens(asked: AskedChat, window_tokens: int) -> int:
-    """How much of a window is left for the answer."""
-    return min(asked.answer_tokens or ANSWER_TOKENS, window_tokens // 2)
+    answer = min(asked.answer_tokens or ANSWER_TOKENS, window_tokens // 2)
+    return window_tokens - answer - window_tokens // RESERVE
 
 
 def without_memory(asked: AskedChat, budget: int) -> list[Raw]:

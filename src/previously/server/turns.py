@@ -133,18 +133,19 @@ class Turns:
         if turn.place and turn.view:
             with suppress(Exception):
                 async with asyncio.timeout(self._deadline_s):
-                    shown = await self._show(turn, turn.place, budget)
+                    shown = await self._show(turn, turn.place, budget, recalled=False)
         if not shown:
-            turn.view, turn.degraded = None, turn.degraded or turn.place is not None
+            turn.degraded = turn.degraded or turn.place is not None
             turn.messages = without_memory(asked, budget)
+        turn.view = None  # what goes out is less than that
         turn.messages = without_media(turn.messages, asked.dialect)
         turn.window_tokens = window_for(asked, budget)
         return sent_tokens(asked, turn.messages) < sent_tokens(asked, before)
 
-    async def _show(self, turn: Turn, place: Place, budget: int) -> bool:
+    async def _show(self, turn: Turn, place: Place, budget: int, *, recalled: bool = True) -> bool:
         """Put the view of a story into a turn; False if there is none to be had."""
         turn.story = await self._showing.story(turn.owner, place.name)
-        shown = await self._showing.of_story(turn.owner, turn.asked, place, budget)
+        shown = await self._showing.of_story(turn.owner, turn.asked, place, budget, recalled=recalled)
         if shown is None:
             return False
         turn.view, turn.messages = shown.view, shown.messages

@@ -12,14 +12,14 @@ import logging
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx
 
 from previously.app import describe_model, model_at
 from previously.models.endpoint import Endpoint
 from previously.models.failures import SMALLEST_WINDOW
-from previously.models.server_facts import slots_in_props
+from previously.models.server_facts import slots_in_props, usual_window
 from previously.models.wire import parse_body
 from previously.server.callers import X_API_KEY, Caller
 from previously.server.serving import UNKNOWN_WINDOW_TOKENS
@@ -160,6 +160,8 @@ class Upstream:
             facts = Facts()
         finally:
             self._looking.pop(model, None)
+        if facts.window_tokens is None and (usual := usual_window(model)):
+            facts = replace(facts, window_tokens=usual)
         if facts.window_tokens is None and model not in self._facts:
             log.warning(
                 "The upstream does not tell its window: %d tokens are taken for it; --window says otherwise.",

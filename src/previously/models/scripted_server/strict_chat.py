@@ -32,7 +32,7 @@ def faults_of_chat(messages: object) -> list[str]:
     found: list[str] = []
     waiting: list[str] = []
     for at, message in enumerate(messages):
-        if not isinstance(message, dict) or message.get("role") not in _FIELDS:
+        if not isinstance(message, dict) or str(message.get("role")) not in _FIELDS:
             found.append(f"messages[{at}]: this is no message, or has no known role.")
             continue
         role = str(message["role"])
@@ -41,8 +41,8 @@ def faults_of_chat(messages: object) -> list[str]:
         found += _content_faults(at, role, message)
         if role == "tool":
             call_id = message.get("tool_call_id")
-            if call_id in waiting:
-                waiting.remove(str(call_id))
+            if isinstance(call_id, str) and call_id in waiting:
+                waiting.remove(call_id)
             else:
                 found.append(f"messages[{at}]: a tool message must answer a call of the message before it.")
             continue
@@ -88,7 +88,7 @@ def _content_faults(at: int, role: str, message: dict[str, Any]) -> list[str]:
         return [f"messages[{at}].content: text or a list with at least one part is needed."]
     found: list[str] = []
     for part in content:
-        kind = part.get("type") if isinstance(part, dict) else None
+        kind = str(part.get("type")) if isinstance(part, dict) else ""
         if kind not in _PARTS[role]:
             found.append(f"messages[{at}].content: {kind!r} is no part of a message of role {role}.")
         elif kind == "text" and not (isinstance(part.get("text"), str) and part["text"]):

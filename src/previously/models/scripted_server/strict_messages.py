@@ -31,7 +31,7 @@ def faults_of_anthropic(body: object) -> list[str]:
         return [*found, "messages: at least one message is required."]
     waiting: list[str] = []
     for at, message in enumerate(messages):
-        if not isinstance(message, dict) or message.get("role") not in _BLOCKS:
+        if not isinstance(message, dict) or str(message.get("role")) not in _BLOCKS:
             found.append(f"messages.{at}: the role must be user or assistant; what the system says stands in `system`.")
             continue
         if at == 0 and message["role"] != "user":
@@ -90,7 +90,7 @@ def _content_faults(at: int, message: dict[str, Any], *, last: bool) -> list[str
     found = []
     others = False
     for place, block in enumerate(content):
-        kind = block.get("type") if isinstance(block, dict) else None
+        kind = str(block.get("type")) if isinstance(block, dict) else ""
         where = f"messages.{at}.content.{place}"
         if kind not in _BLOCKS[role]:
             found.append(f"{where}: {kind!r} is no block of the {role}.")

@@ -63,12 +63,12 @@ def _is_followed(items: list[Any], at: int) -> bool:
     following = items[at + 1] if at + 1 < len(items) else None
     if not isinstance(following, dict):
         return False
-    kind = following.get("type", "message")
+    kind = str(following.get("type", "message"))
     return following.get("role") == "assistant" if kind == "message" else kind not in _OUTPUTS
 
 
 def _message_faults(at: int, item: dict[str, Any]) -> list[str]:
-    role, content = item.get("role"), item.get("content")
+    role, content = str(item.get("role")), item.get("content")
     if role not in _ROLES:
         return [f"input[{at}].role: {role!r} is no role."]
     unknown = sorted(set(item) - {"type", "role", "content", "id", "status", "phase"})
@@ -78,7 +78,7 @@ def _message_faults(at: int, item: dict[str, Any]) -> list[str]:
     if not isinstance(content, list) or not content:
         return [*found, f"input[{at}].content: text or a list with at least one part is needed."]
     for part in content:
-        kind = part.get("type") if isinstance(part, dict) else None
-        if kind not in _PARTS[str(role)]:
+        kind = str(part.get("type")) if isinstance(part, dict) else ""
+        if kind not in _PARTS[role]:
             found.append(f"input[{at}].content: {kind!r} is no part of a message of role {role}.")
     return found
