@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.messages import Message, Role, Text, Thinking, ToolCall, ToolResult, message
-from previously.core.pairing import unpaired
+from previously.core.pairing import units, unpaired
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.models.scripted_server import faults_of_anthropic, faults_of_chat, faults_of_responses
 from previously.models.scripted_server.bodies import Composed
@@ -205,6 +205,8 @@ def test_a_list_that_is_cut_parts_no_call_from_its_results(data: st.DataObject) 
     if budget >= sum(tokens):
         assert len(kept) == len(messages)
     least = cut_to_fit(messages, tokens, 0, begins_with_user=begins)
+    newest = units(messages)[-1]
+    assert least == sorted({0, request, *newest})
     assert sum(tokens[at] for at in kept) <= max(budget, sum(tokens[at] for at in least))
 
 

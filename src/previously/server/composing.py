@@ -155,10 +155,11 @@ def cut_to_fit(
     without its call. The newest stay in any case."""
     leading = next((at for at, one in enumerate(messages) if one.role is not Role.SYSTEM), len(messages))
     rest = [set(range(unit.start + leading, unit.stop + leading)) for unit in units(messages[leading:])]
-    if begins_with_user:
-        rest = [unit | _begin_of(messages, min(unit), leading) for unit in rest]
     asked = newest_request(messages)
     kept: set[int] = set().union(*rest[-1:], *(unit for unit in rest if asked in unit))
+    if begins_with_user:
+        kept |= _begin_of(messages, min(kept, default=leading), leading)
+        rest = [unit | _begin_of(messages, min(unit), leading) for unit in rest]
     room = budget_tokens - sum(tokens[:leading]) - sum(tokens[at] for at in kept)
     for unit in reversed(rest):
         room -= sum(tokens[at] for at in unit - kept)
@@ -170,4 +171,5 @@ def cut_to_fit(
 
 def _begin_of(messages: Sequence[Message], at: int, leading: int) -> set[int]:
     """Where the user began the turn of a message."""
-    return set(next(([one] for one in range(at, leading - 1, -1) if begins_a_turn(messages[one])), []))
+    found = range(min(at, len(messages) - 1), leading - 1, -1)
+    return set(next(([one] for one in found if begins_a_turn(messages[one])), []))
