@@ -62,6 +62,7 @@ def compose(
     else:
         composed += [sent[piece.index] for piece in leading]
     written: set[int] = set()
+    said = {piece.index: piece.message for piece in place.pieces}
     for message in messages:
         index = theirs.get(id(message))
         if index is None:
@@ -71,6 +72,9 @@ def compose(
             composed += dialect.raws_of(message)
         elif index not in written:
             written.add(index)
+            if index in said and _outputs(message) != _outputs(said[index]):  # the view shows less of them
+                composed += dialect.raws_of(message)
+                continue
             composed.append(_with_recall(sent[index], message, dialect) if recalled else sent[index])
     return _begun_by_user(composed, dialect) if dialect.begins_with_user else composed
 
@@ -91,6 +95,10 @@ def _single(view: View, place: Place, heard: Heard, raw: Raw) -> Raw:
         name = message.speaker or (names.user if message.role is Role.USER else names.character)
         lines.append(message.text if id(message) in theirs or not name else f"{name}: {message.text}")
     return {**raw, "content": "\n\n".join(part for part in (front, memory, *lines) if part)}
+
+
+def _outputs(message: Message) -> list[str]:
+    return [part.text for part in message.parts if isinstance(part, ToolResult)]
 
 
 def _by_identity(pieces: Sequence[Piece]) -> dict[int, int]:
