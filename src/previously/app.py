@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import Any
 
 from previously.core.errors import BadInput, StoreProblem, UnknownStory
-from previously.core.versions import Cost
 from previously.folds.rendering import Template
 from previously.models.client import Model
 from previously.runtime.backups import check_name
@@ -21,10 +20,11 @@ from previously.runtime.folder import BuiltinFolder, Folder
 from previously.runtime.forgetting import Forgetting
 from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
 from previously.runtime.prompts import check_prompts, load_prompts
+from previously.runtime.spending import spending_of
 from previously.runtime.story import Story
 from previously.runtime.times import time_at
 from previously.runtime.tuning import Tuning
-from previously.settings import Layer, Settings, layer_of, resolve
+from previously.settings import Layer, Origin, Settings, layer_of, resolve
 from previously.settings_file import effective
 from previously.storage.in_memory import InMemoryStore
 from previously.storage.store import Store, StoryInfo
@@ -96,8 +96,9 @@ class Memory(Keys, Forgetting, Books, Combining):
             folder = _model_folder(store, owner, chosen, asked, templates) if asked else BuiltinFolder()
         return cls(store, owner=owner, layers=layers, folder=folder, model=asked, place=place)
 
-    async def story(self, name: str, *, create: bool = True) -> Story:
-        """The story of that name. With `create=False` one that does not exist is `UnknownStory`."""
+    async def story(self, name: str, *, create: bool = True, window_tokens: int | None = None) -> Story:
+        """The story of that name. With `create=False` one that does not exist is `UnknownStory`. `window_tokens` is the
+        window of the model that reads it, for where nobody has set one."""
         check_name(name)
         info = await self._store.story(self._owner, name)
         if info is None:
@@ -105,7 +106,12 @@ class Memory(Keys, Forgetting, Books, Combining):
                 raise UnknownStory(name)
             info = await self._store.create_story(self._owner, name, at=time_at())
         own, usage = await self._store.settings(info.key), await self._store.usage(info.key)
-        return Story(self._store, info, self._folder, Tuning(self._layers, own, usage))
+        told = [Layer(Origin.CODE, {"window_tokens": window_tokens})] if window_tokens else []
+        return Story(self._store, info, self._folder, Tuning([*told, *self._layers], own, usage))
+
+    def has_set(self, key: str) -> bool:
+        """Whether a file, a variable or whoever opened the stories has set this for all of them."""
+        return any(key in layer.values for layer in self._layers)
 
     def sharing(self, owner: str, model: Model | None = None) -> Memory:
         """The stories of another owner in the same place, or folded by another model; closing it closes only that."""
@@ -236,13 +242,8 @@ def _model_folder(
     store: Store, owner: str, settings: Settings, model: Model, templates: Mapping[str, Template]
 ) -> Folder:
     from previously.runtime.model_folder import ModelFolder
-    from previously.runtime.spending import Limits, Spending
 
-    async def spent(seconds: float) -> Cost:
-        return await store.spent(owner, time_at(-seconds))
-
-    limits = Limits(settings.calls_per_hour, settings.calls_per_day, settings.tokens_per_hour, settings.tokens_per_day)
-    spending = Spending(limits, spent)
+    spending = spending_of(store, owner, settings)
     return ModelFolder(model, templates, window_tokens=settings.memory_window_tokens, spending=spending)
 
 

@@ -6,6 +6,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from previously.core.versions import Cost
+from previously.runtime.times import time_at
+from previously.settings import Settings
+from previously.storage.store import Store
 
 Spent = Callable[[float], Awaitable[Cost]]
 """What was spent in the last so many seconds."""
@@ -44,3 +47,13 @@ class Spending:
             if tokens and spent.input_tokens + spent.output_tokens >= tokens:
                 return f"the limit of {tokens} tokens per {word} is reached"
         return ""
+
+
+def spending_of(store: Store, owner: str, settings: Settings) -> Spending:
+    """What an owner's folds may cost, counted by what is stored."""
+
+    async def spent(seconds: float) -> Cost:
+        return await store.spent(owner, time_at(-seconds))
+
+    limits = Limits(settings.calls_per_hour, settings.calls_per_day, settings.tokens_per_hour, settings.tokens_per_day)
+    return Spending(limits, spent)

@@ -97,15 +97,16 @@ class Proxy:
 
     async def _story_to_fold(self, owner: str, name: str, model: str, key: str | None) -> Story:
         """A story with the folder that is to fold it."""
+        window = self.upstream.at_most(model, self.serving.window_tokens or self._facts(model).window_tokens)
         if not self._folds_upstream:
-            return await self.memory.sharing(owner).story(name, create=False)
+            return await self.memory.sharing(owner).story(name, create=False, window_tokens=window)
         wanted = owner, self.serving.memory_model or model or "default", self.serving.upstream_key or key or ""
         found = self._folders.get(wanted)
         if found is None:
             for stale in [one for one in self._folders if one[0] == owner]:
                 await self._folders.pop(stale).close()
             found = self._folders[wanted] = self.memory.sharing(owner, model_at(self._address, *wanted[1:], FOLD_S))
-        return await found.story(name, create=False)
+        return await found.story(name, create=False, window_tokens=window)
 
     async def catch_up(self) -> None:
         """Bring in what waits in the spool, as often as it takes."""

@@ -64,26 +64,32 @@ class Showing:
 
     def __init__(self, memory_of: Callable[[str], Memory]) -> None:
         self._memory_of = memory_of
-        self._stories: OrderedDict[tuple[str, str], tuple[Story, float]] = OrderedDict()
+        self._stories: OrderedDict[tuple[str, str], tuple[Story, int | None, float]] = OrderedDict()
         self._kept: OrderedDict[tuple[str, str], frozenset[int]] = OrderedDict()
         """For each story the positions of what had to be kept before the tail of the last view."""
 
-    async def story(self, owner: str, name: str) -> Story:
-        """A story by its name. A handle is used for a while: what was set meanwhile by others counts a little later."""
+    async def story(self, owner: str, name: str, window: int | None = None) -> Story:
+        """A story by its name, to be read by a model with such a window. A handle is used for a while: what was set
+        meanwhile by others counts a little later."""
         now = time.monotonic()
         kept = self._stories.get((owner, name))
-        if kept and now - kept[1] < HANDLE_S:
+        if kept and kept[1] == window and now - kept[2] < HANDLE_S:
             return kept[0]
-        story = await self._memory_of(owner).story(name, create=False)
-        _remember(self._stories, (owner, name), (story, now))
+        story = await self._memory_of(owner).story(name, create=False, window_tokens=window)
+        _remember(self._stories, (owner, name), (story, window, now))
         return story
 
+    async def is_agents(self, owner: str, name: str) -> None:
+        """A new story is an agent's, since its client sends tools: it has the preset, unless one was chosen."""
+        memory = self._memory_of(owner)
+        if not memory.has_set("preset"):
+            await (await memory.story(name, create=False)).set(["preset=agent"])
+
     async def of_story(
-        self, owner: str, asked: AskedChat, place: Place, budget: int, *, recalled: bool = True
+        self, story: Story, owner: str, asked: AskedChat, place: Place, budget: int, *, recalled: bool = True
     ) -> Shown | None:
         """The view of a story; None if there is no room for one. Without `recalled`, what the user said stays as it
         is."""
-        story = await self.story(owner, place.name)
         names = asked.heard.names
         speaker = names.character or "" if len(names.members) > 1 else ""
         known = self._kept.get((owner, place.name), frozenset())

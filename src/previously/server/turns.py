@@ -94,13 +94,16 @@ class Turns:
         """Keep what the user said and make the view; without memory where that takes too long or fails. `key` is the
         client's own, for asking the upstream about its window."""
         turn = Turn(owner, asked, asked.messages)
-        budget = budget_of(asked, await self._window_of(asked.model, key) or UNKNOWN_WINDOW_TOKENS)
+        window = await self._window_of(asked.model, key) or UNKNOWN_WINDOW_TOKENS
+        budget = budget_of(asked, window)
         following = self._start(self._follow(owner, asked))
         try:
             async with asyncio.timeout(self._deadline_s):
                 turn.place = await asyncio.shield(following)
                 if turn.place:
-                    turn.degraded = not await self._show(turn, turn.place, budget)
+                    if turn.place.created and asked.body.get("tools"):
+                        await self._showing.is_agents(owner, turn.place.name)
+                    turn.degraded = not await self._show(turn, turn.place, window, budget)
                 else:
                     place = await self._recognising.find(listed_of(owner, asked))
                     turn.messages = await self._showing.beside(owner, asked, place, budget)
@@ -133,7 +136,8 @@ class Turns:
         if turn.place and turn.view:
             with suppress(Exception):
                 async with asyncio.timeout(self._deadline_s):
-                    shown = await self._show(turn, turn.place, budget, recalled=False)
+                    window = window_for(asked, budget)
+                    shown = await self._show(turn, turn.place, window, budget, recalled=False)
         if not shown:
             turn.degraded = turn.degraded or turn.place is not None
             turn.messages = without_memory(asked, budget)
@@ -142,10 +146,10 @@ class Turns:
         turn.window_tokens = window_for(asked, budget)
         return sent_tokens(asked, turn.messages) < sent_tokens(asked, before)
 
-    async def _show(self, turn: Turn, place: Place, budget: int, *, recalled: bool = True) -> bool:
+    async def _show(self, turn: Turn, place: Place, window: int, budget: int, *, recalled: bool = True) -> bool:
         """Put the view of a story into a turn; False if there is none to be had."""
-        turn.story = await self._showing.story(turn.owner, place.name)
-        shown = await self._showing.of_story(turn.owner, turn.asked, place, budget, recalled=recalled)
+        turn.story = await self._showing.story(turn.owner, place.name, window)
+        shown = await self._showing.of_story(turn.story, turn.owner, turn.asked, place, budget, recalled=recalled)
         if shown is None:
             return False
         turn.view, turn.messages = shown.view, shown.messages
