@@ -249,10 +249,9 @@ def _model_folder(
 
 def _prompts(folder: str | Path | None, environment: Mapping[str, str]) -> Path | None:
     place = folder or environment.get("PREVIOUSLY_PROMPTS")
-    if not place:
-        return None
-    check_prompts(Path(place))
-    return Path(place)
+    if place:
+        check_prompts(Path(place))
+    return Path(place) if place else None
 
 
 def _shown(place: str) -> str:
