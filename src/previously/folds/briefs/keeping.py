@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable
 
 from previously.folds.briefs.sections import Brief, is_failure, joined, render
-from previously.folds.builtin.briefing import RAN, REPORTED, split_file
+from previously.folds.builtin.agents.told_files import split_file
+from previously.folds.builtin.briefing import RAN, REPORTED
 
 MOST_READ_FILES = 20
 """Files that were only read and are put back, the newest; all that were changed are."""

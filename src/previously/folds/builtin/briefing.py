@@ -22,16 +22,16 @@ from previously.folds.builtin.agents.plans import Planned, newest_plan
 from previously.folds.builtin.agents.requests import (
     Request,
     asked_in,
-    files_named_in,
     goal_of,
     is_slight,
     links_in,
     requests_in,
     rules_in,
 )
-from previously.folds.builtin.agents.shell import Act
+from previously.folds.builtin.agents.shell import Act, same_attempt
+from previously.folds.builtin.agents.told_files import files_told
 
-MOST = {"constraints": 40, "done": 40, "decisions": 24, "next_steps": 15, "context": 24, "blocked": 8, "files": 80}
+MOST = {"constraints": 40, "done": 40, "decisions": 24, "next_steps": 15, "context": 24, "blocked": 8}
 """Items of a section, at most; the newest stay."""
 
 NEWEST_REQUEST = "Newest request: "
@@ -70,19 +70,20 @@ def briefed(messages: Sequence[Message], earlier: Brief | None = None) -> Brief:
     )
     failing = read.attempts.failing()
     open_now = [one for one in failing if _is_open(one, read.deeds)]
-    settled = {one.what for one in read.attempts.went_well()}
     goal = _goal(before, read.requests)
     rules = [rule for one in read.requests for rule in rules_in(one.text) if not _leads(rule, goal)]
     brief = Brief(
         goal=goal,
         constraints=_most("constraints", _union(before.constraints, rules)),
-        done=_most("done", _done(before, read, settled)),
+        done=_most("done", _done(before, read)),
         in_progress=_in_progress(before, read, open_now),
-        blocked=_most("blocked", _blocked(before, read, open_now, settled)),
-        decisions=_most("decisions", _decisions(before, read, [one for one in failing if one not in open_now])),
+        blocked=_most("blocked", _blocked(before, read, open_now)),
+        decisions=_most(
+            "decisions", _decisions(before, read, [one for one in failing if not _is_open(one, read.deeds)])
+        ),
         next_steps=_most("next_steps", _next_steps(before, read)),
-        context=_most("context", _context(before, read, settled)),
-        files=_files(before, read),
+        context=_most("context", _context(before, read)),
+        files=files_told(before.files, read.files, [one.text for one in read.requests]),
     )
     return redacted(brief)
 
@@ -128,12 +129,21 @@ def _leads(rule: str, goal: Iterable[str]) -> bool:
     return any(one.removeprefix(NEWEST_REQUEST).startswith(rule.rstrip(".!")) for one in goal)
 
 
-def _done(before: Brief, read: _Read, settled: set[str]) -> list[str]:
+def _done(before: Brief, read: _Read) -> list[str]:
     finished = [*before.done, *(one for one in before.in_progress if _key(one) in set(map(_key, read.plan.done)))]
     worked = [f"{RAN}{_outcome(one)}" for one in read.attempts.went_well() if one.serious]
-    again = {f"{RAN}{what}" for what in settled}
-    finished = [one for one in finished if not any(one.startswith(told) for told in again)]
+    finished = [one for one in finished if not (one.startswith(RAN) and _tried_since(one, read.attempts))]
     return _union(finished, [*read.plan.done, *read.claims.finished, *worked])
+
+
+def _tried_since(item: str, attempts: Attempts, *, well: bool = False) -> bool:
+    """Whether the command that an item tells of was run again since: then the item is out of date."""
+    for command in _BACKTICKED.findall(item):
+        key = same_attempt(command)
+        tried = attempts.of.get(key) or attempts.of.get(key[:1]) if key else None
+        if tried is not None and not (well and tried.failed):
+            return True
+    return False
 
 
 def _outcome(one: Attempt) -> str:
@@ -172,9 +182,8 @@ def _is_open(one: Attempt, deeds: Sequence[Deed]) -> bool:
     return one.serious or one.at >= len(deeds) - _RECENT
 
 
-def _blocked(before: Brief, read: _Read, open_now: Sequence[Attempt], settled: set[str]) -> list[str]:
-    told = {one.what for one in read.attempts.of.values()}
-    kept = [one for one in before.blocked if not any(what in one for what in told | settled)]
+def _blocked(before: Brief, read: _Read, open_now: Sequence[Attempt]) -> list[str]:
+    kept = [one for one in before.blocked if not _tried_since(one, read.attempts)]
     if read.requests:
         kept = [one for one in kept if not one.endswith("?")]  # the user has answered since
     return _union(kept, [*(f"{one.what} {_FAILS}{one.result or 'no output'}" for one in open_now), *read.claims.stuck])
@@ -188,7 +197,7 @@ def _decisions(before: Brief, read: _Read, given_up: Sequence[Attempt]) -> list[
         *(failure(one) for one in read.claims.gave_up),
     ]
     kept = [one for one in before.decisions if not is_failure(one)]
-    failed = [one for one in before.decisions if is_failure(one)]
+    failed = [one for one in before.decisions if is_failure(one) and not _tried_since(one, read.attempts, well=True)]
     half = MOST["decisions"] // 2
     return [*_union(kept, read.claims.decided)[-half:], *_union(failed, failures)[-half:]]
 
@@ -202,59 +211,11 @@ def _next_steps(before: Brief, read: _Read) -> list[str]:
     return [one for one in before.next_steps if _key(one) not in finished]
 
 
-def _context(before: Brief, read: _Read, settled: set[str]) -> list[str]:
-    kept = [one for one in before.context if not any(what in one for what in settled)]
+def _context(before: Brief, read: _Read) -> list[str]:
+    kept = [one for one in before.context if not (_FAILS in one and _tried_since(one, read.attempts))]
     # The newest stands in the goal.
     asked = [f"{EARLIER_REQUEST}{asked_in(one.text)[:240]}" for one in read.requests[1:-1][-_MOST_REQUESTS:]]
     reported = [f"{REPORTED}{error}" for one in read.requests for error in errors_reported(one.text)[:4]]
     told = " ".join(_goal(before, read.requests))
     links = [link for one in read.requests for link in links_in(one.text)[:4] if link not in told]
     return _union(kept, [*asked, *reported, *links, *read.claims.causes])
-
-
-def _files(before: Brief, read: _Read) -> tuple[str, ...]:
-    """The earlier files and those touched since; what was only read goes first when there are too many."""
-    told: dict[str, str] = {}
-    for item in before.files:
-        path, why = split_file(item)
-        told[path] = why
-    for path, deeds in read.files.told():
-        known = next((one for one in (path, *told) if one in told and _is_same_file(one, path)), None)
-        why = told.pop(known, "") if known else ""
-        told[max(path, known or "", key=len)] = _why(why, deeds)
-    for request in read.requests:
-        for path in files_named_in(request.text)[:10]:
-            if not any(_is_same_file(one, path) for one in told):
-                told[path] = "named by the user"
-    items = [f"{path}: {why}" if why else path for path, why in told.items()]
-    if len(items) > MOST["files"]:
-        changed = [one for one in items if not one.endswith(f": {Act.READ.value}")]
-        rest = MOST["files"] - len(changed)
-        only_read = set([one for one in items if one.endswith(f": {Act.READ.value}")][-rest:] if rest > 0 else ())
-        items = [one for one in items if one in only_read or one in set(changed)]
-    return _most("files", items)
-
-
-def split_file(item: str) -> tuple[str, str]:
-    """The path of an item of the files, and why it matters."""
-    ticked = _BACKTICKED.match(item)
-    if ticked:
-        return ticked[1], item[ticked.end() :].lstrip(" :–—-")
-    for sign in (": ", " – ", " — ", " - ", " ("):
-        path, found, why = item.partition(sign)
-        if found and " " not in path:
-            return path.strip("*"), why.rstrip(")") if sign == " (" else why
-    return item, ""
-
-
-def _is_same_file(one: str, other: str) -> bool:
-    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
-
-
-def _why(why: str, deeds: str) -> str:
-    """Why a file matters, with what was done to it since."""
-    if not why or why in (Act.READ.value, "named by the user"):
-        return deeds
-    said = set(re.findall(r"\w+", why.lower()))
-    new = [act for act in deeds.split(", ") if act not in said and act != Act.READ.value]
-    return f"{why}; {', '.join(new)}" if new else why

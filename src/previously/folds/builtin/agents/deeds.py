@@ -83,6 +83,9 @@ _OPEN_FILE = re.compile(r"\(Open file: (?P<open>[^)\n]{1,240})\)|^\[File: (?P<sh
 _OBSERVED = re.compile(
     r"\(Current directory: [^\n]{0,300}\)\s*(?:bash-\$)?\s*$|^\s*(?:OBSERVATION:|<returncode>|EXECUTION RESULT)"
 )
+_NO_RESULT = "[interrupted"
+"""How a result begins that stands for one that never came."""
+
 _EDIT_COMMAND = re.compile(r"\s*(?:edit\b|end_of_edit|insert \d)")
 
 
@@ -105,6 +108,8 @@ def deeds_in(messages: Sequence[Message]) -> list[Deed]:
                 called = True
             elif isinstance(part, ToolResult) and part.id in waiting:
                 index = waiting.pop(part.id)
+                if part.text.startswith(_NO_RESULT):
+                    continue
                 found[index] = _answered(found[index], part.text, failed=part.failed)
         if typed is not None and message.role is not Role.ASSISTANT:
             if is_observation(message.text):

@@ -21,7 +21,9 @@ _EXIT = re.compile(
 _SOME_FAILED = re.compile(
     r"\b(?P<count>\d{1,6}) (?:failed|failing|failures?|errors?)\b|\bfailures?[:=] ?(?P<other>\d{1,6})", re.I
 )
-_TRACEBACK = re.compile(r"^Traceback \(most recent call last\):|^\s*(?:panic: |thread '[^'\n]{0,80}' panicked)", re.M)
+_TRACEBACK = re.compile(
+    r"^Traceback \(most recent call last\):|^[ \t]{0,20}(?:panic: |thread '[^'\n]{0,80}' panicked)", re.M
+)
 
 _EXCEPTION = re.compile(
     r"^(?:E\s{1,8}|\W{0,6})?(?P<error>(?:[A-Za-z_][\w.]{0,80}(?:Error|Exception|Warning|Interrupt|Exit|Failure)|"
@@ -38,7 +40,7 @@ _SAID = re.compile(
     r"|panic: [^\n]{1,300}|thread '[^'\n]{0,80}' panicked[^\n]{0,200}|make: \*\*\* [^\n]{1,200}"
     r"|(?:bash|sh|zsh|/bin/sh|/bin/bash): [^\n]{0,120}(?:not found|No such file|Permission denied|"
     r"syntax error)[^\n]{0,120}"
-    r"|[^\n:]{1,120}: (?:command not found|No such file or directory|Permission denied)|ERROR:? [^\n]{3,300}"
+    r"|[^\n:]{1,120}: (?:command not found|No such file or directory|Permission denied)|(?-i:ERROR):? [^\n]{3,300}"
     r"|- E\d{3} [^\n]{3,200}"
     r")[^\S\n]{0,20}$",
     re.M | re.I,
@@ -50,7 +52,7 @@ _REFUSED = re.compile(
     r"interrupted)",
     re.I,
 )
-_EXPECTED = re.compile(r"0 (?:failed|failures?|errors?)|no errors", re.I)
+_EXPECTED = re.compile(r"\b0 (?:failed|failures?|errors?)|no errors", re.I)
 
 
 def ends_of(text: str) -> str:
@@ -66,7 +68,7 @@ def command_failed(output: str) -> bool:
     codes = [int(found["code"]) for found in _EXIT.finditer(text)]
     if codes:
         return codes[-1] != 0
-    if _TRACEBACK.search(text):
+    if _TRACEBACK.search(text) or _EXCEPTION.match(last_line(text)):
         return True
     return _said(text) is not None and not _EXPECTED.search(text)
 
@@ -82,8 +84,8 @@ def _is_summary(text: str, found: re.Match[str]) -> bool:
 def edit_failed(output: str) -> bool:
     """Whether what an editing tool gave back begins by refusing."""
     first = output.strip().split("\n", 1)[0][:200]
-    return bool(_REFUSED.match(first.lstrip("<>[]: ").removeprefix("tool_use_error>"))) or first.lower().startswith(
-        ("your proposed edit has introduced", "<error", "error")
+    return bool(_REFUSED.match(first.lstrip("<>[]: "))) or first.lower().startswith(
+        ("your proposed edit has introduced", "<error", "<tool_use_error", "error")
     )
 
 

@@ -186,5 +186,5 @@ _FILE = re.compile(
 def files_named_in(text: str) -> list[str]:
     """The files a user named outside of pasted code and addresses, each once."""
     bare = _URL.sub(" ", _FENCE.sub("\n", text))
-    examples = {one.strip("`'\",.") for one in _EXAMPLE.findall(bare)}
+    examples = {one.strip("`'\",.:;)") for one in _EXAMPLE.findall(bare)}
     return [one for one in dict.fromkeys(_FILE.findall(bare)) if one not in examples]
