@@ -125,6 +125,14 @@ def test_what_cannot_be_kept(answer: str, reason: str) -> None:
     assert any(one in refused(NOTE, answer).reason for one in reason.split("|"))
 
 
+@pytest.mark.parametrize("piece", ["\n", " ", "- a:\n  - b\n", "# ", "**a**", "Goal: ", "a_", "`", '"'])
+def test_a_hostile_answer_is_read_in_one_go(piece: str) -> None:
+    """Where a pattern searched again and again, this would not come back."""
+    answer = f"x{piece * (90_000 // len(piece))}y"
+    assert refused(NOTE, answer).reason
+    assert estimate_tokens(BriefNote(ROTATION, answer).builtin().text) <= NOTE.most_tokens
+
+
 def test_declining_is_final() -> None:
     assert refused(NOTE, "I'm sorry, but I can't help with that.").final
 

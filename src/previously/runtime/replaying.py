@@ -78,13 +78,17 @@ async def _replayed(
     tail = await store.path(key, branch.name, recipe.epoch.first, kept.position)
     shown = {position for span in recipe.shown for position in range(span.first, span.last + 1)}
     newest = [_as_shown(item, item.position in shown) for item in tail]
-    material = Material(kept.position + 1, opening_of(front), recipe.epoch.memories, newest, recipe.tail_messages)
+    held = recipe.epoch.held
+    requests = await store.path(key, branch.name, held, held) if held is not None else []
+    material = Material(
+        kept.position + 1, opening_of(front), recipe.epoch.memories, newest, recipe.tail_messages, requests=requests
+    )
     counter = _counter(recipe.epoch.counter, asked.counter)
     # Who counts otherwise may count more: what was shown is shown.
     asked = replace(asked, budget_tokens=ANY_BUDGET, furniture=recipe.furniture, counter=counter)
     view = shown_again(material, asked, recipe.epoch)
     assert view is not None, "there is room for anything"
-    said = next((item.entry.message for item in newest if item.position == recipe.turn_position), None)
+    said = next((item.entry.message for item in (*requests, *newest) if item.position == recipe.turn_position), None)
     passages = await retold(store, key, branch.name, recipe.recalled, None)
     view = with_recall(view, passages, said, counter, recipe.lore)
     return replace(

@@ -204,6 +204,7 @@ class Story(Transcript, History, Presence, LoreByHand, Standing):
             settings.recall_percent,
             settings.lore_percent,
             settings.lore_depth,
+            for_agent=self._rules.timeline is Timeline.BRIEF,
         )
 
     async def recap(self) -> MemoryText | None:

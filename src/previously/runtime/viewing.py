@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.messages import Role
 from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
 from previously.core.spans import position_on, spans_of
 from previously.core.tokens import Counter, message_tokens
@@ -20,6 +19,7 @@ from previously.runtime.lore_in_views import Turn, overtaken, scanned, told_of
 from previously.runtime.reading import MOST_READ, read_newest, with_tail
 from previously.runtime.recalling import recalled_for, retold
 from previously.runtime.remembering import memories_of
+from previously.runtime.requests import newest_user, requests_before
 from previously.runtime.times import time_at
 from previously.runtime.view_recipes import Before, Made, before_of, is_again, newest_recipe, terms
 from previously.storage.store import NO_NODE, BranchInfo, Store, StoryKey
@@ -88,7 +88,7 @@ async def view_before(
     length = now if position == now else position_on(now, position)
     earlier = Earlier(store, length)
     branch = await earlier.branch(key)
-    material = await _material(earlier, key, branch, rules, asked, None, knowing)
+    material = await _material(earlier, key, branch, rules, asked, Before(), knowing)
     view, epoch = build(material, asked)
     turn = _turn(material)
     if turn:
@@ -105,8 +105,7 @@ async def _stable(store: Store, key: StoryKey, rules: FoldRules, asked: Asked, k
     when a new one begins, messages come first, and another way of counting may."""
     branch = await store.branch(key)
     before = await before_of(store, key, branch, asked)
-    first = before.epoch.first if before.epoch else None
-    material = await _material(store, key, branch, rules, asked, first, knowing)
+    material = await _material(store, key, branch, rules, asked, before, knowing)
     held: Sequence[Recalled] = ()
     if before.recipe and asked.recall_tokens and _same_turn(before, _turn(material)):
         held = await retold(store, key, branch.name, before.recipe.recalled, asked.reader)
@@ -161,10 +160,12 @@ async def _material(
     branch: BranchInfo,
     rules: FoldRules,
     asked: Asked,
-    first: int | None,
+    before: Before,
     knowing: Knowing,
 ) -> Material:
-    """What the view can be made of; from `first` on all messages, and more if memory tells of less."""
+    """What the view can be made of; from where the epoch before begins on all messages, and more if memory tells of
+    less."""
+    first = before.epoch.first if before.epoch else None
     reader, counter = asked.reader, asked.counter
     rules = await with_tail(store, key, branch, rules)
     tail = rules.recap.tail_messages
@@ -184,7 +185,8 @@ async def _material(
     begin = unfolded if first is None else min(first, unfolded)
     most = MOST_READ if reader.name else branch.messages
     newest = await read_newest(store, key, branch, begin, asked.budget_tokens, cost, most)
-    return Material(branch.messages, opening_of(front), memories, newest, tail, all_witnessed)
+    requests = await requests_before(store, key, branch, newest, before) if asked.for_agent else ()
+    return Material(branch.messages, opening_of(front), memories, newest, tail, all_witnessed, requests)
 
 
 async def _lore(
@@ -241,8 +243,7 @@ async def _recalled(
 
 def _turn(material: Material) -> OnPath | None:
     """The newest user message, as far as it was read."""
-    users = (item for item in reversed(material.newest) if item.entry.message.role is Role.USER)
-    return next(users, None)
+    return newest_user([*material.requests, *material.newest])
 
 
 def _same_turn(before: Before, turn: OnPath | None) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from previously.core.budgets import allot
 from previously.core.errors import BudgetTooSmall
+from previously.core.messages import Role
 from previously.core.paths import OnPath
 from previously.core.tokens import ESTIMATE, Counter
 from previously.view import accounting, tail
@@ -21,6 +22,7 @@ from previously.view.furniture import NO_FURNITURE, Furniture
 from previously.view.memory import Remembered, fit, section_tokens, system_message, system_tokens
 from previously.view.readers import CHAT, LISTED, TIMELINE, Reader
 from previously.view.view import LeftOut, Reason, Section, View
+from previously.view.working import WHOLE, Trim, cap_for, trimmed, trimmed_more
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class Material:
     tail_messages: int
     all_witnessed: bool = True
     """Whether every message of the story was witnessed by everyone."""
+    requests: Sequence[OnPath] = ()
+    """For an agent: what users said before `newest` that may be shown all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,8 @@ class Asked:
     """How much lore may take that the turn brings up."""
     lore_depth: int = 4
     """In how many of the newest messages keys are looked for."""
+    for_agent: bool = False
+    """Whether an agent at work reads it: old tool outputs give way first, and the newest request is always shown."""
     held_tokens: int = 0
     """What passages take that were recalled earlier in this turn: while the epoch goes on there must be room for them
     too."""
@@ -120,36 +126,63 @@ class _Desk:
         ]
         begins = {item.position for item in self.opening}
         self.newest = [item for item in material.newest if item.position not in begins]
+        self.trim = cap_for(asked.budget_tokens) if asked.for_agent else WHOLE
+        said = [*material.requests, *self.newest] if asked.for_agent else []
+        self.requests = {item.position: item for item in said if self._is_request(item)}
         self.fresh_first = max((memory.span.last + 1 for memory in self.memories if memory.span), default=0)
         self.texts = [*asked.furniture.system_texts, *(item.entry.message.text for item in self.opening)]
         self.furniture_tokens = asked.furniture.tokens(self.counter) + self.counter.request_overhead_tokens
-        pins = [memory for memory in self.memories if memory.section is Section.PINS]
-        newest = [item for unit in self.units_from(0)[-1:] for item in unit]
-        self.fixed = self.system_tokens(pins) + self.furniture_tokens + tail.cost(newest, self.counter)
+        self.request = self.requests[max(self.requests)] if self.requests else None
+        self.fixed = self._fixed_tokens(self.trim)
         if self.fixed > asked.budget_tokens:
-            raise BudgetTooSmall(asked.budget_tokens, self.fixed)
+            raise BudgetTooSmall(asked.budget_tokens, self._needed_tokens(self.fixed))
+        newest = self.units_from(0, self.trim)[-1:]
+        if self.request and newest and self.request.position >= newest[0][0].position:
+            self.request = None  # it is shown in any case
+        self.request_tokens = tail.cost([self.request], self.counter) if self.request else 0
+
+    def _fixed_tokens(self, trim: Trim) -> int:
+        """What pins, furniture, the newest unit and an agent's request take."""
+        pins = [memory for memory in self.memories if memory.section is Section.PINS]
+        shown = [item for unit in self.units_from(0, trim)[-1:] for item in unit]
+        if self.request and (not shown or self.request.position < shown[0].position):
+            shown.insert(0, self.request)
+        return self.system_tokens(pins) + self.furniture_tokens + tail.cost(shown, self.counter)
+
+    def _needed_tokens(self, needed: int) -> int:
+        """The budget that would do: in a larger one, more of an output is shown."""
+        while self.asked.for_agent and (more := self._fixed_tokens(cap_for(needed))) > needed:
+            needed = more
+        return needed
 
     def system_tokens(self, memories: Sequence[Remembered]) -> int:
         return system_tokens(self.texts, memories, self.counter)
 
-    def units_from(self, first: int) -> list[list[OnPath]]:
+    def _is_request(self, item: OnPath) -> bool:
+        said = item.entry.message
+        shown = self.reader.witnessed(said) and not item.entry.attributes.hidden
+        return shown and said.role is Role.USER and bool(said.text)
+
+    def units_from(self, first: int, trim: Trim) -> list[list[OnPath]]:
         """What of the newest messages can be shown to this reader, from a position on, in units."""
-        items = [item for item in self.newest if item.position >= first]
+        items = trimmed([item for item in self.newest if item.position >= first], trim, self.counter)
         if self.reader.turns:
             items = list(tail.newest_turns(items, self.reader.turns))
         return tail.units(
             item for item in items if not item.entry.attributes.hidden and self.reader.witnessed(item.entry.message)
         )
 
-    def shown_from(self, first: int) -> list[OnPath]:
+    def shown_from(self, first: int, trim: Trim) -> list[OnPath]:
         """The messages of those units."""
-        return [item for unit in self.units_from(first) for item in unit]
+        return [item for unit in self.units_from(first, trim) for item in unit]
 
     def begin(self, *, stepwise: bool) -> Epoch:
         """A new epoch of the memory there is now, its sections sharing the budget. With `stepwise`, a tail that leaves
         next to no room to grow is cut by more than it must."""
         asked, counter = self.asked, self.counter
-        units = self.units_from(min(self.fresh_first, max(0, self.length - self.tail_messages)))
+        least = min(self.fresh_first, max(0, self.length - self.tail_messages))
+        trim = self.trim_for(least, self.trim)
+        units = self.units_from(least, trim)
         shown = [item for unit in units for item in unit]
         newest = tail.cost(units[-1], counter) if units else 0
         wants = {**section_tokens(self.memories, counter), Section.TAIL: tail.cost(shown, counter) - newest}
@@ -158,7 +191,7 @@ class _Desk:
             limits = allot(spare, asked.budget_tokens, wants, self.reader.shares)
             del limits[Section.TAIL]
             memories, cut = fit(self.memories, limits, counter, len(self.opening))
-            room = asked.budget_tokens - self.system_tokens(memories) - self.furniture_tokens
+            room = asked.budget_tokens - self.system_tokens(memories) - self.furniture_tokens - self.request_tokens
             over = newest - room
             if over <= 0:
                 break
@@ -169,7 +202,16 @@ class _Desk:
             kept = cut_to(units, room - asked.recall_tokens, counter)
         first = kept[0].position if kept and len(kept) < len(shown) else self.first_of(shown)
         told, written = told_by(self.memories), written_in(self.memories)
-        return Epoch(first, tuple(memories), tuple(cut), told, written, counter.name)
+        held = self.request.position if self.request and self.request.position < first else None
+        return Epoch(first, tuple(memories), tuple(cut), told, written, counter.name, trim, held)
+
+    def trim_for(self, first: int, trim: Trim) -> Trim:
+        """What is shown of tool outputs in a tail that begins there: less than before, if the tail has outgrown its
+        ceiling."""
+        shown = self.shown_from(first, trim) if self.asked.for_agent else []
+        if tail.cost(shown, self.counter) <= self.asked.ceiling_tokens:
+            return trim
+        return trimmed_more(shown, trim, self.asked.budget_tokens, self.counter)
 
     def first_of(self, shown: Sequence[OnPath]) -> int:
         """Where a tail begins in which all that can be shown is shown; what cannot is part of it."""
@@ -187,7 +229,9 @@ class _Desk:
             [item for item in self.newest if item.position >= epoch.first],
             self.tail_messages,
         )
-        kept = self.shown_from(epoch.first)
+        kept = self.shown_from(epoch.first, epoch.trim)
+        if epoch.held is not None and epoch.held in self.requests and epoch.held < epoch.first:
+            kept.insert(0, self.requests[epoch.held])
         remembered = self.system_tokens(epoch.memories)
         tokens = remembered + self.furniture_tokens + tail.cost(kept, counter)
         if tokens + (0 if begins else asked.held_tokens) > asked.budget_tokens:
@@ -214,8 +258,10 @@ class _Desk:
         if view is None:
             return NO_ROOM
         ceiling = self.asked.ceiling_tokens
-        long = tail.cost(self.shown_from(epoch.first), self.counter) > ceiling
-        fresh = self.shown_from(max(epoch.first, min(self.fresh_first, self.length - self.tail_messages)))
+        long = tail.cost(self.shown_from(epoch.first, epoch.trim), self.counter) > ceiling
+        if long and self.trim_for(epoch.first, epoch.trim) != epoch.trim:
+            return OUTGROWN
+        fresh = self.shown_from(max(epoch.first, min(self.fresh_first, self.length - self.tail_messages)), epoch.trim)
         return OUTGROWN if long and tail.cost(fresh, self.counter) <= ceiling // 2 else ""
 
     def _told(self, epoch: Epoch) -> list[Remembered]:

@@ -14,6 +14,7 @@ from hashlib import sha256
 
 from previously.view.memory import Remembered
 from previously.view.view import LeftOut, Reason, Section
+from previously.view.working import WHOLE, Trim
 
 FIRST_VIEW = "this is the first view"
 PATH_CHANGED = "an earlier message was changed"
@@ -45,6 +46,10 @@ class Epoch:
     """A digest of what people wrote."""
     counter: str
     """What counts the tokens."""
+    trim: Trim = WHOLE
+    """What is shown of tool outputs."""
+    held: int | None = None
+    """Where the request stands that an agent is shown before the tail."""
 
 
 def told_by(memories: Sequence[Remembered]) -> dict[str, str]:

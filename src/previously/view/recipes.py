@@ -33,6 +33,7 @@ from previously.view.furniture import NO_FURNITURE, Furniture
 from previously.view.memory import Remembered, system_message
 from previously.view.view import LeftOut, Reason, Section, View
 from previously.view.volatile import LoreShown, Recalled
+from previously.view.working import Trim
 
 _PARTS: dict[str, type[Part]] = {kind.__name__: kind for kind in (Text, Thinking, ToolCall, ToolResult, Image, Error)}
 
@@ -133,7 +134,8 @@ def _epoch(values: dict[str, Any]) -> Epoch:
         for one in values.pop("memories")
     )
     cut = tuple(LeftOut(one["what"], Reason(one["reason"]), _span(one["span"])) for one in values.pop("cut"))
-    return Epoch(memories=memories, cut=cut, **values)
+    trim = Trim(**values.pop("trim", {}))
+    return Epoch(memories=memories, cut=cut, trim=trim, **values)
 
 
 def _span(value: Any) -> Any:

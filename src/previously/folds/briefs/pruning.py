@@ -12,10 +12,11 @@ left out; and pruning what is pruned changes nothing, since a note is not worth 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from previously.core.messages import Image, Message, Part, Role, Text, ToolResult
+from previously.core.outputs import note_of, with_outputs
 from previously.core.pairing import answered_calls
 from previously.core.tokens import Counter
 from previously.folds.briefs.plans import Pruned
@@ -95,28 +96,16 @@ def without_outputs(messages: Sequence[Message], pruned: Pruned) -> list[Message
         return list(messages)
     names = {place: call.name for place, call in answered_calls(messages).items()}
     return [
-        _noted(message, pruned[at], {place: names.get((at, place), "") for place in range(len(message.parts))})
-        if at in pruned
-        else message
+        with_outputs(
+            message,
+            {
+                place: note_of(names.get((at, place), ""), part)
+                for place, part in enumerate(message.parts)
+                if isinstance(part, ToolResult) and part.id in pruned.get(at, ())
+            },
+        )
         for at, message in enumerate(messages)
     ]
-
-
-def note_of(name: str, result: ToolResult) -> str:
-    """What stands where an output was."""
-    what = "error" if result.failed else "output"
-    size = f"{len(result.text):,} characters"
-    return f"[{what} of {name or 'a tool'}, {size}, left out; ask for it again if it is needed]"
-
-
-def _noted(message: Message, ids: Collection[str], names: Mapping[int, str]) -> Message:
-    parts = tuple(
-        ToolResult(part.id, note_of(names[place], part), part.status)
-        if isinstance(part, ToolResult) and part.id in ids
-        else part
-        for place, part in enumerate(message.parts)
-    )
-    return Message(message.role, parts, message.speaker, message.witnesses)
 
 
 def placeholders(messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -13,7 +13,7 @@ _NAMES = (
     r"(?:think|thinking|thought|thoughts|reasoning|reason|reflection|reflect|analysis|scratchpad|"
     r"inner_monologue|cot|seed:think)"
 )
-_OPEN = re.compile(rf"\s*(?:<\|?{_NAMES}\|?>|\[{_NAMES}\]|◁think▷|<｜thinking｜>)", re.I)
+_OPEN = re.compile(rf"(?<!\s)\s*(?:<\|?{_NAMES}\|?>|\[{_NAMES}\]|◁think▷|<｜thinking｜>)", re.I)
 _CLOSE = re.compile(
     rf"(?:</\|?{_NAMES}\|?>|<\|/{_NAMES}\|>|<\|end_?of_?{_NAMES}\|>|<\|{_NAMES}_end\|>|\[/{_NAMES}\]|◁/think▷|"
     rf"<｜/thinking｜>)\s*",
