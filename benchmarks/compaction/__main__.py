@@ -22,7 +22,7 @@ from benchmarks.compaction.facts import KINDS, Case
 from benchmarks.compaction.running import fold_on, fold_once, mean
 
 SESSIONS = 6
-ONCE = ("valid", "fits", "rules", "request", *KINDS, "all", "size", "again", "calls", "asked")
+ONCE = ("valid", "valid if mended", "fits", "rules", "request", *KINDS, "all", "size", "again", "calls", "asked")
 ON = ("valid", "fits", "rules", "request", *KINDS[:8], "first", "all", "summary first", "summary last", "calls")
 REAL = ("valid", "fits", "rules", "request", "files edited", "needed later", "size", "again", "calls", "asked")
 

@@ -45,7 +45,7 @@ def real_cases(folder: Path) -> tuple[list[Case], list[str]]:
 
 
 def with_budgets(case: Case) -> Case:
-    """The case with the budgets that make sense for it: room for its rules and its newest request, and less than all."""
+    """The case with the budgets that make sense for it: room for rules and newest request, and less than all."""
     size = whole(case.messages)
     least = max(LEAST_BUDGET, 2 * whole([case.messages[at] for at in {*case.rules, case.request, *case.pins}]))
     named = [(f"{share:.0%}", int(size * share)) for share in SHARES] + [(f"{FIXED:,}", FIXED)]

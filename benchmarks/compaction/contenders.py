@@ -77,9 +77,7 @@ class Ours:
         """The brief, the pins and the tail."""
         model = weak_model() if self.with_model else None
         given = Conversation(tuple(map(Draft, messages)), Dialect.OPENAI, pins=tuple(pins))
-        done = await fold_conversation_async(
-            given, budget=budget, earlier=memo, model=model, model_window=MODEL_WINDOW
-        )
+        done = await fold_conversation_async(given, budget=budget, earlier=memo, model=model, model_window=MODEL_WINDOW)
         assert done.result is not None
         brief_at = done.result.brief_at
         return Folded(

@@ -125,8 +125,12 @@ def _ours(messages: Any) -> list[Message]:
     for one in messages:
         text = one.text if isinstance(one.text, str) else one.text()
         if one.type == "tool":
-            found.append(Message(Role.TOOL, (ToolResult(one.tool_call_id, text, FAILED if one.status == "error" else ""),)))
+            found.append(
+                Message(Role.TOOL, (ToolResult(one.tool_call_id, text, FAILED if one.status == "error" else ""),))
+            )
             continue
-        calls = [ToolCall(call["id"], call["name"], json.dumps(call["args"])) for call in getattr(one, "tool_calls", ())]
+        calls = [
+            ToolCall(call["id"], call["name"], json.dumps(call["args"])) for call in getattr(one, "tool_calls", ())
+        ]
         found.append(Message(roles[one.type], (*((Text(text),) if text or not calls else ()), *calls)))
     return found

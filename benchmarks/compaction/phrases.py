@@ -71,7 +71,7 @@ CAUSES: Final = (
 
 ERRORS: Final = (
     "KeyError: '{noun}_{number}'",
-    "sqlalchemy.exc.IntegrityError: duplicate key value violates unique constraint \"uq_{noun}_{number}\"",
+    'sqlalchemy.exc.IntegrityError: duplicate key value violates unique constraint "uq_{noun}_{number}"',
     "AssertionError: expected {number} {noun} rows, got {number2}",
     "TypeError: {function}() missing 1 required positional argument: '{noun}'",
     "ConnectionRefusedError: [Errno 111] could not reach {noun}-service:{number}",

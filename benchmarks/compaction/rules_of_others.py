@@ -23,14 +23,17 @@ from previously.core.pairing import units
 from previously.core.tokens import message_tokens
 
 OUTPUT_CHARACTERS = 2_000
-_OPENCODE = "Summarize the work under these headings:\n## Objective\n## Important Details\n## Work State\n### Completed\n### Active\n### Blocked\n## Next Move\n## Relevant Files"
+_OPENCODE = (
+    "Summarize the work under these headings:\n## Objective\n## Important Details\n## Work State\n### Completed\n"
+    "### Active\n### Blocked\n## Next Move\n## Relevant Files"
+)
 _SEED = (
-    "Summarize the work under these headings:\n## Goal\n## Constraints & Preferences\n## Progress\n### Done\n### In Progress\n"
-    "### Blocked\n## Key Decisions\n## Next Steps\n## Critical Context\n## Relevant Files"
+    "Summarize the work under these headings:\n## Goal\n## Constraints & Preferences\n## Progress\n### Done\n"
+    "### In Progress\n### Blocked\n## Key Decisions\n## Next Steps\n## Critical Context\n## Relevant Files"
 )
 _OPENHANDS = (
-    "Keep track of the state of the work:\nUSER_CONTEXT:\nTASK_TRACKING:\nCOMPLETED:\nPENDING:\nCURRENT_STATE:\nCODE_STATE:\n"
-    "TESTS:\nCHANGES:\nDEPS:\nVERSION_CONTROL_STATUS:"
+    "Keep track of the state of the work:\nUSER_CONTEXT:\nTASK_TRACKING:\nCOMPLETED:\nPENDING:\nCURRENT_STATE:\n"
+    "CODE_STATE:\nTESTS:\nCHANGES:\nDEPS:\nVERSION_CONTROL_STATUS:"
 )
 
 
@@ -92,9 +95,7 @@ class OpenCode:
         text, calls, read = await summarized(_OPENCODE, f"{before}<conversation>\n{transcript(head)}\n</conversation>")
         summary = Message(Role.ASSISTANT, (Text(text),))
         question = Message(Role.USER, (Text("What has been done so far?"),))
-        return Folded(
-            (*messages[:rules], question, summary, *tail), summary, calls, read, message_tokens(summary)
-        )
+        return Folded((*messages[:rules], question, summary, *tail), summary, calls, read, message_tokens(summary))
 
     def _tail(self, messages: Sequence[Message], first: int, room: int) -> int:
         start = len(messages)
@@ -131,9 +132,7 @@ class OpenHands:
             return Folded(tuple(messages), memo, reason="there is nothing between the first events and the newest")
         text, calls, read = await summarized(_OPENHANDS, "\n".join(f"<EVENT>\n{one}\n</EVENT>" for one in events))
         summary = Message(Role.USER, (Text(text),))
-        return Folded(
-            (*messages[:first], summary, *messages[start:]), summary, calls, read, message_tokens(summary)
-        )
+        return Folded((*messages[:first], summary, *messages[start:]), summary, calls, read, message_tokens(summary))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from benchmarks.compaction.facts import KINDS, Case, Fact, identical, share, tol
 from benchmarks.compaction.sessions import Session
 from benchmarks.compaction.validity import faults
 from previously.core.messages import Message
+from previously.core.pairing import mended, unpaired
 
 FOLDS = 5
 GROWING_BUDGET = 10_000
@@ -22,6 +23,9 @@ async def fold_once(contender: Contender, case: Case, budget: int) -> dict[str, 
     after = done.messages
     text = told(after)
     size = whole(after)
+    mends = done
+    if unpaired(case.messages):
+        mends = await contender.fold(mended(case.messages).messages, budget, None, case.pins)
     again = await contender.fold(after, budget, done.memo, _still(case, after))
     found = faults(after)
     figures: dict[str, Any] = {
@@ -33,6 +37,7 @@ async def fold_once(contender: Contender, case: Case, budget: int) -> dict[str, 
         "ratio": 100 * size / whole(case.messages),
         "fits": 100.0 * (size <= budget),
         "valid": 100.0 * (not found),
+        "valid if mended": 100.0 * (not faults(mends.messages)),
         "again": 100.0 * (again.messages == after),
         "calls": done.calls,
         "asked": done.asked_tokens,

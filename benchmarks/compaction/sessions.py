@@ -1,8 +1,8 @@
 """Generated sessions of a coding agent, with a known truth: what was demanded, decided, tried, touched and seen.
 
 One part is one request of the user and the work on it: files read together, searches, a cause, a decision with its
-reason, edits, tests that fail and pass, now and then an approach that is given up, a list of tasks. A constraint is said
-once. What must stay true: everything comes from the seed; every fact stands in the messages of its part, exactly.
+reason, edits, tests that fail and pass, now and then an approach that is given up, a list of tasks. A constraint is
+said once. What must stay true: everything comes from the seed; every fact stands in the messages of its part, exactly.
 """
 
 from __future__ import annotations
@@ -144,9 +144,18 @@ class Session:
         error = self.world.filled(self._random.choice(ERRORS))
         self._part.facts.append(Fact(ERROR, error, 1, self._part.number))
         command = f"pytest -q {test}"
-        self._call("bash", {"command": command}, f"{self.world.log(6)}\nE   {error}\n1 failed in 3.1s\nExit code: 1", failed=True)
+        self._call(
+            "bash",
+            {"command": command},
+            f"{self.world.log(6)}\nE   {error}\n1 failed in 3.1s\nExit code: 1",
+            failed=True,
+        )
         self._edit(path, function)
-        self._call("bash", {"command": command}, f"{self.world.log(400 if long_output else 20)}\n12 passed in 4.2s\nExit code: 0")
+        self._call(
+            "bash",
+            {"command": command},
+            f"{self.world.log(400 if long_output else 20)}\n12 passed in 4.2s\nExit code: 0",
+        )
         commit = self._exact("{hash}")
         self._call("bash", {"command": f"git commit -am '{function}'"}, f"[main {commit}] {function}\n 2 files changed")
         self._todo(2)
@@ -156,7 +165,12 @@ class Session:
         self._edit(path, self.world.function())
         error = self.world.filled(self._random.choice(ERRORS))
         self._part.facts.append(Fact(ERROR, error, 2, self._part.number))
-        self._call("bash", {"command": f"make bench AREA={self.world.noun()}"}, f"{self.world.log(10)}\n{error}\nExit code: 2", failed=True)
+        self._call(
+            "bash",
+            {"command": f"make bench AREA={self.world.noun()}"},
+            f"{self.world.log(10)}\n{error}\nExit code: 2",
+            failed=True,
+        )
         self._say(self._fact(FAILURE, self._draw("f", FAILURES), 2))
         self._call("bash", {"command": f"git checkout -- {path}"}, "Updated 1 path from the index")
 

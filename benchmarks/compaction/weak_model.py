@@ -99,7 +99,7 @@ def _is_heading(line: str) -> bool:
 
 
 def _written(headings: Sequence[str], before: Sequence[str], users: Sequence[str], others: Sequence[str]) -> str:
-    """The lines under headings: earlier ones where they stood, the user's under the first, others under a general one."""
+    """The lines under headings: earlier ones where they stood, the user's under the first, others in a general one."""
     if not headings:
         return "\n".join(_item(one) for one in (*before, *users, *others) if not _is_heading(one))
     under: dict[str, list[str]] = {heading: [] for heading in headings}

@@ -41,7 +41,9 @@ class World:
 
     def ticket(self) -> str:
         """The id of a ticket."""
-        return self.new(lambda: f"{self.random.choice(('PAY', 'OPS', 'CORE', 'GEO'))}-{self.random.randrange(100, 9999)}")
+        return self.new(
+            lambda: f"{self.random.choice(('PAY', 'OPS', 'CORE', 'GEO'))}-{self.random.randrange(100, 9999)}"
+        )
 
     def function(self) -> str:
         """A name in code."""
@@ -50,7 +52,9 @@ class World:
     def file(self, folder: str = "") -> str:
         """A path in the repository."""
         area = self.random.choice(AREAS)
-        return self.new(lambda: f"{folder or f'src/{self.package}'}/{area}/{self.noun()}_{self.random.choice(VERBS)}.py")
+        return self.new(
+            lambda: f"{folder or f'src/{self.package}'}/{area}/{self.noun()}_{self.random.choice(VERBS)}.py"
+        )
 
     def test(self) -> str:
         """A test file and one of its tests."""
@@ -89,17 +93,17 @@ class World:
 
     def matches(self, count: int) -> str:
         """What a search prints."""
-        return "\n".join(
-            f"src/{self.package}/{self.random.choice(AREAS)}/{self.noun()}.py:{self.random.randrange(5, 800)}:{self._line().strip()}"
-            for _ in range(count)
-        )
+        pick = self.random
+        folders = [f"src/{self.package}/{pick.choice(AREAS)}" for _ in range(count)]
+        return "\n".join(f"{one}/{self.noun()}.py:{pick.randrange(5, 800)}:{self._line().strip()}" for one in folders)
 
     def log(self, lines: int) -> str:
         """What a build or a server prints."""
+        return "\n".join(self._logged() for _ in range(lines))
+
+    def _logged(self) -> str:
         pick = self.random
-        return "\n".join(
-            f"2031-03-{pick.randrange(1, 29):02}T{pick.randrange(24):02}:{pick.randrange(60):02}:{pick.randrange(60):02}Z "
-            f"{pick.choice(('INFO', 'DEBUG', 'INFO'))} {pick.choice(AREAS)}.{pick.choice(NOUNS)} {pick.choice(VERBS)} done "
-            f"in {pick.randrange(1, 900)} ms"
-            for _ in range(lines)
-        )
+        day, hour, minute, second = (pick.randrange(low, high) for low, high in ((1, 29), (0, 24), (0, 60), (0, 60)))
+        level, who = pick.choice(("INFO", "DEBUG")), f"{pick.choice(AREAS)}.{pick.choice(NOUNS)}"
+        when = f"2031-03-{day:02}T{hour:02}:{minute:02}:{second:02}Z"
+        return f"{when} {level} {who} {pick.choice(VERBS)} done in {pick.randrange(1, 900)} ms"

@@ -21,7 +21,7 @@ from previously.folds.briefs.bounding import bounded
 from previously.folds.briefs.compacting import brief_text, compose, plan
 from previously.folds.briefs.plans import NothingToFold
 from previously.folds.briefs.proofs import Fault, prove, whole_tokens
-from previously.folds.briefs.rules import MOST_BRIEF_TOKENS, CompactRules
+from previously.folds.briefs.rules import LEAST_BRIEF_TOKENS, MOST_BRIEF_TOKENS, CompactRules
 from previously.folds.briefs.sections import parse, render
 from previously.formats.conversations import Conversation, Dialect, conversation_of, rewritten, system_of
 from previously.models.client import Model
@@ -196,7 +196,7 @@ async def fold_conversation_async(
         sum(counter.tokens(one) for one in beside if one),
         tail_turns,
         tail_tokens,
-        brief_tokens=MOST_BRIEF_TOKENS if brief_tokens is None else brief_tokens,
+        brief_tokens=_brief_tokens(model_window if model else None) if brief_tokens is None else brief_tokens,
     )
     held = [*given.pins, *_places(pins, len(given.drafts))]
     marked = earlier if earlier is not None else (given.body or {}).get(MARK)
@@ -221,6 +221,11 @@ async def fold_conversation_async(
         done.cost.calls,
         done,
     )
+
+
+def _brief_tokens(window: int | None) -> int:
+    """The cap of a brief: what a model has to read again next time is no more than a quarter of its window."""
+    return MOST_BRIEF_TOKENS if window is None else max(LEAST_BRIEF_TOKENS, min(MOST_BRIEF_TOKENS, window // 4))
 
 
 def _dialect(name: str | None) -> Dialect | None:

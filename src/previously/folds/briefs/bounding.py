@@ -1,8 +1,9 @@
 """A brief within its cap: what is left out when it grows too long.
 
 Owns the order in which items go. What must stay true: the goal, the user's constraints, what is blocked and what was
-tried without success go only when nothing else is left; of each section the oldest go first, of the next steps the
-last; a brief that fits is not touched; and from `least_tokens` on the result fits, whatever the brief.
+tried without success go only when nothing else is left; of the context the user's own words go last; of each section
+the oldest go first, of the next steps the last; a brief that fits is not touched; and from `least_tokens` on the result
+fits, whatever the brief.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final
 
 from previously.core.tokens import ESTIMATE, Counter
 from previously.folds.briefs.headings import TITLES
-from previously.folds.briefs.sections import Brief, is_failure, render
+from previously.folds.briefs.sections import EARLIER_REQUEST, REPORTED, Brief, is_failure, render
 
 _LONG, _SHORT = 400, 160
 """Characters to which long items are cut before any is left out."""
@@ -21,23 +22,29 @@ _LONG, _SHORT = 400, 160
 _CUT_FIRST: Final = ("done", "in_progress", "decisions", "next_steps", "context", "files")
 """Where long items are cut: not in the user's words, nor where it is told what is wrong."""
 
+_USER_WORDS: Final = (EARLIER_REQUEST, REPORTED)
+
 FAILURES: Final = "failures"
+TOLD: Final = "told"
+"""What stands in the context and is not in the user's words."""
 
 _ORDER: Final = (
     ("done", 6),
     ("read", 12),
-    ("context", 8),
+    (TOLD, 6),
     ("done", 2),
     ("decisions", 6),
     ("next_steps", 6),
     ("read", 0),
-    ("context", 3),
+    (TOLD, 2),
+    ("context", 8),
     ("files", 12),
     ("in_progress", 3),
     ("done", 0),
     ("decisions", 2),
     ("next_steps", 2),
-    ("context", 1),
+    (TOLD, 0),
+    ("context", 4),
     ("files", 4),
     ("decisions", 0),
     ("next_steps", 0),
@@ -94,7 +101,7 @@ class _Held:
 
     def shed(self, what: str, kept: int, most: int) -> bool:
         """Let the oldest of these go until all fits or only so many of them are left. Whether it fits."""
-        name = {"read": "files", FAILURES: "decisions"}.get(what, what)
+        name = {"read": "files", TOLD: "context", FAILURES: "decisions"}.get(what, what)
         of_it = [one for one in self._items[name] if _is_of(one, what)]
         going = max(0, len(of_it) - kept)
         # Of what is to be done next the last is needed least, of all else the oldest.
@@ -115,6 +122,8 @@ def _is_of(item: str, what: str) -> bool:
     match what:
         case "read":
             return item.endswith(": read")
+        case "told":
+            return not item.startswith(_USER_WORDS)
         case "decisions":
             return not is_failure(item)
         case "failures":
@@ -136,9 +145,11 @@ def _to_the_word(held: _Held, most: int, counter: Counter) -> Bounded:
 
 
 def _clipped(brief: Brief, longest: int, names: tuple[str, ...]) -> Brief:
-    return Brief(
-        **{name: tuple(clip(one, longest) if name in names else one for one in getattr(brief, name)) for name in TITLES}
-    )
+    def cut(one: str) -> str:
+        # The user's own words are cut only when everything is.
+        return one if one.startswith(_USER_WORDS) and names == _CUT_FIRST else clip(one, longest)
+
+    return Brief(**{name: tuple(cut(one) if name in names else one for one in getattr(brief, name)) for name in TITLES})
 
 
 def clip(text: str, longest: int) -> str:

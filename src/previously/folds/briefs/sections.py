@@ -26,6 +26,11 @@ NONE: Final = "(none)"
 FAILED: Final = "Tried, did not work: "
 """How a failed approach begins, among the decisions."""
 
+NEWEST_REQUEST: Final = "Newest request: "
+EARLIER_REQUEST: Final = "Earlier request: "
+REPORTED: Final = "Reported by the user: "
+"""How the user's own words begin, in the goal and the context."""
+
 LONGEST_READ = 200_000
 """Characters of an answer that are read: what is longer ran away."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from previously.core.messages import Message
 from previously.folds.briefs.secrets import redact
-from previously.folds.briefs.sections import Brief, failure, is_failure
+from previously.folds.briefs.sections import EARLIER_REQUEST, NEWEST_REQUEST, REPORTED, Brief, failure, is_failure
 from previously.folds.builtin.agents.claims import Claims, claims_in
 from previously.folds.builtin.agents.deeds import Deed, deeds_in
 from previously.folds.builtin.agents.failures import errors_reported
@@ -34,10 +34,7 @@ from previously.folds.builtin.agents.told_files import files_told
 MOST = {"constraints": 40, "done": 40, "decisions": 24, "next_steps": 15, "context": 24, "blocked": 8}
 """Items of a section, at most; the newest stay."""
 
-NEWEST_REQUEST = "Newest request: "
-EARLIER_REQUEST = "Earlier request: "
 LAST_STEP = "Last step: "
-REPORTED = "Reported by the user: "
 RAN = "Ran "
 _FAILS, _PASSES = "fails: ", "went well"
 _MOST_REQUESTS = 6
@@ -211,10 +208,19 @@ def _next_steps(before: Brief, read: _Read) -> list[str]:
     return [one for one in before.next_steps if _key(one) not in finished]
 
 
+def _asked_earlier(before: Brief, requests: Sequence[Request]) -> list[str]:
+    """What was asked before the newest request, and is not the goal: also what was the newest till now."""
+    if not requests:
+        return []
+    told = " ".join(_goal(before, requests))
+    newest = [one.removeprefix(NEWEST_REQUEST) for one in before.goal if one.startswith(NEWEST_REQUEST)]
+    since = [asked_in(one.text) for one in requests[:-1] if goal_of(one.text) not in told][-_MOST_REQUESTS:]
+    return [one for one in (*newest, *since) if one not in told]
+
+
 def _context(before: Brief, read: _Read) -> list[str]:
     kept = [one for one in before.context if not (_FAILS in one and _tried_since(one, read.attempts))]
-    # The newest stands in the goal.
-    asked = [f"{EARLIER_REQUEST}{asked_in(one.text)[:240]}" for one in read.requests[1:-1][-_MOST_REQUESTS:]]
+    asked = [f"{EARLIER_REQUEST}{one}" for one in _asked_earlier(before, read.requests)]
     reported = [f"{REPORTED}{error}" for one in read.requests for error in errors_reported(one.text)[:4]]
     told = " ".join(_goal(before, read.requests))
     links = [link for one in read.requests for link in links_in(one.text)[:4] if link not in told]
