@@ -1,6 +1,6 @@
 """What is still there after an agent's conversation was folded?
 
-    python -m benchmarks.compaction [--json] [--data FOLDER] [--sessions 6] [--cases]
+    python -m benchmarks.compaction [--json] [--data FOLDER] [--sessions 6] [--writes 700] [--cases]
 
 Everyone folds the same conversations to the same budgets with the same weak model; what survived is found by exact
 match. `FOLDER` holds runs of agents (`agents/` of the data sets, or that folder itself).
@@ -20,6 +20,7 @@ from benchmarks.compaction.cases import generated_cases, real_cases
 from benchmarks.compaction.contenders import Contender, all_contenders
 from benchmarks.compaction.facts import KINDS, Case
 from benchmarks.compaction.running import fold_on, fold_once, mean
+from benchmarks.compaction.weak_model import MOST_TOKENS
 
 SESSIONS = 6
 ONCE = ("valid", "valid if mended", "fits", "rules", "request", *KINDS, "all", "size", "again", "calls", "asked")
@@ -38,13 +39,15 @@ async def measured(cases: Sequence[Case], contenders: Sequence[Contender]) -> li
     ]
 
 
-async def run(data: Path | None, sessions: int = SESSIONS, growing: int = 3) -> dict[str, Any]:
+async def run(
+    data: Path | None, sessions: int = SESSIONS, growing: int = 3, writes: int = MOST_TOKENS
+) -> dict[str, Any]:
     """The whole benchmark as one JSON-ready value."""
     notes: list[str] = []
     peer = langchain_peer.contenders if langchain_peer.is_installed() else None
     if peer is None:
         notes.append("LangChain is not installed here, so it takes no part (see docs/benchmarks.md, Compaction).")
-    contenders = all_contenders(peer)
+    contenders = all_contenders(writes, peer)
     cases = generated_cases(sessions)
     real: list[Case] = []
     if data is None:
@@ -98,9 +101,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument("--data", type=Path, help="the folder with runs of agents")
     parser.add_argument("--sessions", type=int, default=SESSIONS, help="how many sessions are generated")
+    parser.add_argument("--writes", type=int, default=MOST_TOKENS, help="how many tokens the model writes at most")
     parser.add_argument("--cases", action="store_true", help="also a line for each case, budget and contender")
     given = parser.parse_args(arguments)
-    result = asyncio.run(run(given.data, given.sessions))
+    result = asyncio.run(run(given.data, given.sessions, writes=given.writes))
     if given.json:
         print(json.dumps(result))
         return 0

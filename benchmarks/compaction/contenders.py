@@ -71,11 +71,12 @@ class Ours:
     """`fold_conversation`, as a library user calls it."""
 
     name: str
-    with_model: bool
+    writes: int
+    """What its model writes at most; zero = it has none."""
 
     async def fold(self, messages: Sequence[Message], budget: int, memo: Any, pins: Sequence[int]) -> Folded:
         """The brief, the pins and the tail."""
-        model = weak_model() if self.with_model else None
+        model = weak_model(self.writes) if self.writes else None
         given = Conversation(tuple(map(Draft, messages)), Dialect.OPENAI, pins=tuple(pins))
         done = await fold_conversation_async(given, budget=budget, earlier=memo, model=model, model_window=MODEL_WINDOW)
         assert done.result is not None
@@ -121,17 +122,17 @@ def newest_that_fit(messages: Sequence[Message], pieces: Sequence[range], room: 
     return start
 
 
-def all_contenders(langchain: Callable[[], list[Contender]] | None = None) -> list[Contender]:
-    """Everyone who can take part here."""
+def all_contenders(writes: int, langchain: Callable[[int], list[Contender]] | None = None) -> list[Contender]:
+    """Everyone who can take part here, with a model that writes so many tokens at most."""
     from benchmarks.compaction.rules_of_others import OpenCode, OpenHands, Seed
 
     return [
-        Ours("ours", True),
-        Ours("ours, no model", False),
-        *(langchain() if langchain else []),
-        OpenHands("OpenHands' rules"),
-        OpenCode("opencode's rules"),
-        Seed("two turns and a template"),
+        Ours("ours", writes),
+        Ours("ours, no model", 0),
+        *(langchain(writes) if langchain else []),
+        OpenHands("OpenHands' rules", writes),
+        OpenCode("opencode's rules", writes),
+        Seed("two turns and a template", writes),
         Truncation("truncation, pairs kept", True),
         Truncation("truncation by message", False),
     ]

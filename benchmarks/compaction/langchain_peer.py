@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.compaction.contenders import FOLD_AT, Contender, Folded, read_by, rules_of, whole
-from benchmarks.compaction.weak_model import MOST_TOKENS, weak_model
+from benchmarks.compaction.weak_model import weak_model
 from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import FAILED, Message, Role, Text, ToolCall, ToolResult
 from previously.core.tokens import message_tokens
@@ -30,9 +30,9 @@ def is_installed() -> bool:
     return importlib.util.find_spec("langchain") is not None
 
 
-def contenders() -> list[Contender]:
+def contenders(writes: int) -> list[Contender]:
     """Both of its ways."""
-    return [Middleware("LangChain", 4_000), Middleware("LangChain, reads all", None)]
+    return [Middleware("LangChain", writes, 4_000), Middleware("LangChain, reads all", writes, None)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class Middleware:
     """The middleware with these settings."""
 
     name: str
+    writes: int
     reads: int | None
 
     async def fold(self, messages: Sequence[Message], budget: int, memo: Any, pins: Sequence[int]) -> Folded:
@@ -49,10 +50,10 @@ class Middleware:
 
         rules = rules_of(messages)
         beside = whole(messages[:rules])
-        model = weak_model()
-        room = max(1, budget - beside - MOST_TOKENS - 50)
+        model = weak_model(self.writes)
+        room = max(1, budget - beside - self.writes - 50)
         middleware = SummarizationMiddleware(
-            _chat_model(model),
+            _chat_model(model, self.writes),
             trigger=("tokens", max(1, int(FOLD_AT * budget) - beside)),
             keep=("tokens", room),
             token_counter=lambda given: sum(message_tokens(one) for one in _ours(given)),
@@ -70,7 +71,7 @@ class Middleware:
         return Folded((*messages[:rules], *_ours(kept)), None, len(model.requests), read_by(model), summary)
 
 
-def _chat_model(model: Any) -> Any:
+def _chat_model(model: Any, writes: int) -> Any:
     from langchain_core.language_models.chat_models import BaseChatModel
     from langchain_core.messages import AIMessage
     from langchain_core.outputs import ChatGeneration, ChatResult
@@ -87,7 +88,7 @@ def _chat_model(model: Any) -> Any:
 
         async def _agenerate(self, messages: Any, *_: Any, **__: Any) -> Any:
             instructions, marker, material = str(messages[0].content).partition(MARKER)
-            reply = await model.ask(ModelRequest(instructions, marker + material, MOST_TOKENS))
+            reply = await model.ask(ModelRequest(instructions, marker + material, writes))
             assert isinstance(reply, ModelReply)
             return ChatResult(generations=[ChatGeneration(message=AIMessage(content=reply.text))])
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.compaction.contenders import FOLD_AT, Folded, newest_that_fit, read_by, rules_of, whole
-from benchmarks.compaction.weak_model import MOST_TOKENS, weak_model
+from benchmarks.compaction.weak_model import weak_model
 from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Role, Text, ToolCall, ToolResult
 from previously.core.pairing import units
@@ -37,10 +37,10 @@ _OPENHANDS = (
 )
 
 
-async def summarized(instructions: str, material: str) -> tuple[str, int, int]:
+async def summarized(instructions: str, material: str, writes: int) -> tuple[str, int, int]:
     """What the model makes of it, how often it was asked, and how much it read."""
-    model = weak_model()
-    reply = await model.ask(ModelRequest(instructions, material, MOST_TOKENS))
+    model = weak_model(writes)
+    reply = await model.ask(ModelRequest(instructions, material, writes))
     assert isinstance(reply, ModelReply)
     return reply.text, len(model.requests), read_by(model)
 
@@ -79,6 +79,7 @@ class OpenCode:
     """The newest turns in a quarter of the budget, and a summary before them."""
 
     name: str
+    writes: int
 
     async def fold(self, messages: Sequence[Message], budget: int, memo: Any, pins: Sequence[int]) -> Folded:
         """Question, summary, tail."""
@@ -92,7 +93,9 @@ class OpenCode:
         head = messages[first:start] if start > first else messages[first:]
         tail = messages[start:] if start > first else ()
         before = f"<prior-summary>\n{memo.text}\n</prior-summary>\n" if earlier is not None else ""
-        text, calls, read = await summarized(_OPENCODE, f"{before}<conversation>\n{transcript(head)}\n</conversation>")
+        text, calls, read = await summarized(
+            _OPENCODE, f"{before}<conversation>\n{transcript(head)}\n</conversation>", self.writes
+        )
         summary = Message(Role.ASSISTANT, (Text(text),))
         question = Message(Role.USER, (Text("What has been done so far?"),))
         return Folded((*messages[:rules], question, summary, *tail), summary, calls, read, message_tokens(summary))
@@ -114,6 +117,7 @@ class OpenHands:
     """The first events and the newest, and a summary between them."""
 
     name: str
+    writes: int
     keep_first: int = 4
 
     async def fold(self, messages: Sequence[Message], budget: int, memo: Any, pins: Sequence[int]) -> Folded:
@@ -130,7 +134,9 @@ class OpenHands:
         ]
         if not events:
             return Folded(tuple(messages), memo, reason="there is nothing between the first events and the newest")
-        text, calls, read = await summarized(_OPENHANDS, "\n".join(f"<EVENT>\n{one}\n</EVENT>" for one in events))
+        text, calls, read = await summarized(
+            _OPENHANDS, "\n".join(f"<EVENT>\n{one}\n</EVENT>" for one in events), self.writes
+        )
         summary = Message(Role.USER, (Text(text),))
         return Folded((*messages[:first], summary, *messages[start:]), summary, calls, read, message_tokens(summary))
 
@@ -140,6 +146,7 @@ class Seed:
     """The newest two turns, and a summary before them."""
 
     name: str
+    writes: int
 
     async def fold(self, messages: Sequence[Message], budget: int, memo: Any, pins: Sequence[int]) -> Folded:
         """A marked summary as the first message of the user, then the turns."""
@@ -153,6 +160,6 @@ class Seed:
         start = turns[-2][0]
         head = [one for one in messages[rules:start] if one is not memo]
         before = f"<previous-summary>\n{memo.text}\n</previous-summary>\n" if memo else ""
-        text, calls, read = await summarized(_SEED, f"{transcript(head)}\n{before}")
+        text, calls, read = await summarized(_SEED, f"{transcript(head)}\n{before}", self.writes)
         summary = Message(Role.USER, (Text(f"[CONVERSATION SUMMARY]\n{text}"),))
         return Folded((*messages[:rules], summary, *messages[start:]), summary, calls, read, message_tokens(summary))

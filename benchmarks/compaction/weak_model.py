@@ -16,7 +16,7 @@ from previously.core.asking import ModelRequest
 from previously.core.tokens import estimate_tokens
 
 MOST_TOKENS = 700
-"""What it writes at most; less where it is asked for less."""
+"""What it writes at most, unless told otherwise; less where it is asked for less."""
 
 LONGEST_LINE = 180
 _OF_EARLIER, _OF_USERS = 0.55, 0.25
@@ -34,14 +34,14 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s")
 _NOTHING = re.compile(r"[\W_]*(?:none|\(none\)|none yet|\(none yet\))?[\W_]*", re.I)
 
 
-def weak_model() -> ScriptedModel:
+def weak_model(most_tokens: int = MOST_TOKENS) -> ScriptedModel:
     """The model; its `requests` tell how often it was asked, and for what."""
-    return ScriptedModel(summary_of, name="weak")
+    return ScriptedModel(lambda request: summary_of(request, most_tokens), name="weak")
 
 
-def summary_of(request: ModelRequest) -> str:
+def summary_of(request: ModelRequest, most_tokens: int = MOST_TOKENS) -> str:
     """The answer to any request."""
-    room = min(MOST_TOKENS, request.max_output_tokens)
+    room = min(most_tokens, request.max_output_tokens)
     headings = [found.group().rstrip(":") for found in _HEADING.finditer(request.system)]
     headings = list(dict.fromkeys(headings))
     earlier = [line for found in _EARLIER.finditer(request.user) for line in _lines(found["tagged"] or found["told"])]

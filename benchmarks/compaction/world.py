@@ -62,7 +62,7 @@ class World:
 
     def filled(self, template: str, **given: str) -> str:
         """A template with names drawn for what is not given."""
-        draws = {
+        draws: dict[str, Callable[[], str]] = {
             "noun": self.noun, "number": self.number, "number2": self.number, "hash": self.hash, "ticket": self.ticket,
             "function": self.function, "file": self.file, "package": lambda: self.package,
             "person": lambda: self.random.choice(PEOPLE), "minor": lambda: f"3.{self.random.randrange(8, 14)}",

@@ -2,8 +2,8 @@
 
 Owns the order in which items go. What must stay true: the goal, the user's constraints, what is blocked and what was
 tried without success go only when nothing else is left; of the context the user's own words go last; of each section
-the oldest go first, of the next steps the last; a brief that fits is not touched; and from `least_tokens` on the result
-fits, whatever the brief.
+the oldest go first, of the goal and the next steps the last; a brief that fits is not touched; and from `least_tokens`
+on the result fits, whatever the brief.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ class _Held:
         name = {"read": "files", TOLD: "context", FAILURES: "decisions"}.get(what, what)
         of_it = [one for one in self._items[name] if _is_of(one, what)]
         going = max(0, len(of_it) - kept)
-        # Of what is to be done next the last is needed least, of all else the oldest.
-        for item in reversed(of_it[kept:]) if name == "next_steps" else of_it[:going]:
+        # Of the goal and of what is to be done next the last is needed least, of all else the oldest.
+        for item in reversed(of_it[kept:]) if name in ("goal", "next_steps") else of_it[:going]:
             if self._total <= most:
                 return True
             self._items[name].remove(item)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from previously.folds.briefs.sections import (
     EARLIER_REQUEST,
@@ -57,9 +58,10 @@ def with_sure_facts(
     items = [_words(one) for one in brief.items()]
     held = set(earlier.items())
     decided = [one for one in sure.decisions if not _is_said(_bare(one), lower, items)]
-    newest = [one for one in sure.goal if one.startswith(NEWEST_REQUEST) and not _is_said(_bare(one), lower, items)]
+    asked = [one for one in sure.goal if not _is_said(_bare(one), lower, items)]
+    first = [one for one in asked if one in sure.goal[:1]]  # what all began with, before what a model makes of it
     missing: dict[str, list[str]] = {
-        "goal": [*(sure.goal[:1] if not brief.goal else ()), *(one for one in newest if one not in sure.goal[:1])],
+        "goal": [one for one in asked if one not in first and one.startswith(NEWEST_REQUEST)],
         "constraints": [
             *(one for one in pins if one.strip() and one.strip() not in text),
             *(one for one in sure.constraints if not _is_said(one, lower, rules)),
@@ -80,7 +82,8 @@ def with_sure_facts(
         ],
         "files": _files(sure, text),
     }
-    return joined(brief, **missing), tuple(one for items in missing.values() for one in items)
+    told = replace(brief, goal=(*first, *brief.goal))
+    return joined(told, **missing), (*first, *(one for found in missing.values() for one in found))
 
 
 def _files(sure: Brief, text: str) -> list[str]:
