@@ -1,6 +1,7 @@
 """What is still there after an agent's conversation was folded?
 
-    python -m benchmarks.compaction [--json] [--data FOLDER] [--sessions 6] [--writes 700] [--cases]
+    python -m benchmarks.compaction [--json] [--data FOLDER] [--sessions 6] [--writes 700] [--wording first]
+        [--cases]
 
 Everyone folds the same conversations to the same budgets with the same weak model; what survived is found by exact
 match. `FOLDER` holds runs of agents (`agents/` of the data sets, or that folder itself).
@@ -19,6 +20,7 @@ from benchmarks.compaction import langchain_peer
 from benchmarks.compaction.cases import generated_cases, real_cases
 from benchmarks.compaction.contenders import Contender, all_contenders
 from benchmarks.compaction.facts import KINDS, Case
+from benchmarks.compaction.phrases import WORDINGS
 from benchmarks.compaction.running import fold_on, fold_once, mean
 from benchmarks.compaction.weak_model import MOST_TOKENS
 
@@ -40,7 +42,7 @@ async def measured(cases: Sequence[Case], contenders: Sequence[Contender]) -> li
 
 
 async def run(
-    data: Path | None, sessions: int = SESSIONS, growing: int = 3, writes: int = MOST_TOKENS
+    data: Path | None, sessions: int = SESSIONS, growing: int = 3, *, writes: int = MOST_TOKENS, wording: str = "first"
 ) -> dict[str, Any]:
     """The whole benchmark as one JSON-ready value."""
     notes: list[str] = []
@@ -48,7 +50,7 @@ async def run(
     if peer is None:
         notes.append("LangChain is not installed here, so it takes no part (see docs/benchmarks.md, Compaction).")
     contenders = all_contenders(writes, peer)
-    cases = generated_cases(sessions)
+    cases = generated_cases(sessions, wording)
     real: list[Case] = []
     if data is None:
         notes.append("No data set was given, so only generated sessions are folded.")
@@ -70,7 +72,8 @@ async def run(
         "generated": {name: of(name, real_ones=False) for name in names},
         "runs of agents": {name: figures for name in names if (figures := of(name, real_ones=True))},
         "five folds": {
-            one.name: mean([await fold_on(one, seed) for seed in range(201, 201 + growing)]) for one in contenders
+            one.name: mean([await fold_on(one, seed, wording=wording) for seed in range(201, 201 + growing)])
+            for one in contenders
         },
         "rows": rows,
     }
@@ -102,9 +105,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, help="the folder with runs of agents")
     parser.add_argument("--sessions", type=int, default=SESSIONS, help="how many sessions are generated")
     parser.add_argument("--writes", type=int, default=MOST_TOKENS, help="how many tokens the model writes at most")
+    parser.add_argument("--wording", choices=tuple(WORDINGS), default="first", help="which set of sentences is used")
     parser.add_argument("--cases", action="store_true", help="also a line for each case, budget and contender")
     given = parser.parse_args(arguments)
-    result = asyncio.run(run(given.data, given.sessions, writes=given.writes))
+    result = asyncio.run(run(given.data, given.sessions, writes=given.writes, wording=given.wording))
     if given.json:
         print(json.dumps(result))
         return 0

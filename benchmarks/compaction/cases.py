@@ -26,9 +26,10 @@ SHARES = (0.25, 0.10)
 LEAST_BUDGET = 2_500
 
 
-def generated_cases(sessions: int) -> list[Case]:
+def generated_cases(sessions: int, wording: str = "first") -> list[Case]:
     """Sessions with known facts, and one long run without a person."""
-    return [with_budgets(case) for case in [*map(generated, range(1, sessions + 1)), headless(100)]]
+    several = [generated(seed, wording) for seed in range(1, sessions + 1)]
+    return [with_budgets(case) for case in [*several, headless(100, wording=wording)]]
 
 
 def real_cases(folder: Path) -> tuple[list[Case], list[str]]:

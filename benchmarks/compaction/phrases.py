@@ -78,6 +78,46 @@ ERRORS: Final = (
     "ValueError: unsupported {noun} version {number}",
 )
 
+OTHER_CONSTRAINTS: Final = (
+    "⟦{person} signs off on schema changes⟧, nobody else.",
+    "One request: ⟦the {noun} endpoint answers with 204⟧ and an empty body.",
+    "⟦It is fine to break {function}⟧, it has no callers, but ⟦{file} is frozen until May⟧.",
+    "⟦Leave the {noun} fixtures alone⟧ please.",
+    "⟦We are stuck on Postgres {minor}⟧ for this year.",
+    "Mind that ⟦customers parse the {noun} CSV by column position⟧.",
+    "⟦You may not call the {noun} API from tests⟧.",
+    "⟦Timeouts: {number} ms and not a millisecond more⟧.",
+    "⟦Every new setting gets an entry in {file}⟧.",
+    "⟦Name the branch {noun}-{number}⟧.",
+)
+
+OTHER_DECISIONS: Final = (
+    "⟦The {noun} column becomes nullable⟧; backfilling {number} rows would lock the table for an hour.",
+    "After comparing both: ⟦polling every {number} ms beats the webhook⟧, which loses events.",
+    "I prefer ⟦a separate {noun} module⟧ here as {function} is already too long.",
+    "⟦{function} gets a keyword-only flag⟧. A second function would be copied sooner or later.",
+    "Let's do ⟦the {noun} migration in two steps⟧, first the reads, then the writes.",
+    "⟦No cache for {noun}⟧, the hit rate was 3 %.",
+    "Since {function} is pure, ⟦the {noun} lock can go⟧.",
+    "We agreed: ⟦{noun} ids are ULIDs from now on⟧.",
+)
+
+OTHER_FAILURES: Final = (
+    "No luck: ⟦pinning {noun} to version {number}⟧ brings the old crash back.",
+    "⟦Sorting in {function}⟧ turned out slower than the query it replaces, undone.",
+    "I tried ⟦a partial index on {noun}⟧; the planner ignores it.",
+    "⟦Mocking the {noun} clock⟧ hides the bug and proves nothing.",
+    "Took ⟦the {noun} decorator⟧ out again, it swallows exceptions.",
+    "Abandoned: ⟦streaming {noun} through {function}⟧ needs a second pass anyway.",
+)
+
+WORDINGS: Final = {
+    "first": (CONSTRAINTS, DECISIONS, FAILURES),
+    "other": (OTHER_CONSTRAINTS, OTHER_DECISIONS, OTHER_FAILURES),
+}
+"""Two sets of sentences. The rules of the built-in folder were bettered while looking at the first; the other was
+written afterwards, and nothing was changed for it."""
+
 NOUNS: Final = (
     "invoice ledger voucher tariff payout shipment parcel depot meter sensor waypoint tile glacier harbor beacon "
     "quota ticketing roster badge lease cohort funnel digest snapshot replica shard manifest artifact webhook token"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from benchmarks.compaction.contenders import FOLD_AT, Folded, newest_that_fit, read_by, rules_of, whole
@@ -69,9 +70,9 @@ def _at(messages: Sequence[Message], memo: Message | None) -> int | None:
 
 
 def _turns(messages: Sequence[Message], start: int) -> list[range]:
-    """Turns from there on, each from a message of the user to the next."""
-    begins = [at for at in range(start, len(messages)) if messages[at].role is Role.USER]
-    return [range(one, two) for one, two in zip(begins, [*begins[1:], len(messages)], strict=True)]
+    """Turns from there on, each from a message of the user to the next; the first may be the rest of one."""
+    begins = [at for at in range(start, len(messages)) if at == start or messages[at].role is Role.USER]
+    return [range(one, two) for one, two in pairwise([*begins, len(messages)])]
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,9 +52,10 @@ def _still(case: Case, after: Sequence[Message]) -> tuple[int, ...]:
     return tuple(at for at, one in enumerate(after) if one in pinned)
 
 
-async def fold_on(contender: Contender, seed: int, folds: int = FOLDS, budget: int = GROWING_BUDGET) -> dict[str, Any]:
+async def fold_on(contender: Contender, seed: int, folds: int = FOLDS, wording: str = "first") -> dict[str, Any]:
     """A session goes on, and is folded whenever a part was added, so many times."""
-    session = Session(seed)
+    session = Session(seed, wording)
+    budget = GROWING_BUDGET
     session.opening()
     rules = [message for part in session.parts for message in part.messages]
     messages: tuple[Message, ...] = tuple(rules)

@@ -26,10 +26,11 @@ from benchmarks.compaction.facts import (
     needed_later,
     told,
 )
-from benchmarks.compaction.phrases import AGENTS, CAUSES, CONSTRAINTS, DECISIONS, ERRORS, FAILURES, REQUESTS, SYSTEM
+from benchmarks.compaction.phrases import AGENTS, CAUSES, ERRORS, REQUESTS, SYSTEM, WORDINGS
 from benchmarks.compaction.world import World
 from previously.core.messages import FAILED, Message, Role, Text, ToolCall, ToolResult
 
+ASKED = "requests"
 _MARKED = re.compile("⟦(.*?)⟧")
 
 
@@ -46,14 +47,12 @@ class Part:
 class Session:
     """A session that is written part by part."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, wording: str = "first") -> None:
         self.world = World(seed)
         self._random = self.world.random
         self._calls = 0
-        self._order = {
-            name: self._random.sample(pool, len(pool))
-            for name, pool in (("c", CONSTRAINTS), ("d", DECISIONS), ("f", FAILURES), ("r", REQUESTS))
-        }
+        self._pools = dict(zip((CONSTRAINT, DECISION, FAILURE), WORDINGS[wording], strict=True)) | {ASKED: REQUESTS}
+        self._left = {kind: self._random.sample(pool, len(pool)) for kind, pool in self._pools.items()}
         self._part = Part(0)
         self.parts: list[Part] = []
 
@@ -115,8 +114,8 @@ class Session:
         return self._part
 
     def _request(self, rules: int = 1) -> None:
-        said = [self._fact(CONSTRAINT, self._draw("c", CONSTRAINTS), 2) for _ in range(rules)]
-        text = self._draw("r", REQUESTS).replace("{rules}", " ".join(said))
+        said = [self._fact(CONSTRAINT, 2) for _ in range(rules)]
+        text = self._draw(ASKED).replace("{rules}", " ".join(said))
         self._add(Role.USER, self._exact(text))
 
     def _looked_around(self) -> None:
@@ -136,7 +135,7 @@ class Session:
             self._part.messages.append(Message(Role.TOOL, (ToolResult(one, listing),)))
 
     def _decided(self) -> None:
-        self._say(self._fact(DECISION, self._draw("d", DECISIONS), 1))
+        self._say(self._fact(DECISION, 1))
 
     def _edited_and_tested(self, *, long_output: bool = False) -> None:
         path, test, function = self.world.file(), self.world.test(), self.world.function()
@@ -171,7 +170,7 @@ class Session:
             f"{self.world.log(10)}\n{error}\nExit code: 2",
             failed=True,
         )
-        self._say(self._fact(FAILURE, self._draw("f", FAILURES), 2))
+        self._say(self._fact(FAILURE, 2))
         self._call("bash", {"command": f"git checkout -- {path}"}, "Updated 1 path from the index")
 
     def _edit(self, path: str, function: str) -> None:
@@ -191,14 +190,14 @@ class Session:
         self._part.facts += [Fact(TODO, task, 2, self._part.number) for task in tasks[done:]]
         self._call("todo_write", {"todos": listed}, "The list was updated.")
 
-    def _draw(self, name: str, pool: Sequence[str]) -> str:
-        if not self._order[name]:
-            self._order[name] = self._random.sample(list(pool), len(pool))
-        return self._order[name].pop()
+    def _draw(self, kind: str) -> str:
+        if not self._left[kind]:
+            self._left[kind] = self._random.sample(self._pools[kind], len(self._pools[kind]))
+        return self._left[kind].pop()
 
-    def _fact(self, kind: str, template: str, weight: int) -> str:
-        """The sentence, its marked words noted as a fact."""
-        text = self.world.filled(template)
+    def _fact(self, kind: str, weight: int) -> str:
+        """A sentence, its marked words noted as facts."""
+        text = self.world.filled(self._draw(kind))
         self._part.facts += [Fact(kind, one, weight, self._part.number) for one in _MARKED.findall(text)]
         return _MARKED.sub(r"\1", text)
 
@@ -229,9 +228,9 @@ class Session:
             self._part.messages.append(Message(Role.TOOL, (result,)))
 
 
-def generated(seed: int) -> Case:
+def generated(seed: int, wording: str = "first") -> Case:
     """A session of several requests. Every third has a call that was interrupted right before the newest request."""
-    session = Session(seed)
+    session = Session(seed, wording)
     session.opening()
     for number in range(5):
         session.worked(
@@ -242,9 +241,9 @@ def generated(seed: int) -> Case:
     return _case(session, f"session {seed}", done)
 
 
-def headless(seed: int, calls: int = 150) -> Case:
+def headless(seed: int, calls: int = 150, wording: str = "first") -> Case:
     """One request, then as many calls."""
-    session = Session(seed)
+    session = Session(seed, wording)
     session.opening()
     session.headless(calls)
     return _case(session, f"headless {seed}", list(session.parts))
