@@ -54,6 +54,7 @@ _TAGS = {
     "summaries": "combine",
     "old_words": "amend",
     "chapter": "backbone",
+    "conversation": "brief",
 }
 
 

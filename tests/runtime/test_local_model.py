@@ -76,6 +76,7 @@ NOTES = {
     "scenes": Settings.of("roleplay", **SMALL, timeline="scenes", scene_messages=2),
     "librarian": Settings.of("novel", **SMALL, lore="off", apply_after=0),
     "game": Settings.of("game", **SMALL),
+    "agent": Settings.of("agent", **SMALL, fold_messages=2),
 }
 
 
@@ -105,7 +106,7 @@ SAID = (
     ("assistant", "Maya", "It is under the third stair of the old mill. I promised Bram to tell nobody."),
     ("assistant", "Bram", "And yet she told you. Now there are three of us."),
 )
-ASKED = {"scenes": {"scene", "combine"}, "librarian": {"analysis"}, "game": {"cast"}}
+ASKED = {"scenes": {"scene", "combine"}, "librarian": {"analysis"}, "game": {"cast"}, "agent": {"brief"}}
 
 
 class Terse:

@@ -91,9 +91,9 @@ def draft_of(item: dict[str, Any]) -> Draft:
         parts, layout = parts_of(content)
         if role is Role.USER and layout and all(rest.get("type") == "tool_result" for _, rest in layout):
             role = Role.TOOL
+        parts = parts or (Text(""),)
         if content != _content(role, parts, None):
             kept["content"] = layout
-        parts = parts or (Text(""),)
     elif "content" not in item:
         raise BadInput('"content" is missing.')
     else:

@@ -11,11 +11,12 @@ With the attributes that `anthropic.draft_of` gave a message, its blocks are wri
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from previously.core.messages import NO_ATTRIBUTES, Attributes, Message, Role
+from previously.core.messages import NO_ATTRIBUTES, Attributes, Message, Role, ToolCall
 from previously.core.pairing import mended
 from previously.formats.anthropic import item_of
 from previously.formats.anthropic_blocks import WRITTEN, Block
@@ -59,9 +60,11 @@ def turns(messages: Sequence[Message], attributes: Sequence[Attributes] | None =
     ids = _Ids()
     written: list[Turn] = []
     for message, origin in zip(found.messages, found.origin, strict=True):
-        blocks = item_of(message, NO_ATTRIBUTES if origin is None else _known(attributes, origin))["content"]
-        for block in [{"type": "text", "text": blocks}] if isinstance(blocks, str) else blocks:
-            role = _speaker(block, message.role)
+        content = item_of(message, NO_ATTRIBUTES if origin is None else _known(attributes, origin))["content"]
+        blocks = ids.ordered([{"type": "text", "text": content}] if isinstance(content, str) else content)
+        calls = any(isinstance(part, ToolCall) for part in message.parts)
+        for block in blocks:
+            role = _speaker(block, Role.ASSISTANT if calls else message.role)
             valid = _valid(block, role, message.role is Role.SYSTEM)
             if valid is None or not ids.name(valid):
                 continue
@@ -76,7 +79,7 @@ def _known(attributes: Sequence[Attributes] | None, at: int) -> Attributes:
 
 
 def _speaker(block: Block, role: Role) -> str:
-    """Who says a block: calls and thinking are the assistant's, results the user's, whatever message they stand in."""
+    """Who says a block: thinking and calls are the assistant's, results the user's, whatever message they stand in."""
     match block.get("type"):
         case "tool_use" | "thinking" | "redacted_thinking":
             return "assistant"
@@ -104,13 +107,15 @@ def _valid(block: Block, role: str, is_system: bool) -> Block | None:
             return block | {"name": _NOT_IN_AN_ID.sub("_", name)[:_LONGEST_NAME] or "tool"}
         case {"type": "document", "source": dict()}:
             return block
-    return None if str(block.get("type")) in WRITTEN else block
+    return block if isinstance(block.get("type"), str) and block["type"] not in WRITTEN else None
 
 
 def _picture(block: Block, role: str) -> Block:
-    source = block.get("source") or {}
-    if role == "user" and (source.get("type") in ("url", "file") or source.get("media_type") in _MEDIA):
-        return block
+    match block.get("source"):
+        case {"type": "url", "url": str()} | {"type": "file", "file_id": str()} if role == "user":
+            return block
+        case {"type": "base64", "media_type": str(media), "data": str()} if role == "user" and media in _MEDIA:
+            return block
     return {"type": "text", "text": "[image]"}
 
 
@@ -128,6 +133,22 @@ class _Ids:
     def __init__(self) -> None:
         self._used: set[str] = set()
         self._now: dict[str, list[str]] = {}  # by the id that was given, those of the calls that wait
+        self._answered = True  # whether a result has come since the last call
+
+    def ordered(self, blocks: list[Block]) -> list[Block]:
+        """The blocks of a message: results of earlier calls first, those of its own calls last. Calls that follow calls
+        before any result has come are made together with them, and answered together."""
+        asks = [block.get("type") for block in blocks if block.get("type") in ("tool_use", "tool_result")]
+        together = not self._answered and asks[:1] == ["tool_use"]
+        earlier = Counter({} if together else {call: len(waiting) for call, waiting in self._now.items()})
+        first: list[Block] = []
+        last: list[Block] = []
+        for block in blocks:
+            if block.get("type") == "tool_result":
+                call = str(block.get("tool_use_id"))
+                (first if earlier[call] > 0 else last).append(block)
+                earlier[call] -= 1
+        return [*first, *(block for block in blocks if block.get("type") != "tool_result"), *last]
 
     def name(self, block: Block) -> bool:
         """Give a call an id that is not in use, and a result the id of its call; False for a result of none."""
@@ -139,12 +160,17 @@ class _Ids:
                 given = f"{wanted}_{number}"
             self._used.add(given)
             self._now.setdefault(str(block["id"]), []).append(given)
+            self._answered = False
             block["id"] = given
         elif block.get("type") == "tool_result":
-            waiting = self._now.get(str(block["tool_use_id"]))
+            call_id = str(block["tool_use_id"])
+            waiting = self._now.get(call_id)
             if not waiting:
                 return False
             block["tool_use_id"] = waiting.pop(0)
+            self._answered = True
+            if not waiting:
+                del self._now[call_id]
         return True
 
 

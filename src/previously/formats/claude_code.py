@@ -23,7 +23,7 @@ from typing import Any
 from previously.core.errors import BadInput
 from previously.core.messages import Attributes, Draft, Error, Message, Role, ToolCall, ToolResult
 from previously.formats.anthropic import draft_of
-from previously.formats.logs import COMPACTION, Kept, branches_of, kind_of, marked, objects
+from previously.formats.logs import COMPACTION, Kept, as_name, branches_of, kind_of, marked, objects
 from previously.formats.reading import Document, SideStory, Source, opened
 from previously.formats.threads import Linked, Step, paths
 
@@ -114,8 +114,8 @@ class _Log:
         for path, its_drafts in found[1:]:
             own = next(step.lines[0].id for step in path if step.lines[0].id not in on_main)
             names[own] += 1
-            name = f"rewind {own[:8]}" if names[own] == 1 else f"rewind {path[-1].lines[0].id}"
-            named.append((name if name not in dict(named) else f"rewind {path[-1].lines[0].id}", its_drafts))
+            short, long = f"rewind {as_name(own[:8])}", f"rewind {as_name(path[-1].lines[0].id)}"
+            named.append((short if names[own] == 1 and short not in dict(named) else long, its_drafts))
         return Source(main, NAME, self.kept.header(header), 0, branches=branches_of(main, named))
 
     def _told(self, step: Step, header: Item) -> list[Draft]:
@@ -129,11 +129,14 @@ class _Log:
             fields["lines"] = [line.id for line in step.lines[1:]]
         if boundary := self.boundaries.get(str(first.get("parentUuid"))):
             fields["boundary"] = boundary
-        told = _with_fields(draft, fields)
+        told = self._with(draft, fields)
         if first.get("isCompactSummary") or draft.message.text.startswith(SUMMARY_BEGINS):
             told = marked(told, **{COMPACTION: "summary"})
-        results = [_with_fields(self.drafts[line.id], _fields(self.items[line.id], header)) for line in step.results]
+        results = [self._with(self.drafts[line.id], _fields(self.items[line.id], header)) for line in step.results]
         return [told, *results]
+
+    def _with(self, draft: Draft, fields: Item) -> Draft:
+        return self.kept.with_extra(draft, **{KEY: fields}) if fields else draft
 
 
 def _fields(item: Item, header: Item) -> Item:
@@ -159,10 +162,6 @@ def _draft(item: Item) -> Draft | None:
         draft.attributes.extra,
     )
     return replace(draft, attributes=attributes)
-
-
-def _with_fields(draft: Draft, fields: Item) -> Draft:
-    return marked(draft, **{KEY: fields}) if fields else draft
 
 
 def _linked(line_id: str, item: Item, message: Message) -> Linked:
@@ -201,7 +200,7 @@ def _side_groups(lines: Sequence[Linked], log: _Log) -> dict[str, list[Linked]]:
                 root = before
                 seen.add(root)
             agent = root[:8]
-        groups.setdefault(f"agent-{agent}", []).append(line)
+        groups.setdefault(f"agent-{as_name(agent)}", []).append(line)
     return groups
 
 
@@ -215,6 +214,6 @@ def _beside(path: Path, known: set[str]) -> list[SideStory]:
                 source = read(document)
         except BadInput:  # an agent that was cut off before it said anything
             continue
-        if file.stem not in known:
-            others.append(SideStory(file.stem, source))
+        if as_name(file.stem) not in known:
+            others.append(SideStory(as_name(file.stem), source))
     return others

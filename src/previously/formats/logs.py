@@ -9,6 +9,7 @@ a call that never got its result gets one that says so (see `core.pairing`).
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -45,6 +46,14 @@ def kind_of(item: Mapping[str, Any], *more: str) -> str:
     return shown(" ".join(word for word in words if isinstance(word, str) and word) or "unknown", 60)
 
 
+def as_name(given: object) -> str:
+    """An id as it may stand in the name of a branch or a story."""
+    return _NOT_IN_A_NAME.sub("_", str(given))[:80] or "_"
+
+
+_NOT_IN_A_NAME = re.compile(r"[^\w.-]")
+
+
 class Kept:
     """Drafts as a store can keep them: those it cannot keep are counted, and the characters it cannot."""
 
@@ -59,6 +68,16 @@ class Kept:
         except (BadInput, RecursionError):
             self._skipped["message that cannot be stored"] += 1
             return None
+        self.replaced += count
+        return clean
+
+    def with_extra(self, draft: Draft, **extra: object) -> Draft:
+        """The draft with more in its `extra`; without it, and counted, if that cannot be stored."""
+        try:
+            clean, count = cleaned(marked(draft, **extra))
+        except (BadInput, RecursionError):
+            self._skipped["field that cannot be stored"] += 1
+            return draft
         self.replaced += count
         return clean
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from previously.core.errors import BadInput
+from previously.formats.logs import as_name
 from previously.formats.opencode_messages import NAME, Item, Spoken, source_of
 from previously.formats.reading import Document, SideStory, Source, kind, opened, parse_json, read_value, shown
 
@@ -67,7 +68,7 @@ def read_folder(folder: Path) -> Source:
 
 def gathered(name: str, sessions: list[tuple[str, Source]]) -> Source:
     """Several sessions as one source: no main conversation, each session beside it."""
-    others = tuple(SideStory(session, source) for session, source in sessions if source.drafts)
+    others = tuple(SideStory(as_name(session), source) for session, source in sessions if source.drafts)
     if not others:
         raise BadInput(f"{name}: there is no session with messages.")
     return Source([], NAME, {}, 0, {}, (), others)

@@ -47,6 +47,7 @@ def paths(lines: Sequence[Linked], links: Mapping[str, str | None]) -> list[list
     number = {step.lines[0].id: at for at, step in enumerate(steps)}
     place = {line.id: at for at, line in enumerate(lines)}
     is_tree = any(links.get(line.id) in links for line in lines)
+    looks_ahead = False
     for at, step in enumerate(steps):
         if not is_tree:
             step.before = steps[at - 1] if at else None
@@ -54,8 +55,9 @@ def paths(lines: Sequence[Linked], links: Mapping[str, str | None]) -> list[list
         before = _before(step, links, step_of)
         if before is None and _is_cut(step.lines[0], links) and at:
             before = steps[at - 1]  # the line it names is lost: it stood behind what stands before it
-        ahead = before is not None and number[before.lines[0].id] > at  # only such a link can close a circle
-        step.before = None if ahead and _leads_to(before, step) else before
+        # Without a link to what comes later there is no circle, and looking for one in a long log would take long.
+        looks_ahead = looks_ahead or (before is not None and number[before.lines[0].id] > at)
+        step.before = None if looks_ahead and _leads_to(before, step) else before
     for step in steps:
         if step.before:
             step.before.followed = True

@@ -21,7 +21,7 @@ from previously.folds.briefs.bounding import bounded
 from previously.folds.briefs.compacting import brief_text, compose, plan
 from previously.folds.briefs.plans import NothingToFold
 from previously.folds.briefs.proofs import Fault, prove, whole_tokens
-from previously.folds.briefs.rules import LEAST_BRIEF_TOKENS, MOST_BRIEF_TOKENS, CompactRules
+from previously.folds.briefs.rules import MOST_BRIEF_TOKENS, CompactRules
 from previously.folds.briefs.sections import parse, render
 from previously.formats.conversations import Conversation, Dialect, conversation_of, rewritten, system_of
 from previously.models.client import Model
@@ -37,6 +37,9 @@ NOT_FOLDED: Status = "nothing to fold"
 
 MODEL_WINDOW_TOKENS = 8_192
 """The window of the model that writes, where nobody says otherwise."""
+
+WINDOWS_OF_A_BRIEF = 5
+"""A model reads an earlier brief and writes a new one beside what it folds: each may take so much of its window."""
 
 MARK = "previously"
 """The field of a result in which the next fold finds the brief again."""
@@ -196,7 +199,7 @@ async def fold_conversation_async(
         sum(counter.tokens(one) for one in beside if one),
         tail_turns,
         tail_tokens,
-        brief_tokens=_brief_tokens(model_window if model else None) if brief_tokens is None else brief_tokens,
+        brief_tokens=_brief_cap(brief_tokens, None if model is None and folder is None else model_window),
     )
     held = [*given.pins, *_places(pins, len(given.drafts))]
     marked = earlier if earlier is not None else (given.body or {}).get(MARK)
@@ -223,9 +226,10 @@ async def fold_conversation_async(
     )
 
 
-def _brief_tokens(window: int | None) -> int:
-    """The cap of a brief: what a model has to read again next time is no more than a quarter of its window."""
-    return MOST_BRIEF_TOKENS if window is None else max(LEAST_BRIEF_TOKENS, min(MOST_BRIEF_TOKENS, window // 4))
+def _brief_cap(given: int | None, window: int | None) -> int:
+    """What a brief may take: what was asked for, as long as the model that is to read it again has room for it."""
+    wanted = given or MOST_BRIEF_TOKENS
+    return wanted if window is None else min(wanted, max(1, window // WINDOWS_OF_A_BRIEF))
 
 
 def _dialect(name: str | None) -> Dialect | None:

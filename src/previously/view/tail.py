@@ -37,7 +37,8 @@ def units(items: Iterable[OnPath]) -> list[list[OnPath]]:
     whole: list[list[OnPath]] = []
     for unit in found:
         run = messages[unit.start : unit.stop]
-        if not pairing.unpaired(run) or (unit is found[-1] and _waits(run)):
+        plain = len(run) == 1 and not _is_part_of_a_call(run[0])
+        if plain or not pairing.unpaired(run) or (unit is found[-1] and _waits(run)):
             whole.append(listed[unit.start : unit.stop])
         else:  # what others said in between is whole by itself
             whole += [[listed[at]] for at in unit if not _is_part_of_a_call(messages[at])]
@@ -51,7 +52,7 @@ def _waits(run: Sequence[Message]) -> bool:
 
 
 def _is_part_of_a_call(message: Message) -> bool:
-    return any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
+    return any(type(part) in (ToolCall, ToolResult) for part in message.parts)
 
 
 def filled(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> list[OnPath]:

@@ -1,0 +1,133 @@
+"""compact: an agent's conversation in a file, folded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from previously.core.pairing import unpaired
+from previously.formats.conversations import conversation_of, read_conversation
+from tests.cli.running import Cli
+from tests.runtime.test_fold_conversation import BRIEF, chat
+
+FIELDS = {
+    "status", "reason", "tokens", "before_tokens", "messages", "brief", "folded", "pruned", "interrupted", "made_by",
+    "note", "calls", "previously", "path",
+}  # fmt: skip
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(chat()), "utf-8")
+    return path
+
+
+def test_it_folds_and_says_what_it_did(cli: Cli, session: Path) -> None:
+    given = session.read_bytes()
+    ran = cli("compact", session, "--budget", 3_000, "--json")
+    done = ran.json
+    assert set(done) == FIELDS
+    assert (done["status"], done["made_by"], done["calls"]) == ("folded", "builtin", 0)
+    assert done["tokens"] <= 3_000 < done["before_tokens"]
+    assert done["messages"][0] == chat()[0]
+    assert done["messages"][-1] == chat()[-1]
+    assert unpaired(conversation_of(done["messages"]).messages) == []
+    assert "are a brief now" in ran.err
+    assert session.read_bytes() == given, "the file is left as it is"
+    assert not cli.db.exists(), "no story is touched"
+
+
+def test_what_it_wrote_is_known_again(cli: Cli, session: Path, tmp_path: Path) -> None:
+    out = tmp_path / "folded.json"
+    ran = cli("compact", session, "--budget", 3_000, "--out", out)
+    assert (ran.code, ran.out) == (0, "")
+    done = cli("compact", out, "--budget", 3_000, "--json").json
+    assert done["status"] == "nothing to fold"
+    grown = json.loads(out.read_text("utf-8"))
+    grown["messages"] += chat()[1:]
+    more = tmp_path / "more.json"
+    more.write_text(json.dumps(grown), "utf-8")
+    done = cli("compact", more, "--budget", 3_000, "--json").json
+    assert sum("## Goal" in str(one.get("content")) for one in done["messages"]) == 1, "the brief is updated"
+    assert "is there already" in cli.fails(2, "compact", session, "--out", out)
+
+
+def test_without_json_the_conversation_is_the_output(cli: Cli, session: Path) -> None:
+    ran = cli("compact", session, "--budget", 3_000)
+    assert conversation_of(json.loads(ran.out)).dialect == "openai"
+    assert ran.err.startswith("Folded: ")
+
+
+@pytest.mark.parametrize("to", ["openai", "anthropic", "responses"])
+def test_it_is_written_as_asked(cli: Cli, session: Path, to: str) -> None:
+    done = cli("compact", session, "--budget", 3_000, "--to", to, "--json").json
+    assert conversation_of(done["messages"]).dialect == to
+    assert ("system" in done) == (to == "anthropic")
+
+
+def test_claude_code_can_go_on_with_it(cli: Cli, session: Path, tmp_path: Path) -> None:
+    out = tmp_path / "session.jsonl"
+    cli("compact", session, "--budget", 3_000, "--to", "claude-code", "--out", out)
+    lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    assert [line["parentUuid"] for line in lines[1:]] == [line["uuid"] for line in lines[:-1]]
+    assert lines[-1]["message"]["content"] == chat()[-1]["content"]
+    again = read_conversation(out)
+    assert unpaired(again.messages) == []
+    assert cli("compact", out, "--budget", 50_000, "--json").json["status"] == "nothing to fold"
+
+
+def test_turns_pins_and_the_tokenizer(cli: Cli, session: Path) -> None:
+    all_of_it = cli("compact", session, "--tail-turns", 0, "--json").json
+    assert all_of_it["folded"] == len(chat()) - 2, "rules and the newest request stay"
+    assert cli("compact", session, "--tail-turns", -1, "--json").json["folded"] == all_of_it["folded"]
+    pinned = cli("compact", session, "--tail-turns", 0, "--pin", 1, "--pin", -2, "--json").json
+    assert chat()[1] in pinned["messages"]
+    assert chat()[-2] in pinned["messages"]
+    exact = cli("compact", session, "--tokenizer", "cl100k", "--budget", 3_000, "--json").json
+    assert exact["tokens"] <= 3_000
+
+
+def test_a_model_writes_the_brief(cli: Cli, session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from previously.cli import compacting
+    from previously.models.scripted import ScriptedModel
+
+    monkeypatch.setattr(compacting, "chosen_model", lambda endpoint, model: ScriptedModel(lambda _: BRIEF))
+    done = cli("compact", session, "--budget", 3_000, "--endpoint", "http://x/v1", "--model", "m", "--json").json
+    assert (done["made_by"], done["calls"], done["note"]) == ("model", 1, None)
+    monkeypatch.setattr(compacting, "chosen_model", lambda endpoint, model: ScriptedModel(lambda _: ""))
+    ran = cli("compact", session, "--budget", 3_000, "--json")
+    assert ran.json["made_by"] == "builtin"
+    assert "The built-in folder wrote the brief" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "empty"),
+        (b"[]", "no messages"),
+        (b'{"a": 1}', "not known"),
+        (b'[{"role": "wizard", "content": "x"}]', "wizard"),
+        (b"\xff\xfe", "UTF-16"),
+    ],
+)
+def test_a_file_that_cannot_be_folded_is_refused_in_one_sentence(
+    cli: Cli, tmp_path: Path, content: bytes, sentence: str
+) -> None:
+    path = tmp_path / "odd.json"
+    path.write_bytes(content)
+    assert sentence in cli.fails(2, "compact", path)
+
+
+def test_options_that_cannot_be_are_refused(cli: Cli, session: Path, tmp_path: Path) -> None:
+    assert "no such file" in cli.fails(2, "compact", tmp_path / "none.json")
+    assert "no message 999" in cli.fails(2, "compact", session, "--pin", 999)
+    assert "not a number" in cli.fails(2, "compact", session, "--tail-turns", "two")
+    cli.fails(2, "compact", session, "--budget", 0)
+    cli.fails(2, "compact", session, "--to", "morse")
+    cannot: Any = cli("compact", session, "--budget", 60, "--json").json
+    assert cannot["status"] == "nothing to fold"
+    assert "cannot help" in cannot["reason"]
