@@ -8,7 +8,7 @@ from previously.core.messages import Message, message
 from previously.core.tokens import estimate_tokens
 from previously.folds.brief import MOST_TOKENS, BriefNote
 from previously.folds.briefs.bounding import bounded
-from previously.folds.briefs.sections import EARLIER_REQUEST, Brief, failure, parse, render
+from previously.folds.briefs.sections import EARLIER_REQUEST, REMARK, Brief, failure, parse, render
 from previously.folds.builtin.agents.claims import claims_in
 from previously.folds.builtin.agents.failures import telling_line
 from previously.folds.builtin.agents.requests import rules_in
@@ -17,7 +17,7 @@ from previously.folds.noting import Noted
 from previously.folds.rendering import Template
 from previously.folds.request import parts
 from previously.runtime.prompts import load_prompts
-from tests.folds.briefs.agent_conversations import ROTATION
+from tests.folds.briefs.agent_conversations import ROTATION, does, gives
 
 REQUESTS = [f"Please fix ticket OPS-{number}, it is about the depot." for number in range(6)]
 
@@ -123,3 +123,33 @@ def test_splitting_asks_seldom() -> None:
     delta = asked(*REQUESTS) * 200
     assert [len(run) for run in parts(delta, fits)] == [700, 700, 700, 300]
     assert len(asked_for) < 80
+
+
+def test_what_was_said_before_something_was_taken_back_is_why() -> None:
+    delta = (
+        message("user", "Fix the clock."),
+        does("", ("1", "edit", {"path": "src/clock.py", "old": "a", "new": "b"})),
+        gives(("1", "ok")),
+        message("assistant", "Mocking the clock hides the bug. Let me try it without."),
+        does("", ("2", "bash", {"command": "git checkout -- src/clock.py"})),
+        gives(("2", "Updated 1 path from the index")),
+    )
+    why = "Mocking the clock hides the bug."
+    taken_back = "changes to src/clock.py, taken back by `git checkout -- src/clock.py`"
+    assert briefed(delta).decisions == (failure(f"{why} ({taken_back})"),)
+    assert briefed(delta[:3] + delta[4:]).decisions == (failure(taken_back),)
+
+
+STATED = "The column becomes nullable; backfilling 51234 rows would lock the table for an hour."
+
+
+def test_a_statement_of_no_known_sort_is_kept_while_there_is_room() -> None:
+    delta = (*asked(*REQUESTS[:2]), message("assistant", f"{STATED} I see the file. Let me look at all of the others."))
+    brief = briefed(delta)
+    assert brief.context == (f"{REMARK}{STATED}",)
+    assert briefed(asked(REQUESTS[2]), brief).context[-1] == f"{REMARK}{STATED}"
+    short = bounded(brief, estimate_tokens(render(brief)) - 5)
+    assert short.shed[0] == f"{REMARK}{STATED}"
+    noted = BriefNote(delta).judge("## Goal\n- Tickets.\n## Critical Context\n- Many rows.")
+    assert isinstance(noted, Noted)
+    assert parse(noted.text).context == ("Many rows.", f"{REMARK}{STATED}")

@@ -14,7 +14,7 @@ from typing import Final
 
 from previously.core.tokens import ESTIMATE, Counter
 from previously.folds.briefs.headings import TITLES
-from previously.folds.briefs.sections import EARLIER_REQUEST, REPORTED, Brief, is_failure, render
+from previously.folds.briefs.sections import EARLIER_REQUEST, REMARK, REPORTED, Brief, is_failure, render
 
 _LONG, _SHORT = 400, 160
 """Characters to which long items are cut before any is left out."""
@@ -26,15 +26,19 @@ _USER_WORDS: Final = (EARLIER_REQUEST, REPORTED)
 
 FAILURES: Final = "failures"
 TOLD: Final = "told"
-"""What stands in the context and is not in the user's words."""
+REMARKS: Final = "remarks"
+"""What stands in the context and is not in the user's words, and what of it is of no known sort."""
 
 _ORDER: Final = (
+    (REMARKS, 12),
     ("done", 6),
     ("read", 12),
+    (REMARKS, 4),
     (TOLD, 6),
     ("done", 2),
     ("decisions", 6),
     ("next_steps", 6),
+    (REMARKS, 0),
     ("read", 0),
     (TOLD, 2),
     ("context", 8),
@@ -101,7 +105,7 @@ class _Held:
 
     def shed(self, what: str, kept: int, most: int) -> bool:
         """Let the oldest of these go until all fits or only so many of them are left. Whether it fits."""
-        name = {"read": "files", TOLD: "context", FAILURES: "decisions"}.get(what, what)
+        name = {"read": "files", TOLD: "context", REMARKS: "context", FAILURES: "decisions"}.get(what, what)
         of_it = [one for one in self._items[name] if _is_of(one, what)]
         going = max(0, len(of_it) - kept)
         # Of the goal and of what is to be done next the last is needed least, of all else the oldest.
@@ -122,6 +126,8 @@ def _is_of(item: str, what: str) -> bool:
     match what:
         case "read":
             return item.endswith(": read")
+        case "remarks":
+            return item.startswith(REMARK)
         case "told":
             return not item.startswith(_USER_WORDS)
         case "decisions":
@@ -146,8 +152,9 @@ def _to_the_word(held: _Held, most: int, counter: Counter) -> Bounded:
 
 def _clipped(brief: Brief, longest: int, names: tuple[str, ...]) -> Brief:
     def cut(one: str) -> str:
-        # The user's own words are cut only when everything is.
-        return one if one.startswith(_USER_WORDS) and names == _CUT_FIRST else clip(one, longest)
+        # The user's own words and what did not work are cut only when everything is.
+        spared = names == _CUT_FIRST and (one.startswith(_USER_WORDS) or is_failure(one))
+        return one if spared else clip(one, longest)
 
     return Brief(**{name: tuple(cut(one) if name in names else one for one in getattr(brief, name)) for name in TITLES})
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from previously.folds.briefs.sections import (
     EARLIER_REQUEST,
     NEWEST_REQUEST,
+    REMARK,
     REPORTED,
     Brief,
     is_failure,
@@ -75,15 +76,20 @@ def with_sure_facts(
         "in_progress": [] if brief.in_progress else list(sure.in_progress),
         "next_steps": [one for one in sure.next_steps if not _is_said(one, lower, items)],
         "context": [
-            one
-            for one in sure.context
-            if (one.startswith(EARLIER_REQUEST) and not _is_said(_bare(one), lower, items))
-            or ((one in held or one.startswith((REPORTED, "http"))) and identifiers_in(one) and not _all_in(one, text))
+            one for one in sure.context if _belongs(one, one in held, text) and not _is_said(_bare(one), lower, items)
         ],
         "files": _files(sure, text),
     }
     told = replace(brief, goal=(*first, *brief.goal))
     return joined(told, **missing), (*first, *(one for found in missing.values() for one in found))
+
+
+def _belongs(item: str, held: bool, text: str) -> bool:
+    """Whether an item of the context is to be put back: a request, and what holds something exact that is missing."""
+    if item.startswith(EARLIER_REQUEST):
+        return True
+    sure = held or item.startswith((REPORTED, REMARK, "http"))
+    return sure and bool(identifiers_in(item)) and not _all_in(item, text)
 
 
 def _files(sure: Brief, text: str) -> list[str]:
@@ -101,7 +107,11 @@ def _all_in(item: str, text: str) -> bool:
 
 def _bare(item: str) -> str:
     """An item without the words that say what it is."""
-    return item.partition(": ")[2] if is_failure(item) or item.startswith((EARLIER_REQUEST, NEWEST_REQUEST)) else item
+    return (
+        item.partition(": ")[2]
+        if is_failure(item) or item.startswith((EARLIER_REQUEST, NEWEST_REQUEST, REMARK))
+        else item
+    )
 
 
 def _is_said(rule: str, lower: str, items: list[frozenset[str]]) -> bool:

@@ -14,8 +14,14 @@ from previously.core.messages import Message, Role
 from previously.folds.builtin.sentences import unwrapped, whole_sentences
 
 LONGEST_CLAIM = 280
+_NEAR = 4
+"""How many messages back what was said still belongs to a deed."""
+
 _WHOLE = 5
 """Words from which on a sentence says what it speaks of."""
+
+_TELLING = 8
+"""Words from which on a statement of no known sort is worth keeping."""
 _READ = 12_000
 
 _FENCE = re.compile(r"```[^`]*(?:```|\Z)")
@@ -131,6 +137,8 @@ class Claims:
     """What it was about to do when it last said so."""
     stuck: list[str] = field(default_factory=list)
     """What it waits for, of its newest message."""
+    remarks: list[str] = field(default_factory=list)
+    """What else it stated: nobody knows all the words in which a decision can be told."""
 
 
 def claims_in(messages: Sequence[Message]) -> Claims:
@@ -146,6 +154,17 @@ def claims_in(messages: Sequence[Message]) -> Claims:
             found.intends = ""
             _read(text[:_READ], found)
     return found
+
+
+def said_before(messages: Sequence[Message], at: int) -> str:
+    """What the agent said last before this message, or in it, no person in between, what it means to do left out."""
+    for message in reversed(messages[max(0, at - _NEAR) : at + 1]):
+        if message.role is Role.USER:
+            return ""
+        if message.role is Role.ASSISTANT and message.text.strip():
+            sentences = whole_sentences(unwrapped(_FENCE.sub("\n", message.text[:_READ])))
+            return _cut(" ".join(" ".join(one.split()) for one in sentences if not _INTENDS.search(one)).strip())
+    return ""
 
 
 def _read(text: str, found: Claims) -> None:
@@ -178,6 +197,8 @@ def _read(text: str, found: Claims) -> None:
             steps.append(bare)
         elif _STUCK.search(bare) or (bare.endswith("?") and line is sentences[-1]):
             stuck.append(bare)
+        elif not _INTENDS.search(bare) and not bare.endswith("?") and words >= _TELLING:
+            found.remarks.append(bare)
         if _INTENDS.search(bare) and not bare.endswith("?"):
             found.intends = bare
     if gave_up:
