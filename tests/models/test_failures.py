@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.asking import FailureKind
-from previously.models.failures import Redaction, error_words, kind_of, refusal, retry_after_s, window_told
+from previously.models.failures import Redaction, error_words, kind_of, refusal, retry_after_s, tokens_told, window_told
 
 KIND = FailureKind
 
@@ -49,7 +49,7 @@ OVERFLOWS: dict[str, tuple[int, object, int | None]] = {
         None,
     ),
     "OpenAI, newer": (400, openai("Your input exceeds the context window of this model."), None),
-    "OpenAI, configured": (400, openai("Input tokens exceed the configured limit of 272000 tokens."), None),
+    "OpenAI, configured": (400, openai("Input tokens exceed the configured limit of 272000 tokens."), 272_000),
     "OpenAI, too large for the minute": (429, openai("Request too large for gpt-4o on tokens per min (TPM)"), None),
     "OpenRouter": (
         400,
@@ -72,13 +72,45 @@ OVERFLOWS: dict[str, tuple[int, object, int | None]] = {
     ),
     "LM Studio, n_keep": (400, {"error": "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)"}, 7_424),
     "KoboldCpp": (400, {"detail": {"msg": "Prompt is too long for the context.", "type": "bad_input"}}, None),
-    "Anthropic": (400, openai("prompt is too long: 213462 tokens > 200000 maximum"), None),
+    "Anthropic": (400, openai("prompt is too long: 213462 tokens > 200000 maximum"), 200_000),
+    "Anthropic, with the answer": (
+        400,
+        openai("input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000, decrease input length"),
+        200_000,
+    ),
+    "Anthropic, in bytes": (413, openai("Request exceeds the maximum size", type="request_too_large"), None),
+    "Anthropic, by its type": (400, openai("No.", type="request_too_large"), None),
+    "Bedrock": (400, {"message": "Input is too long for requested model."}, None),
+    "Gemini, with numbers": (
+        400,
+        openai("The input token count (1196265) exceeds the maximum number of tokens allowed (1048576)."),
+        1_048_576,
+    ),
+    "Copilot": (400, openai("prompt token count of 138374 exceeds the limit of 128000"), 128_000),
+    "Groq, by the message": (400, openai("Please reduce the length of the messages or completion."), None),
+    "Groq, by the minute": (
+        413,
+        openai("Request too large for model on tokens per minute (TPM): Limit 6000, Requested 7312"),
+        6_000,
+    ),
+    "z.ai": (400, openai("Prompt exceeds max length"), None),
+    "z.ai, by its reason": (400, openai("model_context_window_exceeded"), None),
+    "MiniMax": (400, openai("invalid params, context window exceeds limit"), None),
+    "Poolside": (400, openai("Input exceeds the maximum allowed input length of 131,072 tokens"), 131_072),
+    "Together": (
+        422,
+        openai("The input (70000 tokens) is longer than the model's context length (65536 tokens)."),
+        65_536,
+    ),
+    "DashScope": (400, openai("Range of input length should be [1, 98304]"), 98_304),
+    "DS4": (400, openai("prompt has 9,001 tokens, but the configured context size is 8,192 tokens"), 8_192),
+    "in general": (400, openai("token limit exceeded"), None),
     "Gemini": (400, openai("The input token count (1196265) exceeds the maximum number of tokens allowed"), None),
-    "Mistral": (400, openai("40000 tokens, too large for model with 32768 maximum context length"), None),
+    "Mistral": (400, openai("40000 tokens, too large for model with 32768 maximum context length"), 32_768),
     "xAI": (400, {"error": "This model's maximum prompt length is 131072 but the request has 537812."}, 131_072),
     "Groq": (413, openai("Request too large for model"), None),
     "a proxy": (413, "<html>413 Request Entity Too Large</html>", None),
-    "Kimi": (400, openai("Invalid request: Your request exceeded model token limit: 131072"), None),
+    "Kimi": (400, openai("Invalid request: Your request exceeded model token limit: 131072"), 131_072),
 }  # fmt: skip
 
 FILTERS: dict[str, tuple[int, object]] = {
@@ -107,6 +139,8 @@ OTHERS: list[tuple[int, object, FailureKind]] = [
     (429, openai("You exceeded your current quota", code="insufficient_quota"), KIND.UNAUTHORIZED),
     (429, openai("Rate limit reached for tokens per min"), KIND.RATE_LIMITED),
     (429, "slow down", KIND.RATE_LIMITED),
+    (400, openai("ThrottlingException: Too many tokens, please wait: rate limit"), KIND.BAD_REQUEST),
+    (503, openai("Too many requests: input tokens per minute exceeded the maximum"), KIND.SERVER),
     (408, "", KIND.TIMEOUT),
     (500, "", KIND.SERVER),
     (502, "<html>Bad Gateway</html>", KIND.SERVER),
@@ -218,3 +252,11 @@ def test_it_is_total(status: int, words: str, header: str) -> None:
 @given(st.text(alphabet="0123456789,", max_size=14))
 def test_odd_numbers_do_no_harm(digits: str) -> None:
     window_told(f"n_ctx {digits} context length {digits}")
+
+
+def test_how_much_was_sent_by_the_count_of_the_server() -> None:
+    assert tokens_told("prompt is too long: 213462 tokens > 200000 maximum") == 213_462
+    assert tokens_told("request (5031 tokens) exceeds the available context size (2048 tokens)") == 5_031
+    assert tokens_told("This model's maximum context length is 4096 tokens.") is None
+    assert tokens_told("exceed context limit: 190000 + 21333 > 200000") is None, "no number is beyond the window"
+    assert tokens_told("12345") is None, "no window is told"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.asking import ModelReply, Usage
-from previously.models.server_facts import DOORS, model_names, schema_kept, window_in_models
+from previously.models.server_facts import DOORS, model_names, schema_kept, usual_window, window_in_models
 
 
 def door(path: str, payload: object, model: str = "small") -> int | None:
@@ -96,3 +96,12 @@ def test_readers_are_total(payload: object) -> None:
     assert all(isinstance(name, str) for name in model_names(payload))
     for window in [window_in_models(payload, "small"), *(door.read(payload, "small") for door in DOORS)]:
         assert window is None or window > 0
+
+
+def test_the_usual_windows_of_hosted_models() -> None:
+    assert usual_window("claude-sonnet-4-5") == 200_000
+    assert usual_window("anthropic/claude-opus-4") == 200_000
+    assert usual_window("gpt-5-codex") == 272_000
+    assert usual_window("o3") == 200_000
+    assert usual_window("gpt-4.1-mini") == 1_000_000
+    assert [usual_window(name) for name in ("", "small", "o3x", "qwen3", "my-claude-7b")] == [None] * 5

@@ -87,7 +87,10 @@ async def test_keys_can_be_required_before_there_are_any() -> None:
 @pytest.mark.parametrize(
     "headers",
     [
-        [(b"x-api-key", KEY.encode())],
+        [(b"x-api-key", KEY.encode())] * 2,
+        [(b"x-api-key", f"Bearer {KEY}".encode())],
+        [(b"x-api-key", KEY.encode()), *bearer("sk-other")],
+        [(b"x-api-key", KEY.encode()), (b"authorization", b"")],
         [(b"api-key", KEY.encode())],
         [(b"cookie", f"authorization=Bearer {KEY}".encode())],
         [(b"proxy-authorization", f"Bearer {KEY}".encode())],
@@ -105,8 +108,21 @@ async def test_keys_can_be_required_before_there_are_any() -> None:
         bearer("x" * 5_000),
     ],
 )
-async def test_there_is_one_way_to_give_a_key(headers: list[Header]) -> None:
+async def test_there_are_two_ways_to_give_a_key_and_no_other(headers: list[Header]) -> None:
     assert (await refused(Doors(**{KEY: "ann"}).callers(), headers)).status == 401
+
+
+async def test_a_key_may_come_as_anthropic_s_clients_send_it() -> None:
+    callers = Doors(**{KEY: "ann"}).callers()
+    caller = await callers.caller([(b"x-api-key", KEY.encode())])
+    assert (caller.owner, caller.upstream_key, caller.ours, caller.by_x_api_key) == ("ann", None, True, True)
+    assert (await callers.caller([(b"x-api-key", b"sk-other"), *bearer(KEY)])).owner == "ann", (
+        "that one is not looked at"
+    )
+    assert (await refused(callers, [(b"x-api-key", KEY.encode())], page=True)).status == 401, "a page asks otherwise"
+    theirs = await Doors().callers().caller([(b"x-api-key", b"sk-ant")])
+    assert (theirs.owner, theirs.upstream_key, theirs.by_x_api_key) == ("local", "sk-ant", True)
+    assert (await refused(Doors().callers(), [(b"x-api-key", KEY.encode())])).status == 401, "ours goes nowhere"
 
 
 def test_the_scheme_is_read_as_the_standard_says() -> None:
@@ -226,4 +242,4 @@ async def test_no_refusal_says_what_was_sent() -> None:
     callers = Doors(**{KEY: "ann"}).callers()
     for secret in ("sk-canary", KEY[:-1] + "x"):
         refusal = await refused(callers, bearer(secret))
-        assert secret not in f"{refusal.message}{refusal.body!r}{refusal.headers}{refusal!r}"
+        assert secret not in f"{refusal.message}{refusal.body()!r}{refusal.headers}{refusal!r}"

@@ -6,7 +6,7 @@ import pytest
 
 from previously.core.digests import digest
 from previously.core.errors import BudgetTooSmall
-from previously.core.messages import Entry, Message, Role, Text, ToolCall, ToolResult, message
+from previously.core.messages import Entry, Message, Role, Text, Thinking, ToolCall, ToolResult, message
 from previously.core.paths import OnPath
 from previously.view import tail
 from previously.view.build import Asked, Material, build
@@ -48,6 +48,15 @@ def test_units() -> None:
     assert positions(call("a"), call("b"), result("a"), result("b"), USER) == [[0, 1, 2, 3], [4]], "one item each"
     both = Message(Role.ASSISTANT, (Text("so"), ToolCall("b", "look", "{}")))
     assert positions(call("a"), result("a"), both, result("b")) == [[0, 1], [2, 3]]
+
+
+def test_units_of_clients_that_write_an_item_for_each_call() -> None:
+    thinking = Message(Role.ASSISTANT, (Thinking("Hm."),))
+    assert positions(USER, call("a"), call("b"), result("a"), result("b"), USER) == [[0], [1, 2, 3, 4], [5]]
+    assert positions(USER, thinking, call("a"), result("a")) == [[0], [1, 2, 3]]
+    assert positions(USER, call("a"), call("b"), result("a"), USER) == [[0], [4]], "b was never answered"
+    assert positions(USER, call("a"), Message(Role.USER, (ToolResult("a", "seen"), Text("So?")))) == [[0], [1, 2]]
+    assert positions(Message(Role.TOOL, (Text("seen"),)), USER) == [[1]], "a tool's words without a result"
 
 
 def test_parallel_calls_wait_together() -> None:

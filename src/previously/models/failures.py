@@ -17,7 +17,7 @@ from previously.core.asking import FailureKind, ModelFailure
 
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|context_window_exceeded|string_above_max_length"
-    r"|token_limit_exceeded|max_tokens_exceeded|prompt_too_long"
+    r"|token[_ ]limit[_ ]exceeded|max_tokens_exceeded|prompt_too_long|request_too_large"
     # OpenAI, OpenRouter, vLLM, SGLang, Mistral, TabbyAPI
     r"|maximum (?:context|model|prompt|input|sequence) length|longer than the (?:model's )?(?:maximum|context)"
     r"|exceeds? (?:the )?(?:model'?s? )?(?:maximum|max|available|configured|allowed)? ?(?:context|input|prompt|token)"
@@ -27,7 +27,10 @@ _OVERFLOW = re.compile(
     # llama.cpp, LM Studio, Ollama, KoboldCpp
     r"|available context size|context size (?:has been )?exceeded|context (?:the )?overflows?|context overflow"
     r"|greater than the context length|n_keep.{0,40}n_ctx|context length of only|larger than the context"
-    r"|input (?:length |tokens )?exceeds?|context (?:window|length|limit)[^.]{0,40}exceeded|exceeds? max context",
+    r"|input (?:length |tokens )?exceeds?|context (?:window|length|limit)[^.]{0,40}exceeded|exceeds? max context"
+    # Anthropic, Gemini, Poolside, DashScope, MiniMax, z.ai, DS4
+    r"|exceeds? context limit|input token count.{0,40}exceeds|maximum allowed input length|exceeds? max(?:imum)? length"
+    r"|range of input length should be|context window exceeds|configured context size is",
     re.IGNORECASE,
 )
 _FILTER = re.compile(
@@ -41,10 +44,14 @@ _SPENT = re.compile(
     r"insufficient_quota|insufficient (?:credits|balance|funds)|exceeded your current quota|billing", re.IGNORECASE
 )
 _TOO_FAST = re.compile(r"rate.?limit|too many requests|tokens per (?:min|day|hour)|requests per", re.IGNORECASE)
+_NUMBER = r"(\d[\d,]{2,10})"
 _WINDOW = re.compile(
-    r"(?:context (?:length|size|window)|n_ctx|maximum (?:model|prompt|input) length)\D{0,30}?([\d,]{3,11})",
+    rf"(?:context (?:length|size|window|limit)|n_ctx|maximum (?:model|prompt|input) length)\D{{0,30}}?{_NUMBER}"
+    rf"|> {_NUMBER}|{_NUMBER} maximum|(?:exceeds the|configured) limit of {_NUMBER}|token limit: {_NUMBER}"
+    rf"|tokens allowed \(?{_NUMBER}|input length of {_NUMBER}|limit {_NUMBER}, requested|should be \[\d+, {_NUMBER}",
     re.IGNORECASE,
 )
+_ANY_NUMBER = re.compile(rf"(?<![\w.]){_NUMBER}(?![\w.]\w)")
 _SECRET = re.compile(r"\b(?:bearer\s+\S+|(?:sk|pk|key|gsk|hf|xai|AIza)[-_]?[\w*.\-]{8,})", re.IGNORECASE)
 
 SMALLEST_WINDOW = 512
@@ -186,8 +193,24 @@ def refusal(
 
 def window_told(words: str) -> int | None:
     """The model's window in tokens, where a server names it in its complaint."""
-    told = (int(found.group(1).replace(",", "") or 0) for found in _WINDOW.finditer(words))
+    told = (_value(next(filter(None, found.groups()))) for found in _WINDOW.finditer(words) if "+" not in _sum(found))
     return next((window for window in told if window >= SMALLEST_WINDOW), None)
+
+
+def tokens_told(words: str) -> int | None:
+    """How many tokens a server counted in what was too long, where it says so: the largest number beyond the window."""
+    window = window_told(words)
+    counted = max((_value(found.group(1)) for found in _ANY_NUMBER.finditer(words)), default=0)
+    return counted if window is not None and counted > window else None
+
+
+def _value(number: str) -> int:
+    return int(number.replace(",", ""))
+
+
+def _sum(found: re.Match[str]) -> str:
+    """What stands behind a number: one that another is added to is no window."""
+    return found.string[found.end() : found.end() + 3]
 
 
 def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:

@@ -1,4 +1,5 @@
 """What a client got: an answer of an OpenAI-compatible server put together from its JSON objects, whole or streamed.
+(For those of other interfaces see `server.dialects`.)
 
 Pure and total: `Assembly.take` accepts any JSON value, in any order, and never raises. Text is joined as clients join
 it, so what is remembered equals what was shown. Memory is bounded: texts of all choices together hold at most
@@ -53,7 +54,7 @@ class ReceivedReply:
     error: object = None
     """What the server said in place of, or after a part of, its answer."""
     done: bool = False
-    """`[DONE]` came."""
+    """The server said that this is the end: `[DONE]`, or the last event of its interface."""
     streamed: bool = True
     """False for one JSON object, as servers send it that were not asked to stream or do not."""
     truncated: bool = False
@@ -154,6 +155,17 @@ class Assembly:
             self.truncated,
             self.junk,
         )
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything came that a client could show or act upon, or an end."""
+        held = self._choices.values()
+        written = (pieces.tell() for one in held for pieces in (one.text, one.reasoning, one.refusal))
+        return self.done or any(one.calls or one.finish_reason for one in held) or any(written)
+
+    def is_part(self, value: dict[str, Any]) -> bool:
+        """Whether an object is a part of an answer."""
+        return "choices" in value or "error" in value
 
     def fail(self, error: object) -> None:
         """The server said that it failed. The first reason counts."""

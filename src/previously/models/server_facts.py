@@ -140,3 +140,19 @@ def slots_in_props(payload: object) -> int | None:
             return _size(slots)
         case _:
             return None
+
+
+_USUAL = (
+    (re.compile(r"claude-"), 200_000),
+    (re.compile(r"gpt-4\.1|gemini-(?:1\.5|[2-9])"), 1_000_000),
+    (re.compile(r"gpt-5|codex-"), 272_000),
+    (re.compile(r"o[134](?:-|$)"), 200_000),
+    (re.compile(r"gpt-4o|gpt-4-turbo|chatgpt-4o"), 128_000),
+)
+
+
+def usual_window(model: str) -> int | None:
+    """The window of a well-known hosted model whose server does not tell: less than some of them read, and far more
+    than what is taken for a model that nobody knows."""
+    name = model.rpartition("/")[2].lower()
+    return next((window for begins, window in _USUAL if begins.match(name)), None)

@@ -1,4 +1,5 @@
-"""Reading a streamed answer of an OpenAI-compatible server while its bytes pass by on their way to a client.
+"""Reading a streamed answer while its bytes pass by on their way to a client, as one of OpenAI's interface or, with
+another `Assembly`, of any that sends events of JSON objects.
 
 Pure and total: `ReplyReader.feed` takes any bytes, split anywhere, and never raises. It reads what clients read and
 forgives what they forgive: every kind of line end, `data:` without a space, comments, events of several data lines,
@@ -55,8 +56,16 @@ class ReplyReader:
         "_waiting_chars",
     )
 
-    def __init__(self, *, max_text_bytes: int = MAX_TEXT_BYTES, max_body_bytes: int = MAX_BODY_BYTES) -> None:
-        self._assembly = Assembly(max_text_bytes)
+    def __init__(
+        self,
+        assembly: Assembly | None = None,
+        /,
+        *,
+        max_text_bytes: int = MAX_TEXT_BYTES,
+        max_body_bytes: int = MAX_BODY_BYTES,
+    ) -> None:
+        """`assembly` puts the objects together; without one, as those of chat completions."""
+        self._assembly = assembly or Assembly(max_text_bytes)
         self._max_body_bytes = max_body_bytes
         self._body: bool | None = None
         """Whether this is one JSON body instead of a stream; None until the first byte that tells."""
@@ -74,8 +83,13 @@ class ReplyReader:
 
     @property
     def done(self) -> bool:
-        """Whether `[DONE]` came."""
+        """Whether the server said that this is the end."""
         return self._assembly.done
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything came that a client could show or act upon, or an end."""
+        return self._assembly.begun
 
     def reply(self) -> ReceivedReply:
         """What the client got by now, in lines that are whole."""
@@ -171,7 +185,7 @@ class ReplyReader:
         """The value of a data line. Nearly always it is one object, whole."""
         text = data.decode("utf-8", "replace").strip()
         if self._assembly.done:
-            self._assembly.junk += bool(text)  # clients have stopped listening
+            self._assembly.junk += bool(text) and text != "[DONE]"  # clients have stopped listening
         elif text == "[DONE]":
             self._end_event()
             self._assembly.done = True
@@ -211,7 +225,7 @@ class ReplyReader:
 
     def _wait(self, text: str) -> None:
         """A line that is no object by itself, or that follows one: the event may be whole later."""
-        if self._waiting and text[0] == "{" and _is_answer(text):
+        if self._waiting and text[0] == "{" and self._is_answer(text):
             self._end_event()  # a whole one: what came before it stays what it is
             self._take_objects(text)
             return
@@ -220,6 +234,13 @@ class ReplyReader:
         if self._waiting_chars > self._longest_line:
             self._assembly.truncated |= bool(self._body)
             self._end_event()
+
+    def _is_answer(self, text: str) -> bool:
+        try:
+            value, _ = _read_object(text)
+        except (ValueError, RecursionError):
+            return False
+        return type(value) is dict and self._assembly.is_part(value)
 
     def _end_event(self) -> None:
         """An empty line, or the end: what waited is read together, else line by line, else it is junk."""
@@ -267,14 +288,6 @@ class ReplyReader:
                 self._assembly.fail(value["error"])
                 return
         self._assembly.junk += 1
-
-
-def _is_answer(text: str) -> bool:
-    try:
-        value, _ = _read_object(text)
-    except (ValueError, RecursionError):
-        return False
-    return type(value) is dict and ("choices" in value or "error" in value)
 
 
 def read_whole(body: bytes, *, max_text_bytes: int = MAX_TEXT_BYTES) -> ReceivedReply:

@@ -24,6 +24,7 @@ from previously.runtime.story import Story
 from previously.server.callers import Callers
 from previously.server.chat import Chat
 from previously.server.commands import Commands
+from previously.server.dialects import DIALECTS
 from previously.server.guard import Guard, Rules
 from previously.server.hosts import is_loopback
 from previously.server.keeper import Keeper
@@ -74,8 +75,8 @@ class Proxy:
             failed=self.metrics.failed_folds.add,
         )
         commands = Commands(self.memory_of, self.recognising, serving.deadline_s)
-        self.chat = Chat(self.upstream, self.turns, self.keeper, commands, self.metrics)
         self.passing = Passing(self.upstream)
+        self.chat = Chat(self.upstream, self.turns, self.keeper, commands, self.metrics, self.passing)
         self.stopping = False
         self._folds_upstream = folds_upstream
         self._folders: dict[tuple[str, str, str], Memory] = {}
@@ -86,9 +87,10 @@ class Proxy:
         return self.memory.sharing(owner)
 
     async def _window(self, model: str, key: str | None) -> int | None:
-        if self.serving.window_tokens is not None:
-            return self.serving.window_tokens
-        return (await self.upstream.facts(model, key)).window_tokens
+        known = self.serving.window_tokens
+        if known is None:
+            known = (await self.upstream.facts(model, key)).window_tokens
+        return self.upstream.at_most(model, known)
 
     def _facts(self, model: str) -> Facts:
         return self.upstream.known(model)
@@ -177,7 +179,12 @@ def routes(proxy: Proxy) -> list[BaseRoute]:
     return [
         Route("/healthz", healthz),
         Route("/readyz", readyz),
-        _at("/v1/chat/completions", proxy.chat, "POST"),
+        *(_at(f"/v1/{dialect.path}", proxy.chat.speaking(dialect), "POST") for dialect in DIALECTS.values()),
+        _at("/v1/messages/count_tokens", proxy.passing, "POST"),
+        *(_at(f"/v1/responses/{path}", proxy.passing, "POST") for path in ("compact", "input_tokens")),
+        _at("/v1/responses/{response}/cancel", proxy.passing, "POST"),
+        _at("/v1/responses/{response}/input_items", proxy.passing, "GET"),
+        _at("/v1/responses/{response}", proxy.passing, "GET", "DELETE"),
         _at("/v1/completions", proxy.passing, "POST"),
         _at("/v1/embeddings", proxy.passing, "POST"),
         _at("/v1/models", proxy.passing, "GET"),
@@ -187,8 +194,8 @@ def routes(proxy: Proxy) -> list[BaseRoute]:
     ]
 
 
-def _at(path: str, app: ASGIApp, method: str) -> Route:
-    return Route(path, _Endpoint(app), methods=[method])
+def _at(path: str, app: ASGIApp, *methods: str) -> Route:
+    return Route(path, _Endpoint(app), methods=methods)
 
 
 class _Endpoint:

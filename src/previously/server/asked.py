@@ -1,6 +1,6 @@
 """A chat request as it comes in: its body, its list of messages, and who says that it belongs to which story.
 
-Pure. What must stay true: a body is changed in `messages` and in what is ours, and nowhere else; whatever a client
+Pure. What must stay true: a body is changed in its messages and in what is ours, and nowhere else; whatever a client
 sends is an `AskedChat` or a `BadInput` with one sentence.
 """
 
@@ -16,16 +16,16 @@ from urllib.parse import unquote
 
 from previously.core.errors import BadInput
 from previously.core.messages import Draft, Role, Text, cleaned
-from previously.formats.openai import draft_of
 from previously.formats.reading import kind, parse_json
 from previously.recognition.commands import Command, command_in
 from previously.recognition.heard import Ask, Heard, hear, is_lone_task
 from previously.recognition.wording import Names, is_nudge
+from previously.server.dialects import CHAT, Dialect, Raw
 from previously.view.volatile import without_echo
 
 STORY_HEADERS = (
     "x-previously-story", "x-openwebui-chat-id", "x-sm-conversation-id", "x-opencode-session", "x-session-id",
-    "x-litellm-trace-id",
+    "x-litellm-trace-id", "conversation_id", "session_id",
 )  # fmt: skip
 """Headers by which clients name a conversation; the first that is there counts."""
 
@@ -56,7 +56,9 @@ class AskedChat:
 
     body: dict[str, Any]
     """As it was sent, but for what is meant for us."""
-    messages: list[dict[str, Any]]
+    dialect: Dialect
+    """The interface it came by."""
+    messages: list[Raw]
     drafts: list[Draft]
     heard: Heard
     command: Command | None
@@ -76,12 +78,14 @@ class AskedChat:
     """How many messages the client's history has, where it says so."""
 
 
-def read_chat(body: bytes, headers: Mapping[str, str]) -> AskedChat:
+def read_chat(body: bytes, headers: Mapping[str, str], dialect: Dialect = CHAT) -> AskedChat:
     """The request in a body. `headers` have lower-case names."""
-    fields = _parsed(body)
-    messages = fields.get("messages")
-    if not isinstance(messages, list) or not messages:
-        raise BadInput('"messages" must be a list with at least one message.')
+    return read_fields(parsed(body), headers, dialect)
+
+
+def read_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Dialect = CHAT) -> AskedChat:
+    """The request in a body that is parsed, whose fields from now on are the request's."""
+    messages = dialect.raws(fields)
     meta = fields.pop("chat_meta", None)
     told = meta if isinstance(meta, dict) else {}
     drafts, replaced = [], 0
@@ -89,7 +93,7 @@ def read_chat(body: bytes, headers: Mapping[str, str]) -> AskedChat:
         if not isinstance(item, dict):
             raise BadInput(f"Message {number} must be an object, not {kind(item)}.")
         try:
-            draft, count = cleaned(draft_of(item))
+            draft, count = cleaned(dialect.draft_of(item))
         except (BadInput, RecursionError) as error:
             sentence = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
             raise BadInput(f"Message {number}: {sentence}") from None
@@ -107,6 +111,7 @@ def read_chat(body: bytes, headers: Mapping[str, str]) -> AskedChat:
     last = next((draft.message for draft in reversed(drafts) if _is_said(draft)), drafts[-1].message)
     return AskedChat(
         fields,
+        dialect,
         messages,
         drafts,
         heard,
@@ -115,14 +120,15 @@ def read_chat(body: bytes, headers: Mapping[str, str]) -> AskedChat:
         str(fields.get("model") or ""),
         streams,
         _answer_tokens(fields),
-        _one_line(str(user)) if isinstance(user := fields.get("user"), str | int) and user is not True else "",
+        _one_line(str(user)) if isinstance(user := dialect.user(fields), str | int) and user is not True else "",
         *_story(fields, headers, told),
         ask,
         _history(told),
     )
 
 
-def _parsed(body: bytes) -> dict[str, Any]:
+def parsed(body: bytes) -> dict[str, Any]:
+    """The fields of a body."""
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -189,7 +195,7 @@ def _history(told: Mapping[str, Any]) -> int | None:
 
 
 def _answer_tokens(fields: Mapping[str, Any]) -> int | None:
-    for name in ("max_completion_tokens", "max_tokens"):
+    for name in ("max_completion_tokens", "max_output_tokens", "max_tokens"):
         value = fields.get(name)
         if type(value) is int and 0 < value < 2**40:
             return value
@@ -200,9 +206,9 @@ def _is_sillytavern(headers: Mapping[str, str]) -> bool:
     return headers.get("user-agent", "").startswith("node-fetch")
 
 
-def with_messages(asked: AskedChat, messages: list[dict[str, Any]]) -> bytes:
+def with_messages(asked: AskedChat, messages: list[Raw]) -> bytes:
     """The body that goes upstream."""
-    body = {**asked.body, "messages": messages}
+    body = asked.dialect.body(asked.body, messages)
     try:
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:  # half a character, as some clients cut them: it goes on as it came

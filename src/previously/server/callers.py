@@ -1,6 +1,7 @@
 """Who is asking: the one place where a key is taken out of a request and looked up.
 
-What must stay true: a key comes in `Authorization` and nowhere else; it is looked up by its whole hash; one that was
+What must stay true: a key comes in `Authorization`, or in `x-api-key` where there is no `Authorization`, and nowhere
+else; it is looked up by its whole hash; one that was
 removed stops working within seconds, also for a stream that is open; and no key is ever printed, nor one of ours given
 to a server upstream. Once a key was seen to exist, keys are asked for until the process ends: to remove the last one
 shuts the door and does not open it.
@@ -32,6 +33,7 @@ GRACE_S = 300.0
 LOOKUP_S = 2.0
 MOST_KNOWN = 1_000
 
+X_API_KEY = b"x-api-key"
 _KEY = re.compile(r"[\x21-\x7e]{1,1024}")
 _OURS = re.compile(rf"{KEY_PREFIX}[A-Za-z0-9_-]{{43}}")
 
@@ -47,6 +49,18 @@ class Caller:
     """Whether it was let in by a key of ours."""
     hashed: bytes = field(default=b"", repr=False)
     """Of the key that let it in."""
+    by_x_api_key: bool = False
+    """Whether the key came in `x-api-key`."""
+
+    @property
+    def upstream_key(self) -> str | None:
+        """The key that the server upstream gets; None for the one that the operator gave."""
+        return None if self.ours else self.key
+
+    @property
+    def gave_none(self) -> bool:
+        """Whether it came without any key."""
+        return self.key is None and not self.ours
 
 
 class Callers:
@@ -72,17 +86,18 @@ class Callers:
         """Who sent this. `Refusal` 401 if keys are asked for and it has none of ours; a page asks by Basic, whose
         password is the key."""
         given = given_key(headers, page=page)
+        other = not values(headers, b"authorization")
         if not await self.required():
             if given is not None and _OURS.fullmatch(given):
                 raise unknown_key(page)  # of another place, or removed: whatever is upstream must not see it
-            return Caller(LOCAL_OWNER, given)
+            return Caller(LOCAL_OWNER, given, by_x_api_key=given is not None and other)
         if given is None:
             raise unknown_key(page)
         hashed = key_hash(given)
         owner = await self._owner(hashed)
         if owner is None:
             raise unknown_key(page)
-        return Caller(owner, None, True, hashed)
+        return Caller(owner, None, True, hashed, other)
 
     async def still(self, caller: Caller) -> bool:
         """Whether the key that let a caller in is still one of ours."""
@@ -127,8 +142,12 @@ class Callers:
 
 
 def given_key(headers: Collection[Header], *, page: bool = False) -> str | None:
-    """The key in `Authorization`; None if there is none, or nothing that can be one, or more than one."""
+    """The key in `Authorization`, or in `x-api-key` if there is no `Authorization`; None if there is none, or nothing
+    that can be one, or more than one."""
     given = values(headers, b"authorization")
+    if not given and not page:
+        others = values(headers, X_API_KEY)
+        return others[0] if len(others) == 1 and _KEY.fullmatch(others[0]) else None
     if len(given) != 1:
         return None
     scheme, _, rest = given[0].partition(" ")

@@ -1,4 +1,8 @@
-"""`/chat/completions`: a turn begun, passed on, and ended."""
+"""A turn begun, passed on, and ended, in whatever interface it was asked for.
+
+What must stay true: a request that was too long for the model is sent once more, smaller, as long as the client was not
+told anything; if that is refused too, the client hears what the upstream says.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +15,22 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from previously.core.errors import BadInput
-from previously.models.sse import ReplyReader
-from previously.server.asked import AskedChat, read_chat, with_messages
+from previously.server.asked import AskedChat, parsed, read_fields, with_messages
 from previously.server.bodies import body_of
 from previously.server.commands import Commands
+from previously.server.dialects import Dialect
 from previously.server.guard import caller_of
+from previously.server.holding import Hearing
 from previously.server.keeper import Keeper
 from previously.server.logs import Noted, noted
 from previously.server.metrics import Metrics
+from previously.server.overflow import overflow_in
+from previously.server.passing import Passing
 from previously.server.refusals import Header, Refusal
 from previously.server.relay import Outcome, Outgoing, relay
-from previously.server.replies import own_stream, own_words
 from previously.server.turns import Turn, Turns, listed_of
 from previously.server.upstream import Upstream
 
@@ -33,6 +39,8 @@ log = logging.getLogger("previously.server")
 LARGE_BODY = 256 * 1024
 """A body beyond this is read beside the others, which must not wait for it."""
 
+WITHOUT_MEMORY: Header = (b"x-previously-memory", b"off")
+
 KEEP_S = 2.0
 """How long the end of an answer waits for it to be kept."""
 
@@ -40,23 +48,44 @@ KEEP_S = 2.0
 class Chat:
     """Answers chat requests."""
 
-    def __init__(self, upstream: Upstream, turns: Turns, keeper: Keeper, commands: Commands, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        upstream: Upstream,
+        turns: Turns,
+        keeper: Keeper,
+        commands: Commands,
+        metrics: Metrics,
+        passing: Passing,
+    ) -> None:
         self._upstream = upstream
         self._turns = turns
         self._keeper = keeper
         self._commands = commands
         self._metrics = metrics
+        self._passing = passing
         self._keeping: set[asyncio.Task[None]] = set()
         self._answering: set[asyncio.Task[Any]] = set()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def speaking(self, dialect: Dialect) -> ASGIApp:
+        """What answers requests of one interface."""
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            await self._one(dialect, scope, receive, send)
+
+        return answer
+
+    async def _one(self, dialect: Dialect, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         begun = time.perf_counter()
         caller = caller_of(scope)
         given = dict(scope["headers"])
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in given.items()}
-        asked = await _read(await body_of(receive), headers)
-        key = None if caller.ours else caller.key
+        content = await body_of(receive)
+        asked = await _read(content, headers, dialect)
+        if asked is None:
+            await self._passing.unchanged(scope, content, receive, send, [WITHOUT_MEMORY])
+            return
+        key = caller.upstream_key
         with self._under_way():
             if words := await self._commands.answer(caller.owner, asked, listed_of(caller.owner, asked)):
                 await _say(words, asked, send)
@@ -67,11 +96,13 @@ class Chat:
 
                 def out() -> Outgoing:
                     body = with_messages(asked, turn.messages)
-                    sent = self._upstream.headers(given, key)
-                    self._metrics.added_ms.observe((time.perf_counter() - begun) * 1_000)
-                    return Outgoing("POST", "chat/completions", sent, body, scope["query_string"], asked.streams)
+                    sent = self._upstream.headers(given, caller)
+                    told, query = memory_headers(turn), scope["query_string"]
+                    return Outgoing("POST", dialect.path, sent, body, query, asked.streams, told, dialect.wording)
 
-                await self._answer(turn, out, noted(scope), receive, send)
+                first = out()
+                self._metrics.added_ms.observe((time.perf_counter() - begun) * 1_000)
+                await self._answer(turn, first, out, noted(scope), receive, send)
 
     async def _begin(self, owner: str, asked: AskedChat, key: str | None) -> Turn:
         try:
@@ -83,15 +114,27 @@ class Chat:
             self._metrics.degraded.add()
         return turn
 
-    async def _answer(self, turn: Turn, out: Callable[[], Outgoing], note: Noted, receive: Receive, send: Send) -> None:
-        """Ask the upstream, and keep what comes, whatever becomes of it."""
-        reader = ReplyReader()
+    async def _answer(
+        self, turn: Turn, first: Outgoing, anew: Callable[[], Outgoing], note: Noted, receive: Receive, send: Send
+    ) -> None:
+        """Ask the upstream, and keep what comes, whatever becomes of it. `anew` is what is asked once the turn has
+        changed."""
+        hearing = Hearing(turn.asked.dialect.reader)
         kept = False
+
+        async def again(status: int, body: bytes) -> Outgoing | None:
+            overflow = overflow_in(status, body)
+            if overflow is None or not await self._turns.again(turn, overflow):
+                return None
+            log.warning("A request was too long for the model and is sent once more, smaller")
+            return anew()
 
         def keep(outcome: Outcome) -> asyncio.Task[None]:
             nonlocal kept
             kept = True
-            reply = reader.finish()
+            if outcome.answered and turn.window_tokens is not None:
+                self._upstream.learn(turn.asked.model, turn.window_tokens)
+            reply = hearing.finish()
             note.read = reply.done
             # Many clients leave once they have read the end.
             whole = (reply.done and reply.error is None) or (reply.whole and not outcome.broken)
@@ -104,8 +147,8 @@ class Chat:
         outcome = Outcome(broken=True)
         try:
             outcome = await relay(
-                self._upstream, out(), receive, send,
-                heard=reader.feed, headers=memory_headers(turn), before_end=keep_before_end,
+                self._upstream, first, receive, send,
+                hearing=hearing, before_end=keep_before_end, again=again,
             )  # fmt: skip
         finally:
             if not kept:
@@ -152,11 +195,15 @@ def memory_headers(turn: Turn) -> list[Header]:
     return [(b"x-previously-memory", state), *named]
 
 
-async def _read(body: bytes, headers: dict[str, str]) -> AskedChat:
+async def _read(body: bytes, headers: dict[str, str], dialect: Dialect) -> AskedChat | None:
+    """The request; None for one that goes on without memory, since its history does not lie in it."""
+
+    def read() -> AskedChat | None:
+        fields = parsed(body)
+        return None if dialect.passes(fields) else read_fields(fields, headers, dialect)
+
     try:
-        if len(body) > LARGE_BODY:
-            return await asyncio.to_thread(read_chat, body, headers)
-        return read_chat(body, headers)
+        return await asyncio.to_thread(read) if len(body) > LARGE_BODY else read()
     except BadInput as error:
         raise Refusal(400, "bad_request", str(error)) from None
 
@@ -167,11 +214,11 @@ async def _say(words: str, asked: AskedChat, send: Send) -> None:
     if asked.streams:
         head: list[Header] = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
         await send({"type": "http.response.start", "status": 200, "headers": head})
-        for chunk in own_stream(words, asked.model, created=now):
+        for chunk in asked.dialect.stream(words, asked.model, created=now):
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
         return
-    body = json.dumps(own_words(words, asked.model, created=now)).encode()
+    body = json.dumps(asked.dialect.words(words, asked.model, created=now)).encode()
     head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": head})
     await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -98,7 +98,7 @@ class Guard:
         except Refusal as refusal:
             if asked.begun:
                 raise
-            await refuse(refusal, receive, asked.send)
+            await refuse(refusal, receive, asked.send, scope["path"])
         except ClientGone:
             pass
 

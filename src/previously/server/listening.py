@@ -15,7 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from previously.server.refusals import error_json
+from previously.server.wording import error_json
 
 HEAD_S = 10.0
 MOST_LOOSE_BYTES = 64 * 1024

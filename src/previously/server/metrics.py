@@ -24,7 +24,7 @@ OTHER = "other"
 
 ROUTES = (
     "/", "/stories/{number}", "/healthz", "/readyz", "/metrics", "/v1/chat/completions", "/v1/completions",
-    "/v1/embeddings", "/v1/models",
+    "/v1/embeddings", "/v1/models", "/v1/messages", "/v1/messages/count_tokens", "/v1/responses",
 )  # fmt: skip
 STATUSES = tuple(str(status) for status in range(100, 600))
 MILLISECONDS = (1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000)
@@ -37,7 +37,8 @@ def route_of(path: str) -> str:
     head, _, number = path.rpartition("/")
     if head == "/stories" and number.isascii() and number.isdecimal():
         return "/stories/{number}"
-    return "/v1/models" if path.startswith("/v1/models/") else OTHER
+    lists = ("/v1/models", "/v1/responses")
+    return next((route for route in lists if path.startswith(f"{route}/")), OTHER)
 
 
 class Counter:

@@ -1,18 +1,20 @@
-"""What is passed on as it is: models, text completions, embeddings. No memory takes part."""
+"""What is passed on as it is: models, text completions, embeddings, counts of tokens. No memory takes part."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from urllib.parse import quote
 
 from starlette.types import Receive, Scope, Send
 
 from previously.server.bodies import body_of
 from previously.server.guard import caller_of
-from previously.server.refusals import Refusal
+from previously.server.refusals import Header, Refusal
 from previously.server.relay import Outgoing, relay
 from previously.server.upstream import Upstream
+from previously.server.wording import wording_at
 
 _MODEL_PATH = re.compile(r"[A-Za-z0-9._:@+ /-]{1,300}")
 
@@ -25,11 +27,17 @@ class Passing:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
-        caller = caller_of(scope)
         body = await body_of(receive) if scope["method"] == "POST" else b""
-        headers = self._upstream.headers(dict(scope["headers"]), None if caller.ours else caller.key)
+        await self.unchanged(scope, body, receive, send)
+
+    async def unchanged(
+        self, scope: Scope, body: bytes, receive: Receive, send: Send, told: Sequence[Header] = ()
+    ) -> None:
+        """A request whose body was read, passed on as it is."""
+        headers = self._upstream.headers(dict(scope["headers"]), caller_of(scope))
         path = _path(scope["path"].removeprefix("/v1/"))
-        out = Outgoing(scope["method"], path, headers, body, scope["query_string"], _streams(body))
+        wording = wording_at(scope["path"])
+        out = Outgoing(scope["method"], path, headers, body, scope["query_string"], _streams(body), told, wording)
         await relay(self._upstream, out, receive, send)
 
 

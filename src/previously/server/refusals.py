@@ -1,4 +1,4 @@
-"""Saying no: errors in the shape that OpenAI's clients understand, and what becomes of the connection.
+"""Saying no: errors in the shape that the clients of an interface understand, and what becomes of the connection.
 
 What must stay true: a refusal is answered at once, without waiting for a body that nobody will read, and the connection
 ends with it, so that nothing can be hidden behind the part that was not read. No refusal says what it was sent.
@@ -7,12 +7,13 @@ ends with it, so that nothing can be hidden behind the part that was not read. N
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Send
+
+from previously.server.wording import CHAT, Wording, wording_at
 
 Header = tuple[bytes, bytes]
 
@@ -33,16 +34,10 @@ class Refusal(Exception):
         self.message = message
         self.headers = tuple(headers)
 
-    @property
-    def body(self) -> bytes:
-        """The error as OpenAI's clients expect it."""
+    def body(self, wording: Wording = CHAT) -> bytes:
+        """The error as the clients of an interface expect it."""
         kind = "server_error" if self.status >= 500 else _KINDS.get(self.status, "invalid_request_error")
-        return error_json(self.message, kind, self.code)
-
-
-def error_json(message: str, kind: str, code: str) -> bytes:
-    """An error in OpenAI's shape."""
-    return json.dumps({"error": {"message": message, "type": kind, "param": None, "code": code}}).encode()
+        return wording.error(self.message, kind, self.code)
 
 
 def retry_after(seconds: float) -> Header:
@@ -50,17 +45,18 @@ def retry_after(seconds: float) -> Header:
     return b"retry-after", str(max(1, int(seconds + 0.999))).encode()
 
 
-async def answer_refusal(_request: Request, error: Exception) -> Response:
+async def answer_refusal(request: Request, error: Exception) -> Response:
     """A refusal of the application itself, whose request was read whole: the connection goes on. To be given to
     Starlette as the handler of `Refusal`; it would answer with a bare 500 otherwise."""
     assert isinstance(error, Refusal)
     headers = {name.decode(): value.decode("latin-1") for name, value in error.headers}
-    return Response(error.body, error.status, {"cache-control": "no-store", **headers}, "application/json")
+    body = error.body(wording_at(request.url.path))
+    return Response(body, error.status, {"cache-control": "no-store", **headers}, "application/json")
 
 
-async def refuse(refusal: Refusal, receive: Receive, send: Send) -> None:
-    """Answer with a refusal and end the connection, giving the client a moment to read it."""
-    body = refusal.body
+async def refuse(refusal: Refusal, receive: Receive, send: Send, path: str = "") -> None:
+    """Answer with a refusal and end the connection, giving the client a moment to read it. `path` is what it asked."""
+    body = refusal.body(wording_at(path))
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),

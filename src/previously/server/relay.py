@@ -10,15 +10,17 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import httpx
 from starlette.types import Receive, Send
 
-from previously.server.refusals import Header, Refusal, error_json
+from previously.server.holding import Hearing, Held
+from previously.server.refusals import Header, Refusal
 from previously.server.upstream import Upstream, passed_back
+from previously.server.wording import CHAT, Wording
 
 log = logging.getLogger("previously.server")
 
@@ -28,6 +30,9 @@ MOST_ANSWER_BYTES = 256 * 1024 * 1024
 
 MOST_WHOLE_BYTES = 32 * 1024 * 1024
 """An answer in one piece is held in memory, so it may be less."""
+
+PAGE = b"(a page)"
+"""What stands for the body of an error that says nothing."""
 
 EVENT_STREAM, JSON = "text/event-stream", "application/json"
 
@@ -42,6 +47,10 @@ class Outgoing:
     body: bytes = b""
     query: bytes = b""
     streams: bool = False
+    told: Sequence[Header] = ()
+    """What the client is told in headers of ours."""
+    wording: Wording = CHAT
+    """How it is told what went wrong."""
 
 
 @dataclass
@@ -63,7 +72,8 @@ class Outcome:
         return 200 <= self.status < 300
 
 
-Heard = Callable[[bytes], None]
+Again = Callable[[int, bytes], Awaitable[Outgoing | None]]
+"""What to ask instead when the upstream has refused with this status and body; None for nothing."""
 
 
 async def relay(
@@ -72,14 +82,15 @@ async def relay(
     receive: Receive,
     send: Send,
     *,
-    heard: Heard | None = None,
-    headers: Sequence[Header] = (),
+    hearing: Hearing | None = None,
     before_end: Callable[[Outcome], asyncio.Future[None]] | None = None,
+    again: Again | None = None,
 ) -> Outcome:
-    """Ask the upstream and pass its answer on; `heard` gets every byte of an answer that was given. `before_end` is
-    waited for before the client is told that the answer is at its end. `Refusal` if there is no answer to pass on."""
+    """Ask the upstream and pass its answer on; `hearing` gets every byte of an answer that was given. `before_end` is
+    waited for before the client is told that the answer is at its end. `again` may give a second request in place of
+    one that was refused. `Refusal` if there is no answer to pass on."""
     outcome = Outcome()
-    passing = asyncio.create_task(_pass(upstream, out, send, heard, headers, outcome, before_end))
+    passing = asyncio.create_task(_pass(upstream, out, send, hearing, outcome, before_end, again))
     leaving = asyncio.create_task(_left(receive))
     try:
         await asyncio.wait({passing, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -111,61 +122,81 @@ async def _pass(
     upstream: Upstream,
     out: Outgoing,
     send: Send,
-    heard: Heard | None,
-    headers: Sequence[Header],
+    hearing: Hearing | None,
     outcome: Outcome,
     before_end: Callable[[Outcome], asyncio.Future[None]] | None,
+    again: Again | None,
 ) -> None:
     try:
-        async with upstream.asked(out.method, out.path, out.headers, out.body, out.query) as response:
-            outcome.status = response.status_code
-            if not outcome.answered:
-                await _pass_error(response, send, headers)
-                return
-            kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if out.streams and kind == EVENT_STREAM:
-                await _pass_stream(response, send, heard, headers, outcome)
-            else:
-                await _pass_whole(response, send, heard, headers, outcome, before_end)
-                return
+        while True:
+            async with upstream.asked(out.method, out.path, out.headers, out.body, out.query) as response:
+                outcome.status = response.status_code
+                kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+                if not outcome.answered:
+                    other = await _pass_error(response, send, out, again)
+                elif out.streams and kind == EVENT_STREAM:
+                    other = await _pass_stream(response, send, hearing, out, outcome, again)
+                    if other is None:
+                        break
+                else:
+                    other = await _pass_whole(response, send, hearing, out, outcome, before_end, again)
+                if other is None:
+                    return
+                out, again = other, None  # once
+                if hearing:
+                    hearing.again()
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         outcome.broken = True
         if not outcome.sent:
             raise _refusal(error, upstream) from None
-        await _say_broken(send, "The upstream broke off before its answer was whole.")
+        await _say_broken(send, out, "The upstream broke off before its answer was whole.")
     if before_end:
         await before_end(outcome)
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _pass_stream(
-    response: httpx.Response, send: Send, heard: Heard | None, headers: Sequence[Header], outcome: Outcome
-) -> None:
-    chunks = response.aiter_bytes() if response.headers.get("content-encoding") else response.aiter_raw()
-    start = {"type": "http.response.start", "status": 200, "headers": [*passed_back(response.headers), *headers]}
-    await send(start)
-    async for chunk in chunks:
-        outcome.sent += len(chunk)
-        if heard:
-            heard(chunk)
-        await send({"type": "http.response.body", "body": chunk, "more_body": True})
-        if outcome.sent > MOST_ANSWER_BYTES:
-            outcome.broken = True
-            await _say_broken(send, "The upstream sends without end.")
-            return
+    response: httpx.Response,
+    send: Send,
+    hearing: Hearing | None,
+    out: Outgoing,
+    outcome: Outcome,
+    again: Again | None,
+) -> Outgoing | None:
+    held = Held(response.aiter_bytes() if response.headers.get("content-encoding") else response.aiter_raw())
+    try:
+        if hearing and again:
+            await held.look(hearing)
+            if (failed := hearing.failed) is not None and (other := await again(400, _as_body(failed))):
+                return other
+        start = {"type": "http.response.start", "status": 200, "headers": [*passed_back(response.headers), *out.told]}
+        await send(start)
+        async for chunk, heard in held.all():
+            outcome.sent += len(chunk)
+            if hearing and not heard:
+                hearing.feed(chunk)
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            if outcome.sent > MOST_ANSWER_BYTES:
+                outcome.broken = True
+                await _say_broken(send, out, "The upstream sends without end.")
+                return None
+    finally:
+        held.let_go()
     if not outcome.sent:
         outcome.broken, outcome.sent = True, 1
-        await _say_broken(send, "The upstream's answer is empty.")
+        await _say_broken(send, out, "The upstream's answer is empty.")
+    return None
 
 
 async def _pass_whole(
     response: httpx.Response,
     send: Send,
-    heard: Heard | None,
-    headers: Sequence[Header],
+    hearing: Hearing | None,
+    out: Outgoing,
     outcome: Outcome,
     before_end: Callable[[Outcome], asyncio.Future[None]] | None,
-) -> None:
+    again: Again | None,
+) -> Outgoing | None:
     body = await _read(response, MOST_WHOLE_BYTES)
     if body is None:
         raise Refusal(502, "bad_upstream", "The upstream's answer is too large.")
@@ -173,16 +204,25 @@ async def _pass_whole(
         raise Refusal(
             502, "bad_upstream", "The upstream answered with a web page: is its address right, and does it end in /v1?"
         )
-    if heard and not _is_answer(body):
+    if hearing and not _is_answer(body):
         raise Refusal(502, "bad_upstream", "The upstream's answer is none: it is not JSON, or was cut off.")
-    if heard:
-        heard(body)
+    if hearing:
+        hearing.feed(body)
+        hearing.finish()
+        if again and (failed := hearing.failed) is not None and (other := await again(400, _as_body(failed))):
+            return other
     if before_end:
         await before_end(outcome)
-    own = [*passed_back(response.headers), *headers, (b"content-length", str(len(body)).encode())]
+    own = [*passed_back(response.headers), *out.told, (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": response.status_code, "headers": own})
     outcome.sent = len(body)
     await send({"type": "http.response.body", "body": body, "more_body": False})
+    return None
+
+
+def _as_body(error: object) -> bytes:
+    """An error that came in an answer, as the body of one."""
+    return json.dumps({"error": error}).encode()
 
 
 def _is_answer(body: bytes) -> bool:
@@ -196,21 +236,26 @@ def _is_answer(body: bytes) -> bool:
     return True
 
 
-async def _pass_error(response: httpx.Response, send: Send, headers: Sequence[Header]) -> None:
-    """What the upstream complains of, as it says it."""
-    if 300 <= response.status_code < 400:
+async def _pass_error(response: httpx.Response, send: Send, out: Outgoing, again: Again | None) -> Outgoing | None:
+    """What the upstream complains of, as it says it; or what to ask instead."""
+    status = response.status_code
+    if 300 <= status < 400:
         raise Refusal(
             502, "bad_upstream", "The upstream sends requests elsewhere, which is not followed: use its final address."
         )
     body = await _read(response, MOST_ERROR_BYTES)
-    own = passed_back(response.headers)
     if body is None or body.lstrip()[:1] == b"<":
-        body = error_json(f"The upstream failed with status {response.status_code}.", "upstream_error", "bad_upstream")
+        body = None  # a page for people, or without end
+    if again and (other := await again(status, PAGE if body is None else body)):
+        return other
+    own = passed_back(response.headers)
+    if body is None:
+        body = out.wording.error(f"The upstream failed with status {status}.", "upstream_error", "bad_upstream")
         own = [(name, JSON.encode() if name == b"content-type" else value) for name, value in own]
     length = (b"content-length", str(len(body)).encode())
-    head = {"type": "http.response.start", "status": response.status_code, "headers": [*own, *headers, length]}
-    await send(head)
+    await send({"type": "http.response.start", "status": status, "headers": [*own, *out.told, length]})
     await send({"type": "http.response.body", "body": body, "more_body": False})
+    return None
 
 
 async def _read(response: httpx.Response, most: int) -> bytes | None:
@@ -223,9 +268,8 @@ async def _read(response: httpx.Response, most: int) -> bytes | None:
     return bytes(body)
 
 
-async def _say_broken(send: Send, sentence: str) -> None:
-    error = error_json(sentence, "upstream_error", "bad_upstream")
-    await send({"type": "http.response.body", "body": b"\n\ndata: " + error + b"\n\n", "more_body": True})
+async def _say_broken(send: Send, out: Outgoing, sentence: str) -> None:
+    await send({"type": "http.response.body", "body": out.wording.event(sentence), "more_body": True})
 
 
 def _refusal(error: Exception, upstream: Upstream) -> Refusal:

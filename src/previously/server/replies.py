@@ -1,10 +1,6 @@
-"""An answer as messages of the story, and words of ours as an answer."""
+"""An answer as messages of the story."""
 
 from __future__ import annotations
-
-import json
-from collections.abc import Iterator
-from typing import Any
 
 from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, cleaned
 from previously.models.reasoning import split_reasoning
@@ -34,24 +30,3 @@ def _message(choice: ReceivedChoice, speaker: str | None, begins: str) -> Messag
     if said or not choice.tool_calls:
         parts.append(Text(said))
     return Message(Role.ASSISTANT, (*parts, *choice.tool_calls), speaker)
-
-
-def own_words(text: str, model: str, *, created: int) -> dict[str, Any]:
-    """Words of ours in the shape of an answer."""
-    return {
-        "id": "previously",
-        "object": "chat.completion",
-        "created": created,
-        "model": model,
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
-    }
-
-
-def own_stream(text: str, model: str, *, created: int) -> Iterator[bytes]:
-    """The same as a stream."""
-    head = {"id": "previously", "object": "chat.completion.chunk", "created": created, "model": model}
-    for delta, finish in (({"role": "assistant", "content": text}, None), ({}, "stop")):
-        chunk = {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
-        yield f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n".encode()
-    yield b"data: [DONE]\n\n"

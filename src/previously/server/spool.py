@@ -21,6 +21,7 @@ from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Message
 from previously.formats.openai import draft_of, to_openai
 from previously.server.asked import AskedChat, read_chat
+from previously.server.dialects import CHAT, DIALECTS
 
 log = logging.getLogger("previously.server")
 
@@ -65,6 +66,7 @@ class Spool:
             line = {
                 "id": number,
                 "owner": owner,
+                "dialect": asked.dialect.name,
                 "body": asked.body,
                 "story": asked.story,
                 "named": asked.named,
@@ -169,6 +171,7 @@ def _waiting(line: dict[str, Any]) -> Waiting:
     meta = {"char": character, "user": user, "group": ",".join(members) if len(members) > 1 else ""}
     naming = "x-previously-story" if line.get("named", True) else "x-session-id"
     headers = {naming: quote(line.get("story") or ""), "x-previously-kind": line.get("kind") or ""}
-    asked = read_chat(json.dumps({**line["body"], "chat_meta": meta}).encode(), headers)
+    dialect = DIALECTS[line.get("dialect", CHAT.name)]
+    asked = read_chat(json.dumps({**line["body"], "chat_meta": meta}).encode(), headers, dialect)
     replies = tuple(draft_of(item).message for items in line.get("replies") or [] for item in items)
     return Waiting(line["id"], line["owner"], asked, replies, bool(line.get("partial")))

@@ -11,7 +11,6 @@ import asyncio
 import json
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,38 +18,28 @@ from hashlib import blake2b
 from typing import Any, TypeVar
 
 from previously.app import Memory
-from previously.core.errors import BadInput, BudgetTooSmall, PreviouslyError, StoreProblem
+from previously.core.errors import BadInput, PreviouslyError, StoreProblem
 from previously.core.messages import Message
-from previously.core.tokens import ESTIMATE, message_tokens
 from previously.models.received import ReceivedReply
-from previously.recognition.commands import ours_in
 from previously.runtime.listed import Listed
 from previously.runtime.recognising import Place, Recognising
 from previously.runtime.story import Story
 from previously.server.asked import AskedChat
-from previously.server.composing import compose, cut_to_fit, furniture_of
+from previously.server.dialects import Raw
 from previously.server.naming import new_name
+from previously.server.overflow import Overflow, smaller_budget, window_for, without_media
 from previously.server.replies import messages_of
 from previously.server.serving import UNKNOWN_WINDOW_TOKENS
+from previously.server.showing import Showing, budget_of, sent_tokens, without_memory
 from previously.server.spool import Spool
-from previously.view.furniture import Furniture
 from previously.view.view import View
 
 log = logging.getLogger("previously.server")
 
 Done = TypeVar("Done")
 
-HANDLE_S, MOST_HANDLES = 5.0, 512
-"""How long and for how many stories what was read of their settings is used again."""
-
-ANSWER_TOKENS = 1_024
-"""How much of the window is left for an answer where the client does not say."""
-
 LARGE_CHARS = 64 * 1024
 """An answer beyond this is read beside the others, which must not wait for it."""
-
-RESERVE = 32
-"""One part in so many of a window is left free: what is estimated may be a little too low."""
 
 DOWN_S = 5.0
 """How long a store that failed is left alone: nobody waits for it meanwhile."""
@@ -65,13 +54,15 @@ class Turn:
 
     owner: str
     asked: AskedChat
-    messages: list[dict[str, Any]]
+    messages: list[Raw]
     """What goes upstream."""
     place: Place | None = None
     story: Story | None = None
     view: View | None = None
     degraded: bool = False
     spooled: int | None = None
+    window_tokens: int | None = None
+    """What the model was found to read at most."""
     late: asyncio.Task[Place | None] | None = field(default=None, repr=False)
     """Still finding out where the turn belongs, after its time was up."""
 
@@ -88,7 +79,6 @@ class Turns:
         deadline_s: float,
         window_of: Callable[[str, str | None], Awaitable[int | None]],
     ) -> None:
-        self._memory_of = memory_of
         self._recognising = recognising
         self._spool = spool
         self._deadline_s = deadline_s
@@ -98,23 +88,22 @@ class Turns:
         self._unanswered: set[int] = set()
         """What waits in the spool and has no answer yet."""
         self._down_until = 0.0
-        self._stories: OrderedDict[tuple[str, str], tuple[Story, float]] = OrderedDict()
+        self._showing = Showing(memory_of)
 
     async def begin(self, owner: str, asked: AskedChat, key: str | None = None) -> Turn:
         """Keep what the user said and make the view; without memory where that takes too long or fails. `key` is the
         client's own, for asking the upstream about its window."""
         turn = Turn(owner, asked, asked.messages)
-        budget = self._budget(asked, await self._window_of(asked.model, key))
+        budget = budget_of(asked, await self._window_of(asked.model, key) or UNKNOWN_WINDOW_TOKENS)
         following = self._start(self._follow(owner, asked))
         try:
             async with asyncio.timeout(self._deadline_s):
                 turn.place = await asyncio.shield(following)
                 if turn.place:
-                    turn.story = await self._story(owner, turn.place.name)
-                    turn.view = await self._view(turn.story, asked, turn.place, budget)
-                    turn.degraded = turn.view is None
+                    turn.degraded = not await self._show(turn, turn.place, budget)
                 else:
-                    turn.messages = await self._aside(owner, asked, budget)
+                    place = await self._recognising.find(listed_of(owner, asked))
+                    turn.messages = await self._showing.beside(owner, asked, place, budget)
         except BadInput:
             raise
         except TimeoutError:
@@ -129,11 +118,39 @@ class Turns:
             turn.spooled = await self._spool.add(owner, asked)
             if turn.spooled is not None:
                 self._unanswered.add(turn.spooled)
-        if turn.view and turn.place:
-            turn.messages = compose(turn.view, turn.place, asked.heard, asked.messages)
-        elif turn.degraded:
-            turn.messages = _without_memory(asked, budget)
+        if turn.degraded:
+            turn.messages = without_memory(asked, budget)
         return turn
+
+    async def again(self, turn: Turn, overflow: Overflow) -> bool:
+        """Make what goes upstream anew and smaller, since it was too long for the model; whether it is smaller now. The
+        window that this comes to is the model's from now on."""
+        asked = turn.asked
+        sent = turn.view.tokens if turn.view else sent_tokens(asked, turn.messages)
+        budget = smaller_budget(asked, overflow, sent)
+        before = turn.messages
+        shown = False
+        if turn.place and turn.view:
+            with suppress(Exception):
+                async with asyncio.timeout(self._deadline_s):
+                    shown = await self._show(turn, turn.place, budget, recalled=False)
+        if not shown:
+            turn.degraded = turn.degraded or turn.place is not None
+            turn.messages = without_memory(asked, budget)
+        turn.view = None  # what goes out is less than that
+        turn.messages = without_media(turn.messages, asked.dialect)
+        turn.window_tokens = window_for(asked, budget)
+        return sent_tokens(asked, turn.messages) < sent_tokens(asked, before)
+
+    async def _show(self, turn: Turn, place: Place, budget: int, *, recalled: bool = True) -> bool:
+        """Put the view of a story into a turn; False if there is none to be had."""
+        turn.story = await self._showing.story(turn.owner, place.name)
+        shown = await self._showing.of_story(turn.owner, turn.asked, place, budget, recalled=recalled)
+        if shown is None:
+            return False
+        turn.view, turn.messages = shown.view, shown.messages
+        self._start(shown.afterwards())
+        return True
 
     async def end(self, turn: Turn, reply: ReceivedReply, *, whole: bool) -> None:
         """Keep the answer, and learn from what the server counted. Takes as long as it takes."""
@@ -204,46 +221,6 @@ class Turns:
             await self.catch_up()  # what came before comes first
         return await self._recognising.follow(listed_of(owner, asked), new_name(asked))
 
-    async def _story(self, owner: str, name: str) -> Story:
-        """A story by its name. A handle is used for a while: what was set meanwhile by others counts a little later."""
-        now = time.monotonic()
-        kept = self._stories.get((owner, name))
-        if kept and now - kept[1] < HANDLE_S:
-            return kept[0]
-        story = await self._memory_of(owner).story(name, create=False)
-        self._stories[owner, name] = story, now
-        self._stories.move_to_end((owner, name))
-        if len(self._stories) > MOST_HANDLES:
-            self._stories.popitem(last=False)
-        return story
-
-    async def _view(self, story: Story, asked: AskedChat, place: Place, budget: int) -> View | None:
-        try:
-            names = asked.heard.names
-            speaker = names.character or "" if len(names.members) > 1 else ""
-            view, afterwards = await story.view_at_once(budget, furniture=_furniture(asked, place), speaker=speaker)
-        except BudgetTooSmall as error:
-            log.warning("A turn goes on without memory: %s", error)
-            return None
-        self._start(afterwards())
-        return view
-
-    async def _aside(self, owner: str, asked: AskedChat, budget: int) -> list[dict[str, Any]]:
-        """What goes upstream for a request beside a story: the story's view where it shows what is known, else as much
-        of the client's list as there is room for."""
-        place = await self._recognising.find(listed_of(owner, asked))
-        if place:
-            story = await self._story(owner, place.name)
-            with suppress(BudgetTooSmall):
-                view = await story.view(budget, furniture=_furniture(asked, place), aside=True)
-                return compose(view, place, asked.heard, asked.messages)
-        return _without_memory(asked, budget)
-
-    def _budget(self, asked: AskedChat, window: int | None) -> int:
-        window = window or UNKNOWN_WINDOW_TOKENS
-        answer = min(asked.answer_tokens or ANSWER_TOKENS, window // 2)
-        return window - answer - window // RESERVE
-
     async def catch_up(self) -> None:
         """Follow what waits in the spool, oldest first, up to the first whose answer is still on its way."""
         async with self._catching_up:
@@ -276,19 +253,6 @@ def listed_of(owner: str, asked: AskedChat) -> Listed:
         story = f"{asked.user}/{story} {blake2b(json.dumps([asked.user, story]).encode(), digest_size=4).hexdigest()}"
     adopts = story is not None and not asked.named
     return Listed(owner, asked.heard, asked.streams, story, asked.ask, asked.history, asked.user, adopts=adopts)
-
-
-def _furniture(asked: AskedChat, place: Place) -> Furniture:
-    tools = json.dumps(asked.body["tools"], ensure_ascii=False) if asked.body.get("tools") else ""
-    return furniture_of(place, asked.heard, tools)
-
-
-def _without_memory(asked: AskedChat, budget: int) -> list[dict[str, Any]]:
-    ours = ours_in([draft.message for draft in asked.drafts])
-    kept = [at for at in range(len(asked.messages)) if at not in ours]
-    tokens = [message_tokens(asked.drafts[at].message, ESTIMATE) for at in kept]
-    room = budget - (ESTIMATE.tokens(json.dumps(asked.body["tools"])) if asked.body.get("tools") else 0)
-    return cut_to_fit([asked.messages[at] for at in kept], tokens, room)
 
 
 def _named(error: Exception) -> str:

@@ -12,14 +12,16 @@ import logging
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx
 
 from previously.app import describe_model, model_at
 from previously.models.endpoint import Endpoint
-from previously.models.server_facts import slots_in_props
+from previously.models.failures import SMALLEST_WINDOW
+from previously.models.server_facts import slots_in_props, usual_window
 from previously.models.wire import parse_body
+from previously.server.callers import X_API_KEY, Caller
 from previously.server.serving import UNKNOWN_WINDOW_TOKENS
 
 log = logging.getLogger("previously.server")
@@ -42,15 +44,18 @@ WAIT_FOR_FACTS_S = 1.0
 
 PASSED_ON = frozenset(
     b"accept content-type user-agent openai-organization openai-project openai-beta http-referer x-title "
-    b"idempotency-key x-request-id".split()
+    b"idempotency-key x-request-id anthropic-version anthropic-beta x-app originator".split()
 )
 """The headers of a client that the upstream sees, besides its key."""
 
 PASSED_BACK = frozenset(
     "content-type retry-after retry-after-ms x-request-id openai-processing-ms openai-version openai-organization "
-    "openai-model".split()
+    "openai-model request-id anthropic-organization-id x-should-retry".split()
 )
-_LIMITS = "x-ratelimit-"
+_LIMITS = ("x-ratelimit-", "anthropic-ratelimit-")
+
+LEARNED_S = 1_800.0
+"""How long it is believed that a model reads no more than it did when something was too long for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +86,33 @@ class Upstream:
         )
         self._facts: dict[str, tuple[float, Facts]] = {}
         self._looking: dict[str, asyncio.Task[Facts]] = {}
+        self._learned: dict[str, tuple[float, int]] = {}
 
-    def headers(self, given: Mapping[bytes, bytes], key: str | None) -> dict[bytes, bytes]:
-        """What goes along with a request: a client's headers, and its key or ours."""
+    def headers(self, given: Mapping[bytes, bytes], caller: Caller) -> dict[bytes, bytes]:
+        """What goes along with a request: a client's headers, and its key or ours, in the header by which the client
+        gives keys."""
         passed = {name: value for name, value in given.items() if name in PASSED_ON}
         passed[b"accept-encoding"] = b"identity"
-        if key := key or self.key:
-            passed[b"authorization"] = f"Bearer {key}".encode("latin-1", "replace")
+        if key := caller.upstream_key or self.key:
+            if caller.by_x_api_key or (caller.gave_none and b"anthropic-version" in given):
+                passed[X_API_KEY] = key.encode("latin-1", "replace")
+            else:
+                passed[b"authorization"] = f"Bearer {key}".encode("latin-1", "replace")
         return passed
+
+    def learn(self, model: str, window_tokens: int) -> None:
+        """A request of more than that was too long for a model."""
+        self._learned.pop(model, None)
+        self._learned[model] = time.monotonic(), max(SMALLEST_WINDOW, window_tokens)
+        if len(self._learned) > MOST_MODELS:
+            self._learned.pop(next(iter(self._learned)))
+
+    def at_most(self, model: str, window_tokens: int | None) -> int | None:
+        """A window, or what was learned lately, if that is less."""
+        at, learned = self._learned.get(model, (-LEARNED_S, 0))
+        if time.monotonic() - at >= LEARNED_S:
+            return window_tokens
+        return min(window_tokens, learned) if window_tokens else learned
 
     @asynccontextmanager
     async def asked(
@@ -136,6 +160,8 @@ class Upstream:
             facts = Facts()
         finally:
             self._looking.pop(model, None)
+        if facts.window_tokens is None and (usual := usual_window(model)):
+            facts = replace(facts, window_tokens=usual)
         if facts.window_tokens is None and model not in self._facts:
             log.warning(
                 "The upstream does not tell its window: %d tokens are taken for it; --window says otherwise.",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from previously.core import pairing
-from previously.core.messages import Message, Role, ToolCall, ToolResult
+from previously.core.messages import Image, Part, Role, Text, ToolCall, ToolResult
 from previously.core.paths import OnPath
 from previously.core.spans import turn_starts
 from previously.core.tokens import Counter, message_tokens
@@ -29,30 +29,17 @@ def newest_turns(items: Sequence[OnPath], turns: int) -> Sequence[OnPath]:
 
 
 def units(items: Iterable[OnPath]) -> list[list[OnPath]]:
-    """The messages, those that belong together as one: calls, and the results that answer them. What is not whole is
-    left out: results without their call, calls that were never answered; the newest may still be."""
-    listed = list(items)
-    messages = [item.entry.message for item in listed]
-    found = pairing.units(messages)
-    whole: list[list[OnPath]] = []
-    for unit in found:
-        run = messages[unit.start : unit.stop]
-        plain = len(run) == 1 and not _is_part_of_a_call(run[0])
-        if plain or not pairing.unpaired(run) or (unit is found[-1] and _waits(run)):
-            whole.append(listed[unit.start : unit.stop])
-        else:  # what others said in between is whole by itself
-            whole += [[listed[at]] for at in unit if not _is_part_of_a_call(messages[at])]
-    return whole
-
-
-def _waits(run: Sequence[Message]) -> bool:
-    """Whether results are still to come, and nothing else is wrong."""
-    alone = all(message.role in (Role.ASSISTANT, Role.TOOL) for message in run)
-    return alone and not pairing.mended(run).orphans
-
-
-def _is_part_of_a_call(message: Message) -> bool:
-    return any(type(part) in (ToolCall, ToolResult) for part in message.parts)
+    """The messages, those that belong together as one: calls, and the results right behind that answer them. What is
+    not whole is left out: results without their call, calls that were never answered; the newest may still be."""
+    every = list(items)
+    grouped = [every[unit.start : unit.stop] for unit in pairing.units([item.entry.message for item in every])]
+    found: list[list[OnPath]] = []
+    for unit in grouped:
+        if _is_whole(unit, newest=unit is grouped[-1]):
+            found.append(unit)
+        else:
+            found += [[item] for item in unit if _says_something(item) and not _count(item, ToolCall, ToolResult)]
+    return found
 
 
 def filled(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> list[OnPath]:
@@ -79,3 +66,20 @@ def stepped(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> l
         if left <= room * 3 // 4:
             return items[start:]
     return filled(whole, room, counter)
+
+
+def _is_whole(unit: Sequence[OnPath], *, newest: bool) -> bool:
+    """Whether all that was called in it was answered in it; of the newest, some may still be."""
+    if len(unit) == 1 and not _count(unit[0], ToolCall, ToolResult):
+        return unit[0].entry.message.role is not Role.TOOL
+    faults = len(pairing.unpaired([item.entry.message for item in unit]))
+    waiting = sum(_count(item, ToolCall) for item in unit) - sum(_count(item, ToolResult) for item in unit)
+    return faults == 0 or (newest and faults == waiting)
+
+
+def _says_something(item: OnPath) -> bool:
+    return item.entry.message.role is not Role.TOOL and bool(_count(item, Text, Image))
+
+
+def _count(item: OnPath, *kinds: type[Part]) -> int:
+    return sum(isinstance(part, kinds) for part in item.entry.message.parts)

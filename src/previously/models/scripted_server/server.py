@@ -1,4 +1,5 @@
-"""An OpenAI-compatible server that answers from a script, over real HTTP: for tests and benchmarks of what asks one.
+"""A server that answers from a script, over real HTTP, in the interfaces of OpenAI (chat completions, Responses) and of
+Anthropic (messages): for tests and benchmarks of what asks one.
 
 `ScriptedServer` owns the listening socket, the plan and the log; what an answer is made of is said by
 `answers` and `bodies`, how it goes over a connection by `connections`. What must stay true:
@@ -19,14 +20,12 @@ from previously.models.scripted_server.answers import ScriptedAnswer, Step, refu
 from previously.models.scripted_server.bodies import Composed, split_words, words_of_its_own
 from previously.models.scripted_server.connections import Changes, Connection, ServedRequest
 from previously.models.scripted_server.doors import ServerKind, door, embeddings
+from previously.models.scripted_server.interfaces import INTERFACES, MESSAGES, RESPONSES, Interface
 
 Planned = ScriptedAnswer | str
 Plan = Planned | Sequence[Planned] | Mapping[int, Planned] | Callable[[ServedRequest], Planned]
 """One answer always; one for each request in turn; for some requests by their number, from 0; or what a function says.
 A request that the plan says nothing of gets `ScriptedAnswer()`."""
-
-_ANSWERS = {"/v1/chat/completions": True, "/chat/completions": True, "/v1/completions": False, "/completions": False}
-"""The paths that give answers, and whether these are messages of a chat."""
 
 
 def count_words(text: str) -> int:
@@ -51,9 +50,11 @@ class ScriptedServer:
         host: str = "127.0.0.1",
         port: int = 0,
         keep: int | None = None,
+        strict: bool = False,
     ) -> None:
         """`kind` decides where it tells its window. A prompt beyond that is taken, refused, or silently cut, which only
-        the usage shows. `doors`: answers for other paths. `keep`: so many requests stay in the log."""
+        the usage shows. `doors`: answers for other paths. `keep`: so many requests stay in the log. `strict`: requests
+        are refused that the official APIs refuse."""
         self.requests: list[ServedRequest] = []
         """Every request for an answer, in the order they came."""
         self.others: list[ServedRequest] = []
@@ -64,6 +65,9 @@ class ScriptedServer:
         self.plan = plan
         self.model = model
         self.window_tokens = window_tokens
+        self.strict = strict
+        self.faults: list[str] = []
+        """What was refused, and why, where it is strict."""
         self.changes = Changes()
         self.connections: set[Connection] = set()
         self._kind = kind
@@ -123,6 +127,7 @@ class ScriptedServer:
         self._asked = self.most_running = 0
         self.requests.clear()
         self.others.clear()
+        self.faults.clear()
 
     async def request(self, number: int) -> ServedRequest:
         """Wait until the request of that number is there."""
@@ -136,7 +141,7 @@ class ScriptedServer:
     def answer(self, request: ServedRequest) -> Iterator[Step]:
         """What to do about a request; it is written into the log."""
         path = request.path.partition("?")[0]
-        if (chat := _ANSWERS.get(path)) is None or request.method != "POST":
+        if (interface := INTERFACES.get(path)) is None or request.method != "POST":
             self.others.append(request)
             _forget_oldest(self.others, self._keep)
             return steps(self._beside(request, path), request, _NOTHING)
@@ -145,18 +150,31 @@ class ScriptedServer:
         self.requests.append(request)
         _forget_oldest(self.requests, self._keep)
         self.changes.tell()
-        return self._counted(request, chat)
+        return self._counted(request, interface)
 
-    def _counted(self, request: ServedRequest, chat: bool) -> Iterator[Step]:
+    def _counted(self, request: ServedRequest, interface: Interface) -> Iterator[Step]:
         self.running += 1
         self.most_running = max(self.most_running, self.running)
         request.when_ended(self._one_less)
-        answer = self._planned(request)
+        answer = self._refused(request, interface) or self._planned(request)
+        yield from steps(answer, request, self._composed(answer, request, interface))
+
+    def _refused(self, request: ServedRequest, interface: Interface) -> ScriptedAnswer | None:
+        """What is said to a request that is not answered; None for one that is."""
         if not self._allowed(request):
-            answer = refused(401, "Incorrect API key provided.", code="invalid_api_key")
-        elif self._on_overflow == "refuse" and self._prompt_tokens(request) > (self.window_tokens or 2**62):
-            answer = self._too_long(request)
-        yield from steps(answer, request, self._composed(answer, request, chat))
+            return ScriptedAnswer(
+                status=401, body=interface.error(401, "Incorrect API key provided.", "invalid_api_key")
+            )
+        if self.strict:
+            faults = interface.faults(request.json) if isinstance(request.json, dict) else ["The body is no object."]
+            if faults:
+                self.faults += [f"request {request.number}: {fault}" for fault in faults]
+                return ScriptedAnswer(status=400, body=interface.error(400, " ".join(faults[:3]), "invalid_request"))
+        if self._on_overflow == "refuse" and self.window_tokens is not None:
+            tokens = self._prompt_tokens(request, interface)
+            if tokens > self.window_tokens:
+                return ScriptedAnswer(status=400, body=interface.too_long(tokens, self.window_tokens))
+        return None
 
     def _one_less(self) -> None:
         self.running -= 1
@@ -176,7 +194,7 @@ class ScriptedServer:
             return ScriptedAnswer(text=planned)
         return planned or ScriptedAnswer()
 
-    def _composed(self, answer: ScriptedAnswer, request: ServedRequest, chat: bool) -> Composed:
+    def _composed(self, answer: ScriptedAnswer, request: ServedRequest, interface: Interface) -> Composed:
         """The answer with everything decided. The request's JSON is read only where something depends on it."""
         lean = answer.choices is not None and answer.usage is False and answer.model is not None
         asked = request.json if not lean and isinstance(request.json, dict) else {}
@@ -188,8 +206,8 @@ class ScriptedServer:
                 pieces = split_words(text)
             case given:
                 pieces = list(given)
-        usage = self._usage(answer, request, asked, "".join(pieces))
-        return Composed(
+        usage = self._usage(answer, request, asked, "".join(pieces), interface)
+        return interface.composed(
             number=request.number,
             model=answer.model or str(asked.get("model") or self.model),
             texts=[pieces if index == 0 else [*pieces, f" ({index})"] for index in range(count)],
@@ -198,7 +216,7 @@ class ScriptedServer:
             finish_reason=answer.finish_reason or ("tool_calls" if answer.tool_calls else "stop"),
             usage=usage,
             streamed=request.streamed,
-            chat=chat,
+            chat=interface.chat,
             logprobs=bool(asked.get("logprobs")),
             done=answer.done,
             endless=answer.endless,
@@ -208,40 +226,31 @@ class ScriptedServer:
         )
 
     def _usage(
-        self, answer: ScriptedAnswer, request: ServedRequest, asked: dict[str, Any], text: str
+        self, answer: ScriptedAnswer, request: ServedRequest, asked: dict[str, Any], text: str, interface: Interface
     ) -> Mapping[str, Any] | None:
         if isinstance(answer.usage, Mapping):
             return answer.usage
         if callable(answer.usage):
             return answer.usage(request, text)
         options = asked.get("stream_options")
-        wanted = not request.streamed or (isinstance(options, dict) and bool(options.get("include_usage")))
+        always = interface in (MESSAGES, RESPONSES)
+        wanted = always or not request.streamed or (isinstance(options, dict) and bool(options.get("include_usage")))
         if not answer.usage or not wanted:
             return None
-        read, written = self._prompt_tokens(request), self._count_tokens(text)
+        read, written = self._prompt_tokens(request, interface), self._count_tokens(text)
         if self._on_overflow == "cut" and self.window_tokens is not None:
             read = min(read, self.window_tokens)
         return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
 
-    def _prompt_tokens(self, request: ServedRequest) -> int:
+    def _prompt_tokens(self, request: ServedRequest, interface: Interface) -> int:
         asked = request.json if isinstance(request.json, dict) else {}
-        messages = asked.get("messages")
-        if not isinstance(messages, list):
-            return self._count_tokens(str(asked.get("prompt", "")))
-        contents = (message.get("content") for message in messages if isinstance(message, dict))
-        return sum(
-            4 + self._count_tokens(content if isinstance(content, str) else str(content)) for content in contents
-        )
-
-    def _too_long(self, request: ServedRequest) -> ScriptedAnswer:
-        """The refusal of llama.cpp."""
-        tokens, window = self._prompt_tokens(request), self.window_tokens
-        words = f"request ({tokens} tokens) exceeds the available context size ({window} tokens), try increasing it"
-        error = {"code": 400, "message": words, "type": "exceed_context_size_error"}
-        return ScriptedAnswer(status=400, body={"error": error | {"n_prompt_tokens": tokens, "n_ctx": window}})
+        return sum(interface.around_tokens + self._count_tokens(text) for text in interface.texts(asked))
 
     def _allowed(self, request: ServedRequest) -> bool:
-        return self._api_key is None or request.headers.get("authorization") == f"Bearer {self._api_key}"
+        if self._api_key is None:
+            return True
+        given = request.headers.get("authorization") or f"Bearer {request.headers.get('x-api-key', '')}"
+        return given == f"Bearer {self._api_key}"
 
     def _beside(self, request: ServedRequest, path: str) -> ScriptedAnswer:
         """The answer to a request that is not for an answer of the model."""

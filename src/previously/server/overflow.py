@@ -1,0 +1,89 @@
+"""A request that was too long for the model: how that is known, and how much shorter it is sent once more.
+
+Pure. What must stay true: what the user asked last, and the newest message, keep their pictures; what is sent again is
+always meant to be smaller than what was sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from previously.core.asking import FailureKind
+from previously.folds.briefs.pins import newest_request
+from previously.models.failures import error_words, kind_of, tokens_told, window_told
+from previously.models.wire import parse_body
+from previously.server.asked import AskedChat
+from previously.server.dialects import Dialect, Raw
+from previously.server.showing import ANSWER_TOKENS, RESERVE, budget_of
+
+SMALLER = 0.6
+"""How much of what was sent is sent again, where the server does not say how much it takes."""
+
+NO_GAIN = 0.95
+"""If what the server says would leave more than this of what was sent, it counts otherwise than we do."""
+
+LEFT_OUT = "[a picture or file, left out to make room]"
+
+_MEDIA = frozenset({
+    "image", "image_url", "input_image", "document", "file", "input_file", "input_audio", "audio_url", "video_url",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """What a server said of a request that was too long."""
+
+    window_tokens: int | None = None
+    """What it reads at most,"""
+    counted_tokens: int | None = None
+    """and what it was sent, by its own count; None where it does not say."""
+
+
+def overflow_in(status: int, body: bytes) -> Overflow | None:
+    """What an error says of the request's length; None if that is not what it is about. Some servers say nothing."""
+    payload = parse_body(body)
+    words = error_words(payload)
+    if kind_of(status, words) is FailureKind.OVERFLOW or (status == 400 and not body.strip()):
+        return Overflow(window_told(words), tokens_told(words))
+    return None
+
+
+def smaller_budget(asked: AskedChat, overflow: Overflow, sent_tokens: int) -> int:
+    """How much there is room for in what is sent once more, counted as `sent_tokens` was."""
+    guess = int(sent_tokens * SMALLER)
+    if overflow.window_tokens is None:
+        return guess
+    budget = budget_of(asked, overflow.window_tokens)
+    if overflow.counted_tokens and overflow.counted_tokens > sent_tokens:
+        budget = int(budget * sent_tokens / overflow.counted_tokens)
+    return budget if budget < sent_tokens * NO_GAIN else guess
+
+
+def window_for(asked: AskedChat, budget_tokens: int) -> int:
+    """The window in which there is just that much room."""
+    answer = asked.answer_tokens or ANSWER_TOKENS
+    window = (budget_tokens + answer) * RESERVE // (RESERVE - 1)
+    return window if answer <= window // 2 else budget_tokens * 2 * RESERVE // (RESERVE - 2)
+
+
+def without_media(raws: Sequence[Raw], dialect: Dialect) -> list[Raw]:
+    """The messages with a few words in place of older pictures and files."""
+    asked = newest_request([dialect.draft_of(raw).message for raw in raws])
+    newest = {asked, len(raws) - 1}
+    return [raw if at in newest else _told(raw, dialect) for at, raw in enumerate(raws)]
+
+
+def _told(raw: Raw, dialect: Dialect) -> Raw:
+    for field in ("content", "output"):
+        given = raw.get(field)
+        if isinstance(given, list) and (changed := [_part(part, dialect) for part in given]) != given:
+            return {**raw, field: changed}
+    return raw
+
+
+def _part(part: Any, dialect: Dialect) -> Any:
+    if not isinstance(part, dict):
+        return part
+    return dialect.text_part(LEFT_OUT) if part.get("type") in _MEDIA else _told(part, dialect)

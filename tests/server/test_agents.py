@@ -1,0 +1,77 @@
+"""An agent works for hours through the proxy, in each interface: what reaches the upstream is always one that it takes,
+always fits its window, and always holds what the user asked last, untouched."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from previously import ScriptedAnswer
+from previously.core.messages import ToolCall
+from previously.models.scripted_server import ServedRequest
+from tests.server.agents import ALL, RULE, STEPS, Agent, agents_rig, folded, holds, sent_list
+from tests.server.running import stories_with
+
+WINDOW = 2_500
+
+
+@pytest.mark.parametrize("dialect", ALL)
+async def test_a_long_conversation_goes_on(dialect: str, tmp_path: Path) -> None:
+    upstream = {"window_tokens": WINDOW, "on_overflow": "refuse"}
+    async with agents_rig(tmp_path, window=WINDOW, upstream=upstream) as rig:
+        agent = Agent(rig.proxy.base_url, rig.client, dialect)
+        asked = await agent.works(4 * STEPS)
+        await folded(rig.proxy.db)
+        asked += await agent.works(4 * STEPS)
+        assert rig.upstream.faults == []
+        assert len(rig.upstream.requests) == 8 * STEPS, "none had to be sent twice"
+        for request, message in zip(rig.upstream.requests, asked, strict=True):
+            assert holds(request, message), f"request {request.number} is without {message}"
+        last = rig.upstream.requests[-1]
+        assert len(sent_list(last)) < len(agent.history) / 2, "most of it is no longer sent"
+        assert RULE in json.dumps(last.json)
+        assert "# Previously in this story" in json.dumps(last.json), "and still remembered"
+        stories = await stories_with(rig.proxy.db, "Request 0")
+        assert len(stories) == 1
+        (path,) = stories.values()
+        assert len([role for role, _ in path if role == "user"]) == 8
+        assert len([role for role, _ in path if role == "assistant"]) == 8 * STEPS, "each answer once"
+
+
+def always_calls(request: ServedRequest) -> ScriptedAnswer:
+    call = ToolCall(f"call_{request.number}", "read", json.dumps({"path": f"src/part_{request.number}.py"}))
+    return ScriptedAnswer(text="", tool_calls=[call])
+
+
+@pytest.mark.parametrize("dialect", ALL)
+async def test_what_takes_more_than_a_window_of_work_is_never_forgotten(dialect: str, tmp_path: Path) -> None:
+    async with agents_rig(tmp_path, window=WINDOW, upstream={}) as rig:
+        rig.upstream.new_plan(always_calls)
+        agent = Agent(rig.proxy.base_url, rig.client, dialect)
+        agent.results = 150
+        message = agent.asks("Mend all of the bridge, from the north bank to the south, and paint none of it.")
+        for _ in range(25):
+            await agent.step()
+        assert rig.upstream.faults == []
+        assert all(holds(request, message) for request in rig.upstream.requests)
+        shown = sent_list(rig.upstream.requests[-1])
+        assert len(shown) < 40, "the oldest calls are no longer shown"
+        assert "call_23" in json.dumps(shown), "the newest are"
+
+
+@pytest.mark.parametrize("dialect", ALL)
+async def test_where_there_is_no_room_for_a_view_pairs_stay_whole(dialect: str, tmp_path: Path) -> None:
+    """What the user asked fills the window by itself: the client's own list is cut."""
+    async with agents_rig(tmp_path, window=600, upstream={}) as rig:
+        agent = Agent(rig.proxy.base_url, rig.client, dialect)
+        states = set()
+        for step in range(2 * STEPS):
+            if not agent.calls:
+                message = agent.asks(f"Request {step}: " + "mend the bridge, stone by stone, " * 70)
+            states.add((await agent.step()).headers["x-previously-memory"])
+            assert holds(rig.upstream.requests[-1], message)
+        assert states == {"degraded"}
+        assert rig.upstream.faults == []
+        assert len(sent_list(rig.upstream.requests[-1])) < 6
