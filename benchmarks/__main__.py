@@ -23,6 +23,7 @@ BENCHMARKS = {
     "recall_stores": None,
     "lore": None,
     "cast": None,
+    "compaction": ALL,
 }
 """Each benchmark and the data set it needs; `ALL` for one that takes the whole folder, or none."""
 

@@ -31,6 +31,8 @@ from previously.folds.noting import LONGEST_ANSWER, Noted, Unusable
 from previously.folds.rendering import Template, as_data, fill
 
 MOST_TOKENS = 1_500
+"""What a model is asked for at most: what is beyond it in a larger cap is room for what is put back."""
+
 WORDS_PER_TOKEN = 0.55
 """Words that a brief may have for each token of its cap: exact names take many tokens."""
 
@@ -90,7 +92,8 @@ class BriefNote:
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
         before = redacted(parse(self.so_far))
-        words = max(80, int(self.most_tokens * WORDS_PER_TOKEN) // 10 * 10)
+        asked = min(self.most_tokens, MOST_TOKENS)
+        words = max(80, int(asked * WORDS_PER_TOKEN) // 10 * 10)
         system, user = fill(
             template,
             {
@@ -100,7 +103,7 @@ class BriefNote:
                 "hint": f" {hint}" if hint else "",
             },
         )
-        return ModelRequest(system, user, self.most_tokens * 3 // 2 + 200, temperature=TEMPERATURE)
+        return ModelRequest(system, user, asked * 3 // 2 + 200, temperature=TEMPERATURE)
 
     def judge(self, answer: str) -> Noted | Unusable:
         """The brief in a model's answer, with what it may not lose."""

@@ -170,21 +170,31 @@ def parts(delta: Sequence[Message], fits: Callable[[tuple[Message, ...]], bool])
     """Messages in runs that each fit, in order. A message that does not fit by itself is cut at a paragraph, a sentence
     or, failing that, anywhere: every word of it is read, none twice."""
     found: list[tuple[Message, ...]] = []
-    run: list[Message] = []
-    waiting = list(reversed(delta))
+    waiting = tuple(delta)
     while waiting:
-        message = waiting.pop()
-        if fits((*run, message)):
-            run.append(message)
-        elif run:
-            found.append(tuple(run))
-            run = []
-            waiting.append(message)
-        elif len(told(message)) <= SMALLEST_PIECE:
-            run.append(message)  # no room even for this: the model's own limit will say so
-        else:
-            waiting += [replace(message, parts=(Text(half),)) for half in reversed(_halves(told(message)))]
-    return [*found, tuple(run)] if run or not found else found
+        many = _fitting(waiting, fits)
+        first = waiting[0]
+        if not many and len(told(first)) > SMALLEST_PIECE:
+            waiting = (*(replace(first, parts=(Text(half),)) for half in _halves(told(first))), *waiting[1:])
+            continue
+        many = many or 1  # no room even for this: the model's own limit will say so
+        found.append(waiting[:many])
+        waiting = waiting[many:]
+    return found or [()]
+
+
+def _fitting(messages: tuple[Message, ...], fits: Callable[[tuple[Message, ...]], bool]) -> int:
+    """How many of the first messages fit together. To ask is dear, so it is asked as seldom as can be."""
+    if fits(messages):
+        return len(messages)
+    least, most = 0, 1
+    while most < len(messages) and fits(messages[:most]):
+        least, most = most, 2 * most
+    most = min(most, len(messages))
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (middle, most) if fits(messages[:middle]) else (least, middle)
+    return least
 
 
 SMALLEST_PIECE = 200

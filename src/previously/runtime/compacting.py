@@ -199,7 +199,7 @@ async def fold_conversation_async(
         sum(counter.tokens(one) for one in beside if one),
         tail_turns,
         tail_tokens,
-        brief_tokens=min(brief_tokens or MOST_BRIEF_TOKENS, max(1, model_window // WINDOWS_OF_A_BRIEF)),
+        brief_tokens=_brief_cap(brief_tokens, None if model is None and folder is None else model_window),
     )
     held = [*given.pins, *_places(pins, len(given.drafts))]
     marked = earlier if earlier is not None else (given.body or {}).get(MARK)
@@ -224,6 +224,12 @@ async def fold_conversation_async(
         done.cost.calls,
         done,
     )
+
+
+def _brief_cap(given: int | None, window: int | None) -> int:
+    """What a brief may take: what was asked for, as long as the model that is to read it again has room for it."""
+    wanted = given or MOST_BRIEF_TOKENS
+    return wanted if window is None else min(wanted, max(1, window // WINDOWS_OF_A_BRIEF))
 
 
 def _dialect(name: str | None) -> Dialect | None:

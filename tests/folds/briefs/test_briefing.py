@@ -44,8 +44,10 @@ def test_a_conversation_with_a_plan_a_dead_end_and_a_second_request() -> None:
         decisions=(
             "The simplest option is a subclass of RotatingFileHandler instead of our own counter.",
             "I'll use composition instead.",
-            failure("changes to src/loghub/writer.py, taken back by `git checkout -- src/loghub/writer.py`"),
-            failure("Subclassing RotatingFileHandler does not work because callers need fileno()."),
+            failure(
+                "Subclassing RotatingFileHandler does not work because callers need fileno(). "
+                "(changes to src/loghub/writer.py, taken back by `git checkout -- src/loghub/writer.py`)"
+            ),
         ),
         next_steps=("Document the limits in docs/logging.md",),
         files=(

@@ -1,8 +1,9 @@
 """A brief within its cap: what is left out when it grows too long.
 
 Owns the order in which items go. What must stay true: the goal, the user's constraints, what is blocked and what was
-tried without success go only when nothing else is left; of each section the oldest go first, of the next steps the
-last; a brief that fits is not touched; and from `least_tokens` on the result fits, whatever the brief.
+tried without success go only when nothing else is left; of the context the user's own words go last; of each section
+the oldest go first, of the goal and the next steps the last; a brief that fits is not touched; and from `least_tokens`
+on the result fits, whatever the brief.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final
 
 from previously.core.tokens import ESTIMATE, Counter
 from previously.folds.briefs.headings import TITLES
-from previously.folds.briefs.sections import Brief, is_failure, render
+from previously.folds.briefs.sections import EARLIER_REQUEST, REMARK, REPORTED, Brief, is_failure, render
 
 _LONG, _SHORT = 400, 160
 """Characters to which long items are cut before any is left out."""
@@ -21,23 +22,33 @@ _LONG, _SHORT = 400, 160
 _CUT_FIRST: Final = ("done", "in_progress", "decisions", "next_steps", "context", "files")
 """Where long items are cut: not in the user's words, nor where it is told what is wrong."""
 
+_USER_WORDS: Final = (EARLIER_REQUEST, REPORTED)
+
 FAILURES: Final = "failures"
+TOLD: Final = "told"
+REMARKS: Final = "remarks"
+"""What stands in the context and is not in the user's words, and what of it is of no known sort."""
 
 _ORDER: Final = (
+    (REMARKS, 12),
     ("done", 6),
     ("read", 12),
-    ("context", 8),
+    (REMARKS, 4),
+    (TOLD, 6),
     ("done", 2),
     ("decisions", 6),
     ("next_steps", 6),
+    (REMARKS, 0),
     ("read", 0),
-    ("context", 3),
+    (TOLD, 2),
+    ("context", 8),
     ("files", 12),
     ("in_progress", 3),
     ("done", 0),
     ("decisions", 2),
     ("next_steps", 2),
-    ("context", 1),
+    (TOLD, 0),
+    ("context", 4),
     ("files", 4),
     ("decisions", 0),
     ("next_steps", 0),
@@ -94,11 +105,11 @@ class _Held:
 
     def shed(self, what: str, kept: int, most: int) -> bool:
         """Let the oldest of these go until all fits or only so many of them are left. Whether it fits."""
-        name = {"read": "files", FAILURES: "decisions"}.get(what, what)
+        name = {"read": "files", TOLD: "context", REMARKS: "context", FAILURES: "decisions"}.get(what, what)
         of_it = [one for one in self._items[name] if _is_of(one, what)]
         going = max(0, len(of_it) - kept)
-        # Of what is to be done next the last is needed least, of all else the oldest.
-        for item in reversed(of_it[kept:]) if name == "next_steps" else of_it[:going]:
+        # Of the goal and of what is to be done next the last is needed least, of all else the oldest.
+        for item in reversed(of_it[kept:]) if name in ("goal", "next_steps") else of_it[:going]:
             if self._total <= most:
                 return True
             self._items[name].remove(item)
@@ -115,6 +126,10 @@ def _is_of(item: str, what: str) -> bool:
     match what:
         case "read":
             return item.endswith(": read")
+        case "remarks":
+            return item.startswith(REMARK)
+        case "told":
+            return not item.startswith(_USER_WORDS)
         case "decisions":
             return not is_failure(item)
         case "failures":
@@ -136,9 +151,12 @@ def _to_the_word(held: _Held, most: int, counter: Counter) -> Bounded:
 
 
 def _clipped(brief: Brief, longest: int, names: tuple[str, ...]) -> Brief:
-    return Brief(
-        **{name: tuple(clip(one, longest) if name in names else one for one in getattr(brief, name)) for name in TITLES}
-    )
+    def cut(one: str) -> str:
+        # The user's own words and what did not work are cut only when everything is.
+        spared = names == _CUT_FIRST and (one.startswith(_USER_WORDS) or is_failure(one))
+        return one if spared else clip(one, longest)
+
+    return Brief(**{name: tuple(cut(one) if name in names else one for one in getattr(brief, name)) for name in TITLES})
 
 
 def clip(text: str, longest: int) -> str:

@@ -1,23 +1,35 @@
 """What may not be lost: sure facts are put back into a model's brief when it left them out.
 
-Sure is what rules read off calls, results and the user's own words, and what an earlier brief held and nothing has
-settled since. What must stay true: nothing is put back that the brief says already; what the brief says is not changed;
-the user's rules come back word for word.
+Sure is what rules read off calls, results, the user's own words and what the agent said that it decided, and what an
+earlier brief held and nothing has settled since. What must stay true: nothing is put back that the brief says already;
+what the brief says is not changed; the user's rules come back word for word.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
-from previously.folds.briefs.sections import Brief, is_failure, joined, render
+from previously.folds.briefs.sections import (
+    EARLIER_REQUEST,
+    NEWEST_REQUEST,
+    REMARK,
+    REPORTED,
+    Brief,
+    is_failure,
+    joined,
+    render,
+)
 from previously.folds.builtin.agents.told_files import split_file
-from previously.folds.builtin.briefing import RAN, REPORTED
+from previously.folds.builtin.briefing import RAN
 
 MOST_READ_FILES = 20
 """Files that were only read and are put back, the newest; all that were changed are."""
 
 MOST_COMMANDS = 8
+MOST_DECISIONS = 10
+"""Decisions in the agent's words that are put back, the newest; of what failed, all are."""
 
 _WORD = re.compile(r"[^\W_]{2,}")
 _IDENTIFIER = re.compile(
@@ -44,24 +56,40 @@ def with_sure_facts(
     text = render(brief)
     lower = text.casefold()
     rules = [_words(one) for one in (*brief.constraints, *brief.goal)]
+    items = [_words(one) for one in brief.items()]
     held = set(earlier.items())
+    decided = [one for one in sure.decisions if not _is_said(_bare(one), lower, items)]
+    asked = [one for one in sure.goal if not _is_said(_bare(one), lower, items)]
+    first = [one for one in asked if one in sure.goal[:1]]  # what all began with, before what a model makes of it
     missing: dict[str, list[str]] = {
-        "goal": list(sure.goal[:1]) if not brief.goal else [],
+        "goal": [one for one in asked if one not in first and one.startswith(NEWEST_REQUEST)],
         "constraints": [
             *(one for one in pins if one.strip() and one.strip() not in text),
             *(one for one in sure.constraints if not _is_said(one, lower, rules)),
         ],
         "done": [one for one in sure.done if one.startswith(RAN) and not _all_in(one, text)][-MOST_COMMANDS:],
         "blocked": [one for one in sure.blocked if not one.endswith("?") and not _all_in(one, text)],
-        "decisions": [one for one in sure.decisions if (is_failure(one) or one in held) and not _all_in(one, text)],
+        "decisions": [
+            *[one for one in decided if not is_failure(one)][-MOST_DECISIONS:],
+            *(one for one in decided if is_failure(one)),
+        ],
+        "in_progress": [] if brief.in_progress else list(sure.in_progress),
+        "next_steps": [one for one in sure.next_steps if not _is_said(one, lower, items)],
         "context": [
-            one
-            for one in sure.context
-            if (one in held or one.startswith((REPORTED, "http"))) and identifiers_in(one) and not _all_in(one, text)
+            one for one in sure.context if _belongs(one, one in held, text) and not _is_said(_bare(one), lower, items)
         ],
         "files": _files(sure, text),
     }
-    return joined(brief, **missing), tuple(one for items in missing.values() for one in items)
+    told = replace(brief, goal=(*first, *brief.goal))
+    return joined(told, **missing), (*first, *(one for found in missing.values() for one in found))
+
+
+def _belongs(item: str, held: bool, text: str) -> bool:
+    """Whether an item of the context is to be put back: a request, and what holds something exact that is missing."""
+    if item.startswith(EARLIER_REQUEST):
+        return True
+    sure = held or item.startswith((REPORTED, REMARK, "http"))
+    return sure and bool(identifiers_in(item)) and not _all_in(item, text)
 
 
 def _files(sure: Brief, text: str) -> list[str]:
@@ -74,8 +102,16 @@ def _files(sure: Brief, text: str) -> list[str]:
 def _all_in(item: str, text: str) -> bool:
     """Whether a text has all that is exact in an item, or, where nothing is, the item itself."""
     exact = identifiers_in(item)
-    what = item.partition(": ")[2] if is_failure(item) else item
-    return all(one in text for one in exact) if exact else what.casefold() in text.casefold()
+    return all(one in text for one in exact) if exact else item.casefold() in text.casefold()
+
+
+def _bare(item: str) -> str:
+    """An item without the words that say what it is."""
+    return (
+        item.partition(": ")[2]
+        if is_failure(item) or item.startswith((EARLIER_REQUEST, NEWEST_REQUEST, REMARK))
+        else item
+    )
 
 
 def _is_said(rule: str, lower: str, items: list[frozenset[str]]) -> bool:

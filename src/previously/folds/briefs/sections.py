@@ -26,6 +26,14 @@ NONE: Final = "(none)"
 FAILED: Final = "Tried, did not work: "
 """How a failed approach begins, among the decisions."""
 
+NEWEST_REQUEST: Final = "Newest request: "
+EARLIER_REQUEST: Final = "Earlier request: "
+REPORTED: Final = "Reported by the user: "
+"""How the user's own words begin, in the goal and the context."""
+
+REMARK: Final = "Said: "
+"""How begins what the agent stated, of no known sort; it stands in the context and is the first to go."""
+
 LONGEST_READ = 200_000
 """Characters of an answer that are read: what is longer ran away."""
 

@@ -13,8 +13,16 @@ from dataclasses import dataclass
 
 from previously.core.messages import Message
 from previously.folds.briefs.secrets import redact
-from previously.folds.briefs.sections import Brief, failure, is_failure
-from previously.folds.builtin.agents.claims import Claims, claims_in
+from previously.folds.briefs.sections import (
+    EARLIER_REQUEST,
+    NEWEST_REQUEST,
+    REMARK,
+    REPORTED,
+    Brief,
+    failure,
+    is_failure,
+)
+from previously.folds.builtin.agents.claims import Claims, claims_in, said_before
 from previously.folds.builtin.agents.deeds import Deed, deeds_in
 from previously.folds.builtin.agents.failures import errors_reported
 from previously.folds.builtin.agents.ledger import Attempt, Attempts, Files, attempts_of, files_of, shown
@@ -34,13 +42,11 @@ from previously.folds.builtin.agents.told_files import files_told
 MOST = {"constraints": 40, "done": 40, "decisions": 24, "next_steps": 15, "context": 24, "blocked": 8}
 """Items of a section, at most; the newest stay."""
 
-NEWEST_REQUEST = "Newest request: "
-EARLIER_REQUEST = "Earlier request: "
 LAST_STEP = "Last step: "
-REPORTED = "Reported by the user: "
 RAN = "Ran "
 _FAILS, _PASSES = "fails: ", "went well"
 _MOST_REQUESTS = 6
+MOST_REMARKS = 24
 _BACKTICKED = re.compile(r"`([^`\n]{1,400})`")
 
 
@@ -54,6 +60,8 @@ class _Read:
     plan: Planned
     files: Files
     attempts: Attempts
+    reverted: list[tuple[Deed, str, str]]
+    """What was taken back: by what, which file, and what the agent had said."""
 
 
 def briefed(messages: Sequence[Message], earlier: Brief | None = None) -> Brief:
@@ -67,6 +75,12 @@ def briefed(messages: Sequence[Message], earlier: Brief | None = None) -> Brief:
         newest_plan(deeds),
         files_of(deeds),
         attempts_of(deeds),
+        [
+            (deed, touch.path, said_before(messages, deed.at))
+            for deed in deeds
+            for touch in deed.touches
+            if touch.act is Act.REVERTED
+        ],
     )
     failing = read.attempts.failing()
     open_now = [one for one in failing if _is_open(one, read.deeds)]
@@ -82,7 +96,7 @@ def briefed(messages: Sequence[Message], earlier: Brief | None = None) -> Brief:
             "decisions", _decisions(before, read, [one for one in failing if not _is_open(one, read.deeds)])
         ),
         next_steps=_most("next_steps", _next_steps(before, read)),
-        context=_most("context", _context(before, read)),
+        context=_context(before, read),
         files=files_told(before.files, read.files, [one.text for one in read.requests]),
     )
     return redacted(brief)
@@ -190,11 +204,16 @@ def _blocked(before: Brief, read: _Read, open_now: Sequence[Attempt]) -> list[st
 
 
 def _decisions(before: Brief, read: _Read, given_up: Sequence[Attempt]) -> list[str]:
-    reverted = [(touch.path, deed) for deed in read.deeds for touch in deed.touches if touch.act is Act.REVERTED]
+    taken_back = [
+        f"{why} (changes to {path}, taken back by `{shown(deed.command)}`)"
+        if why
+        else f"changes to {path}, taken back by `{shown(deed.command)}`"
+        for deed, path, why in read.reverted
+    ]
     failures = [
         *(failure(f"{one.what}: {one.result}" if one.result else one.what) for one in given_up),
-        *(failure(f"changes to {path}, taken back by `{shown(deed.command)}`") for path, deed in reverted),
-        *(failure(one) for one in read.claims.gave_up),
+        *map(failure, taken_back),
+        *(failure(one) for one in read.claims.gave_up if not any(one in told for told in taken_back)),
     ]
     kept = [one for one in before.decisions if not is_failure(one)]
     failed = [one for one in before.decisions if is_failure(one) and not _tried_since(one, read.attempts, well=True)]
@@ -211,11 +230,26 @@ def _next_steps(before: Brief, read: _Read) -> list[str]:
     return [one for one in before.next_steps if _key(one) not in finished]
 
 
-def _context(before: Brief, read: _Read) -> list[str]:
+def _asked_earlier(before: Brief, requests: Sequence[Request]) -> list[str]:
+    """What was asked before the newest request, and is not the goal: also what was the newest till now."""
+    if not requests:
+        return []
+    told = " ".join(_goal(before, requests))
+    newest = [one.removeprefix(NEWEST_REQUEST) for one in before.goal if one.startswith(NEWEST_REQUEST)]
+    since = [asked_in(one.text) for one in requests[:-1] if goal_of(one.text) not in told][-_MOST_REQUESTS:]
+    return [one for one in (*newest, *since) if one not in told]
+
+
+def _context(before: Brief, read: _Read) -> tuple[str, ...]:
     kept = [one for one in before.context if not (_FAILS in one and _tried_since(one, read.attempts))]
-    # The newest stands in the goal.
-    asked = [f"{EARLIER_REQUEST}{asked_in(one.text)[:240]}" for one in read.requests[1:-1][-_MOST_REQUESTS:]]
+    asked = [f"{EARLIER_REQUEST}{one}" for one in _asked_earlier(before, read.requests)]
     reported = [f"{REPORTED}{error}" for one in read.requests for error in errors_reported(one.text)[:4]]
     told = " ".join(_goal(before, read.requests))
     links = [link for one in read.requests for link in links_in(one.text)[:4] if link not in told]
-    return _union(kept, [*asked, *reported, *links, *read.claims.causes])
+    told_now = _union(
+        [one for one in kept if not one.startswith(REMARK)], [*asked, *reported, *links, *read.claims.causes]
+    )
+    known = " ".join([*told_now, *(why for _, _, why in read.reverted)])
+    remarks = [one for one in kept if one.startswith(REMARK)]
+    remarks = _union(remarks, [f"{REMARK}{one}" for one in read.claims.remarks if one not in known])
+    return (*_most("context", told_now), *remarks[-MOST_REMARKS:])

@@ -14,6 +14,14 @@ from previously.core.messages import Message, Role
 from previously.folds.builtin.sentences import unwrapped, whole_sentences
 
 LONGEST_CLAIM = 280
+_NEAR = 4
+"""How many messages back what was said still belongs to a deed."""
+
+_WHOLE = 5
+"""Words from which on a sentence says what it speaks of."""
+
+_TELLING = 8
+"""Words from which on a statement of no known sort is worth keeping."""
 _READ = 12_000
 
 _FENCE = re.compile(r"```[^`]*(?:```|\Z)")
@@ -53,13 +61,19 @@ _DECIDED = re.compile(
     r"\b(?:I|we)?(?:['’]ve| have)? ?(?:decided|chose|chosen|opted|settled) (?:to|on|for|against)\b|"
     r"\blet['’]s (?:use|go with|keep|stick)\b(?! (?:the )?`?\w+`?(?: command| tool)? to (?:see|find|locate|look|"
     r"check|search|open|view|list|run))|"
-    r"\bgoing with\b|\bthe (?:best|right|cleanest|simplest|safest|correct|proper) (?:approach|way|fix|option|"
+    r"\bgoing with\b|^(?:decision|decided)\b[:,]|\b(?:picked|picking|opting for|settling on)\b|"
+    r"\bso that\b|\bbecause\b|\bthe (?:best|right|cleanest|simplest|safest|correct|proper) (?:approach|way|fix|option|"
     r"choice|solution|place)\b|"
     r"\b(?:instead of|rather than)\b|\bto fix (?:this|the|that|it)\b.{0,80}\b(?:should|need|must|will)\b|"
     r"\bthe fix is (?:to|simple|straightforward)\b|"
     r"\b(?:verwende|benutze|entscheide|entschieden|statt)\b|\b(?:au lieu de|décidé|en lugar de|decidido|em vez de|"
     r"invece di|вместо|решил)\b|"
     r"决定|改用|代わりに",
+    re.I,
+)
+_LOOKS_FIRST = re.compile(
+    r"(?:first,? |now,? |next,? )?(?:let me|let['’]s|i['’]ll|i will|i need to|i['’]m going to) (?:\w+ )?(?:look|check|"
+    r"see|read|open|run|search|find|list|view|try|start|begin|explore|examine|inspect|locate)\b",
     re.I,
 )
 _CAUSE = re.compile(
@@ -80,6 +94,7 @@ _GAVE_UP = re.compile(
     r"\b(?:didn['’]t|did not|doesn['’]t|does not|won['’]t) (?:work|help|fix|solve|resolve|compile)\b|"
     r"\b(?:approach|attempt|fix|change|patch|solution|workaround) (?:failed|fails|broke|breaks|is wrong|was wrong|"
     r"caused)\b|"
+    r"\b(?:is|are) (?:out\b[,;:.]|not an option|no option|off the table)|\b(?:ruled|rules) out\b|"
     r"\b(?:revert(?:ing|ed)?|roll(?:ing|ed)? back|undo(?:ing)?) (?:the|this|that|my|those|it)\b|\bdead end\b|"
     r"\b(?:hat nicht (?:funktioniert|geholfen)|funktioniert nicht|n['’]a pas (?:marché|fonctionné)|no funcionó|"
     r"não funcionou|"
@@ -122,6 +137,8 @@ class Claims:
     """What it was about to do when it last said so."""
     stuck: list[str] = field(default_factory=list)
     """What it waits for, of its newest message."""
+    remarks: list[str] = field(default_factory=list)
+    """What else it stated: nobody knows all the words in which a decision can be told."""
 
 
 def claims_in(messages: Sequence[Message]) -> Claims:
@@ -139,10 +156,22 @@ def claims_in(messages: Sequence[Message]) -> Claims:
     return found
 
 
+def said_before(messages: Sequence[Message], at: int) -> str:
+    """What the agent said last before this message, or in it, no person in between, what it means to do left out."""
+    for message in reversed(messages[max(0, at - _NEAR) : at + 1]):
+        if message.role is Role.USER:
+            return ""
+        if message.role is Role.ASSISTANT and message.text.strip():
+            sentences = whole_sentences(unwrapped(_FENCE.sub("\n", message.text[:_READ])))
+            return _cut(" ".join(" ".join(one.split()) for one in sentences if not _INTENDS.search(one)).strip())
+    return ""
+
+
 def _read(text: str, found: Claims) -> None:
     steps: list[str] = []
     stuck: list[str] = []
     listing = False
+    gave_up = ""
     sentences = [line for one in whole_sentences(unwrapped(_FENCE.sub("\n", text))) if (line := " ".join(one.split()))]
     for line in sentences:
         head = bool(_HEADS.match(line)) or line.endswith(":")
@@ -152,20 +181,35 @@ def _read(text: str, found: Claims) -> None:
             continue
         listing = head and bool(_NEXT.search(line[:80]))
         words = len(bare.split())
+        if words < _WHOLE and not head and _GAVE_UP.search(bare):  # the next sentence says what it was, and why
+            gave_up = bare
+            continue
+        if gave_up and not head:
+            found.gave_up.append(_cut(f"{gave_up} {bare}"))
+            gave_up = ""
+            continue
         if head or words > 70 or (words < 3 and bare.isascii()) or len(bare) > 3 * LONGEST_CLAIM:
             continue
-        bare = bare if len(bare) <= LONGEST_CLAIM else f"{bare[: LONGEST_CLAIM - 1].rstrip()}…"
+        bare = _cut(bare)
         if _sorted_out(bare, found):
             continue
         if _NEXT.match(bare) and not bare.endswith("?"):
             steps.append(bare)
         elif _STUCK.search(bare) or (bare.endswith("?") and line is sentences[-1]):
             stuck.append(bare)
+        elif not _INTENDS.search(bare) and not bare.endswith("?") and words >= _TELLING:
+            found.remarks.append(bare)
         if _INTENDS.search(bare) and not bare.endswith("?"):
             found.intends = bare
+    if gave_up:
+        found.gave_up.append(gave_up)
     if steps:
         found.next_steps = steps
     found.stuck = stuck
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONGEST_CLAIM else f"{line[: LONGEST_CLAIM - 1].rstrip()}…"
 
 
 def _sorted_out(line: str, found: Claims) -> bool:
@@ -177,7 +221,7 @@ def _sorted_out(line: str, found: Claims) -> bool:
         found.causes.append(line)
     elif _FINISHED.match(line) and not _NOT_YET.search(line):
         found.finished.append(line)
-    elif _DECIDED.search(line):
+    elif _DECIDED.search(line) and not _LOOKS_FIRST.match(line):
         found.decided.append(line)
     else:
         return False

@@ -139,6 +139,15 @@ def last_line(output: str) -> str:
     return ""
 
 
+_COMMITTED = re.compile(r"^\[[\w./#\-]{1,120}(?: \([\w -]{1,40}\))? [0-9a-f]{7,40}\] [^\n]{1,200}$", re.M)
+
+
+def telling_line(output: str) -> str:
+    """The line of a success that is worth keeping: which commit was made, or else the last."""
+    made = _COMMITTED.findall(ends_of(output))
+    return made[-1] if made else last_line(output)
+
+
 def errors_reported(text: str) -> list[str]:
     """The errors that stand in a user's words or in what was pasted, each once."""
     found = [match["error"] for match in _EXCEPTION.finditer(text) if ":" in match["error"]]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from previously.folds.builtin.agents.deeds import Deed, Sort
-from previously.folds.builtin.agents.failures import last_line
+from previously.folds.builtin.agents.failures import telling_line
 from previously.folds.builtin.agents.shell import Act, Touch, matters, only_looks, same_attempt
 
 LONGEST_COMMAND = 160
@@ -132,7 +132,7 @@ def attempts_of(deeds: Iterable[Deed]) -> Attempts:
         if deed.sort is Sort.RUN and deed.command and not only_looks(deed.command):
             serious = matters(deed.command)
             if serious or deed.failed:
-                result = deed.error if deed.failed else last_line(deed.output)
+                result = deed.error if deed.failed else telling_line(deed.output)
                 key = same_attempt(deed.command) or (deed.command,)
                 found.note(key, Attempt(f"`{shown(deed.command)}`", number, deed.failed, result, serious))
         elif deed.sort in (Sort.EDIT, Sort.CREATE, Sort.DELETE) or (deed.failed and deed.sort is Sort.OTHER):
