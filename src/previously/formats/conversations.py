@@ -14,11 +14,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from previously.core.call_ids import with_call_ids
 from previously.core.errors import BadInput
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Role, cleaned
 from previously.formats import anthropic, openai, responses, sweagent
 from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.detect import read_story
+from previously.formats.openai_requests import as_taken, to_chat
 from previously.formats.reading import kind, opened, parse_json
 
 _FIELDS = {"messages": "messages", "input": "items"}
@@ -111,6 +113,8 @@ def rewritten(
 ) -> list[dict[str, Any]]:
     """These messages as a list in that dialect, or in its own. `origin` says which of the conversation's each was."""
     to = to or conversation.dialect
+    if to is not Dialect.ANTHROPIC:
+        messages = with_call_ids(messages, once=to is Dialect.RESPONSES)
     attributes = [_attributes(conversation, at) for at in origin]
     if to is not conversation.dialect or not conversation.items:
         return _written_anew(messages, attributes, to)
@@ -119,12 +123,10 @@ def rewritten(
         if at is not None and conversation.drafts[at].message == message:
             found.append(conversation.items[at])
         elif to is Dialect.OPENAI:
-            found += [
-                {**one, **_left(conversation.items[at])} if at is not None else one for one in openai.to_openai(message)
-            ]
+            found += [{**conversation.items[at], **one} if at is not None else one for one in openai.to_openai(message)]
         else:
             found.append((anthropic if to is Dialect.ANTHROPIC else responses).item_of(message, known))
-    return found
+    return as_taken(found) if to is Dialect.OPENAI else found
 
 
 def system_of(
@@ -144,12 +146,7 @@ def _written_anew(messages: Sequence[Message], attributes: Sequence[Attributes],
         return listed
     if to is Dialect.RESPONSES:
         return responses.to_responses(messages, attributes)
-    return [one for message in messages for one in openai.to_openai(message)]
-
-
-def _left(item: Mapping[str, Any]) -> dict[str, Any]:
-    """What stays of an item whose words were changed: its other fields."""
-    return {name: value for name, value in item.items() if name not in ("role", "content", "tool_calls")}
+    return to_chat(messages)
 
 
 def _attributes(conversation: Conversation, at: int | None) -> Attributes:
@@ -157,9 +154,16 @@ def _attributes(conversation: Conversation, at: int | None) -> Attributes:
 
 
 def _dialect_of(given: object, listed: list[Any]) -> Dialect:
-    if responses.is_ours(given if isinstance(given, dict) else listed) and not _is_chat(listed):
+    known = responses.is_ours(given if isinstance(given, dict) else listed) or _has_parts_of_responses(listed)
+    if known and not _is_chat(listed):
         return Dialect.RESPONSES
     return Dialect.ANTHROPIC if anthropic.is_ours(given if isinstance(given, dict) else listed) else Dialect.OPENAI
+
+
+def _has_parts_of_responses(listed: list[Any]) -> bool:
+    contents = [item.get("content") for item in listed if isinstance(item, Mapping)]
+    parts = [part for content in contents if isinstance(content, list) for part in content if isinstance(part, dict)]
+    return any(part.get("type") in ("input_text", "output_text", "input_image") for part in parts)
 
 
 def _is_chat(listed: list[Any]) -> bool:

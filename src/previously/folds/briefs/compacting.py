@@ -73,13 +73,21 @@ def compose(messages: Sequence[Message], plan: Plan, brief: str | None) -> Compo
         at = None if plan.brief_at is None else plan.kept.index(plan.brief_at)
         return Composed(tuple(said[one] for one in plan.kept), plan.kept, at)
     last_folded = max(plan.head if plan.brief_at is None else (*plan.head, plan.brief_at))
-    before = [at for at in plan.kept if at < last_folded]
+    before = _begun_by_user([at for at in plan.kept if at < last_folded], messages)
     behind = plan.kept[len(before) :]
     return Composed(
         (*(said[at] for at in before), brief_message(brief), *(said[at] for at in behind)),
         (*before, None, *behind),
         len(before),
     )
+
+
+def _begun_by_user(before: list[int], messages: Sequence[Message]) -> list[int]:
+    """What stands before the brief: where that would begin with the assistant, which some APIs refuse, only what stands
+    before that."""
+    system = next((count for count, at in enumerate(before) if messages[at].role is not Role.SYSTEM), len(before))
+    begins = before[system:] and messages[before[system]].role is Role.USER
+    return before if begins or system == len(before) else before[:system]
 
 
 def brief_message(brief: str) -> Message:
