@@ -191,13 +191,15 @@ def analyze(
     told = [(at, one) for at, one in analyses.items() if at in wanted]
     if as_json:
         output.emit({**report_json(story, report), "analyses": [analysis_json(at, one) for at, one in told]})
-        return
-    for at, one in told:
-        _print_analysis(at, one)
-    if report.folds:
-        print_folds(report, planned=False)
     else:
-        output.console().print("Nothing was left to analyse; --again makes analyses anew.")
+        for at, one in told:
+            _print_analysis(at, one)
+        if report.folds:
+            print_folds(report, planned=False)
+        else:
+            output.console().print("Nothing was left to analyse; --again makes analyses anew.")
+    if report.folds and not report.made:
+        raise typer.Exit(1)
 
 
 def _print_analysis(at: int, one: Analysis) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from previously.core.spans import Span
-from previously.core.versions import Cost, Kind, Version
+from previously.core.versions import Cost, Kind, Status, Version
 from previously.folds.chapter import Boundary
 from previously.runtime.folder import Attempt
 
@@ -31,6 +31,11 @@ class FoldReport:
     stopped: str
     closed: tuple[Boundary, ...] = ()
     """Chapters that were closed on the way."""
+
+    @property
+    def made(self) -> tuple[FoldDone, ...]:
+        """The folds that something came of."""
+        return tuple(fold for fold in self.folds if fold.status != Status.REFUSED.value)
 
     @property
     def calls(self) -> int:

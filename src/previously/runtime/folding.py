@@ -238,7 +238,10 @@ async def make(store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules
                 return loop.report(OTHERS)
             async with renewed(store, key, holder):
                 await loop.perform(step)
-        return loop.report("all that was asked for is made")
+        failed = sum(done.status == Status.REFUSED.value for done in loop.done)
+        some = f"{failed} of {len(loop.done)} that were asked for" if len(loop.done) > 1 else "what was asked for"
+        made = "all that was asked for is made"
+        return loop.report(f"{some} could not be made, and what was there stays" if failed else made)
     finally:
         await store.give_lease(key, LEASE, holder)
 
