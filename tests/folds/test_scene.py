@@ -277,3 +277,11 @@ def test_lists_of_another_shape_are_understood_and_endless_names_are_not() -> No
     refused = SceneNote(SAID).judge(json.dumps({**ANSWER, "lorebooks": [entry]}))
     assert isinstance(refused, Unusable)
     assert "lorebooks[0].name has 3000 characters, over the limit of 200" in refused.reason
+
+
+def test_without_a_model_a_scene_settles_what_was_open_before_it() -> None:
+    promised = "Alice promised Bob to return the key."
+    kept = SceneNote((message("assistant", "Alice returned the key to Bob."),), open_threads=(promised,))
+    assert scene_of(kept.builtin().text).signals == Signals(resolved_threads=(promised,))
+    idle = SceneNote((message("assistant", "Alice returned the book to Bob."),), open_threads=(promised,))
+    assert scene_of(idle.builtin().text).signals == Signals()
