@@ -387,3 +387,29 @@ def test_in_a_game_what_was_applied_is_not_suggested(cli: Cli) -> None:
     cli("add", "tale", "--role", "assistant", "--name", "Narrator", "--text", "Davin leaves the room.")
     assert cli("presence", "tale", "--json").json["absent"] == ["Davin"]
     assert moves(cli) == []
+
+
+def test_a_time_that_cannot_be_counted_is_told_of(tale: Cli) -> None:
+    said = tale("threads", "tale", "--open", "Ring the bell", "--due", "foo bar").err
+    assert (
+        said == "Open: Ring the bell\n'foo bar' cannot be counted, so it never gets overdue; "
+        "'within 3 days' can, or 'by Friday'.\n"
+    )
+    for due in ("within 3 days", "by Friday", "within 20 messages"):
+        assert tale("threads", "tale", "--open", f"Ring it {due}", "--due", due).err == f"Open: Ring it {due}\n"
+
+
+def test_a_story_that_notes_no_threads_says_so(tale: Cli) -> None:
+    tale("set", "tale", "preset=game")
+    assert "this story notes none by itself: `previously set tale scene_messages=24`" in tale("threads", "tale").out
+    tale("set", "tale", "scene_messages=24")
+    assert "may not be noted yet" in tale("threads", "tale").out
+
+
+def test_one_of_something_is_told_in_the_singular(cli: Cli) -> None:
+    cli.tell("tale", 1)
+    assert cli("fold", "tale", "--json").json["stopped"] == "1 message; the newest 12 are never folded"
+    cli.tell("tale", 2)
+    cli("set", "tale", "preset=novel", "apply_after=1", "tail_messages=1")
+    reasons = [one["reason"] for one in cli("fold", "tale", "--json").json["folds"] if one["kind"] == "recap"]
+    assert reasons and all(one.startswith(("1 fragment applied", "2 fragments applied")) for one in reasons)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from previously.core.spans import Span
@@ -48,3 +49,10 @@ def done_of(version: Version, attempts: tuple[Attempt, ...]) -> FoldDone:
     made = version.made
     cost = sum((attempt.cost for attempt in attempts), made.cost)
     return FoldDone(made.kind, made.scope, made.status.value, made.made_by, made.reason, made.span, cost)
+
+
+def failed_of(folds: Sequence[FoldDone]) -> str:
+    """How many of the folds that were asked for nothing came of, in words; empty if something came of all."""
+    failed = sum(one.status == Status.REFUSED.value for one in folds)
+    some = f"{failed} of {len(folds)} that were asked for" if len(folds) > 1 else "what was asked for"
+    return f"{some} could not be made, and what was there stays" if failed else ""
