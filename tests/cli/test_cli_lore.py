@@ -165,7 +165,9 @@ def test_lock_unlock_remove_and_bring_back(told: Cli) -> None:
     assert told("lore", "lock", "tale", "Orla Finch").out == "Orla Finch stays as it is.\n"
     locked = entries(told)["Orla Finch"]
     assert (locked["content"], locked["by"]) == (before["content"], "person")
-    assert told("lore", "unlock", "tale", "Orla Finch", "--json").json == {"story": "tale", "unlocked": "Orla Finch"}
+    assert told("lore", "unlock", "tale", "Orla Finch", "--json").json == {
+        "story": "tale", "unlocked": "Orla Finch", "gone": False,
+    }  # fmt: skip
     assert entries(told)["Orla Finch"] == before
     assert "Nobody wrote or locked" in told.fails(2, "lore", "unlock", "tale", "Orla Finch")
     assert told("lore", "remove", "tale", "Orla Finch", "--json").json["entry"]["status"] == "removed"
@@ -408,3 +410,37 @@ def test_forgetting_a_book_asks_and_detaches_it(told: Cli, tmp_path: Path) -> No
     listed = told("lore", "list", "tale", "--json").json
     assert listed["books"] == []
     assert "Bell" not in [one["name"] for one in listed["entries"]]
+
+
+def test_a_key_that_cannot_be_used_is_told_of_when_it_is_written_and_when_it_is_explained(tale: Cli) -> None:
+    broken = tale("lore", "add", "tale", "Crypt", "--text", "It is old.", "--keyword", "/(((/")
+    assert (broken.code, broken.out) == (0, "Crypt (concept) is written.\n")
+    assert broken.err.startswith("The key /(((/ cannot be used: ")
+    told = tale("lore", "edit", "tale", "Crypt", "--keyword", "/)/", "--keyword", "vault", "--json")
+    assert [one[:28] for one in told.json["problems"]] == ["The key /)/ cannot be used: "]
+    assert "The key /)/ cannot be used" in told.err
+    (why,) = tale("lore", "explain", "tale", "--json").json["entries"]
+    assert why["reason"].startswith('no key found in the newest 4 messages; the key "/)/" cannot be used: ')
+    sound = tale("lore", "edit", "tale", "Crypt", "--keyword", "/vaults?/i", "--json")
+    assert (sound.json["problems"], sound.err) == ([], "")
+
+
+def test_what_is_done_to_an_entry_of_a_book_names_the_book(tale: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "salt.json"
+    path.write_text(json.dumps(PLAIN), encoding="utf-8")
+    tale("lore", "import", path)
+    tale("lore", "attach", "tale", "salt")
+    for deed in ("edit", "lock", "unlock", "remove", "accept"):
+        more = ("--text", "x") if deed == "edit" else ()
+        said = tale.fails(2, "lore", deed, "tale", "Bell", *more)
+        assert "'Bell' is an entry of the book 'salt'; change the book's file and import it again." in said
+
+
+def test_unlocking_what_only_a_person_wrote_says_that_it_is_gone(tale: Cli) -> None:
+    tale("lore", "add", "tale", "Crypt", "--text", "It is old.")
+    assert tale("lore", "unlock", "tale", "Crypt").out == (
+        "Crypt is gone, since no scene says anything of it. `previously undo` brings it back.\n"
+    )
+    assert tale("lore", "list", "tale", "--all", "--json").json["entries"] == []
+    tale("undo", "tale")
+    assert [one["name"] for one in tale("lore", "list", "tale", "--json").json["entries"]] == ["Crypt"]

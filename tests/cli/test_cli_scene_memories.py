@@ -69,6 +69,11 @@ def test_a_valid_memory(cli: Cli, tmp_path: Path) -> None:
         ({**FIRST, "lorebooks": [GRIM, GRIM]}, "lorebooks[1]", "same name and type"),
         ({**FIRST, "lorebooks": [{**GRIM, "type": "dragon"}]}, "lorebooks[0].type", "dragon"),
         ({**FIRST, "lorebooks": [{**GRIM, "keywords": []}]}, "lorebooks[0].keywords", "empty"),
+        ({**FIRST, "lorebooks": [{**GRIM, "name": "x" * 3_000}]}, "lorebooks[0].name", "has 3000 characters, over"),
+        ({**FIRST, "lorebooks": [{**GRIM, "keywords": ["k" * 201]}]}, "lorebooks[0].keywords", "one of 201 characters"),
+        ({**FIRST, "open_threads": "x"}, "open_threads", "must be a list, not a text"),
+        ({**FIRST, "state_changes": {"a": 1}}, "state_changes", "must be a list, not an object"),
+        ({**FIRST, "resolved_threads": ["x", None]}, "resolved_threads[1]", "must be a text, not null"),
         ([FIRST], "scene", "must be an object, not a list"),
         ('{"summary": "cut o', "file", "cut off"),
         ("Wren left.", "file", "not valid JSON"),
@@ -202,3 +207,47 @@ def test_what_cannot_be_combined(tale: Cli, tmp_path: Path) -> None:
     assert "2.json: This is no scene memory" in tale.fails(2, "lore", "combine", one, bad)
     assert "--scenes chooses among" in tale.fails(2, "lore", "combine", one, one, "--scenes", "1..2")
     assert "Missing argument" in tale.fails(2, "lore", "combine")
+
+
+def test_migrating_keeps_what_is_said_in_lists_of_another_shape(cli: Cli, tmp_path: Path) -> None:
+    given = {**FIRST, "open_threads": "x", "state_changes": {"a": 1, "b": ["c", "d"]}, "resolved_threads": [1, None]}
+    found = cli("lore", "migrate", file(tmp_path, "one.json", given), "--json").json
+    assert (found["open_threads"], found["state_changes"], found["resolved_threads"]) == (
+        ["x"],
+        ["a: 1", "b: c; d"],
+        ["1"],
+    )
+    assert cli("lore", "validate", file(tmp_path, "two.json", found), "--json").json["valid"]
+
+
+@pytest.mark.parametrize("text", ["null", "5", " true\n", "[]", "-2.5e3"])
+@pytest.mark.parametrize("command", ["migrate", "combine"])
+def test_json_that_is_neither_object_nor_text_is_refused(cli: Cli, tmp_path: Path, command: str, text: str) -> None:
+    files = [file(tmp_path, "one.json", text)] * (1 + (command == "combine"))
+    assert "A scene memory must be an object or a text, not " in cli.fails(2, "lore", command, *files)
+
+
+@pytest.mark.parametrize("text", ['[{"summary": "Wren le', '["Wren left.", ', "{", '{"summary"'])
+def test_json_that_is_cut_off_is_refused(cli: Cli, tmp_path: Path, text: str) -> None:
+    assert "not valid JSON" in cli.fails(2, "lore", "migrate", file(tmp_path, "one.json", text))
+
+
+@pytest.mark.parametrize("text", ["[Night.] Wren left.", "{{user}} left.", "5 men came.", "null and void"])
+def test_prose_may_begin_like_json(cli: Cli, tmp_path: Path, text: str) -> None:
+    assert cli("lore", "migrate", file(tmp_path, "one.txt", text), "--json").json["summary"] == text
+
+
+def test_a_fault_names_its_file_once(cli: Cli, tmp_path: Path) -> None:
+    good, broken = file(tmp_path, "good.json", FIRST), file(tmp_path, "broken.json", "{")
+    for bad in (tmp_path / "none.json", broken):
+        assert cli.fails(2, "lore", "migrate", bad).count(str(bad)) == 1
+        assert cli.fails(2, "lore", "combine", good, bad).count(str(bad)) == 1
+
+
+def test_a_name_that_is_a_sentence_is_told_in_full_in_its_entry(cli: Cli, tmp_path: Path) -> None:
+    long = "Bob the smith of the lower town " * 10
+    path = file(tmp_path, "old.json", {"npcs_facts": {long: "He has one hand."}, "x" * 300: {"y": "z"}})
+    found = cli("lore", "migrate", path, "--json").json
+    first = found["lorebooks"][0]
+    assert (first["name"], first["content"]) == ("Bob the smith of the", f"{long.strip()}. He has one hand.")
+    assert cli("lore", "validate", file(tmp_path, "new.json", found), "--json").json["valid"]

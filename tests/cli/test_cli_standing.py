@@ -340,3 +340,76 @@ def test_an_undone_note_can_be_restored(told: Cli) -> None:
     told("edit", "tale", 0, "--text", "Snow.")
     told("undo", "tale")
     assert "not on branch 'main' as they were" in told.fails(2, "restore", "tale", scene["version"])
+
+
+def test_an_analysis_that_failed_is_not_said_to_be_made(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli.tell("tale", 4)
+    cli("analyze", "tale", "3")
+    before = cli("analyze", "tale", "3", "--json").json["analyses"]
+    scripted(monkeypatch, lambda _: "no JSON at all")
+    failed = cli("analyze", "tale", "3", "--again", "--json")
+    told = json.loads(failed.out)
+    assert (failed.code, [fold["status"] for fold in told["folds"]]) == (1, ["refused"])
+    assert told["stopped"] == "what was asked for could not be made, and what was there stays"
+    assert told["analyses"] == before
+    people = cli("analyze", "tale", "3", "--again")
+    assert (people.code, "Message 3 could not be analysed (asked for again" in people.out) == (1, True)
+    assert "amended" not in people.out and "\n0 folds made, " in people.out
+    many = json.loads(cli("analyze", "tale", "--again", "--json").out)
+    assert many["stopped"].startswith("1 of 4 that were asked for could not be made")
+
+
+def moves(cli: Cli, *options: str) -> list[tuple[list[str], list[str]]]:
+    told = cli("presence", "tale", *options, "--json").json["suggested"]
+    return [(one["left"], one["entered"]) for one in told]
+
+
+def test_a_move_is_suggested_only_if_nobody_spoke_of_it_since(cli: Cli) -> None:
+    def say(name: str, text: str) -> None:
+        cli("add", "tale", "--role", "assistant", "--name", name, "--text", text)
+
+    for name in ("Tobin", "Maya", "Bram"):
+        say(name, "It is late.")
+    say("Maya", "*Tobin leaves the room.*")
+    assert moves(cli) == [(["Tobin"], [])]
+    say("Maya", "*Tobin comes back.*")
+    assert moves(cli) == [], "he is where he is said to be"
+    assert moves(cli, "--leave", "Tobin") == [], "what was told before is outdated"
+    say("Maya", "*Tobin comes back.*")
+    assert moves(cli) == [([], ["Tobin"])]
+    say("Maya", "*Bram leaves the room.*")
+    assert moves(cli, "--enter", "Tobin") == [(["Bram"], [])]
+
+
+def test_in_a_game_what_was_applied_is_not_suggested(cli: Cli) -> None:
+    cli.tell("tale", 3)
+    cli("set", "tale", "preset=game")
+    cli("add", "tale", "--role", "assistant", "--name", "Narrator", "--text", "Davin leaves the room.")
+    assert cli("presence", "tale", "--json").json["absent"] == ["Davin"]
+    assert moves(cli) == []
+
+
+def test_a_time_that_cannot_be_counted_is_told_of(tale: Cli) -> None:
+    said = tale("threads", "tale", "--open", "Ring the bell", "--due", "foo bar").err
+    assert (
+        said == "Open: Ring the bell\n'foo bar' cannot be counted, so it never gets overdue; "
+        "'within 3 days' can, or 'by Friday'.\n"
+    )
+    for due in ("within 3 days", "by Friday", "within 20 messages"):
+        assert tale("threads", "tale", "--open", f"Ring it {due}", "--due", due).err == f"Open: Ring it {due}\n"
+
+
+def test_a_story_that_notes_no_threads_says_so(tale: Cli) -> None:
+    tale("set", "tale", "preset=game")
+    assert "this story notes none by itself: `previously set tale scene_messages=24`" in tale("threads", "tale").out
+    tale("set", "tale", "scene_messages=24")
+    assert "may not be noted yet" in tale("threads", "tale").out
+
+
+def test_one_of_something_is_told_in_the_singular(cli: Cli) -> None:
+    cli.tell("tale", 1)
+    assert cli("fold", "tale", "--json").json["stopped"] == "1 message; the newest 12 are never folded"
+    cli.tell("tale", 2)
+    cli("set", "tale", "preset=novel", "apply_after=1", "tail_messages=1")
+    reasons = [one["reason"] for one in cli("fold", "tale", "--json").json["folds"] if one["kind"] == "recap"]
+    assert reasons and all(one.startswith(("1 fragment applied", "2 fragments applied")) for one in reasons)

@@ -18,7 +18,7 @@ from previously.core.signals import MOST_ITEMS, Signals
 from previously.core.versions import Kind
 from previously.core.words import count_words
 from previously.folds.analysis import SHOWN_BEFORE, AnalysisNote, analysis_of, analysis_text, is_fragment, not_analysed
-from previously.folds.analysis_answer import derived
+from previously.folds.analysis_answer import analysis_in, derived
 from previously.folds.noting import Note, Noted, Unusable, judge_reply
 from previously.runtime.prompts import load_prompt
 
@@ -280,3 +280,8 @@ def test_the_built_in_analysis_can_always_be_kept(said: list[tuple[str, str]]) -
     note = AnalysisNote(tuple(message(role, text.replace("\x00", "")) for role, text in said))
     noted = note.builtin()
     assert analysis_text(analysis_of(noted.text)) == noted.text
+
+
+def test_mentions_in_one_text_are_told_apart() -> None:
+    assert analysis_in({"mentions": "Alice, Bob; Mr. Gray\nalice"}).mentions == ("Alice", "Bob", "Mr. Gray")
+    assert analysis_in({"mentions": ["Alice, the smith", "Bob"]}).mentions == ("Alice, the smith", "Bob")

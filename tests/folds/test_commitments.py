@@ -274,3 +274,47 @@ def test_what_is_open_at_the_end_of_the_sample_story() -> None:
     assert len(telling) == sum(fact["open"] for fact in facts)
     assert [words for words in telling if not any(words in one for one in held)] == []
     assert len(held) <= 26
+
+
+KEY = "Alice promised Bob to return the key."
+
+
+@pytest.mark.parametrize(
+    ("opens", "settles"),
+    [
+        (KEY, "Alice returned the key to Bob, and so she kept her promise."),
+        (KEY, "Alice kept her promise to Bob."),
+        (KEY, "At last Alice kept her promise to return the key."),
+        (KEY, "Alice broke her promise."),
+        (KEY, "Alice gave Bob the key."),
+        ("Alice owes Bob forty crowns.", "Alice paid her debt."),
+        ("Alice owes Bob forty crowns.", "Alice paid the debt to Bob."),
+    ],
+)
+def test_plain_words_settle_a_tie_that_was_told(opens: str, settles: str) -> None:
+    assert commitments_after((), [told(opens)]) == (opens,)
+    assert commitments_after((opens,), [told(settles)]) == ()
+
+
+@pytest.mark.parametrize(
+    "idle",
+    [
+        "Alice returned the key to Carol.", "Alice returned the book to Bob.", "Carol kept her promise.",
+        "Alice has not kept her promise.", "Alice kept her promise to Carol.", "Alice never broke her promise.",
+        "If Alice kept her promise, all would be well.", "Alice kept her promise to bake the bread.",
+        "Alice kept her promise in mind.", "Alice hoped that Bob kept his promise.", "Alice paid her debt.",
+        "Did Alice keep her promise?",
+    ],
+)  # fmt: skip
+def test_words_that_are_less_plain_settle_nothing(idle: str) -> None:
+    assert commitments_after((KEY,), [told(idle)]) == (KEY,)
+
+
+def test_of_two_promises_neither_is_settled_by_the_word_alone() -> None:
+    both = (KEY, "Alice promised Carol to mend the roof.")
+    assert commitments_after(both, [told("Alice kept her promise.")]) == both
+    assert commitments_after(both, [told("Alice kept her promise to Carol.")]) == both[:1]
+
+
+def told(text: str) -> Message:
+    return message("assistant", text)

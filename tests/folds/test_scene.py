@@ -263,3 +263,25 @@ def test_long_messages_in_any_script_stay_under_the_ceiling_without_a_model() ->
 def test_a_persons_plain_text_is_a_summary() -> None:
     assert scene_of("They left.\n") == Scene("They left.")
     assert scene_of('["a"]') == Scene('["a"]')
+
+
+def test_lists_of_another_shape_are_understood_and_endless_names_are_not() -> None:
+    lists = {"open_threads": "Where is the key?", "state_changes": {"Wren": "at the tavern"}, "resolved_threads": None}
+    signals = scene_of(noted(SceneNote(SAID), {**ANSWER, **lists}).text).signals
+    assert signals == Signals(state_changes=("Wren: at the tavern",), open_threads=("Where is the key?",))
+    deep: object = "x"
+    for _ in range(400):
+        deep = [deep]
+    assert isinstance(SceneNote(SAID).judge(json.dumps({**ANSWER, "events": deep})), Noted)
+    entry = {"name": "n" * 3_000, "type": "item", "keywords": ["key"], "content": "Of iron."}
+    refused = SceneNote(SAID).judge(json.dumps({**ANSWER, "lorebooks": [entry]}))
+    assert isinstance(refused, Unusable)
+    assert "lorebooks[0].name has 3000 characters, over the limit of 200" in refused.reason
+
+
+def test_without_a_model_a_scene_settles_what_was_open_before_it() -> None:
+    promised = "Alice promised Bob to return the key."
+    kept = SceneNote((message("assistant", "Alice returned the key to Bob."),), open_threads=(promised,))
+    assert scene_of(kept.builtin().text).signals == Signals(resolved_threads=(promised,))
+    idle = SceneNote((message("assistant", "Alice returned the book to Bob."),), open_threads=(promised,))
+    assert scene_of(idle.builtin().text).signals == Signals()

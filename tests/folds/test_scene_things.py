@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from previously.core.lore import TYPES, Described
 from previously.core.tokens import estimate_tokens
+from previously.folds.builtin.kinds_of_things import Clues, type_of
 from previously.folds.builtin.reading import Said
 from previously.folds.builtin.things import MOST_THINGS, MOST_TOKENS, things_in
 from tests.folds.scene_corpus import SEED
@@ -116,3 +117,18 @@ def test_whoever_is_spoken_to_is_not_described() -> None:
     assert [one.content for one in told] == ["Harbour master."]
     of_him = things_in([Said("Bram", "Oskett, the harbour master, knows of it."), Said("Bram", "I met Oskett there.")])
     assert "Harbour master." in of_him[0].content
+
+
+@pytest.mark.parametrize(
+    ("sentences", "kind"),
+    [
+        ("Alice promised Bob to return the key. Alice returned the key to Bob.", "character"),
+        ("Alice gave the ring to Bob. She came to Bob at dawn.", "character"),
+        ("Alice went to Bob. Alice walked the road to Bob.", "location"),
+        ("Alice spoke of the road to Bob. Alice returned to Bob.", "location"),
+    ],
+)
+def test_to_whom_something_is_given_or_said_is_no_place(sentences: str, kind: str) -> None:
+    clues = Clues()
+    clues.read("Bob", sentences)
+    assert type_of("Bob", clues) == kind

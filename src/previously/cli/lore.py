@@ -139,11 +139,13 @@ def lock(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", as
 def unlock(ctx: typer.Context, story: Story, entry: EntryName, kind: Type = "", as_json: AsJson = False) -> None:
     """Take back what you wrote, locked, accepted or removed: the entry is what scenes say of it."""
     with opened(ctx) as memory:
-        memory.story(story, create=False).unlock_lore(entry, kind)
+        left = memory.story(story, create=False).unlock_lore(entry, kind)
     if as_json:
-        output.emit({"story": story, "unlocked": entry})
-    else:
-        output.console().print(f"{output.one_line(entry)} is again what scenes say of it.", soft_wrap=True)
+        output.emit({"story": story, "unlocked": entry, "gone": left is None})
+        return
+    stands = "is again what scenes say of it" if left else "is gone, since no scene says anything of it"
+    back = "" if left else " `previously undo` brings it back."
+    output.console().print(f"{output.one_line(entry)} {stands}.{back}", soft_wrap=True)
 
 
 @app.command("accept")
@@ -230,6 +232,8 @@ def _done(story: str, verb: str, made: LoreItem, sentence: str, as_json: bool) -
     from previously.cli.remembered import lore_json
 
     if as_json:
-        output.emit({"story": story, verb: made.name, "entry": lore_json(made)})
+        output.emit({"story": story, verb: made.name, "entry": lore_json(made), "problems": list(made.problems)})
     else:
         output.console().print(output.one_line(sentence), soft_wrap=True)
+    for problem in made.problems:
+        output.note(output.one_line(problem))

@@ -190,7 +190,7 @@ def _did(done: FoldDone) -> str:
         case "pending":
             verb = f"{verb}, waiting for approval,"
         case "refused":
-            verb = "could not be amended"
+            verb = f"could not be {'amended' if verb == 'folded' else verb}"
     return f"{verb} {into}".rstrip()
 
 
@@ -217,7 +217,7 @@ def print_folds(report: FoldReport, *, planned: bool) -> None:
     if not report.folds:
         console.print(f"Nothing {'would be' if planned else 'was'} folded: {report.stopped}.")
         return
-    folds, calls = output.counted(len(report.folds), "fold"), output.counted(report.calls, "model call")
+    folds, calls = output.counted(len(report.made), "fold"), output.counted(report.calls, "model call")
     made = "would be made" if planned else "made"
     spent = f", about {price(report):,.4f} in money" if price(report) else ""
     console.print(f"{folds} {made}, {calls}{spent}; no more for now: {report.stopped}.", soft_wrap=True)

@@ -55,13 +55,7 @@ def validate(file: File, as_json: AsJson = False) -> None:
 
 def migrate(file: File, out: Out = None, as_json: AsJson = False) -> None:
     """Make a scene memory of one of an older shape, or of plain text. Nothing it says is lost."""
-    from previously.formats.scene_memories import migrate as migrated
-
-    try:
-        scene = migrated(_text(file))
-    except BadInput as error:
-        raise BadInput(f"{output.one_line(file)}: {error}") from None
-    _give(scene, {}, out, as_json)
+    _give(_migrated(file), {}, out, as_json)
 
 
 def combine(
@@ -113,16 +107,18 @@ def _scenes(memory: BlockingMemory, what: Sequence[str], chosen: str) -> list[Sc
         return kept[first - 1 : last]
     if chosen:
         raise BadInput("--scenes chooses among the scenes of a story; files are combined as they are given.")
+    return [_migrated(file) for file in what]
+
+
+def _migrated(file: str) -> Scene:
+    """The scene in a file of any known shape."""
     from previously.formats.scene_memories import migrate as migrated
 
-    found: list[Scene] = []
-    for file in what:
-        try:
-            found.append(migrated(_text(file)))
-        except BadInput as error:
-            sentence = str(error)
-            raise BadInput(sentence if sentence.startswith(file) else f"{output.one_line(file)}: {sentence}") from None
-    return found
+    text = _text(file)  # what cannot be read names its file itself
+    try:
+        return migrated(text)
+    except BadInput as error:
+        raise BadInput(f"{output.one_line(file)}: {error}") from None
 
 
 def _chosen(text: str, count: int) -> tuple[int, int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,6 +36,7 @@ def threads(
 ) -> None:
     """List what is open, or say that something is open or settled."""
     from previously.cli.remembered import thread_json
+    from previously.core.story_time import hours_of, messages_of
 
     if due and newly is None:
         raise BadInput("--due goes with --open: it says by when that is due.")
@@ -45,19 +48,40 @@ def threads(
         if newly is not None:
             found.open_thread(newly, due)
             output.note(f"Open: {newly}")
+            if due.strip() and hours_of(due) is None and messages_of(due) is None:
+                output.note(
+                    f"{due!r} cannot be counted, so it never gets overdue; 'within 3 days' can, or 'by Friday'."
+                )
         listed = found.threads(everything=everything)
+        own = found.settings()
     if as_json:
         output.emit({"story": story, "threads": [thread_json(one) for one in listed]})
         return
     if not listed:
         what = "No thread is known" if everything else "Nothing is known to be open"
-        output.console().print(f"{what}; what was said lately may not be noted yet.")
+        output.console().print(f"{what}; {_why_none(story, own)}.", soft_wrap=True)
         return
     from previously.cli.drawing import table
 
     columns = ("status", "kind", "thread", "due", "since", "by")
     rows = [_thread_row(one) for one in listed]
     output.console().print(table(columns, rows, left=("status", "kind", "thread", "due", "by")))
+
+
+def _why_none(story: str, own: Mapping[str, Any]) -> str:
+    """Why no thread is known: it is not noted yet, or never will be by itself."""
+    from previously.settings import Layer, Origin, resolve
+    from previously.settings_file import effective
+
+    layers = effective(os.environ)[1]
+    in_force = resolve([*layers, Layer(Origin.STORY, own, f"the settings of {story}")])
+    if in_force.scene_messages or in_force.timeline == "librarian":
+        return "what was said lately may not be noted yet"
+    name = output.one_line(story)
+    return (
+        f"this story notes none by itself: `previously set {name} scene_messages=24` has scenes noted with what they "
+        "leave open, and --open says what is"
+    )
 
 
 def _thread_row(one: ThreadItem) -> tuple[object, ...]:
@@ -191,13 +215,15 @@ def analyze(
     told = [(at, one) for at, one in analyses.items() if at in wanted]
     if as_json:
         output.emit({**report_json(story, report), "analyses": [analysis_json(at, one) for at, one in told]})
-        return
-    for at, one in told:
-        _print_analysis(at, one)
-    if report.folds:
-        print_folds(report, planned=False)
     else:
-        output.console().print("Nothing was left to analyse; --again makes analyses anew.")
+        for at, one in told:
+            _print_analysis(at, one)
+        if report.folds:
+            print_folds(report, planned=False)
+        else:
+            output.console().print("Nothing was left to analyse; --again makes analyses anew.")
+    if report.folds and not report.made:
+        raise typer.Exit(1)
 
 
 def _print_analysis(at: int, one: Analysis) -> None:

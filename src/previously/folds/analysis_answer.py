@@ -34,6 +34,7 @@ _NO_SUCH = re.compile(
     r"(?:there (?:are|is|were) )?(?:no|none) (?:\w+ ){0,3}(?:contradictions?|threads?|changes?|events?)?"
 )
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+_COMMAS = re.compile(r"[,;|\n]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -70,7 +71,8 @@ def _items(given: object) -> tuple[str, ...]:
 
 def _mentions(given: object) -> tuple[str, ...]:
     found: dict[str, str] = {}
-    for one in _texts(given):
+    names = _COMMAS.split(given) if isinstance(given, str) else _texts(given)
+    for one in names:
         name = " ".join(one.split()).strip(" .,;:")
         if _says_something(name) and len(name) <= 80:
             found.setdefault(folded(name), name)

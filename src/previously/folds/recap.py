@@ -123,7 +123,8 @@ def plan(
     """
     end = path_length - rules.tail_messages
     if end <= 0:
-        return NotDue(f"{path_length} messages; the newest {rules.tail_messages} are never folded")
+        there = f"{path_length} message{'s' if path_length != 1 else ''}"
+        return NotDue(f"{there}; the newest {rules.tail_messages} are never folded")
     if first >= end:
         return NotDue(f"all but the newest {rules.tail_messages} messages are folded")
     words = tokens = 0

@@ -19,6 +19,7 @@ from previously.core.signals import NO_SIGNALS, Signals, items_of
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.builtin import Said, rewrite
+from previously.folds.builtin.noticing import settled
 from previously.folds.builtin.sentences import whole_sentences
 from previously.folds.builtin.things import things_in
 from previously.folds.checks.material import Material, book_of, material_of
@@ -59,6 +60,8 @@ class SceneNote:
     """Names of known entries, "Grim (character)", so that they are understood and used again."""
     title: str = ""
     again: bool = False
+    open_threads: tuple[str, ...] = ()
+    """What was open before it. A model is not told: what it settles is matched afterwards."""
 
     @property
     def kind(self) -> Kind:
@@ -115,9 +118,16 @@ class SceneNote:
         scene = Scene(
             beginning_of(" ".join(summary.split()), MOST_SUMMARY_TOKENS) or _excerpt(said),
             things_in(said),
-            Signals(open_threads=items_of(commitments_after((), self.delta))),
+            self._ties(),
         )
         return Noted(scene_text(self._with_earlier(scene)))
+
+    def _ties(self) -> Signals:
+        """What is promised or owed from now on, and what of it is settled."""
+        before = tuple(dict.fromkeys((*self.open_threads, *scene_of(self.so_far).signals.open_threads)))
+        after = commitments_after(before, self.delta)
+        fresh = [one for one in after if one not in before]
+        return Signals(open_threads=items_of(fresh), resolved_threads=items_of(settled(before, after)))
 
     def _with_earlier(self, scene: Scene) -> Scene:
         """What was noted of the parts before, and this."""

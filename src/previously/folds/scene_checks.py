@@ -8,12 +8,12 @@ never a fault, since a scene may leave nothing to describe; sizes below what is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from previously.core.generic_words import is_generic
 from previously.core.lore import TYPES
-from previously.core.signals import folded
+from previously.core.signals import Signals, folded
 from previously.core.tokens import estimate_tokens
 from previously.folds import scene_meaning
 from previously.folds.checks.verdict import brief
@@ -32,6 +32,11 @@ KEYWORDS = (2, 8)
 
 LONGEST_NAME = 100
 """Characters; what is longer is no name but a sentence."""
+
+HARD_LIMIT = 200
+"""Characters of a name or a keyword; what is longer is refused."""
+
+_SIGNALS = tuple(one.name for one in fields(Signals))
 
 FIELDS = ("name", "type", "keywords", "content")
 """What every entry must have."""
@@ -65,7 +70,7 @@ def validate(given: object) -> Validation:
     """Judge a scene memory, whatever it is."""
     if not isinstance(given, Mapping):
         return Validation((Fault("scene", f"must be an object, not {_kind(given)}"),), ())
-    faults = (*_summary_faults(given), *_list_faults(given))
+    faults = (*_summary_faults(given), *_list_faults(given), *_signal_faults(given))
     return Validation(faults, tuple(_warnings(given)))
 
 
@@ -100,6 +105,18 @@ def _list_faults(given: Mapping[str, Any]) -> Iterator[Fault]:
                 yield Fault(where, f"has the same name and type as lorebooks[{first}]: {brief(name)}")
 
 
+def _signal_faults(given: Mapping[str, Any]) -> Iterator[Fault]:
+    """The lists beside the entries need not be there; where they are, they hold texts."""
+    for name in _SIGNALS:
+        items = given.get(name, [])
+        if not isinstance(items, list):
+            yield Fault(name, f"must be a list, not {_kind(items)}")
+            continue
+        for index, item in enumerate(items):
+            if not isinstance(item, str):
+                yield Fault(f"{name}[{index}]", f"must be a text, not {_kind(item)}")
+
+
 def _entry_faults(where: str, entry: Mapping[str, Any]) -> Iterator[Fault]:
     for field in ("name", "type", "content"):
         wrong = _text_fault(entry, field)
@@ -107,6 +124,8 @@ def _entry_faults(where: str, entry: Mapping[str, Any]) -> Iterator[Fault]:
             yield Fault(f"{where}.{field}", wrong)
         elif field == "type" and folded(entry["type"]) not in TYPES:
             yield Fault(f"{where}.type", f"{brief(entry['type'])!r} is not one of {', '.join(TYPES)}")
+        elif field == "name" and len(entry["name"]) > HARD_LIMIT:
+            yield Fault(f"{where}.name", f"has {len(entry['name'])} characters, over the limit of {HARD_LIMIT}")
     if "keywords" not in entry:
         yield Fault(f"{where}.keywords", "is missing")
         return
@@ -119,6 +138,8 @@ def _entry_faults(where: str, entry: Mapping[str, Any]) -> Iterator[Fault]:
         yield Fault(f"{where}.keywords", f"must hold texts only, not {_kind(others[0])}")
     elif not any(one.strip() for one in keywords):
         yield Fault(f"{where}.keywords", "is empty")
+    elif longest := max((len(one) for one in keywords if len(one) > HARD_LIMIT), default=0):
+        yield Fault(f"{where}.keywords", f"has one of {longest} characters, over the limit of {HARD_LIMIT}")
 
 
 def _text_fault(given: Mapping[str, Any], field: str) -> str:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from previously.core.lore import TYPES, Described, Scene
-from previously.core.signals import folded, signals_of
+from previously.core.signals import Signals, folded, signals_of
 from previously.folds.builtin.sentences import whole_sentences
 from previously.folds.noting import canonical, text_in
 
@@ -64,6 +65,8 @@ _SYNONYMS = {
     "document": "documents letter book note text",
 }
 _TYPE_OF = {word: known for known, words in _SYNONYMS.items() for word in (known, *words.split())}
+_SIGNALS = tuple(one.name for one in fields(Signals))
+_TEXTS = ("text", "description", "thread", "change", "event")
 _COMMAS = re.compile(r"[,;|\n]+")
 
 
@@ -78,7 +81,29 @@ def readable(given: Mapping[str, Any]) -> dict[str, Any]:
         read["lorebooks"] = []
     elif isinstance(entries, list):
         read["lorebooks"] = [_entry(one) if isinstance(one, Mapping) else one for one in entries]
-    return read
+    return read | {name: _lines(whole[name]) for name in _SIGNALS if name in whole}
+
+
+def _lines(value: object, deeper: int = 3) -> list[str]:
+    """What stands where a list of texts belongs, as such a list: a text, a number or an object says something too."""
+    if value is None or isinstance(value, bool):
+        return []
+    if not isinstance(value, Mapping | list | tuple):
+        return [str(value)] if str(value).strip() else []
+    if not deeper:
+        return []
+    if isinstance(value, Mapping):
+        inside = [(name, "; ".join(_lines(inner, deeper - 1))) for name, inner in value.items()]
+        return [f"{name}: {said}" for name, said in inside if said]
+    found = [_said(item, deeper) if isinstance(item, Mapping) else _lines(item, deeper - 1) for item in value]
+    return [line for lines in found for line in lines]
+
+
+def _said(item: Mapping[str, Any], deeper: int) -> list[str]:
+    """An object in a list as one line: its own text, or all that it says."""
+    own = next((item[name] for name in _TEXTS if isinstance(item.get(name), str)), "")
+    said = own if own.strip() else "; ".join(_lines(item, deeper - 1))
+    return [said] if said else []
 
 
 def _unwrapped(given: Mapping[str, Any]) -> Mapping[str, Any]:

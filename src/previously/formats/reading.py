@@ -218,11 +218,13 @@ def parse_object(line: str) -> dict[str, Any]:
 
 
 class BrokenJson(BadInput):
-    """Not JSON; `line` counts from 1 within the text, `follows` says that a whole value came before the fault."""
+    """Not JSON; `line` counts from 1 within the text, `follows` says that a whole value came before the fault,
+    `cut_off` that only its end is missing."""
 
-    def __init__(self, sentence: str, line: int, follows: bool) -> None:
+    def __init__(self, sentence: str, line: int, follows: bool, *, cut_off: bool = False) -> None:
         self.line = line
         self.follows = follows
+        self.cut_off = cut_off
         super().__init__(sentence)
 
 
@@ -233,7 +235,7 @@ def _broken(error: json.JSONDecodeError, what: str) -> BrokenJson:
     rest = error.doc[error.pos :].rstrip()
     if error.msg.startswith("Unterminated string") or _CUT_OFF.fullmatch(rest):
         end = error.doc.rstrip().count("\n") + 1
-        return BrokenJson(f"the {what} is cut off (not valid JSON).", end, follows)
+        return BrokenJson(f"the {what} is cut off (not valid JSON).", end, follows, cut_off=True)
     reason = error.msg.removesuffix(" at").rstrip(": ")
     return BrokenJson(
         f"the {what} is not valid JSON at column {error.colno}: {reason[:1].lower()}{reason[1:]}.", line, follows

@@ -17,9 +17,9 @@ from previously.core.lore import Described, Scene
 from previously.core.text import clean_json
 from previously.core.tokens import estimate_tokens
 from previously.folds.builtin.sentences import whole_sentences
-from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, validate
+from previously.folds.scene_checks import HARD_LIMIT, MOST_SUMMARY_TOKENS, validate
 from previously.folds.scene_shape import readable, scene_in, united
-from previously.formats.reading import kind, parse_json, shown
+from previously.formats.reading import BrokenJson, kind, parse_json, shown
 from previously.lore.keywords import refined
 
 TOLD_FIELDS = ("narrative", "memorable_events")
@@ -77,10 +77,14 @@ def _parsed(text: str) -> object:
     if bare.startswith("{") and not bare.startswith("{{"):  # "{{user}} left" is plain text
         return parse_json(bare, "text")
     try:
-        found = parse_json(bare, "text") if bare[0] in '["' else bare
+        found = parse_json(bare, "text")
+    except BrokenJson as error:
+        if bare[0] == "[" and error.cut_off:
+            raise
+        return bare
     except BadInput:
         return bare
-    return found if isinstance(found, list) or (isinstance(found, str) and found.strip()) else bare
+    return bare if isinstance(found, str) and not found.strip() else found
 
 
 def _is_older(given: Mapping[str, Any]) -> bool:
@@ -119,6 +123,9 @@ def _from_fields(given: Mapping[str, Any]) -> Scene:
 
 def _entry(who: str, said: list[str], field: str) -> Described:
     content = " ".join(map(_ended, said))
+    if len(who) + len(field) > HARD_LIMIT - 10:  # a sentence, not a name: it is told in full in the content
+        content = f"{_ended(who)} {content}"
+        who, field = _begin(who, field), field if field in ENTRY_FIELDS else shown(field, 60)
     if field in ENTRY_FIELDS:
         content = f"Status: {content}" if field == "npcs_status" else content
         return Described(who, ENTRY_FIELDS[field], refined(who, ()), content)

@@ -130,7 +130,12 @@ class Scan:
             return "it has no keys and is not constant"
         if all(key.compared is Compared.NEVER for key in keyed.primary):
             return f"none of its keys can be used: {keyed.primary[0].text}"
-        return no_key(entry, self.given.depth)
+        dead = [
+            f"; the key {_quoted(text)} cannot be used: {key.text}"
+            for text, key in zip(entry.keys, keyed.primary, strict=True)
+            if key.compared is Compared.NEVER and text.strip()
+        ]
+        return no_key(entry, self.given.depth) + "".join(dead)
 
 
 def resting(entry: Entry, given: Scanned) -> str | None:

@@ -9,7 +9,7 @@ used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -93,8 +93,7 @@ def problems(entry: Entry) -> list[str]:
         found.append("It has no keys and is not constant, so it never fires.")
     if len(usable) < len(entry.keys) or not all(key.strip() for key in entry.secondary):
         found.append("One of its keys is empty.")
-    for key in (*entry.keys, *entry.secondary):
-        found += _problems_of_key(key)
+    found += key_problems((*entry.keys, *entry.secondary))
     if not 0 <= entry.probability <= 100:
         found.append(f"Its probability must be from 0 to 100, not {entry.probability:g}.")
     elif entry.probability == 0:
@@ -107,6 +106,11 @@ def problems(entry: Entry) -> list[str]:
     if entry.exclude_recursion and entry.delay_until_recursion:
         found.append("It waits for recursion and is kept out of recursion, so it never fires.")
     return found
+
+
+def key_problems(keys: Iterable[str]) -> list[str]:
+    """What keeps keys from being found, one plain sentence each."""
+    return [problem for key in keys for problem in _problems_of_key(key)]
 
 
 def _problems_of_key(key: str) -> list[str]:

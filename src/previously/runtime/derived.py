@@ -34,8 +34,8 @@ MOST_APPLIED = 1_024
 FEWEST_APPLIED = 4
 """While fragments wait to be analysed, so many are applied at a time: each recap is kept."""
 
-APPLIED = "{} fragments applied"
-TOLD = "{} scenes told"
+APPLIED = "{} fragment{} applied"
+TOLD = "{} scene{} told"
 ROOM = 1.25
 """How much longer than its target a recap of scenes may get before it is combined."""
 
@@ -75,7 +75,7 @@ class DerivedRecap:
             return NotDue(_why(found.gap) if found.gap else f"the newest {held_back} fragments are not applied yet")
         text = appended(live.version.made.text if live else "", found.text)
         text = compacted(text, self._rules.summary_characters, self._rules.summary_target_characters)
-        reason = APPLIED.format(len(found.applied))
+        reason = APPLIED.format(len(found.applied), "s" if len(found.applied) != 1 else "")
         return self._written(stretch, live, run[:count], text, LIBRARIAN, reason, firm=_all_firm(tiles[:count]))
 
     async def _told(
@@ -93,7 +93,7 @@ class DerivedRecap:
         count = scenes[-1].span.last - run[0].position + 1
         earlier = live.version.made.text if live else ""
         text = "\n\n".join(filter(None, [earlier, *summaries]))
-        reason, target = TOLD.format(len(summaries)), self._rules.recap.target_words
+        reason, target = TOLD.format(len(summaries), "s" if len(summaries) != 1 else ""), self._rules.recap.target_words
         if target and count_words(text) > target * ROOM:
             asked = CombineNote.of([earlier, *summaries] if earlier else summaries, target)
             return Step(Kind.RECAP, stretch.scope, run[:count], live.version if live else None, asked, reason)

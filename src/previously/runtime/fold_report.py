@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from previously.core.spans import Span
-from previously.core.versions import Cost, Kind, Version
+from previously.core.versions import Cost, Kind, Status, Version
 from previously.folds.chapter import Boundary
 from previously.runtime.folder import Attempt
 
@@ -33,6 +34,11 @@ class FoldReport:
     """Chapters that were closed on the way."""
 
     @property
+    def made(self) -> tuple[FoldDone, ...]:
+        """The folds that something came of."""
+        return tuple(fold for fold in self.folds if fold.status != Status.REFUSED.value)
+
+    @property
     def calls(self) -> int:
         """How many model calls were made."""
         return sum(fold.cost.calls for fold in self.folds)
@@ -43,3 +49,10 @@ def done_of(version: Version, attempts: tuple[Attempt, ...]) -> FoldDone:
     made = version.made
     cost = sum((attempt.cost for attempt in attempts), made.cost)
     return FoldDone(made.kind, made.scope, made.status.value, made.made_by, made.reason, made.span, cost)
+
+
+def failed_of(folds: Sequence[FoldDone]) -> str:
+    """How many of the folds that were asked for nothing came of, in words; empty if something came of all."""
+    failed = sum(one.status == Status.REFUSED.value for one in folds)
+    some = f"{failed} of {len(folds)} that were asked for" if len(folds) > 1 else "what was asked for"
+    return f"{some} could not be made, and what was there stays" if failed else ""

@@ -18,7 +18,7 @@ from previously.folds.chapter import Boundary
 from previously.folds.checks import Refused
 from previously.folds.questions import Question, amends, check_text
 from previously.folds.recap import FoldRules, NotDue
-from previously.runtime.fold_report import FoldDone, FoldReport, done_of
+from previously.runtime.fold_report import FoldDone, FoldReport, done_of, failed_of
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.folder import Attempt, BuiltinFolder, Folder, FolderReply
 from previously.runtime.leasing import LEASE, renewed, taken
@@ -238,7 +238,7 @@ async def make(store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules
                 return loop.report(OTHERS)
             async with renewed(store, key, holder):
                 await loop.perform(step)
-        return loop.report("all that was asked for is made")
+        return loop.report(failed_of(loop.done) or "all that was asked for is made")
     finally:
         await store.give_lease(key, LEASE, holder)
 

@@ -17,6 +17,7 @@ from previously.core.messages import Role
 from previously.core.text import clean
 from previously.core.witnessing import folded_name
 from previously.lore.by_hand import Deed, LoreRecord, record_of, record_text, said_key
+from previously.lore.entries import Entry, key_problems
 from previously.lore.keywords import key_of
 from previously.lore.things import Key, LoreEntry, entry_key
 from previously.runtime.handle import StoryHandle
@@ -52,6 +53,8 @@ class LoreItem:
     """What was noted since of what a person wrote."""
     earlier: tuple[str, ...] = ()
     """What was said of it before and holds no more."""
+    problems: tuple[str, ...] = ()
+    """What keeps its keywords from being found, a sentence each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +77,7 @@ class LoreByHand(StoryHandle):
             known = await self._known(store)
             found = [_item(one, known) for one in known.state.lore.values()]
             for name in await store.attached(self._key):
-                found += [
-                    LoreItem(
-                        one.name, one.type, one.keys, one.content, "book", name, "live" if one.enabled else "removed"
-                    )
-                    for one in await book_entries(store, self._key.owner, name)
-                ]
+                found += [_of_book(one, name) for one in await book_entries(store, self._key.owner, name)]
             return [one for one in found if everything or one.status in ("live", "retired")]
 
         return await self._store.at_one_moment(self._key.owner, read)
@@ -120,8 +118,8 @@ class LoreByHand(StoryHandle):
             LoreRecord(Deed.WRITE, entry.name, entry.type, entry.keywords, entry.content, seen=seen)
         )
 
-    async def unlock_lore(self, name: str, kind: str = "") -> None:
-        """Give up what a person wrote of an entry: it is again what scenes say of it."""
+    async def unlock_lore(self, name: str, kind: str = "") -> LoreItem | None:
+        """Give up what a person wrote of an entry: it is again what scenes say of it; None if they say nothing."""
         entry = await self._entry(name, kind)
         branch = await self.branch_info()
         marks = [
@@ -133,6 +131,9 @@ class LoreByHand(StoryHandle):
         if not marks:
             raise BadInput(f"Nobody wrote or locked the entry {entry.name!r}.")
         await self._add_mark(branch, MarkKind.UNLOCKED, branch.messages - 1, instead_of=marks)
+        known = await self._store.at_one_moment(self._key.owner, self._known)
+        left = known.state.lore.get(entry.key)
+        return _item(left, known) if left else None
 
     async def accept_lore(self, name: str, kind: str = "") -> LoreItem:
         """Take over an entry that was only suggested."""
@@ -201,6 +202,12 @@ class LoreByHand(StoryHandle):
         kind = _kind(known, name, kind)
         entry = known.state.lore.get(entry_key(name, kind)) if kind else None
         if entry is None:
+            alike = [one for one in await self.lore(everything=True) if one.book and key_of(one.name) == key_of(name)]
+            if alike:
+                book = alike[0].book
+                raise BadInput(
+                    f"{name!r} is an entry of the book {book!r}; change the book's file and import it again."
+                )
             raise BadInput(f"There is no entry {name!r} in this story; `lore list` shows those there are.")
         return entry
 
@@ -213,6 +220,11 @@ class LoreByHand(StoryHandle):
         await self._add_mark(branch, MarkKind.LORE, branch.messages - 1, record_text(record))
         known = await self._store.at_one_moment(self._key.owner, self._known)
         return _item(known.state.lore[entry_key(record.name, record.type)], known)
+
+
+def _of_book(one: Entry, book: str) -> LoreItem:
+    status, unsound = "live" if one.enabled else "removed", tuple(key_problems(one.keys))
+    return LoreItem(one.name, one.type, one.keys, one.content, "book", book, status, problems=unsound)
 
 
 def _item(entry: LoreEntry, known: Known) -> LoreItem:
@@ -232,6 +244,7 @@ def _item(entry: LoreEntry, known: Known) -> LoreItem:
         tuple(sorted(entry.locked)),
         tuple(one.text for one in entry.suggestions),
         tuple(one.text for one in entry.superseded),
+        tuple(key_problems(shown.keys)),
     )
 
 

@@ -21,13 +21,14 @@ from previously.folds.recap import story_messages
 from previously.folds.scene import SceneNote
 from previously.folds.tiling import Tile
 from previously.lore.state import state_text
+from previously.lore.threads import ranked
 from previously.runtime.cast_steps import CastSteps
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.noted import Walk, ends_before, is_fragment, notes_scenes, scene_ends, walk
 from previously.runtime.states import States
 from previously.runtime.step import Step, Together, Written
 from previously.runtime.steps import Look
-from previously.runtime.told_before import told_before
+from previously.runtime.told_before import MOST_OPEN, told_before
 from previously.storage.store import BranchInfo, StoryKey
 
 SNAPSHOT_MESSAGES = 256
@@ -94,11 +95,14 @@ class NoteSteps:
             if not self._wanting(tile.note) or _key(seen, tile) in waiting:
                 continue
             known: tuple[str, ...] = ()
+            still_open: tuple[str, ...] = ()
             if shared:  # else a name could be told that not all who were there have heard
                 earlier = self._states.after(seen, self._rules, through=tile.span.first - 1)
                 known = earlier.names[-MOST_KNOWN:]
+                threads = ranked(earlier.threads.threads, tile.span.first)
+                still_open = tuple(one.text for one in threads[:MOST_OPEN])
             delta = story_messages(seen.run(tile))
-            asked = SceneNote(delta=delta, known=known, again=_stood_in(tile.note))
+            asked = SceneNote(delta=delta, known=known, again=_stood_in(tile.note), open_threads=still_open)
             return _step(Kind.SCENE, seen, tile, asked, SCENE_OVER)
         return None
 

@@ -47,19 +47,21 @@ class Presence(StoryHandle):
         return absent_of(await self._store.marks(self._key, branch.name, KINDS))
 
     async def suggested_presence(self) -> list[Change]:
-        """Who seems to have left or come in by the newest messages, though nobody said so."""
-        branch = await self.branch_info()
+        """Who seems to have left or come in by the newest messages, since anybody said where they are."""
+        branch, marks = await self._store.at_one_moment(self._key.owner, self._marked)
         first = max(0, branch.messages - LOOKED_AT)
         path = await self._store.path(self._key, branch.name, first, branch.messages - 1) if branch.messages else []
         cast = characters(await self._people(branch))
-        there = frozenset(cast) - _spelt(await self.absent(), cast)
+        standing = there = frozenset(cast) - _spelt(absent_of(marks), cast)
+        said = {folded_name(mark.text): mark.position for mark in marks}
         found: list[Change] = []
         for item in path:
             change = presence_after(there, cast, item.entry.message)
-            if not change.is_nothing:
-                found.append(change)
-                there = (there | set(change.entered)) - set(change.left)
-        return found
+            told = frozenset(name for name in cast if said.get(folded_name(name), -1) >= item.position)
+            change = _only(change, frozenset(cast) - told)
+            found.append(change)
+            there = (there | set(change.entered)) - set(change.left)
+        return _unlike(found, there ^ standing)
 
     _met: tuple[int, People] = (0, {})
     """The people of the story up to a node: who goes on from there need not read it again."""
@@ -136,6 +138,22 @@ def _spelt(names: Iterable[str], known: Sequence[str]) -> set[str]:
     """Names as the story spells them, where it knows them."""
     spelling = {folded_name(name): name for name in known}
     return {spelling.get(folded_name(name), name) for name in names}
+
+
+def _only(change: Change, names: frozenset[str]) -> Change:
+    """What a change says of these people."""
+    left = tuple(name for name in change.left if name in names)
+    return replace(change, left=left, entered=tuple(name for name in change.entered if name in names))
+
+
+def _unlike(changes: Sequence[Change], moved: frozenset[str]) -> list[Change]:
+    """The newest word on each of those who are not where they were; of the others nothing."""
+    found: list[Change] = []
+    for change in reversed(changes):
+        newest = _only(change, moved)
+        moved -= {*newest.left, *newest.entered}
+        found += [] if newest.is_nothing else [newest]
+    return found[::-1]
 
 
 def _said(change: Change) -> Iterator[tuple[MarkKind, str]]:

@@ -32,6 +32,17 @@ _FACTIONS = frozenset(
 )
 _PLACED = re.compile(r"\b(?:in|into|at|to|from|near|through|toward|towards|outside|inside|beyond|across|reach|reached|"
                      r"entered|enters|left) (?:the )?$", re.I)  # fmt: skip
+_TO_SOMEONE = re.compile(
+    r"\b(?:gave|gives?|given|said|says|promise[sd]?|swore|swears?|vow(?:s|ed)|tells|told|talk(?:s|ed|ing)?|spoke|speaks?|"
+    r"hand(?:s|ed)|paid|pays?|repaid|owe[sd]?|lent|lends?|sold|sells?|offer(?:s|ed)|show(?:s|ed)|wrote|writes|"
+    r"whisper(?:s|ed)|explain(?:s|ed)|apologi[sz]e[sd]|listen(?:s|ed)|introduce[sd]|belong(?:s|ed)|confesse[sd]|"
+    r"admit(?:s|ted)|nod(?:s|ded)|lied|returne?[sd]? (?:the|his|her|their|its|an?))"
+    r"(?: (?!(?:of|through|and|but|on|over|from|by|in|into|at|for|about|went|came|goes|road|way|path|passage|trip|"
+    r"journey|map|ticket|door|gate|key|bridge|ferry)\b|\w+ed\b)[\w'’-]+){0,4}(?: (?:key|map|ticket))? to $"
+    r"|\b(?:promise[sd]|told|tells|asked|asks|thanked|owe[sd]|repaid|lent|handed|begged|warned) $"
+)
+"""What is said or given to someone: "gave the ring to", "promised". No place is spoken to."""
+
 _ACTS = re.compile(
     r" (?:then |finally |suddenly )?(?!(?:called|named|located|based|dedicated|used)\b)"
     r"(?:[a-z]{2,}ed|said|says|asks|told|tells|nods|smiles|laughs|walks|ran|looks|shook|shakes|whispers|took|takes|gave|"
@@ -48,13 +59,18 @@ class Clues:
     leads: bool = False
     placed: int = 0
     acting: int = 0
+    addressed: int = 0
+    """How often something is said or given to it."""
     noun: str = ""
     """What it was called by someone who described it: the type that this makes it."""
 
     def read(self, name: str, text: str) -> None:
         """Look at how a sentence uses the name."""
         for found in _uses(name).finditer(text):
-            self.placed += bool(_PLACED.search(text[max(0, found.start() - 20) : found.start()]))
+            before = text[max(0, found.start() - 100) : found.start()]
+            to_someone = bool(_TO_SOMEONE.search(before))
+            self.addressed += to_someone
+            self.placed += bool(not to_someone and _PLACED.search(before[-20:]))
             self.acting += bool(_ACTS.match(text, found.end()))
 
     def called(self, phrase: str) -> None:
@@ -67,6 +83,7 @@ class Clues:
         self.leads |= other.leads
         self.placed += other.placed
         self.acting += other.acting
+        self.addressed += other.addressed
         self.noun = self.noun or other.noun
 
 
@@ -85,10 +102,10 @@ def type_of(name: str, clues: Clues) -> str:
         return by_name
     if clues.leads or clues.noun:
         return clues.noun if clues.noun and not clues.leads else "character"
-    if words[0].rstrip(".") in TITLES or clues.acting > clues.placed:
+    if words[0].rstrip(".") in TITLES or clues.acting + clues.addressed > clues.placed:
         return "character"
     if clues.placed:
-        return "location"
+        return "character" if clues.addressed >= clues.placed else "location"
     return _by_ending(words[-1]) or by_name or "concept"
 
 

@@ -48,7 +48,7 @@ def noticed(messages: Sequence[Message], known: Sequence[str] = (), open_threads
             events=items_of(events),
             state_changes=items_of(changes),
             open_threads=items_of([one for one in still_open if one not in before][-MOST_ITEMS:]),
-            resolved_threads=items_of(_settled(open_threads, still_open)),
+            resolved_threads=items_of(settled(open_threads, still_open)),
         ),
         mentions=_mentions(messages, lines, book),
     )
@@ -95,7 +95,7 @@ def _happenings(lines: Sequence[Line], book: NameBook) -> tuple[list[str], list[
     return changes[-MOST_ITEMS:], [text for _, _, text in sorted(best, key=lambda one: one[1])]
 
 
-def _settled(before: Sequence[str], after: Sequence[str]) -> list[str]:
+def settled(before: Sequence[str], after: Sequence[str]) -> list[str]:
     """What was open before and is not any more. One that was worded more fully is still open."""
     left = {folded(one) for one in after}
     return [one for one in before if folded(one) not in left and not any(folded(one)[:40] in each for each in left)]

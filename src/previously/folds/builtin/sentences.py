@@ -28,11 +28,15 @@ _END = re.compile(
     rf"(?:(?<=[.!?…؟।])[.!?…؟।]*[{_CLOSERS}*]*(?=\s|$)|(?<=[。！？｡])[。！？｡]*[{_CLOSERS}]*|(?<=\n)\n*)"
 )
 _ABBREVIATIONS = tuple(
-    "mr mrs ms dr st sr jr prof capt lt sgt col gen rev hon vs etc no vol ca approx e.g i.e z.b bzw usw".split()
+    "mr mrs ms dr st sr jr prof capt lt sgt col gen rev hon vs etc no vol ca approx e.g i.e "
+    "z.b d.h u.a nr bzw usw bspw vgl inkl evtl hr fr str".split()
 )
 _TAG = re.compile(
     r"\s*[^\W\d_]+\s+(?:said|says|asked|asks|replied|answered|cried|called|shouted|whispered|added)\b(?!:)"
 )
+_ONE_LETTER = re.compile(r"\b[^\W\d_]$")
+_TWO_LETTERS = re.compile(r"\b[^\W\d_]\. [^\W\d_]$")
+_SPACED = re.compile(r"\s[^\W\d_]\.")
 _LAST_WORD = re.compile(r"[^\W_]+(?:\.[^\W_]+)*$")
 
 _OUT_OF_CHARACTER = re.compile(r"\(\([^()]*\)\)|[(\[]\s*ooc\b[^()\[\]]*[)\]]|^\s*(?://|ooc\s*:).*$", re.I | re.M)
@@ -125,6 +129,8 @@ def _is_end(text: str, at: int, end: int) -> bool:
         return False
     if text[at:end] == ".":
         before = text[max(0, at - 12) : at]
+        if _TWO_LETTERS.search(before) or (_SPACED.match(following) and _ONE_LETTER.search(before)):
+            return False  # "z. B.", "d. h."
         if before[-1:].isupper() or before.lower().endswith(_ABBREVIATIONS):
             return not _is_abbreviation(before)
     return True

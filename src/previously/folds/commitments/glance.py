@@ -36,7 +36,8 @@ _WORDS = (
     "kept keeps honored honoured fulfilled paid repaid repays settled returned returns delivered delivers release "
     "released releases freed forgave forgiven forgive forgives cancelled wiped acquitted redeemed gave gives brought "
     "brings handed hands pressed presses revealed reveals confessed confesses admitted told tells withdrew square "
-    "squared finished mended built found rescued avenged married burned buried wrote written finally",
+    "squared finished mended built found rescued avenged married burned buried wrote written finally "
+    "broke breaks broken fulfills pays cleared",
     "promised sworn said good struck given put carried came sent set everyone secret out took even longer last here "
     "done",
     "as made out back over down home in up knows is no at s are now we",

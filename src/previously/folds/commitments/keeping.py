@@ -25,7 +25,7 @@ from previously.folds.checks.traces import content_of
 from previously.folds.commitments import glance
 from previously.folds.commitments.openings import opening_of
 from previously.folds.commitments.people import People
-from previously.folds.commitments.settling import Held, may_be_done_abroad
+from previously.folds.commitments.settling import Held, may_be_done_abroad, says_it_ended
 from previously.folds.commitments.ties import Opening, Tie
 
 MOST = 40
@@ -99,7 +99,8 @@ def commitments_after(earlier: Sequence[str], messages: Sequence[Message]) -> tu
         if text:
             held.add(text)
     for index, spoken in enumerate(lines):
-        found = opening_of(spoken.line.text, english=english, signs=spoken.signs)
+        ended = glance.may_be_done(spoken.signs) and says_it_ended(spoken.line.text)
+        found = None if ended else opening_of(spoken.line.text, english=english, signs=spoken.signs)
         if found is not None:
             for text in _worded(lines, index, found, people, english=english):
                 held.add(text)

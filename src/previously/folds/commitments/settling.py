@@ -37,6 +37,22 @@ _DONE_ABROAD = re.compile(
     r"tenu (?:sa|leur|ma) |rendu|remboursé|cumplió|cumplid|devolvió|pagó|saldó|сдержал|вернул|заплатил|отдал|"
     r"расплатил|兑现|归还|还清|还给|還給|返した|果たし|守った"
 )
+_TIE = r"(?:promise|word|oath|vow|pledge)"
+_OWN = r"(?:his|her|their|my|the)"
+_BREAKS = rf"(?:broke|breaks) {_OWN} {_TIE}"
+_ENDED = re.compile(
+    rf"(?:(?:Then|So|And|And so|Finally|At last|In the end),? )?(?P<who>[A-Z][\w'’-]*)(?: [A-Z][\w'’-]+)?"
+    rf"(?: (?:has|had|have|at last|finally|then))* (?:(?:kept|keeps|honou?red|fulfill?ed|fulfills|redeemed|broke|"
+    rf"broken|breaks) {_OWN} (?P<tie>{_TIE})|"
+    rf"(?:paid|repaid|pays|settled|cleared)(?: off| back)? (?:all )?{_OWN} debts?)"
+    r"(?P<rest>\W*$|[,.;!:]| to .*| and .*| at last.*| after all.*| in the end.*)",
+    re.S,
+)
+"""Somebody kept or broke a promise, or paid a debt, in so many words."""
+
+_NAMED = re.compile(r"\b[A-Z][\w’-]*")
+_IS_VOW = re.compile(r"\b(?:promised|swore|sworn|vowed|pledged|gave (?:his|her|their) word)\b")
+_IS_DEBT = re.compile(r"\b(?:owes?|owed|debts?)\b")
 _DONE = re.compile(
     r"\b(?:kept|keeps|honou?red|fulfilled|made good on|as promised|paid|repaid|repays|settled|returned|returns|"
     r"delivered|"
@@ -46,14 +62,17 @@ _DONE = re.compile(
     r"handed|brought|hands|brings|gave|gives|presse[sd]|revealed|reveals|confessed|confesses|admitted|told|tells|"
     r"everyone (?:now )?knows|"
     r"is (?:no longer|now) (?:a )?secret|is out|withdrew|took back|squared?|even now|we are even|no longer owes?|"
-    r"finished|mended|built|found|freed|rescued|avenged|married|burned|buried|wrote|written|finally|at last)\b"
+    r"finished|mended|built|found|freed|rescued|avenged|married|burned|buried|wrote|written|finally|at last|"
+    rf"{_BREAKS})\b"
     r"|\bhere(?:'s| is| are)\b|\bas (?:i|he|she|they|we)(?:'d| had)? (?:promised|sworn|said)\b"
     rf"|{_DONE_ABROAD.pattern}"
 )
 _NOT_DONE = re.compile(
     r"\b(?:not|never|nobody|no one|\w+n't|cannot|if|when|once|until|till|unless|would|could|should|must|will|shall|"
     r"going to|"
-    r"have to|has to|need|needs|wants?|ought|before|almost|nearly|half|might|may|promise|promises|swear|swears|vow|"
+    r"have to|has to|need|needs|wants?|ought|before|almost|nearly|half|might|may|"
+    r"(?<!her )(?<!his )(?<!my )(?<!the )(?<!their )"
+    r"promises?|swear|swears|vow|"
     r"not yet|"
     r"still|refuse[sd]?|hoped?|wish|nicht|nie|noch|kein\w*|pas|jamais|nunca|todavía|не|ещё|никогда)\b|\w'll\b|"
     r"\bto (?:pay|bring|give|return|"
@@ -147,6 +166,9 @@ class Held:
         low = line.text.replace("’", "'").lower()
         if not self._held or low.rstrip("\"' ").endswith(("?", "？")):
             return
+        ended = _ENDED.match(line.text)
+        if ended and self._end(ended, line):
+            return
         if not _SURELY.search(low) and (not _DONE.search(low) or _NOT_DONE.search(low)):
             return
         absolved = bool(_TIE_ITSELF.search(low) and _ABSOLVED.search(low))
@@ -162,6 +184,25 @@ class Held:
             done = set(meant) if len(meant) == 1 else set()
         self._held = [one for one in self._held if one not in done]
 
+    def _end(self, ended: re.Match[str], line: Line) -> bool:
+        """Let go of the one tie that somebody kept, broke or paid by name, if there is no doubt which one it is."""
+        who = (line.speaker or "").split(" ")[0] if ended["who"] == "I" else ended["who"]
+        kind = _IS_VOW if ended["tie"] else _IS_DEBT
+        others = {word for word in _NAMED.findall(ended["rest"]) if word != "I"}
+        told = frozenset(content_of(ended["rest"])) - FAMILIAR - _LIGHT if " to " in ended["rest"] else frozenset()
+        meant = [
+            one
+            for one in self._held
+            if who
+            and one.text.split(" ")[0] == who
+            and kind.search(one.text)
+            and others <= set(_NAMED.findall(one.text))
+        ]
+        if len(meant) != 1 or not told <= meant[0].about:
+            return False
+        self._held.remove(meant[0])
+        return True
+
     def _is_meant(self, one: Known, names: frozenset[str], numbers: frozenset[str]) -> bool:
         return (not numbers or bool(numbers & one.numbers)) and len(self._people.terms_in(one.text) & names) >= 2
 
@@ -174,6 +215,12 @@ class Held:
         if named - names and others - named:
             return False  # done for someone else
         return _is_told(one, one.core - named, terms, numbers)
+
+
+def says_it_ended(text: str) -> bool:
+    """Whether a sentence says no more than that somebody kept or broke a promise, or paid a debt."""
+    ended = _ENDED.match(text)
+    return ended is not None and not ended["rest"].startswith(" and")
 
 
 def may_be_done_abroad(text: str) -> bool:
