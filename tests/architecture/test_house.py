@@ -22,6 +22,13 @@ def test_file_names_explain_themselves() -> None:
     assert [path for path in SOURCES if path.stem in EMPTY_NAMES or re.search(r"_v\d+$", path.stem)] == []
 
 
+def test_no_two_test_modules_have_the_same_name() -> None:
+    """Or one of them is not run: tests have no packages."""
+    folders = [folder for folder in (ROOT / "tests").iterdir() if folder.name != "clients"]
+    names = [path.name for folder in folders for path in folder.rglob("test_*.py")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
 def test_every_module_says_what_it_owns() -> None:
     undocumented = [path for path in SOURCES if not re.match(r'\s*(r|)"""', path.read_text("utf-8"))]
     assert undocumented == []

@@ -131,3 +131,16 @@ def test_options_that_cannot_be_are_refused(cli: Cli, session: Path, tmp_path: P
     cannot: Any = cli("compact", session, "--budget", 60, "--json").json
     assert cannot["status"] == "nothing to fold"
     assert "cannot help" in cannot["reason"]
+
+
+def test_the_view_of_an_agents_story_is_drawn(cli: Cli, session: Path) -> None:
+    cli("import", session, "--story", "work")
+    cli("set", "work", "preset=agent", "window_tokens=2048")
+    assert cli("fold", "work").code == 0
+    for arguments in (("view", "work", "--budget", 1_800), ("view", "work", "--budget", 1_800, "--explain")):
+        ran = cli(*arguments)
+        assert (ran.code, "brief" in ran.out.lower()) == (0, True), ran
+    shown = cli("show", "work", "--json").json
+    assert shown["recap"] is None
+    assert shown["brief"].startswith("## Goal")
+    assert "Brief" in cli("show", "work").out

@@ -76,3 +76,63 @@ async def test_where_there_is_no_room_for_a_view_pairs_stay_whole(dialect: str, 
         assert states == {"degraded"}
         assert rig.upstream.faults == []
         assert len(sent_list(rig.upstream.requests[-1])) < 6
+
+
+def pairs(count: int, letters: int) -> list[dict[str, str]]:
+    """Calls of a tool that takes no JSON, as Codex makes them, with what they gave."""
+    return [
+        item
+        for number in range(count)
+        for item in (
+            {"type": "custom_tool_call", "call_id": f"c{number}", "name": "apply_patch", "input": "*** Begin Patch"},
+            {"type": "custom_tool_call_output", "call_id": f"c{number}", "output": f"{number} stone " * letters},
+        )
+    ]
+
+
+@pytest.mark.parametrize("window", [4_000, 16_000])
+async def test_outputs_that_are_shown_in_part_stay_what_they_are(window: int, tmp_path: Path) -> None:
+    async with agents_rig(tmp_path, window=window, upstream={}) as rig:
+        agent = Agent(rig.proxy.base_url, rig.client, "responses")
+        agent.asks("Patch the bridge.")
+        agent.history += pairs(20, 300)
+        message = agent.asks("And now the toll house.")
+        assert (await agent.post()).status_code == 200
+        assert rig.upstream.faults == []
+        sent = rig.upstream.requests[-1]
+        assert holds(sent, message)
+        assert {item.get("type") for item in sent_list(sent)} >= {"custom_tool_call", "custom_tool_call_output"}
+        assert "function_call_output" not in {item.get("type") for item in sent_list(sent)}
+
+
+@pytest.mark.parametrize("window", [2_500, 4_000])
+async def test_words_of_the_user_that_come_with_results_are_not_parted_from_the_call(
+    window: int, tmp_path: Path
+) -> None:
+    async with agents_rig(tmp_path, window=window, upstream={}) as rig:
+        rig.upstream.new_plan(always_calls)
+        agent = Agent(rig.proxy.base_url, rig.client, "messages")
+        agent.results = 150
+        agent.asks("Mend all of the bridge.")
+        for step in range(30):
+            await agent.step()
+            if step % 7 == 6:
+                agent.history[-1]["content"].append({"type": "text", "text": f"Also look at pier {step}."})
+        assert rig.upstream.faults == []
+        assert "Also look at pier 27." in json.dumps(rig.upstream.requests[-1].json)
+
+
+async def test_outputs_of_calls_that_were_made_together_share_their_room(tmp_path: Path) -> None:
+    def five(request: ServedRequest) -> ScriptedAnswer:
+        calls = [ToolCall(f"call_{request.number}_{at}", "read", "{}") for at in range(5)]
+        return ScriptedAnswer(text="I read all of it.", tool_calls=calls)
+
+    async with agents_rig(tmp_path, window=8_000, upstream={"window_tokens": 8_000, "on_overflow": "refuse"}) as rig:
+        rig.upstream.new_plan(five)
+        agent = Agent(rig.proxy.base_url, rig.client, "chat")
+        agent.results = 3_000
+        message = agent.asks("Read the whole bridge.")
+        for _ in range(4):
+            assert (await agent.step()).headers["x-previously-memory"] == "on"
+        assert all(holds(request, message) for request in rig.upstream.requests)
+        assert rig.upstream.faults == []

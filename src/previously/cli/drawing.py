@@ -25,6 +25,7 @@ _SECTION_STYLES = {
     "backbone": "cyan",
     "chapters": "bright_magenta",
     "recap": "magenta",
+    "brief": "magenta",
     "threads": "bright_red",
     "state": "bright_cyan",
     "cast": "bright_green",
@@ -41,6 +42,7 @@ _SIGNS = {
     "backbone": "▌",
     "chapters": "▐",
     "recap": "█",
+    "brief": "█",
     "threads": "◇",
     "state": "◆",
     "cast": "▣",
@@ -51,6 +53,7 @@ _SIGNS = {
 }
 _ASCII_SIGNS = {section: section[0] for section in _SIGNS} | {
     "recall": "a",
+    "brief": "r",
     "state": "=",
     "cast": "k",
     "threads": "h",

@@ -73,7 +73,7 @@ def compose(
         elif index not in written:
             written.add(index)
             if index in said and _outputs(message) != _outputs(said[index]):  # the view shows less of them
-                composed += dialect.raws_of(message)
+                composed += dialect.rewritten(sent[index], message)
                 continue
             composed.append(_with_recall(sent[index], message, dialect) if recalled else sent[index])
     return _begun_by_user(composed, dialect) if dialect.begins_with_user else composed

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from previously.core.budgets import allot
 from previously.core.errors import BudgetTooSmall
-from previously.core.messages import Role
+from previously.core.messages import Role, ToolResult
 from previously.core.paths import OnPath
 from previously.core.tokens import ESTIMATE, Counter
 from previously.view import accounting, tail
@@ -161,7 +161,8 @@ class _Desk:
     def _is_request(self, item: OnPath) -> bool:
         said = item.entry.message
         shown = self.reader.witnessed(said) and not item.entry.attributes.hidden
-        return shown and said.role is Role.USER and bool(said.text)
+        answers = any(isinstance(part, ToolResult) for part in said.parts)  # and would need its call beside it
+        return shown and said.role is Role.USER and bool(said.text) and not answers
 
     def units_from(self, first: int, trim: Trim) -> list[list[OnPath]]:
         """What of the newest messages can be shown to this reader, from a position on, in units."""

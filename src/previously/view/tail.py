@@ -9,6 +9,7 @@ front, at least a quarter of it at a time, so that it can grow again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from previously.core import pairing
 from previously.core.messages import Image, Part, Role, Text, ToolCall, ToolResult
@@ -60,7 +61,10 @@ def stepped(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> l
     items = [item for unit in whole for item in unit]
     left = cost(items, counter)
     at = 0
+    between = set(accumulate(len(unit) for unit in whole))
     for start in turn_starts([item.entry.message.role for item in items])[1:]:
+        if start not in between:
+            continue  # what a user says with the results of calls begins nothing
         left -= cost(items[at:start], counter)
         at = start
         if left <= room * 3 // 4:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from previously.core.messages import Message, ToolResult
 from previously.core.outputs import capped, note_of, with_outputs
-from previously.core.pairing import answered_calls
+from previously.core.pairing import answered_calls, units
 from previously.core.paths import OnPath
 from previously.core.tokens import Counter
 
@@ -21,8 +21,9 @@ KEEP_PERCENT = 40
 FREED_PERCENT = 10
 """and how much must be gained before any becomes a note."""
 LARGEST_PERCENT = 25
-"""How much of the budget a single output may take."""
+"""How much of the budget the outputs of calls that were made together may take."""
 CHARACTERS_PER_TOKEN = 3
+LEAST_CHARACTERS = 150
 LEAST_TOKENS = 50
 """No note is written for a few words."""
 
@@ -34,7 +35,7 @@ class Trim:
     whole_from: int = 0
     """Those before this position are notes."""
     most_characters: int = 0
-    """The others have so many characters at most; 0 = as many as they have."""
+    """The others have so many characters at most, those of calls made together altogether; 0 = as many as they have."""
 
 
 WHOLE = Trim()
@@ -64,7 +65,9 @@ def trimmed(items: Sequence[OnPath], trim: Trim, counter: Counter) -> list[OnPat
     """The messages, with as much of their outputs as is shown."""
     if trim == WHOLE:
         return list(items)
-    names = {place: call.name for place, call in answered_calls([item.entry.message for item in items]).items()}
+    messages = [item.entry.message for item in items]
+    names = {place: call.name for place, call in answered_calls(messages).items()}
+    caps = _caps(messages, trim.most_characters)
     shown: list[OnPath] = []
     for at, item in enumerate(items):
         message = item.entry.message
@@ -76,8 +79,17 @@ def trimmed(items: Sequence[OnPath], trim: Trim, counter: Counter) -> list[OnPat
             and counter.tokens(part.text) >= LEAST_TOKENS
         }
         message = with_outputs(message, notes)
-        shown.append(_with(item, capped(message, trim.most_characters) if trim.most_characters else message))
+        shown.append(_with(item, capped(message, caps[at]) if trim.most_characters else message))
     return shown
+
+
+def _caps(messages: Sequence[Message], most_characters: int) -> list[int]:
+    """How many characters an output of each message may have."""
+    caps: list[int] = []
+    for unit in units(messages):
+        outputs = sum(isinstance(part, ToolResult) for at in unit for part in messages[at].parts)
+        caps += [max(LEAST_CHARACTERS, most_characters // max(1, outputs))] * len(unit)
+    return caps
 
 
 def _with(item: OnPath, message: Message) -> OnPath:

@@ -38,6 +38,10 @@ class ChatCompletions:
         """One object, or one for each result."""
         return to_openai(message)
 
+    def rewritten(self, raw: Raw, message: Message) -> list[Raw]:
+        """The same fields with other words."""
+        return [{**raw, **one} for one in to_openai(message)]
+
     def text_part(self, text: str) -> Raw:
         """Words as one part of a message's content."""
         return {"type": "text", "text": text}

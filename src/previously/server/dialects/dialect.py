@@ -56,6 +56,10 @@ class Dialect(Protocol):
         """A message that the client did not send, as it would have; none if nothing of it can be sent."""
         ...
 
+    def rewritten(self, raw: Raw, message: Message) -> list[Raw]:
+        """A raw whose message is told with other words now; all else of it stays."""
+        ...
+
     def text_part(self, text: str) -> Raw:
         """Words as one part of a message's content."""
         ...

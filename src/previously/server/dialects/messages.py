@@ -45,6 +45,10 @@ class Messages:
         raw = item_of(message)
         return [raw] if raw["content"] else []
 
+    def rewritten(self, raw: Raw, message: Message) -> list[Raw]:
+        """The same blocks with other words."""
+        return [{**raw, **item_of(message, draft_of(raw).attributes)}]
+
     def text_part(self, text: str) -> Raw:
         """Words as a block."""
         return answers.text_block(text)

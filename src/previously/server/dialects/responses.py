@@ -76,6 +76,10 @@ class Responses:
         calls = [part for part in message.parts if isinstance(part, ToolCall)]
         return items + [item_of(Message(Role.ASSISTANT, (call,))) for call in calls]
 
+    def rewritten(self, raw: Raw, message: Message) -> list[Raw]:
+        """The same item with other words; those of an answer stay as they are."""
+        return [raw if _TOGETHER in raw else {**raw, **item_of(message, draft_of(raw).attributes)}]
+
     def text_part(self, text: str) -> Raw:
         """Words as a part of what is said to the model."""
         return {"type": "input_text", "text": text}
