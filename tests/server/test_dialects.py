@@ -235,3 +235,15 @@ def test_what_is_no_overflow() -> None:
     assert overflow_in(429, b'{"error": {"message": "Rate limit: too many tokens"}}') is None
     assert overflow_in(401, b"prompt is too long") is None
     assert overflow_in(500, b"") is None
+
+
+def test_what_a_server_says_of_its_window_in_fields_of_their_own_is_read() -> None:
+    error = {
+        "code": 400,
+        "message": "the request exceeds the available context size",
+        "n_ctx": 4096,
+        "n_prompt_tokens": 9000,
+    }
+    told = overflow_in(400, json.dumps({"error": error}).encode())
+    assert told == Overflow(4_096, 9_000)
+    assert overflow_in(400, json.dumps({"error": {"message": "no such model", "n_ctx": 4096}}).encode()) is None

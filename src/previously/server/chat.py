@@ -132,9 +132,9 @@ class Chat:
         def keep(outcome: Outcome) -> asyncio.Task[None]:
             nonlocal kept
             kept = True
-            if outcome.answered and turn.window_tokens is not None:
-                self._upstream.learn(turn.asked.model, turn.window_tokens)
             reply = hearing.finish()
+            if outcome.answered and reply.error is None and turn.window_tokens is not None:
+                self._upstream.learn(turn.asked.model, turn.window_tokens)
             note.read = reply.done
             # Many clients leave once they have read the end.
             whole = (reply.done and reply.error is None) or (reply.whole and not outcome.broken)

@@ -46,8 +46,16 @@ def overflow_in(status: int, body: bytes) -> Overflow | None:
     payload = parse_body(body)
     words = error_words(payload)
     if kind_of(status, words) is FailureKind.OVERFLOW or (status == 400 and not body.strip()):
-        return Overflow(window_told(words), tokens_told(words))
+        window, counted = (_field(payload, name) for name in ("n_ctx", "n_prompt_tokens"))  # llama.cpp
+        return Overflow(window or window_told(words), counted or tokens_told(words))
     return None
+
+
+def _field(payload: object, name: str) -> int | None:
+    """A number that an error has in a field of its own."""
+    error = payload.get("error") if isinstance(payload, dict) else None
+    found = error.get(name) if isinstance(error, dict) else None
+    return found if type(found) is int and found > 0 else None
 
 
 def smaller_budget(asked: AskedChat, overflow: Overflow, sent_tokens: int) -> int:
