@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 
 from previously.core.pairing import unpaired
+from previously.formats.claude_code_lines import to_claude_code
 from previously.formats.conversations import conversation_of, read_conversation
 from tests.cli.running import Cli
 from tests.runtime.test_fold_conversation import BRIEF, chat
+from tests.runtime.test_folding_bodies import RULES, anthropic_body, responses_body
 
 FIELDS = {
     "status", "reason", "tokens", "before_tokens", "messages", "brief", "folded", "pruned", "interrupted", "made_by",
-    "note", "calls", "previously", "path",
+    "note", "calls", "previously", "path", "body",
 }  # fmt: skip
 
 
@@ -131,3 +133,41 @@ def test_options_that_cannot_be_are_refused(cli: Cli, session: Path, tmp_path: P
     cannot: Any = cli("compact", session, "--budget", 60, "--json").json
     assert cannot["status"] == "nothing to fold"
     assert "cannot help" in cannot["reason"]
+
+
+def test_a_request_comes_back_as_a_request(cli: Cli, tmp_path: Path) -> None:
+    for number, given in enumerate([anthropic_body(), responses_body()]):
+        path = tmp_path / f"request_{number}.json"
+        path.write_text(json.dumps(given), "utf-8")
+        ran = cli("compact", path, "--budget", 4_000)
+        found = json.loads(ran.out)
+        listed = "input" if "input" in given else "messages"
+        assert set(found) == {*given, "previously"}
+        assert all(found[name] == given[name] for name in given if name != listed)
+        again = tmp_path / f"again_{number}.json"
+        again.write_text(ran.out, "utf-8")
+        said = cli("compact", again, "--budget", 4_000, "--json").json
+        assert said["status"] == "nothing to fold"
+        assert said["before_tokens"] == cli("compact", path, "--budget", 4_000, "--json").json["tokens"]
+        assert said["body"] == {name: value for name, value in given.items() if name != listed}
+
+
+def test_a_transcript_of_claude_code_keeps_the_rules_and_knows_its_brief(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "request.json"
+    path.write_text(json.dumps(anthropic_body()), "utf-8")
+    for turn in range(4):
+        out = tmp_path / f"session_{turn}.jsonl"
+        done = cli("compact", path, "--budget", 4_000, "--to", "claude-code", "--out", out, "--json").json
+        assert done["status"] == "folded", turn
+        lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+        assert (lines[0]["isMeta"], lines[0]["message"]["content"]) == (True, RULES)
+        assert sum("Notes on what happened earlier" in json.dumps(line) for line in lines) == 1
+        again = read_conversation(out)
+        assert (again.messages[0].role, again.messages[0].text) == ("system", RULES)
+        last = lines[-1]["uuid"]
+        more = to_claude_code(
+            conversation_of(chat(9)[1:]).messages, session_id=f"more {turn}", at="2026-01-01T00:00:00Z"
+        )
+        first = json.loads(more[0]) | {"parentUuid": last}
+        path = tmp_path / f"grown_{turn}.jsonl"
+        path.write_text("\n".join([*map(json.dumps, lines), json.dumps(first), *more[1:]]), "utf-8")
