@@ -23,6 +23,7 @@ from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.detect import read_story
 from previously.formats.openai_requests import as_taken, to_chat
 from previously.formats.reading import kind, opened, parse_json
+from previously.formats.responses_outputs import Kinds
 
 _FIELDS = ("messages", "input")
 """Where a body has its list."""
@@ -169,13 +170,17 @@ def rewritten(
     if to is not conversation.dialect or not conversation.items:
         return _written_anew(messages, attributes, to, brief_at)
     found: list[dict[str, Any]] = []
+    kinds = Kinds()
     for message, at, known in zip(messages, origin, attributes, strict=True):
         if at is not None and conversation.drafts[at].message == message:
             found.append(conversation.items[at])
+            kinds.note(found[-1])
         elif to is Dialect.OPENAI:
             found += [{**conversation.items[at], **one} if at is not None else one for one in openai.to_openai(message)]
+        elif to is Dialect.ANTHROPIC:
+            found.append(anthropic.item_of(message, known))
         else:
-            found.append((anthropic if to is Dialect.ANTHROPIC else responses).item_of(message, known))
+            found.append(kinds.fitting(responses.item_of(message, known)))
     return as_taken(found) if to is Dialect.OPENAI else found
 
 
