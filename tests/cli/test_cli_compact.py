@@ -12,12 +12,13 @@ from previously.core.pairing import unpaired
 from previously.formats.claude_code_lines import to_claude_code
 from previously.formats.conversations import conversation_of, read_conversation
 from tests.cli.running import Cli
+from tests.formats.test_opencode import SESSION, message, part, stored
 from tests.runtime.test_fold_conversation import BRIEF, chat
 from tests.runtime.test_folding_bodies import RULES, anthropic_body, responses_body
 
 FIELDS = {
     "status", "reason", "tokens", "before_tokens", "messages", "brief", "folded", "pruned", "interrupted", "made_by",
-    "note", "calls", "previously", "path", "body",
+    "note", "calls", "previously", "path", "body", "skipped",
 }  # fmt: skip
 
 
@@ -171,3 +172,40 @@ def test_a_transcript_of_claude_code_keeps_the_rules_and_knows_its_brief(cli: Cl
         first = json.loads(more[0]) | {"parentUuid": last}
         path = tmp_path / f"grown_{turn}.jsonl"
         path.write_text("\n".join([*map(json.dumps, lines), json.dumps(first), *more[1:]]), "utf-8")
+
+
+def test_it_says_what_it_did_once_and_in_words_that_fit(cli: Cli, session: Path, tmp_path: Path) -> None:
+    nothing = cli("compact", session, "--budget", 500_000).err
+    assert nothing.lower().count("nothing to fold") == 1
+    cannot = cli("compact", session, "--budget", 60).err
+    assert cannot.startswith("Nothing to fold: Folding cannot help")
+    open_call = tmp_path / "open.json"
+    open_call.write_text(json.dumps([*chat(2)[:3], chat(2)[-1]]), "utf-8")
+    assert "1 call never got a result and is marked as interrupted." in cli("compact", open_call).err
+
+
+def test_what_a_log_leaves_out_is_said(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "rollout.jsonl"
+    call = {"type": "function_call", "name": "run", "arguments": "{}", "call_id": "c"}
+    said: list[dict[str, Any]] = [{"type": "message", "role": "user", "content": "Go."}, call]
+    lines: list[dict[str, Any]] = [{"type": "session_meta", "payload": {"id": "s"}}]
+    lines += [{"type": "response_item", "payload": one} for one in said]
+    lines += [{"type": "event_msg", "payload": {"type": "token_count"}}] * 2
+    path.write_text("\n".join([*map(json.dumps, lines), '{"cut']), "utf-8")
+    ran = cli("compact", path, "--json")
+    assert (ran.json["skipped"], ran.json["interrupted"]) == ({"event_msg": 2, "broken line": 1}, 1)
+    assert "Skipped 3 lines without a message (2 event_msg, 1 broken line)." in ran.err
+    assert "1 call never got a result" in ran.err
+
+
+def test_a_folder_of_sessions(cli: Cli, tmp_path: Path) -> None:
+    said = [message(1, "user", [part(1, "text", text="Mend the reader.")])]
+    file = stored(tmp_path, {**SESSION, "id": "ses_1"}, said)
+    only = cli("compact", tmp_path, "--json").json
+    assert [one["content"] for one in only["messages"]] == ["Mend the reader."]
+    stored(tmp_path, {**SESSION, "id": "ses_2", "parentID": "ses_1"}, said)
+    assert cli("compact", tmp_path, "--json").json["messages"] == only["messages"], "a sub-agent is not meant"
+    stored(tmp_path, {**SESSION, "id": "ses_3"}, said)
+    refused = cli.fails(2, "compact", tmp_path)
+    assert "2 sessions (ses_1, ses_3)" in refused
+    assert cli("compact", file, "--json").json["messages"] == only["messages"]

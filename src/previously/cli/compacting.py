@@ -84,10 +84,10 @@ def compact(
         model_window=resolve(effective(os.environ)[1]).memory_window_tokens,
     )
     if to is Target.CLAUDE_CODE:
-        _give(done, _lines(given, done), None, out, as_json)
+        _give(given, done, _lines(given, done), None, out, as_json)
     else:
-        _give(done, done.messages, list_field(given.dialect if to is None else Dialect(to)), out, as_json)
-    _note(done)
+        _give(given, done, done.messages, list_field(given.dialect if to is None else Dialect(to)), out, as_json)
+    _note(given, done)
 
 
 def _lines(given: Conversation, done: FoldedConversation) -> list[dict[str, Any]]:
@@ -113,7 +113,12 @@ def _lines(given: Conversation, done: FoldedConversation) -> list[dict[str, Any]
 
 
 def _give(
-    done: FoldedConversation, messages: list[dict[str, Any]], listed: str | None, out: str | None, as_json: bool
+    given: Conversation,
+    done: FoldedConversation,
+    messages: list[dict[str, Any]],
+    listed: str | None,
+    out: str | None,
+    as_json: bool,
 ) -> None:
     """The conversation to a file or to standard output, as a request with its list in the field `listed` or else as
     lines; with --json all that is known of the fold."""
@@ -139,6 +144,7 @@ def _give(
                 "folded": done.folded,
                 "pruned": done.pruned,
                 "interrupted": done.interrupted,
+                "skipped": dict(given.skipped),
                 "made_by": done.made_by or None,
                 "note": done.note or None,
                 "calls": done.calls,
@@ -150,9 +156,15 @@ def _give(
         output.data(text)
 
 
-def _note(done: FoldedConversation) -> None:
-    output.note(f"{done.status[:1].upper()}{done.status[1:]}: {done.reason}")
+def _note(given: Conversation, done: FoldedConversation) -> None:
+    begins = "" if "nothing to fold" in done.reason else f"{done.status[:1].upper()}{done.status[1:]}: "
+    output.note(f"{begins}{done.reason}")
+    if given.skipped:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(given.skipped.items(), key=lambda one: -one[1]))
+        lines = output.counted(sum(given.skipped.values()), "line")
+        output.note(f"Skipped {lines} without a message ({kinds}).")
     if done.note:
         output.note(f"The built-in folder wrote the brief: {done.note}")
     if done.interrupted:
-        output.note(f"{output.counted(done.interrupted, 'call')} never got a result and are marked as interrupted.")
+        are = "is" if done.interrupted == 1 else "are"
+        output.note(f"{output.counted(done.interrupted, 'call')} never got a result and {are} marked as interrupted.")

@@ -17,18 +17,22 @@ from typing import Any
 
 from previously.core.call_ids import with_call_ids
 from previously.core.errors import BadInput
-from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Role, cleaned
+from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Role, ToolResult, cleaned
+from previously.core.pairing import INTERRUPTED
 from previously.formats import anthropic, claude_code, openai, responses, sweagent
 from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.detect import read_story
 from previously.formats.openai_requests import as_taken, to_chat
-from previously.formats.reading import kind, opened, parse_json
+from previously.formats.reading import Source, kind, opened, parse_json, shown
 from previously.formats.responses_outputs import Kinds
 
 _FIELDS = ("messages", "input")
 """Where a body has its list."""
 _PROMPTS = ("system", "instructions")
 """Where a body has its system prompt."""
+
+_MOST_NAMED = 8
+"""How many sessions a sentence names."""
 
 MARK = "previously"
 """The field of a body in which the next fold finds the brief again."""
@@ -56,6 +60,10 @@ class Conversation:
     """What the log knows to be the task, though it does not look like it among what a user's messages hold."""
     earlier: Mapping[str, Any] = field(default_factory=dict)
     """What an earlier fold left in the file, by which its brief is known."""
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """How many lines of the log hold no message, by what they are."""
+    interrupted: int = 0
+    """Results that were made when the log was read, since its calls never got one."""
     led: int = 0
     """How many messages at the front stood beside the list (see `with_system_first`)."""
 
@@ -103,14 +111,42 @@ def conversation_of(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> C
 
 def read_conversation(path: Path, format: str | None = None) -> Conversation:
     """The conversation in a file, whatever wrote it."""
-    source = read_story(path, format)
+    source = _one_of(path, read_story(path, format))
     if source.format in list(Dialect):
         with opened(path) as document:
             return conversation_of(parse_json(document.text(), "file"))
     pins = _task(source.drafts) if source.format == sweagent.NAME else ()
     drafts = tuple(_as_marked(draft) for draft in source.drafts)
     marks = [mark for draft in drafts if "brief" in (mark := _mark(draft))]
-    return Conversation(drafts, Dialect.OPENAI, pins=pins, earlier=marks[-1] if marks else {})
+    return Conversation(
+        drafts,
+        Dialect.OPENAI,
+        pins=pins,
+        earlier=marks[-1] if marks else {},
+        skipped=source.skipped,
+        interrupted=sum(map(_is_made, drafts)),
+    )
+
+
+def _one_of(path: Path, source: Source) -> Source:
+    """The conversation of a source; of a store of sessions its only one, besides those of sub-agents."""
+    if source.drafts:
+        return source
+    main = [one for one in source.others if not {"parentID", "parent_id"} & one.source.header.keys()]
+    sessions = main or list(source.others)
+    if len(sessions) == 1:
+        return sessions[0].source
+    names = ", ".join([*(one.name for one in sessions[:_MOST_NAMED]), *(["…"] if sessions[_MOST_NAMED:] else [])])
+    raise BadInput(
+        f"{shown(str(path))}: there are {len(sessions)} sessions ({names}); give the file of one, from the folder "
+        "`session` or as `opencode export` writes it."
+    )
+
+
+def _is_made(draft: Draft) -> bool:
+    """Whether the reader put it in, for a call that never got its result."""
+    made = any(isinstance(part, ToolResult) and part.text == INTERRUPTED for part in draft.message.parts)
+    return made and draft.attributes == NO_ATTRIBUTES
 
 
 def _mark(draft: Draft) -> Mapping[str, Any]:

@@ -33,6 +33,8 @@ from previously.formats.fields import refuse, role_of
 from previously.formats.reading import parse_json
 from previously.formats.responses_outputs import CALLS, OUTPUTS, Kinds, is_screenshot, shell_text, shortened_shell
 
+__all__ = ["CALLS", "KEY", "Item", "draft_of", "item_of", "to_responses"]
+
 KEY = "responses"
 
 Item = dict[str, Any]
@@ -237,8 +239,8 @@ def _written_output(result: ToolResult, pictures: tuple[Part, ...], rest: Item) 
             same = result.text == shell_text(given)
             return item | {"output": given if same else shortened_shell(given, result.text)}
         case {"screenshot": dict(given)} if not result.text:
-            shown = [part.url for part in pictures if isinstance(part, Image)]
-            return item | {"output": given | ({"image_url": shown[0]} if shown else {})}
+            urls = [part.url for part in pictures if isinstance(part, Image)]
+            return item | {"output": given | ({"image_url": urls[0]} if urls else {})}
     if not pictures:
         return item | {"output": result.text}
     return item | {"output": _written_content((Text(result.text), *pictures), None)}

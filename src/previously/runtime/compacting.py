@@ -35,6 +35,7 @@ from previously.formats.conversations import (
 from previously.models.client import Model
 from previously.models.tokenizers import counter_for
 from previously.runtime.folder import BuiltinFolder, Folder
+from previously.runtime.folding_arguments import System, Tools, check_model, check_numbers, places, texts_beside
 from previously.runtime.model_folder import ModelFolder
 from previously.runtime.prompts import load_prompts
 from previously.runtime.spending import NOTHING
@@ -133,8 +134,8 @@ def _as_it_was(whole: Mended, reason: str, tokens: int, brief_at: int | None) ->
 
 
 def _told(folded: int, pruned: int, before: int, after: int) -> str:
-    deeds = [f"{folded} messages are a brief now"] if folded else []
-    deeds += [f"{pruned} tool outputs were left out"] if pruned else []
+    deeds = [f"{folded} message{'s are' if folded > 1 else ' is'} a brief now"] if folded else []
+    deeds += [f"{pruned} tool output{'s were' if pruned > 1 else ' was'} left out"] if pruned else []
     return f"{' and '.join(deeds)}: {before:,} tokens became {after:,}."
 
 
@@ -181,9 +182,9 @@ async def fold_conversation_async(
     tail_turns: int = 2,
     tail_tokens: int | None = None,
     brief_tokens: int | None = None,
-    system: str = "",
-    tools: Sequence[Mapping[str, Any]] = (),
-    pins: Iterable[int] = (),
+    system: System = "",
+    tools: Tools = (),
+    pins: Iterable[int] | None = (),
     earlier: Mapping[str, Any] | None = None,
     to: str | None = None,
     tokenizer: str = "estimate",
@@ -197,12 +198,15 @@ async def fold_conversation_async(
     turns stay as they are, as do system messages, rules and the newest request; `pins` are positions of more. Without
     a `model` the built-in folder writes. `earlier` is what the fold before gave back. Nothing is kept anywhere.
     """
+    check_numbers(budget=budget, tail_tokens=tail_tokens, brief_tokens=brief_tokens)
+    check_numbers(tail_turns=tail_turns, model_window=model_window)
+    check_model(model)
     given = messages if isinstance(messages, Conversation) else conversation_of(messages)
     counter = counter_for(tokenizer)
     dialect = _dialect(to)
     if dialect not in (None, given.dialect):
         given = with_system_first(given)
-    beside = [given.beside, system, *(str(tool) for tool in tools)]
+    beside = [given.beside, *texts_beside(system, tools)]
     rules = CompactRules(
         budget,
         sum(counter.tokens(one) for one in beside if one),
@@ -210,7 +214,7 @@ async def fold_conversation_async(
         tail_tokens,
         brief_tokens=_brief_cap(brief_tokens, None if model is None and folder is None else model_window),
     )
-    held = [*given.pins, *(given.led + pin for pin in _places(pins, len(given.drafts) - given.led))]
+    held = [*given.pins, *(given.led + pin for pin in places(pins, len(given.drafts) - given.led))]
     brief_at = _earlier_brief(given.messages, earlier if earlier is not None else given.earlier)
     if folder is None:
         folder = ModelFolder(model, load_prompts(), window_tokens=model_window) if model else BuiltinFolder()
@@ -227,7 +231,7 @@ async def fold_conversation_async(
         {} if done.brief_at is None else {"brief": _digest(done.messages[done.brief_at])},
         done.folded,
         done.pruned,
-        done.interrupted,
+        given.interrupted + done.interrupted,
         done.made_by,
         done.note,
         done.cost.calls,
@@ -246,14 +250,6 @@ def _dialect(name: str | None) -> Dialect | None:
         return None if name is None else Dialect(name)
     except ValueError:
         raise BadInput(f"There is no dialect named {name!r}; use one of {', '.join(Dialect)}.") from None
-
-
-def _places(pins: Iterable[int], length: int) -> list[int]:
-    places = list(pins)
-    for pin in places:
-        if not -length <= pin < length:
-            raise BadInput(f"There is no message {pin}; the conversation has {length}.")
-    return [pin % length for pin in places]
 
 
 def _earlier_brief(messages: Sequence[Message], earlier: object) -> int | None:
