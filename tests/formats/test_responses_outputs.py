@@ -87,3 +87,12 @@ def test_a_log_of_codex_with_a_shell_call(tmp_path: Path, answer: Raw | None) ->
     assert faults_of_responses(done.messages) == []
     told = {"type": "local_shell_call_output", "call_id": "c", "output": "a\nb" if answer else INTERRUPTED}
     assert done.messages[-1] == told
+
+
+def test_an_output_may_name_its_call_by_the_calls_own_id() -> None:
+    told = {"type": "local_shell_call_output", "id": "s", "output": "a\nb"}
+    given = [{"role": "user", "content": "Go."}, LOCAL, told, {"role": "user", "content": "Well?"}]
+    done = fold_conversation(given, budget=50_000)
+    assert (done.interrupted, done.messages) == (0, given)
+    other = fold_conversation(given, budget=50_000, to="openai")
+    assert [one["content"] for one in other.messages if one["role"] == "tool"] == ["a\nb"]

@@ -24,7 +24,7 @@ from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.detect import read_story
 from previously.formats.openai_requests import as_taken, to_chat
 from previously.formats.reading import Source, kind, opened, parse_json, shown
-from previously.formats.responses_outputs import Kinds
+from previously.formats.responses_outputs import Kinds, named_otherwise
 
 _FIELDS = ("messages", "input")
 """Where a body has its list."""
@@ -104,9 +104,16 @@ def conversation_of(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> C
         except (BadInput, RecursionError) as error:
             why = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
             raise BadInput(f"Message {number} of {len(listed)} cannot be read: {why}") from None
+    for at, call_id in named_otherwise(listed).items() if dialect is Dialect.RESPONSES else ():
+        drafts[at] = _answering(drafts[at], call_id)
     items = tuple(item if isinstance(item, dict) else dict(item) for item in listed)
     mark = (body or {}).get(MARK)
     return Conversation(tuple(drafts), dialect, items, body, earlier=mark if isinstance(mark, Mapping) else {})
+
+
+def _answering(draft: Draft, call_id: str) -> Draft:
+    parts = (replace(part, id=call_id) if isinstance(part, ToolResult) else part for part in draft.message.parts)
+    return replace(draft, message=replace(draft.message, parts=tuple(parts)))
 
 
 def read_conversation(path: Path, format: str | None = None) -> Conversation:

@@ -6,7 +6,7 @@ says the same in the shape of its kind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from previously.core.pairing import INTERRUPTED
@@ -54,6 +54,19 @@ class Kinds:
             named = "call_id" if isinstance(call.get("call_id"), str) else "id"
             item = {"type": kind, named: _id_of(item), "output": item.get("output")}
         return _in_shape(kind, item)
+
+
+def named_otherwise(items: Iterable[Mapping[str, Any]]) -> dict[int, str]:
+    """Outputs that name their call by its own id rather than by the id that both share, and that one, by place."""
+    shared: dict[str, str] = {}
+    found: dict[int, str] = {}
+    for at, item in enumerate(items):
+        own, call_id = item.get("id"), item.get("call_id")
+        if item.get("type") in CALLS and isinstance(own, str) and isinstance(call_id, str):
+            shared[own] = call_id
+        elif item.get("type") in OUTPUTS and call_id is None and isinstance(own, str) and own in shared:
+            found[at] = shared[own]
+    return found
 
 
 def _id_of(item: Item) -> str:
