@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 
 from previously.core.pairing import unpaired
+from previously.formats.claude_code_lines import to_claude_code
 from previously.formats.conversations import conversation_of, read_conversation
 from tests.cli.running import Cli
+from tests.formats.test_opencode import SESSION, message, part, stored
 from tests.runtime.test_fold_conversation import BRIEF, chat
+from tests.runtime.test_folding_bodies import RULES, anthropic_body, responses_body
 
 FIELDS = {
     "status", "reason", "tokens", "before_tokens", "messages", "brief", "folded", "pruned", "interrupted", "made_by",
-    "note", "calls", "previously", "path",
+    "note", "calls", "previously", "path", "body", "skipped",
 }  # fmt: skip
 
 
@@ -144,3 +147,78 @@ def test_the_view_of_an_agents_story_is_drawn(cli: Cli, session: Path) -> None:
     assert shown["recap"] is None
     assert shown["brief"].startswith("## Goal")
     assert "Brief" in cli("show", "work").out
+
+
+def test_a_request_comes_back_as_a_request(cli: Cli, tmp_path: Path) -> None:
+    for number, given in enumerate([anthropic_body(), responses_body()]):
+        path = tmp_path / f"request_{number}.json"
+        path.write_text(json.dumps(given), "utf-8")
+        ran = cli("compact", path, "--budget", 4_000)
+        found = json.loads(ran.out)
+        listed = "input" if "input" in given else "messages"
+        assert set(found) == {*given, "previously"}
+        assert all(found[name] == given[name] for name in given if name != listed)
+        again = tmp_path / f"again_{number}.json"
+        again.write_text(ran.out, "utf-8")
+        said = cli("compact", again, "--budget", 4_000, "--json").json
+        assert said["status"] == "nothing to fold"
+        assert said["before_tokens"] == cli("compact", path, "--budget", 4_000, "--json").json["tokens"]
+        assert said["body"] == {name: value for name, value in given.items() if name != listed}
+
+
+def test_a_transcript_of_claude_code_keeps_the_rules_and_knows_its_brief(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "request.json"
+    path.write_text(json.dumps(anthropic_body()), "utf-8")
+    for turn in range(4):
+        out = tmp_path / f"session_{turn}.jsonl"
+        done = cli("compact", path, "--budget", 4_000, "--to", "claude-code", "--out", out, "--json").json
+        assert done["status"] == "folded", turn
+        lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+        assert (lines[0]["isMeta"], lines[0]["message"]["content"]) == (True, RULES)
+        assert sum("Notes on what happened earlier" in json.dumps(line) for line in lines) == 1
+        again = read_conversation(out)
+        assert (again.messages[0].role, again.messages[0].text) == ("system", RULES)
+        last = lines[-1]["uuid"]
+        more = to_claude_code(
+            conversation_of(chat(9)[1:]).messages, session_id=f"more {turn}", at="2026-01-01T00:00:00Z"
+        )
+        first = json.loads(more[0]) | {"parentUuid": last}
+        path = tmp_path / f"grown_{turn}.jsonl"
+        path.write_text("\n".join([*map(json.dumps, lines), json.dumps(first), *more[1:]]), "utf-8")
+
+
+def test_it_says_what_it_did_once_and_in_words_that_fit(cli: Cli, session: Path, tmp_path: Path) -> None:
+    nothing = cli("compact", session, "--budget", 500_000).err
+    assert nothing.lower().count("nothing to fold") == 1
+    cannot = cli("compact", session, "--budget", 60).err
+    assert cannot.startswith("Nothing to fold: Folding cannot help")
+    open_call = tmp_path / "open.json"
+    open_call.write_text(json.dumps([*chat(2)[:3], chat(2)[-1]]), "utf-8")
+    assert "1 call never got a result and is marked as interrupted." in cli("compact", open_call).err
+
+
+def test_what_a_log_leaves_out_is_said(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "rollout.jsonl"
+    call = {"type": "function_call", "name": "run", "arguments": "{}", "call_id": "c"}
+    said: list[dict[str, Any]] = [{"type": "message", "role": "user", "content": "Go."}, call]
+    lines: list[dict[str, Any]] = [{"type": "session_meta", "payload": {"id": "s"}}]
+    lines += [{"type": "response_item", "payload": one} for one in said]
+    lines += [{"type": "event_msg", "payload": {"type": "token_count"}}] * 2
+    path.write_text("\n".join([*map(json.dumps, lines), '{"cut']), "utf-8")
+    ran = cli("compact", path, "--json")
+    assert (ran.json["skipped"], ran.json["interrupted"]) == ({"event_msg": 2, "broken line": 1}, 1)
+    assert "Skipped 3 lines without a message (2 event_msg, 1 broken line)." in ran.err
+    assert "1 call never got a result" in ran.err
+
+
+def test_a_folder_of_sessions(cli: Cli, tmp_path: Path) -> None:
+    said = [message(1, "user", [part(1, "text", text="Mend the reader.")])]
+    file = stored(tmp_path, {**SESSION, "id": "ses_1"}, said)
+    only = cli("compact", tmp_path, "--json").json
+    assert [one["content"] for one in only["messages"]] == ["Mend the reader."]
+    stored(tmp_path, {**SESSION, "id": "ses_2", "parentID": "ses_1"}, said)
+    assert cli("compact", tmp_path, "--json").json["messages"] == only["messages"], "a sub-agent is not meant"
+    stored(tmp_path, {**SESSION, "id": "ses_3"}, said)
+    refused = cli.fails(2, "compact", tmp_path)
+    assert "2 sessions (ses_1, ses_3)" in refused
+    assert cli("compact", file, "--json").json["messages"] == only["messages"]

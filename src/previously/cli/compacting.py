@@ -68,13 +68,13 @@ def compact(
 ) -> None:
     """Fold an agent's conversation: a brief of what is old, the rules, the newest turns. The file is left as it is."""
     from previously.blocking import fold_conversation
-    from previously.formats.conversations import read_conversation
+    from previously.formats.conversations import Dialect, list_field, read_conversation, with_system_first
     from previously.settings import resolve
     from previously.settings_file import effective
 
     given = read_conversation(Path(file), format)
     done = fold_conversation(
-        given,
+        with_system_first(given) if to is Target.CLAUDE_CODE else given,
         budget=tokens,
         tail_turns=tail_turns,
         pins=pin or (),
@@ -83,9 +83,11 @@ def compact(
         model=chosen_model(endpoint, model),
         model_window=resolve(effective(os.environ)[1]).memory_window_tokens,
     )
-    messages = _lines(given, done) if to is Target.CLAUDE_CODE else done.messages
-    _give(done, messages, to, out, as_json)
-    _note(done)
+    if to is Target.CLAUDE_CODE:
+        _give(given, done, _lines(given, done), None, out, as_json)
+    else:
+        _give(given, done, done.messages, list_field(given.dialect if to is None else Dialect(to)), out, as_json)
+    _note(given, done)
 
 
 def _lines(given: Conversation, done: FoldedConversation) -> list[dict[str, Any]]:
@@ -99,18 +101,31 @@ def _lines(given: Conversation, done: FoldedConversation) -> list[dict[str, Any]
     assert done.result is not None
     known = [NO_ATTRIBUTES if at is None else given.drafts[at].attributes for at in done.result.origin]
     session = str(uuid5(NAMESPACE_URL, "\n".join(message.text for message in done.result.messages)))
-    lines = to_claude_code(done.result.messages, known, session_id=session, at=time_at())
+    lines = to_claude_code(
+        done.result.messages,
+        known,
+        session_id=session,
+        at=time_at(),
+        brief_at=done.result.brief_at,
+        earlier=done.earlier,
+    )
     return [json.loads(line) for line in lines]
 
 
 def _give(
-    done: FoldedConversation, messages: list[dict[str, Any]], to: Target | None, out: str | None, as_json: bool
+    given: Conversation,
+    done: FoldedConversation,
+    messages: list[dict[str, Any]],
+    listed: str | None,
+    out: str | None,
+    as_json: bool,
 ) -> None:
-    """The conversation to a file or to standard output; with --json all that is known of the fold."""
-    if to is Target.CLAUDE_CODE:
+    """The conversation to a file or to standard output, as a request with its list in the field `listed` or else as
+    lines; with --json all that is known of the fold."""
+    if listed is None:
         text = "\n".join(json.dumps(line, ensure_ascii=False) for line in messages)
     else:
-        body = {"system": done.system, "messages": messages} if done.system else {"messages": messages}
+        body = {**done.body, listed: messages}
         plain = out is None and not output.takes_unicode(sys.stdout)
         text = json.dumps({**body, "previously": dict(done.earlier)}, ensure_ascii=plain, indent=1)
     if out is not None:
@@ -124,10 +139,12 @@ def _give(
                 "before_tokens": done.before_tokens,
                 "messages": messages,
                 **({"system": done.system} if done.system else {}),
+                "body": dict(done.body),
                 "brief": done.brief,
                 "folded": done.folded,
                 "pruned": done.pruned,
                 "interrupted": done.interrupted,
+                "skipped": dict(given.skipped),
                 "made_by": done.made_by or None,
                 "note": done.note or None,
                 "calls": done.calls,
@@ -139,9 +156,15 @@ def _give(
         output.data(text)
 
 
-def _note(done: FoldedConversation) -> None:
-    output.note(f"{done.status[:1].upper()}{done.status[1:]}: {done.reason}")
+def _note(given: Conversation, done: FoldedConversation) -> None:
+    begins = "" if "nothing to fold" in done.reason else f"{done.status[:1].upper()}{done.status[1:]}: "
+    output.note(f"{begins}{done.reason}")
+    if given.skipped:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(given.skipped.items(), key=lambda one: -one[1]))
+        lines = output.counted(sum(given.skipped.values()), "line")
+        output.note(f"Skipped {lines} without a message ({kinds}).")
     if done.note:
         output.note(f"The built-in folder wrote the brief: {done.note}")
     if done.interrupted:
-        output.note(f"{output.counted(done.interrupted, 'call')} never got a result and are marked as interrupted.")
+        are = "is" if done.interrupted == 1 else "are"
+        output.note(f"{output.counted(done.interrupted, 'call')} never got a result and {are} marked as interrupted.")

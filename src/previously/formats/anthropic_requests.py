@@ -1,9 +1,10 @@
 """Any messages as a request that Anthropic's API takes.
 
 The API refuses what other APIs let pass, so what must stay true of everything that is written here: the first message
-is the user's and the two take turns; a call is answered at the beginning of the very next message, and every id is used
-once; no block is empty; thinking stands with its signature and never last; a picture is the user's or a tool's, in a
-form that can be fetched. System messages at the front are the `system` field, later ones the user's words in tags.
+is the user's and the two take turns (but for one that stays alone, which the API takes as well); a call is answered at
+the beginning of the very next message, and every id is used once; no block is empty; thinking stands with its signature
+and never last; a picture is the user's or a tool's, in a form that can be fetched. System messages at the front are the
+`system` field, later ones the user's words in tags.
 
 With the attributes that `anthropic.draft_of` gave a message, its blocks are written as they came.
 """
@@ -37,15 +38,22 @@ class Turn:
     blocks: list[Block]
     origin: int | None
     """Which of the messages given it begins with; None = one that was made here."""
+    alone: bool = False
+    """Whether it holds the message that is to stay one of its own."""
 
 
-def to_anthropic(messages: Sequence[Message], attributes: Sequence[Attributes] | None = None) -> dict[str, Any]:
-    """The `system` (left out if there is none) and the `messages` of a request."""
+def to_anthropic(
+    messages: Sequence[Message], attributes: Sequence[Attributes] | None = None, *, alone: int | None = None
+) -> dict[str, Any]:
+    """The `system` (left out if there is none) and the `messages` of a request. The message at `alone` is joined with
+    no other, so that it is known again."""
     front = front_of(messages)
     told = [item_of(messages[at], _known(attributes, at))["content"] for at in range(front)]
     system = _system(told)
     rest = None if attributes is None else attributes[front:]
-    written = [{"role": turn.role, "content": _plain(turn)} for turn in turns(messages[front:], rest)]
+    written = [
+        {"role": turn.role, "content": _plain(turn)} for turn in turns(messages[front:], rest, behind(front, alone))
+    ]
     return {"system": system, "messages": written} if system else {"messages": written}
 
 
@@ -54,8 +62,15 @@ def front_of(messages: Sequence[Message]) -> int:
     return next((at for at, message in enumerate(messages) if message.role is not Role.SYSTEM), len(messages))
 
 
-def turns(messages: Sequence[Message], attributes: Sequence[Attributes] | None = None) -> list[Turn]:
-    """The messages of a request, in turns, the user's first."""
+def behind(front: int, place: int | None) -> int | None:
+    """The same place, counted from behind the system messages at the front."""
+    return None if place is None else place - front
+
+
+def turns(
+    messages: Sequence[Message], attributes: Sequence[Attributes] | None = None, alone: int | None = None
+) -> list[Turn]:
+    """The messages of a request, in turns, the user's first; the one at `alone` is a turn of its own."""
     found = mended(messages)
     ids = _Ids()
     written: list[Turn] = []
@@ -68,8 +83,9 @@ def turns(messages: Sequence[Message], attributes: Sequence[Attributes] | None =
             valid = _valid(block, role, message.role is Role.SYSTEM)
             if valid is None or not ids.name(valid):
                 continue
-            if not written or written[-1].role != role:
-                written.append(Turn(role, [], origin))
+            apart = alone is not None and origin == alone
+            if not written or (written[-1].role, written[-1].alone) != (role, apart):
+                written.append(Turn(role, [], origin, apart))
             written[-1].blocks.append(valid)
     return _in_turns(written)
 
@@ -184,7 +200,7 @@ def _in_turns(written: list[Turn]) -> list[Turn]:
             turn.blocks.pop()
         if not turn.blocks:
             continue
-        if kept and kept[-1].role == turn.role:
+        if kept and kept[-1].role == turn.role and not kept[-1].alone and not turn.alone:
             kept[-1].blocks += turn.blocks
         else:
             kept.append(turn)

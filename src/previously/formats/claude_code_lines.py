@@ -2,20 +2,21 @@
 
 What must stay true: the messages of the lines are what `to_anthropic` writes; the same messages give the same lines,
 ids included. A system message at the front is a line of the user that Claude Code does not show (`isMeta`), since its
-transcripts hold no system prompt.
+transcripts hold no system prompt. Such a line and that of a brief say so in the field `previously`, by which they are
+known again (see `conversations`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Message
 from previously.formats.anthropic import KEY as API
-from previously.formats.anthropic_requests import Turn, front_of, turns
-from previously.formats.claude_code import KEY
+from previously.formats.anthropic_requests import Turn, behind, front_of, turns
+from previously.formats.claude_code import KEY, MARK
 from previously.formats.logs import COMPACTION
 
 _AGAIN = ("cwd", "version", "gitBranch", "userType", "toolUseResult", "isMeta", "requestId")
@@ -31,16 +32,18 @@ def to_claude_code(
     session_id: str,
     at: str,
     header: dict[str, Any] | None = None,
+    brief_at: int | None = None,
+    earlier: Mapping[str, Any] | None = None,
 ) -> list[str]:
     """The lines of a transcript. `at` is the time of messages that have none, `header` what the session says of itself
-    (`cwd`, `version`, `gitBranch`)."""
+    (`cwd`, `version`, `gitBranch`). The brief at `brief_at` gets a line of its own, marked with `earlier`."""
     about = _OF_A_SESSION | {name: value for name, value in (header or {}).items() if name in _OF_A_SESSION}
     lines: list[str] = []
     parent: str | None = None
     front = front_of(messages)
     rest = None if attributes is None else attributes[front:]
     meta = [Turn("user", [{"type": "text", "text": one.text}], None) for one in messages[:front] if one.text.strip()]
-    for number, turn in enumerate([*meta, *turns(messages[front:], rest)]):
+    for number, turn in enumerate([*meta, *turns(messages[front:], rest, behind(front, brief_at))]):
         line_id = str(uuid5(NAMESPACE_URL, f"{session_id}/{number}"))
         known = NO_ATTRIBUTES if turn.origin is None or rest is None else rest[turn.origin]
         line = {
@@ -54,7 +57,11 @@ def to_claude_code(
             "uuid": line_id,
             "timestamp": known.at or at,
         }
-        lines.append(json.dumps(line | {"isMeta": True} if number < len(meta) else line, ensure_ascii=False))
+        if number < len(meta):
+            line |= {"isMeta": True, MARK: {"system": True}}
+        elif turn.alone and earlier:
+            line |= {MARK: dict(earlier)}
+        lines.append(json.dumps(line, ensure_ascii=False))
         parent = line_id
     return lines
 

@@ -1,14 +1,15 @@
 """A conversation as a client holds it: a list in one of three dialects, or what was read of a log, and back again.
 
 What must stay true: one item of a list is one message of ours, at the same place; an item that was not changed is
-written as the very object that came; what a request says besides its messages is kept, and known by its size.
+written as the very object that came; what a request says besides its messages is kept, and known by its size. A system
+prompt that stands beside the list goes into the list where another dialect has it there.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -16,15 +17,25 @@ from typing import Any
 
 from previously.core.call_ids import with_call_ids
 from previously.core.errors import BadInput
-from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Role, cleaned
-from previously.formats import anthropic, openai, responses, sweagent
+from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Role, ToolResult, cleaned
+from previously.core.pairing import INTERRUPTED
+from previously.formats import anthropic, claude_code, openai, responses, sweagent
 from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.detect import read_story
 from previously.formats.openai_requests import as_taken, to_chat
-from previously.formats.reading import kind, opened, parse_json
+from previously.formats.reading import Source, kind, opened, parse_json, shown
+from previously.formats.responses_outputs import Kinds, named_otherwise
 
-_FIELDS = {"messages": "messages", "input": "items"}
-"""Where a body has its list, and what that is called."""
+_FIELDS = ("messages", "input")
+"""Where a body has its list."""
+_PROMPTS = ("system", "instructions")
+"""Where a body has its system prompt."""
+
+_MOST_NAMED = 8
+"""How many sessions a sentence names."""
+
+MARK = "previously"
+"""The field of a body in which the next fold finds the brief again."""
 
 
 class Dialect(StrEnum):
@@ -47,6 +58,14 @@ class Conversation:
     """The request that the list stood in, without it; None = it was a list."""
     pins: tuple[int, ...] = ()
     """What the log knows to be the task, though it does not look like it among what a user's messages hold."""
+    earlier: Mapping[str, Any] = field(default_factory=dict)
+    """What an earlier fold left in the file, by which its brief is known."""
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """How many lines of the log hold no message, by what they are."""
+    interrupted: int = 0
+    """Results that were made when the log was read, since its calls never got one."""
+    led: int = 0
+    """How many messages at the front stood beside the list (see `with_system_first`)."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -56,7 +75,7 @@ class Conversation:
     @property
     def beside(self) -> str:
         """What a request says besides its messages that a model reads too: its system prompt and its tools."""
-        given = [(self.body or {}).get(name) for name in ("system", "instructions", "tools")]
+        given = [(self.body or {}).get(name) for name in (*_PROMPTS, "tools")]
         return "\n".join(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in given if one)
 
 
@@ -85,17 +104,87 @@ def conversation_of(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> C
         except (BadInput, RecursionError) as error:
             why = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
             raise BadInput(f"Message {number} of {len(listed)} cannot be read: {why}") from None
-    return Conversation(tuple(drafts), dialect, tuple(dict(item) for item in listed), body)
+    for at, call_id in named_otherwise(listed).items() if dialect is Dialect.RESPONSES else ():
+        drafts[at] = _answering(drafts[at], call_id)
+    items = tuple(item if isinstance(item, dict) else dict(item) for item in listed)
+    mark = (body or {}).get(MARK)
+    return Conversation(tuple(drafts), dialect, items, body, earlier=mark if isinstance(mark, Mapping) else {})
+
+
+def _answering(draft: Draft, call_id: str) -> Draft:
+    parts = (replace(part, id=call_id) if isinstance(part, ToolResult) else part for part in draft.message.parts)
+    return replace(draft, message=replace(draft.message, parts=tuple(parts)))
 
 
 def read_conversation(path: Path, format: str | None = None) -> Conversation:
     """The conversation in a file, whatever wrote it."""
-    source = read_story(path, format)
+    source = _one_of(path, read_story(path, format))
     if source.format in list(Dialect):
         with opened(path) as document:
             return conversation_of(parse_json(document.text(), "file"))
     pins = _task(source.drafts) if source.format == sweagent.NAME else ()
-    return Conversation(tuple(source.drafts), Dialect.OPENAI, pins=pins)
+    drafts = tuple(_as_marked(draft) for draft in source.drafts)
+    marks = [mark for draft in drafts if "brief" in (mark := _mark(draft))]
+    return Conversation(
+        drafts,
+        Dialect.OPENAI,
+        pins=pins,
+        earlier=marks[-1] if marks else {},
+        skipped=source.skipped,
+        interrupted=sum(map(_is_made, drafts)),
+    )
+
+
+def _one_of(path: Path, source: Source) -> Source:
+    """The conversation of a source; of a store of sessions its only one, besides those of sub-agents."""
+    if source.drafts:
+        return source
+    main = [one for one in source.others if not {"parentID", "parent_id"} & one.source.header.keys()]
+    sessions = main or list(source.others)
+    if len(sessions) == 1:
+        return sessions[0].source
+    names = ", ".join([*(one.name for one in sessions[:_MOST_NAMED]), *(["…"] if sessions[_MOST_NAMED:] else [])])
+    raise BadInput(
+        f"{shown(str(path))}: there are {len(sessions)} sessions ({names}); give the file of one, from the folder "
+        "`session` or as `opencode export` writes it."
+    )
+
+
+def _is_made(draft: Draft) -> bool:
+    """Whether the reader put it in, for a call that never got its result."""
+    made = any(isinstance(part, ToolResult) and part.text == INTERRUPTED for part in draft.message.parts)
+    return made and draft.attributes == NO_ATTRIBUTES
+
+
+def _mark(draft: Draft) -> Mapping[str, Any]:
+    """What a line of a transcript says that it is to us; nothing for most."""
+    fields = draft.attributes.extra.get(claude_code.KEY)
+    mark = fields.get(claude_code.MARK) if isinstance(fields, Mapping) else None
+    return mark if isinstance(mark, Mapping) else {}
+
+
+def _as_marked(draft: Draft) -> Draft:
+    """The draft as what it was before it became a line of the user."""
+    if _mark(draft).get("system") is not True or draft.message.role is not Role.USER:
+        return draft
+    return replace(draft, message=replace(draft.message, role=Role.SYSTEM))
+
+
+def with_system_first(conversation: Conversation) -> Conversation:
+    """The conversation with the system prompt that stands beside its list as its first message, to be written anew."""
+    body = conversation.body or {}
+    prompts = [body[name] for name in _PROMPTS if body.get(name) and isinstance(body[name], str | list)]
+    if not prompts:
+        return conversation
+    led = [cleaned(anthropic.draft_of({"role": "system", "content": prompt}))[0] for prompt in prompts]
+    return replace(
+        conversation,
+        drafts=(*led, *conversation.drafts),
+        items=(),
+        body={name: value for name, value in body.items() if name not in _PROMPTS},
+        pins=tuple(pin + len(led) for pin in conversation.pins),
+        led=len(led),
+    )
 
 
 def _task(drafts: Sequence[Draft]) -> tuple[int, ...]:
@@ -109,23 +198,32 @@ def _task(drafts: Sequence[Draft]) -> tuple[int, ...]:
 
 
 def rewritten(
-    conversation: Conversation, messages: Sequence[Message], origin: Sequence[int | None], to: Dialect | None = None
+    conversation: Conversation,
+    messages: Sequence[Message],
+    origin: Sequence[int | None],
+    to: Dialect | None = None,
+    brief_at: int | None = None,
 ) -> list[dict[str, Any]]:
-    """These messages as a list in that dialect, or in its own. `origin` says which of the conversation's each was."""
+    """These messages as a list in that dialect, or in its own. `origin` says which of the conversation's each was; the
+    brief at `brief_at` stays a message of its own, so that the next fold finds it."""
     to = to or conversation.dialect
     if to is not Dialect.ANTHROPIC:
         messages = with_call_ids(messages, once=to is Dialect.RESPONSES)
     attributes = [_attributes(conversation, at) for at in origin]
     if to is not conversation.dialect or not conversation.items:
-        return _written_anew(messages, attributes, to)
+        return _written_anew(messages, attributes, to, brief_at)
     found: list[dict[str, Any]] = []
+    kinds = Kinds()
     for message, at, known in zip(messages, origin, attributes, strict=True):
         if at is not None and conversation.drafts[at].message == message:
             found.append(conversation.items[at])
+            kinds.note(found[-1])
         elif to is Dialect.OPENAI:
             found += [{**conversation.items[at], **one} if at is not None else one for one in openai.to_openai(message)]
+        elif to is Dialect.ANTHROPIC:
+            found.append(anthropic.item_of(message, known))
         else:
-            found.append((anthropic if to is Dialect.ANTHROPIC else responses).item_of(message, known))
+            found.append(kinds.fitting(responses.item_of(message, known)))
     return as_taken(found) if to is Dialect.OPENAI else found
 
 
@@ -140,9 +238,25 @@ def system_of(
     return given if isinstance(given, str | list) else None
 
 
-def _written_anew(messages: Sequence[Message], attributes: Sequence[Attributes], to: Dialect) -> list[dict[str, Any]]:
+def body_of(conversation: Conversation, messages: Sequence[Message], to: Dialect | None = None) -> dict[str, Any]:
+    """What a request in that dialect says besides its list: all that it said where the dialect is its own, else the
+    system prompt, where that stands beside the list."""
+    if to in (None, conversation.dialect) and conversation.body is not None:
+        return {name: value for name, value in conversation.body.items() if name != MARK}
+    system = system_of(conversation, messages, to)
+    return {"system": system} if system else {}
+
+
+def list_field(dialect: Dialect) -> str:
+    """What the list is called in a request of that dialect."""
+    return "input" if dialect is Dialect.RESPONSES else "messages"
+
+
+def _written_anew(
+    messages: Sequence[Message], attributes: Sequence[Attributes], to: Dialect, brief_at: int | None
+) -> list[dict[str, Any]]:
     if to is Dialect.ANTHROPIC:
-        listed: list[dict[str, Any]] = to_anthropic(messages, attributes)["messages"]
+        listed: list[dict[str, Any]] = to_anthropic(messages, attributes, alone=brief_at)["messages"]
         return listed
     if to is Dialect.RESPONSES:
         return responses.to_responses(messages, attributes)

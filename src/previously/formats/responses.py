@@ -12,7 +12,8 @@ from previously.core.errors import BadInput
 from previously.core.messages import Draft, cleaned
 from previously.core.text import clean_json
 from previously.formats.reading import Document, Source, kind, read_value
-from previously.formats.responses_items import CALLS, OUTPUTS, draft_of, item_of, to_responses
+from previously.formats.responses_items import draft_of, item_of, to_responses
+from previously.formats.responses_outputs import CALLS, OUTPUTS
 
 __all__ = ["NAME", "draft_of", "is_ours", "item_of", "read", "source_of", "to_responses"]
 

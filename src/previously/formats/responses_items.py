@@ -31,21 +31,14 @@ from previously.core.messages import (
 from previously.core.pairing import mended
 from previously.formats.fields import refuse, role_of
 from previously.formats.reading import parse_json
+from previously.formats.responses_outputs import CALLS, OUTPUTS, Kinds, is_screenshot, shell_text, shortened_shell
+
+__all__ = ["CALLS", "KEY", "Item", "draft_of", "item_of", "to_responses"]
 
 KEY = "responses"
 
 Item = dict[str, Any]
 
-CALLS = {
-    "function_call": ("name", "arguments"),
-    "custom_tool_call": ("name", "input"),
-    "local_shell_call": (None, "action"),
-    "shell_call": (None, "action"),
-    "apply_patch_call": (None, "operation"),
-}
-"""Calls that the client answers: the field of the name, and that of the arguments. One without a name is named like its
-kind, and its arguments are an object."""
-OUTPUTS = frozenset(f"{call}_output" for call in CALLS)
 _TEXTS = frozenset(["input_text", "output_text", "text", "summary_text", "reasoning_text"])
 
 
@@ -182,6 +175,7 @@ def _read_call(item: Item, name_field: str | None, field: str) -> tuple[list[Par
     name = item.get(name_field) if name_field else str(item["type"]).removesuffix("_call")
     if not isinstance(name, str):
         refuse("name", "text in a call", name)
+    field = "actions" if item["type"] == "computer_call" and "actions" in item and field not in item else field
     given = item.get(field, "")
     arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     rest = {key: value for key, value in item.items() if key not in ("call_id", name_field, field)}
@@ -195,7 +189,8 @@ def _written_call(call: ToolCall, rest: Item) -> Item:
     if name_field:
         return item | {name_field: call.name, field: call.arguments}
     with suppress(BadInput):
-        return item | {field: parse_json(call.arguments, "text")}
+        given = parse_json(call.arguments, "text")
+        return item | {"actions" if type_ == "computer_call" and isinstance(given, list) else field: given}
     return item | {field: call.arguments}
 
 
@@ -206,6 +201,13 @@ def _read_output(item: Item) -> tuple[list[Part], Item]:
     pictures: list[Part] = []
     if isinstance(output, str):
         text = output
+    elif (told := shell_text(output)) is not None:
+        text = told
+        rest["output"] = {"shell": output}
+    elif isinstance(output, dict) and is_screenshot(output):
+        text = ""
+        pictures = [Image(output["image_url"])] if isinstance(output.get("image_url"), str) else []
+        rest["output"] = {"screenshot": _without(output, "image_url") if pictures else output}
     elif isinstance(output, list) and all(isinstance(one, dict) for one in output):
         parts, inside = _read_content({"output": output}, "output")
         pictures = [part for part in parts if isinstance(part, Image)]
@@ -233,6 +235,12 @@ def _written_output(result: ToolResult, pictures: tuple[Part, ...], rest: Item) 
             return item | {"output": _written_content(parts, inside)}
         case {"value": value} if result.text in ("", json.dumps(value, ensure_ascii=False)):
             return item | {"output": value}
+        case {"shell": list(given)}:
+            same = result.text == shell_text(given)
+            return item | {"output": given if same else shortened_shell(given, result.text)}
+        case {"screenshot": dict(given)} if not result.text:
+            urls = [part.url for part in pictures if isinstance(part, Image)]
+            return item | {"output": given | ({"image_url": urls[0]} if urls else {})}
     if not pictures:
         return item | {"output": result.text}
     return item | {"output": _written_content((Text(result.text), *pictures), None)}
@@ -242,21 +250,22 @@ def to_responses(messages: Sequence[Message], attributes: Sequence[Attributes] |
     """The messages as the input of a request. Every call has its output; thinking goes only as it came."""
     found = mended(messages)
     items: list[Item] = []
+    kinds = Kinds()
     for message, origin in zip(found.messages, found.origin, strict=True):
         whole = origin is not None and messages[origin] is message and attributes is not None
         known = attributes[origin] if whole and attributes is not None and origin is not None else NO_ATTRIBUTES
         if KEY in known.extra:
-            items.append(item_of(message, known))
+            items.append(kinds.fitting(item_of(message, known)))
             continue
         pictures = tuple(part for part in message.parts if isinstance(part, Image)) if message.role is Role.TOOL else ()
         said = tuple(part for part in message.parts if isinstance(part, Text | Image) and part not in pictures)
         results = [part for part in message.parts if isinstance(part, ToolResult)]
         for place, result in enumerate(results):
-            items.append(_written_output(result, pictures if place == len(results) - 1 else (), {}))
+            items.append(kinds.fitting(_written_output(result, pictures if place == len(results) - 1 else (), {})))
         if any(isinstance(part, Image) or part.text.strip() for part in said):
             role = Role.USER if message.role is Role.TOOL else message.role
             items.append({"role": role.value, "content": _written_content(said, None)})
-        items += [_written_call(part, {}) for part in message.parts if isinstance(part, ToolCall)]
+        items += [kinds.fitting(_written_call(part, {})) for part in message.parts if isinstance(part, ToolCall)]
     return items
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from previously.core.errors import BadInput
@@ -23,10 +23,19 @@ from previously.folds.briefs.plans import NothingToFold
 from previously.folds.briefs.proofs import Fault, prove, whole_tokens
 from previously.folds.briefs.rules import MOST_BRIEF_TOKENS, CompactRules
 from previously.folds.briefs.sections import parse, render
-from previously.formats.conversations import Conversation, Dialect, conversation_of, rewritten, system_of
+from previously.formats.conversations import (
+    Conversation,
+    Dialect,
+    body_of,
+    conversation_of,
+    rewritten,
+    system_of,
+    with_system_first,
+)
 from previously.models.client import Model
 from previously.models.tokenizers import counter_for
 from previously.runtime.folder import BuiltinFolder, Folder
+from previously.runtime.folding_arguments import System, Tools, check_model, check_numbers, places, texts_beside
 from previously.runtime.model_folder import ModelFolder
 from previously.runtime.prompts import load_prompts
 from previously.runtime.spending import NOTHING
@@ -40,9 +49,6 @@ MODEL_WINDOW_TOKENS = 8_192
 
 WINDOWS_OF_A_BRIEF = 5
 """A model reads an earlier brief and writes a new one beside what it folds: each may take so much of its window."""
-
-MARK = "previously"
-"""The field of a result in which the next fold finds the brief again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +134,8 @@ def _as_it_was(whole: Mended, reason: str, tokens: int, brief_at: int | None) ->
 
 
 def _told(folded: int, pruned: int, before: int, after: int) -> str:
-    deeds = [f"{folded} messages are a brief now"] if folded else []
-    deeds += [f"{pruned} tool outputs were left out"] if pruned else []
+    deeds = [f"{folded} message{'s are' if folded > 1 else ' is'} a brief now"] if folded else []
+    deeds += [f"{pruned} tool output{'s were' if pruned > 1 else ' was'} left out"] if pruned else []
     return f"{' and '.join(deeds)}: {before:,} tokens became {after:,}."
 
 
@@ -153,7 +159,9 @@ class FoldedConversation:
     tokens: int
     before_tokens: int
     system: str | list[dict[str, Any]] | None = None
-    """The system prompt, where that stands beside the list."""
+    """The system prompt, where that stands beside the list,"""
+    body: Mapping[str, Any] = field(default_factory=dict)
+    """and all that the request says beside it: in the dialect that it came in its other fields, as they were."""
     brief: str | None = None
     earlier: Mapping[str, Any] = field(default_factory=dict)
     """To be given to the next fold, which finds the brief by it."""
@@ -174,9 +182,9 @@ async def fold_conversation_async(
     tail_turns: int = 2,
     tail_tokens: int | None = None,
     brief_tokens: int | None = None,
-    system: str = "",
-    tools: Sequence[Mapping[str, Any]] = (),
-    pins: Iterable[int] = (),
+    system: System = "",
+    tools: Tools = (),
+    pins: Iterable[int] | None = (),
     earlier: Mapping[str, Any] | None = None,
     to: str | None = None,
     tokenizer: str = "estimate",
@@ -190,10 +198,15 @@ async def fold_conversation_async(
     turns stay as they are, as do system messages, rules and the newest request; `pins` are positions of more. Without
     a `model` the built-in folder writes. `earlier` is what the fold before gave back. Nothing is kept anywhere.
     """
+    check_numbers(budget=budget, tail_tokens=tail_tokens, brief_tokens=brief_tokens)
+    check_numbers(tail_turns=tail_turns, model_window=model_window)
+    check_model(model)
     given = messages if isinstance(messages, Conversation) else conversation_of(messages)
     counter = counter_for(tokenizer)
-    beside = [given.beside, system, *(str(tool) for tool in tools)]
     dialect = _dialect(to)
+    if dialect not in (None, given.dialect):
+        given = with_system_first(given)
+    beside = [given.beside, *texts_beside(system, tools)]
     rules = CompactRules(
         budget,
         sum(counter.tokens(one) for one in beside if one),
@@ -201,28 +214,28 @@ async def fold_conversation_async(
         tail_tokens,
         brief_tokens=_brief_cap(brief_tokens, None if model is None and folder is None else model_window),
     )
-    held = [*given.pins, *_places(pins, len(given.drafts))]
-    marked = earlier if earlier is not None else (given.body or {}).get(MARK)
-    brief_at = _earlier_brief(given.messages, marked)
+    held = [*given.pins, *(given.led + pin for pin in places(pins, len(given.drafts) - given.led))]
+    brief_at = _earlier_brief(given.messages, earlier if earlier is not None else given.earlier)
     if folder is None:
         folder = ModelFolder(model, load_prompts(), window_tokens=model_window) if model else BuiltinFolder()
     done = await compact(given.messages, rules, counter, folder, brief_at=brief_at, pins=held)
     return FoldedConversation(
         done.status,
         done.reason,
-        rewritten(given, done.messages, done.origin, dialect),
+        rewritten(given, done.messages, done.origin, dialect, done.brief_at),
         done.tokens,
         done.before_tokens,
         system_of(given, done.messages, dialect),
+        body_of(given, done.messages, dialect),
         done.brief,
         {} if done.brief_at is None else {"brief": _digest(done.messages[done.brief_at])},
         done.folded,
         done.pruned,
-        done.interrupted,
+        given.interrupted + done.interrupted,
         done.made_by,
         done.note,
         done.cost.calls,
-        done,
+        replace(done, origin=tuple(None if at is None or at < given.led else at - given.led for at in done.origin)),
     )
 
 
@@ -237,14 +250,6 @@ def _dialect(name: str | None) -> Dialect | None:
         return None if name is None else Dialect(name)
     except ValueError:
         raise BadInput(f"There is no dialect named {name!r}; use one of {', '.join(Dialect)}.") from None
-
-
-def _places(pins: Iterable[int], length: int) -> list[int]:
-    places = list(pins)
-    for pin in places:
-        if not -length <= pin < length:
-            raise BadInput(f"There is no message {pin}; the conversation has {length}.")
-    return [pin % length for pin in places]
 
 
 def _earlier_brief(messages: Sequence[Message], earlier: object) -> int | None:
