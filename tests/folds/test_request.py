@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +12,12 @@ from hypothesis import strategies as st
 
 from previously.core.asking import ModelReply, Usage
 from previously.core.errors import BadInput
-from previously.core.messages import Message, Role, Thinking, ToolCall, ToolResult, message
+from previously.core.messages import Message, Role, Text, Thinking, ToolCall, ToolResult, message
+from previously.core.pairing import unpaired
 from previously.core.versions import Kind
 from previously.core.words import count_words
 from previously.folds.checks import Accepted, Refusal, Refused
-from previously.folds.rendering import parse_template
+from previously.folds.rendering import parse_template, told
 from previously.folds.request import (
     PLACEHOLDERS,
     SMALLEST_PIECE,
@@ -153,6 +155,52 @@ def test_a_delta_that_does_not_fit_is_split_and_every_word_read_once(texts: list
     for run in runs:
         assert len(run) == 1 or sum(len(said.text) for said in run) <= room
         assert all(len(said.text) <= max(room, SMALLEST_PIECE) for said in run)
+
+
+def worked(*sizes: int) -> list[Message]:
+    """Calls, each with a result of that size."""
+    said: list[Message] = []
+    for at, size in enumerate(sizes):
+        said.append(Message(Role.ASSISTANT, (ToolCall(str(at), "run", "{}"),)))
+        said.append(Message(Role.TOOL, (ToolResult(str(at), "x" * size),)))
+    return said
+
+
+def size_of(delta: Sequence[Message]) -> int:
+    return sum(len(part.text) if isinstance(part, ToolResult | Text) else 10 for said in delta for part in said.parts)
+
+
+@given(st.lists(st.integers(0, 190), max_size=12), st.integers(200, 600))
+def test_a_call_is_read_with_its_result(sizes: list[int], room: int) -> None:
+    said = worked(*sizes)
+    runs = parts(said, lambda delta: size_of(delta) <= room)
+    assert [one for run in runs for one in run] == said
+    for run in runs:
+        assert unpaired(run) == []
+        assert size_of(run) <= room
+
+
+def test_a_call_and_a_result_that_do_not_fit_together_are_cut() -> None:
+    said = worked(100, 3_000, 100)
+    runs = parts(said, lambda delta: size_of(delta) <= 800)
+    assert runs[0] == tuple(said[:2])
+    assert all(size_of(run) <= 800 for run in runs)
+    assert "".join(told(one) for run in runs for one in run).count("x") == "".join(map(told, said)).count("x")
+
+
+def test_parts_are_not_counted_on_when_there_are_too_many() -> None:
+    said = tuple(message("user", "x" * 100) for _ in range(1_000))
+    asked = []
+
+    def fits(delta: tuple[Message, ...]) -> bool:
+        asked.append(len(delta))
+        return len(delta) <= 4
+
+    runs = parts(said, fits, 5)
+    assert [len(run) for run in runs] == [4] * 5 + [980]
+    assert sum(asked) < 1_200, "all is looked at once, and else little more than what fits"
+    assert len(parts(said, fits)) == 250
+    assert len(parts(said[:20], fits, 5)) == 5
 
 
 @pytest.mark.parametrize(

@@ -287,7 +287,8 @@ def test_what_every_request_takes_besides_counts_and_cannot_make_it_loop() -> No
     rules = CompactRules(budget_tokens=8_000, overhead_tokens=7_900)
     assert refused(talk(30), rules) == (
         "Folding cannot help: rules, tools and the newest request alone take "
-        f"{whole_tokens([SYSTEM, asked(29)], rules, ESTIMATE):,} tokens, and the budget is 8,000."
+        f"{whole_tokens([SYSTEM, asked(29)], rules, ESTIMATE):,} tokens, a brief needs about "
+        "235 more, and the budget is 8,000."
     )
 
 

@@ -15,11 +15,14 @@ import pytest
 from previously import BlockingMemory, Memory, Settings
 from previously.blocking import BlockingStory
 from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
+from previously.core.messages import Message, Role, ToolCall, ToolResult, message
 from previously.core.versions import Kind, Status, Version
 from previously.folds.amend import AMENDED
+from previously.folds.brief import BriefNote
 from previously.models.retry import MAX_CALLS
 from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime import model_folder
+from previously.runtime.prompts import load_prompt
 
 RULES = Settings(
     scene_messages=0, cast="off", tail_messages=2, fold_messages=6, fold_words=400, fold_tokens=900, recap_words=60
@@ -390,3 +393,36 @@ async def test_a_path_that_moves_while_the_model_thinks_gets_nothing_false(tmp_p
         assert await story._store.live(story._key, branch.name, Kind.RECAP, "") is None
         kept = await story._store.live(story._key, "kept", Kind.RECAP, "")
         assert kept is not None, "what was made is true where it was made"
+
+
+def worked(calls: int) -> tuple[Message, ...]:
+    """A conversation of an agent; every call and what it gave takes about a thousand tokens."""
+    said = [message("user", "Make the tests of the parser pass.")]
+    for at in range(calls):
+        said.append(Message(Role.ASSISTANT, (ToolCall(f"c{at}", "bash", f'{{"command": "cat part_{at}.py"}}'),)))
+        said.append(Message(Role.TOOL, (ToolResult(f"c{at}", f"line of part {at}, which is read\n" * 110),)))
+    return tuple(said)
+
+
+def test_a_long_conversation_is_read_in_many_parts_and_no_call_without_its_result() -> None:
+    model = ScriptedModel(
+        lambda request: f"## Goal\n- Make the tests of the parser pass.\n## Done\n- Read {len(request.user)} characters"
+    )
+    folder = model_folder.ModelFolder(model, {"brief": load_prompt("brief")}, window_tokens=8_192)
+    reply = asyncio.run(folder.write(BriefNote(worked(100))))
+    assert (reply.made_by, reply.reason) == ("model", "")
+    assert 24 < len(model.requests) <= BriefNote(()).most_parts
+    for request in model.requests:
+        assert request.user.count("[tool bash") == request.user.count("[tool-result]") > 0
+
+
+def test_a_conversation_of_far_too_many_parts_says_what_would_help() -> None:
+    model = ScriptedModel("## Goal\n- x")
+    folder = model_folder.ModelFolder(model, {"brief": load_prompt("brief")}, window_tokens=8_192)
+    reply = asyncio.run(folder.write(BriefNote(worked(400))))
+    assert reply.status is Status.PROVISIONAL
+    assert reply.reason == (
+        "it would take more than 64 calls, since the model's window is taken for 8,192 tokens; "
+        "if it is larger, say so with memory_window_tokens"
+    )
+    assert model.requests == []

@@ -29,7 +29,7 @@ from previously.folds.checks.refusal_talk import declines
 from previously.folds.checks.support import supports
 from previously.folds.checks.traces import has_name, keys_of
 from previously.folds.checks.verdict import Asked
-from previously.folds.noting import Noted, Unusable, object_in
+from previously.folds.noting import MOST_PARTS, Noted, Unusable, object_in
 from previously.folds.rendering import Template, as_data, fill, told, transcript
 
 __all__ = ["AnalysisNote", "analysis_of", "analysis_text", "is_fragment", "not_analysed"]
@@ -99,6 +99,11 @@ class AnalysisNote:
     def prompt(self) -> str:
         """The name of its prompt."""
         return "analysis"
+
+    @property
+    def most_parts(self) -> int:
+        """In how many parts a model may be asked."""
+        return MOST_PARTS
 
     def part(self, delta: tuple[Message, ...], so_far: str) -> Self:
         """The same for a part of the fragment."""

@@ -36,6 +36,9 @@ MOST_TOKENS = 1_500
 WORDS_PER_TOKEN = 0.55
 """Words that a brief may have for each token of its cap: exact names take many tokens."""
 
+MOST_PARTS = 64
+"""In how many parts a model may be asked: conversations of agents are long, and each part is full."""
+
 RUNAWAY = 4
 """An answer of this many times its cap is no brief."""
 
@@ -84,6 +87,11 @@ class BriefNote:
     def prompt(self) -> str:
         """The name of its prompt."""
         return "brief"
+
+    @property
+    def most_parts(self) -> int:
+        """In how many parts a model may be asked."""
+        return MOST_PARTS
 
     def part(self, delta: tuple[Message, ...], so_far: str) -> Self:
         """The same for a run of the messages, after the brief of those before."""

@@ -29,7 +29,7 @@ from previously.folds.checks.support import supports
 from previously.folds.checks.traces import content_of
 from previously.folds.checks.verdict import Asked, brief
 from previously.folds.hearing import Heard, heard, is_self, source_of
-from previously.folds.noting import Noted, Unusable, canonical
+from previously.folds.noting import MOST_PARTS, Noted, Unusable, canonical
 from previously.folds.rendering import Template, as_data, fill, transcript
 
 MOST_SENTENCES = 5
@@ -106,6 +106,11 @@ class CastNote:
     def before(self) -> Knowledge:
         """What they knew before."""
         return knowledge_of(self.so_far)
+
+    @property
+    def most_parts(self) -> int:
+        """In how many parts a model may be asked."""
+        return MOST_PARTS
 
     def part(self, delta: tuple[Message, ...], so_far: str) -> CastNote:
         """The same for a run of the messages, after what was noted of those before."""

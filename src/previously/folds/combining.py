@@ -10,7 +10,7 @@ from previously.core.messages import Message, Role, Text
 from previously.core.versions import Kind
 from previously.folds import combine
 from previously.folds.checks import Refused
-from previously.folds.noting import Noted, Unusable
+from previously.folds.noting import MOST_PARTS, Noted, Unusable
 from previously.folds.rendering import Template
 
 TOKENS_PER_WORD = 4 / 3
@@ -47,6 +47,11 @@ class CombineNote:
     def summaries(self) -> list[str]:
         """All that is to be combined."""
         return [one for one in (self.so_far, *(message.text for message in self.delta)) if one.strip()]
+
+    @property
+    def most_parts(self) -> int:
+        """In how many parts a model may be asked."""
+        return MOST_PARTS
 
     def part(self, delta: tuple[Message, ...], so_far: str) -> CombineNote:
         """The same for a run of the summaries."""

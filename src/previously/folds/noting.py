@@ -28,6 +28,9 @@ LONGEST_ANSWER = 100_000
 MOST_BRACKETS = 300
 """Lists and objects that an answer may open and still be mended."""
 
+MOST_PARTS = 24
+"""More calls than this for one fold are mostly a waste."""
+
 
 @dataclass(frozen=True, slots=True)
 class Noted:
@@ -73,6 +76,10 @@ class Note(Protocol):
     @property
     def again(self) -> bool:
         """It was asked before, and what stands there is provisional."""
+
+    @property
+    def most_parts(self) -> int:
+        """In how many parts a model may be asked."""
 
     def part(self, delta: tuple[Message, ...], so_far: str) -> Self:
         """The same for a run of the messages, when they do not fit a model together."""

@@ -65,12 +65,13 @@ def so_far(asked: Question) -> str:
     return asked.previous if isinstance(asked, FoldRequest) else asked.so_far
 
 
-def parts(asked: Question, fits: Callable[[Question], bool]) -> list[tuple[Message, ...]]:
-    """The messages in runs that each fit a model's window together with what is gone on from."""
+def parts(asked: Question, fits: Callable[[Question], bool], most: int | None = None) -> list[tuple[Message, ...]]:
+    """The messages in runs that each fit a model's window together with what is gone on from. After `most` of them the
+    rest is one more, whether it fits or not."""
     if amends(asked):
         return [asked.delta]
     before = so_far(asked)
-    return request.parts(asked.delta, lambda delta: fits(part(asked, before, [delta])))
+    return request.parts(asked.delta, lambda delta: fits(part(asked, before, [delta])), most)
 
 
 def part(asked: Question, text: str, runs: Sequence[tuple[Message, ...]]) -> Question:

@@ -8,11 +8,12 @@ word is read and none twice; and no open commitment is lost on the way.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Text
+from previously.core.pairing import units
 from previously.core.versions import Kind
 from previously.core.words import count_words
 from previously.folds.checks import (
@@ -26,6 +27,7 @@ from previously.folds.checks import (
     residue,
 )
 from previously.folds.commitments import put_back
+from previously.folds.noting import MOST_PARTS
 from previously.folds.rendering import Template, as_data, fill, told, transcript
 
 
@@ -48,6 +50,11 @@ class FoldRequest:
     """What is open after the delta, and may not be lost."""
     amends: Amends | None = None
     """The earlier text is to be set right rather than gone on from."""
+
+    @property
+    def most_parts(self) -> int:
+        """In how many parts a model may be asked."""
+        return MOST_PARTS
 
     @property
     def prompt(self) -> str:
@@ -166,34 +173,49 @@ def _asked(asked: FoldRequest, prompt: str = "") -> Asked:
     )
 
 
-def parts(delta: Sequence[Message], fits: Callable[[tuple[Message, ...]], bool]) -> list[tuple[Message, ...]]:
-    """Messages in runs that each fit, in order. A message that does not fit by itself is cut at a paragraph, a sentence
-    or, failing that, anywhere: every word of it is read, none twice."""
+_Fits = Callable[[tuple[Message, ...]], bool]
+
+
+def parts(delta: Sequence[Message], fits: _Fits, most: int | None = None) -> list[tuple[Message, ...]]:
+    """Messages in runs that each fit, in order. A call stays with its results. What does not fit by itself is cut
+    between its messages, and a message at a paragraph, a sentence or, failing that, anywhere: every word of it is read,
+    none twice. After `most` runs the rest is one more, whether it fits or not: to count on would be of no use."""
+    waiting = [tuple(delta[at] for at in unit) for unit in units(delta)]
+    if not waiting or fits(tuple(delta)):
+        return [tuple(delta)]
     found: list[tuple[Message, ...]] = []
-    waiting = tuple(delta)
-    while waiting:
-        many = _fitting(waiting, fits)
+    guess = 1
+    while waiting and (most is None or len(found) < most):
+        many = _fitting(waiting, fits, guess)
         first = waiting[0]
-        if not many and len(told(first)) > SMALLEST_PIECE:
-            waiting = (*(replace(first, parts=(Text(half),)) for half in _halves(told(first))), *waiting[1:])
+        if not many and len(first) > 1:
+            waiting = [*((message,) for message in first), *waiting[1:]]
             continue
-        many = many or 1  # no room even for this: the model's own limit will say so
-        found.append(waiting[:many])
+        if not many and len(told(first[0])) > SMALLEST_PIECE:
+            halves = _halves(told(first[0]))
+            waiting = [*((replace(first[0], parts=(Text(half),)),) for half in halves), *waiting[1:]]
+            continue
+        guess = many = many or 1  # no room even for this: the model's own limit will say so
+        found.append(_together(waiting[:many]))
         waiting = waiting[many:]
-    return found or [()]
+    return [*found, _together(waiting)] if waiting else found
 
 
-def _fitting(messages: tuple[Message, ...], fits: Callable[[tuple[Message, ...]], bool]) -> int:
-    """How many of the first messages fit together. To ask is dear, so it is asked as seldom as can be."""
-    if fits(messages):
-        return len(messages)
-    least, most = 0, 1
-    while most < len(messages) and fits(messages[:most]):
-        least, most = most, 2 * most
-    most = min(most, len(messages))
+def _together(groups: Iterable[tuple[Message, ...]]) -> tuple[Message, ...]:
+    return tuple(message for group in groups for message in group)
+
+
+def _fitting(groups: Sequence[tuple[Message, ...]], fits: _Fits, guess: int) -> int:
+    """How many of the first groups fit together. To ask is dear, the more the more is asked about: so it is asked
+    seldom, and about little more than what fits. `guess` is how many did before."""
+    least, most = 0, min(guess, len(groups))
+    while fits(_together(groups[:most])):
+        if most == len(groups):
+            return most
+        least, most = most, min(2 * most, len(groups))
     while most - least > 1:
         middle = (least + most) // 2
-        least, most = (middle, most) if fits(messages[:middle]) else (least, middle)
+        least, most = (middle, most) if fits(_together(groups[:middle])) else (least, middle)
     return least
 
 

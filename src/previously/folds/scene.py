@@ -28,7 +28,7 @@ from previously.folds.checks.traces import content_of, has_name
 from previously.folds.checks.verdict import Asked, brief
 from previously.folds.combine import joined
 from previously.folds.commitments import commitments_after
-from previously.folds.noting import Noted, Unusable, object_in
+from previously.folds.noting import MOST_PARTS, Noted, Unusable, object_in
 from previously.folds.rendering import Template, as_data, fill, told, transcript
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, Fault, Validation, validate
 from previously.folds.scene_shape import SCHEMA, readable, scene_in, scene_of, scene_text, united
@@ -72,6 +72,11 @@ class SceneNote:
     def prompt(self) -> str:
         """The name of its prompt."""
         return "scene"
+
+    @property
+    def most_parts(self) -> int:
+        """In how many parts a model may be asked."""
+        return MOST_PARTS
 
     def part(self, delta: tuple[Message, ...], so_far: str) -> Self:
         """The same for a run of its messages."""

@@ -37,9 +37,6 @@ from previously.models.retry import (
 from previously.runtime.folder import Attempt, BuiltinFolder, FolderReply
 from previously.runtime.spending import NOTHING, Spending
 
-MAX_PARTS = 24
-"""More calls than this for one fold would be a waste; the built-in folder does it."""
-
 SMALLEST_WINDOW_TOKENS = 1_024
 """A model that cannot read this much cannot fold."""
 
@@ -103,10 +100,13 @@ class ModelFolder:
         """The model's text; if there is none, a provisional one with the reason, and for an amend a refusal."""
         if says_nothing(asked):
             return await self._fallback.write(asked)  # nothing to ask about
-        runs = parts(asked, self._fits)
+        runs = parts(asked, self._fits, asked.most_parts)
         why_not = await self._why_not()
-        if len(runs) > MAX_PARTS:
-            why_not = f"it would take {len(runs)} calls, since the model's window is small"
+        if len(runs) > asked.most_parts:
+            why_not = (
+                f"it would take more than {asked.most_parts} calls, since the model's window is taken for "
+                f"{self._window_tokens:,} tokens; if it is larger, say so with memory_window_tokens"
+            )
         elif amends(asked) and not self._fits(asked):
             why_not = "what changed does not fit the model's window"
         if why_not:

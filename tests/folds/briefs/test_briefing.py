@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from previously.core.messages import Message, Role, Text, ToolCall, ToolResult, message
 from previously.core.tokens import estimate_tokens
 from previously.folds.brief import BriefNote
-from previously.folds.briefs.sections import Brief, failure, parse, render
+from previously.folds.briefs.sections import NEWEST_REQUEST, Brief, failure, parse, render
 from previously.folds.builtin.agents.told_files import MOST_FILES, split_file
 from previously.folds.builtin.briefing import briefed
 from tests.folds.briefs.agent_conversations import GERMAN, ROTATION, UPGRADE, does, gives
@@ -26,7 +26,8 @@ def test_a_conversation_with_a_plan_a_dead_end_and_a_second_request() -> None:
         goal=(
             "Log files grow forever. Add rotation to src/loghub/writer.py: a new file at 10 MB, keep 5. I don't know "
             "why the old cron job stopped, ignore it. Tests run with `pytest -q tests/test_writer.py`.",
-            "Newest request: Good. Also make the limit configurable through LOGHUB_MAX_BYTES, "
+            "Latest request before the newest messages: "
+            "Good. Also make the limit configurable through LOGHUB_MAX_BYTES, "
             "it must default to 10485760.",
         ),
         constraints=(
@@ -89,9 +90,20 @@ def test_nothing_said_is_nothing_told() -> None:
     assert briefed([message("system", "You must obey."), message("user", "hi"), Message(Role.ASSISTANT, ())]).is_empty
 
 
+def test_the_latest_request_is_told_once_whatever_an_earlier_brief_calls_it() -> None:
+    for words in ("Newest request: ", "**Newest request:** ", "Latest request: ", NEWEST_REQUEST):
+        earlier = parse(f"## Goal\n- Upgrade the web client.\n- {words}Start with react.\n")
+        assert earlier.goal == ("Upgrade the web client.", f"{NEWEST_REQUEST}Start with react.")
+        assert parse(render(earlier)) == earlier
+        brief = briefed([message("user", "Now do the tables of the web client.")], earlier)
+        assert brief.goal == ("Upgrade the web client.", f"{NEWEST_REQUEST}Now do the tables of the web client.")
+        assert "Earlier request: Start with react." in brief.context
+        assert briefed([message("assistant", "I will.")], earlier).goal == earlier.goal
+
+
 def test_an_earlier_brief_is_updated() -> None:
     earlier = Brief(
-        goal=("Upgrade the web client.", "Newest request: Start with react."),
+        goal=("Upgrade the web client.", "Latest request before the newest messages: Start with react."),
         constraints=("Node stays at 18.",),
         done=("Ran `npm test`: went well: 40 passed", "Read web/README.md."),
         in_progress=("Install react 19", "Something else"),
@@ -103,7 +115,7 @@ def test_an_earlier_brief_is_updated() -> None:
     )
     brief = briefed(UPGRADE, earlier)
     assert brief.goal[0] == "Upgrade the web client."
-    assert brief.goal[1].startswith("Newest request: Upgrade the web client to react 19")
+    assert brief.goal[1].startswith("Latest request before the newest messages: Upgrade the web client to react 19")
     assert brief.constraints[0] == "Node stays at 18."
     assert brief.done[0] == "Read web/README.md."
     assert "40 passed" not in render(brief)  # it fails now

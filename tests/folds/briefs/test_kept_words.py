@@ -34,7 +34,7 @@ def test_every_request_is_still_there_after_several_folds() -> None:
     text = render(brief)
     assert all(text.count(f"OPS-{number}") == 1 for number in range(6))
     assert brief.goal[0] == REQUESTS[0]
-    assert brief.goal[-1] == f"Newest request: {REQUESTS[5]}"
+    assert brief.goal[-1] == f"Latest request before the newest messages: {REQUESTS[5]}"
     assert brief.context == tuple(f"{EARLIER_REQUEST}{one}" for one in REQUESTS[1:5])
 
 
@@ -83,7 +83,7 @@ def test_what_a_careless_model_leaves_out_comes_back() -> None:
     noted = BriefNote(delta).judge("## Goal\n- Tickets.")
     assert isinstance(noted, Noted)
     brief = parse(noted.text)
-    assert brief.goal == (REQUESTS[0], "Tickets.", f"Newest request: {REQUESTS[2]}")
+    assert brief.goal == (REQUESTS[0], "Tickets.", f"Latest request before the newest messages: {REQUESTS[2]}")
     assert f"{EARLIER_REQUEST}{REQUESTS[1]}" in brief.context
     assert "I'll use a queue instead of a table, because it is simpler." in brief.decisions
 

@@ -197,7 +197,7 @@ class _Planning:
         if budget is not None and self.whole > budget and least > budget:
             return NothingToFold(
                 f"Folding cannot help: rules, tools and the newest request alone take {held:,} tokens, "
-                f"and the budget is {budget:,}."
+                f"a brief needs about {least - held:,} more, and the budget is {budget:,}."
             )
         if not head_of(self._pieces, start):
             since = " since the last brief" if self._brief_at is not None else ""

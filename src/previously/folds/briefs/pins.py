@@ -12,24 +12,13 @@ word the first copy is pinned, so that pins do not grow by repetition.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from previously.core.messages import Image, Message, Role, Text, ToolResult
+from previously.folds.briefs.attached import REMINDER, RULES_HEADING, RULES_TAG, leading_blocks, own_words
 
-_OPENING = re.compile(r"\s*<(?P<tag>[A-Za-z][\w.-]*)(?:\s[^<>]*)?>")
-_RULES_TAG = re.compile(r"(?:.*[_-])?(?:instructions?|rules?)|(?:agents|claude|gemini)[._-]?md", re.IGNORECASE)
 _RULES_FILE = re.compile(r"\b(?:AGENTS|CLAUDE|GEMINI)(?:\.local)?\.md\b|^# claudeMd\b|\.cursorrules\b", re.MULTILINE)
-_HEADING = re.compile(r"\s*#+ (?:AGENTS|CLAUDE|GEMINI)(?:\.local)?\.md\b[^\n]*(?:\n|$)\s*", re.IGNORECASE)
-
-REMINDER = "system-reminder"
-"""A block in which clients put rules and much else."""
-
-ATTACHED = frozenset({
-    REMINDER, "environment_context", "environment_details",
-    "local-command-caveat", "local-command-stdout", "local-command-stderr",
-})  # fmt: skip
-"""Blocks that clients put into messages of the user: nobody asked for anything with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +69,7 @@ def is_request(message: Message) -> bool:
         return False
     answers = any(isinstance(part, ToolResult) for part in message.parts)  # their pictures belong to the tool
     return any(
-        bool(_own_words(part.text).strip()) if isinstance(part, Text) else isinstance(part, Image) and not answers
+        bool(own_words(part.text)) if isinstance(part, Text) else isinstance(part, Image) and not answers
         for part in message.parts
     )
 
@@ -93,36 +82,9 @@ def holds_rules(message: Message) -> bool:
 
 
 def _begins_with_rules(text: str) -> bool:
-    if _HEADING.match(text):
+    if RULES_HEADING.match(text):
         return True
     return any(
-        _RULES_TAG.fullmatch(tag) or (tag == REMINDER and _RULES_FILE.search(inside))
-        for tag, inside, _ in _leading_blocks(text)
+        RULES_TAG.fullmatch(tag) or (tag == REMINDER and _RULES_FILE.search(inside))
+        for tag, inside, _ in leading_blocks(text)
     )
-
-
-def _own_words(text: str) -> str:
-    """The text without the blocks at its beginning that a client put there."""
-    heading = _HEADING.match(text)
-    start = heading.end() if heading else 0
-    under_heading = False
-    rest = start
-    for tag, _, end in _leading_blocks(text[start:]):
-        if tag not in ATTACHED and not _RULES_TAG.fullmatch(tag):
-            break
-        under_heading = True
-        rest = start + end
-    # A heading alone may be the user's own: what stands under it is then what they say.
-    return text if heading and not under_heading else text[rest:]
-
-
-def _leading_blocks(text: str) -> Iterator[tuple[str, str, int]]:
-    """The blocks that a text begins with: tag, what is inside, and where it ends."""
-    at = 0
-    while opened := _OPENING.match(text, at):
-        closing = f"</{opened['tag']}>"
-        end = text.find(closing, opened.end())
-        if end < 0:
-            return
-        at = end + len(closing)
-        yield opened["tag"], text[opened.end() : end], at

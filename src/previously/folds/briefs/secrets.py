@@ -58,11 +58,41 @@ _NAMED = re.compile(
     rf"(?:(?P<pass>{_PASS})|(?P<strong>{_STRONG})|(?P<weak>{_WEAK}))"
     r"(?:[_\-](?:prod|dev|test|live|staging|value|base|key|\d{1,3}))?(?P<end>)"
     r"(?P<between>\\?[\"'`]?\s{0,3}(?:=>|:=|[:=：])\s{0,3}|\s{1,2}(?:is|ist|lautet)\s{1,2}|\s)"
-    r"(?P<quote>\\?[\"'`]?)(?P<value>[^\s\"'`\\]{4,400})",
+    r"(?:(?P<quote>\\?[\"'`])(?P<quoted>[^\n\"'`\\]{4,120}(?=(?P=quote))|[^\s\"'`\\]{4,400})"
+    r"|(?P<value>[^\s\"'`\\;]{4,400}))",
     re.I,
 )
 """A name, what stands between, and a value. Everything is bounded: a name alone costs no more than its neighbours."""
 
+_NAMES = (
+    "key", "secret", "token", "jwt", "passcode", "password", "passwort", "passwd", "passphrase", "contraseña",
+    "mot de passe", "пароль", "密码", "pwd", "_pass", "cookie", "session", "signature", "credential", "auth",
+)  # fmt: skip
+"""Without one of these there is no name: to look for them first is many times as fast."""
+
+_USER_FLAG = re.compile(
+    r"(?<![\w\-])(?P<before>(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"'/]{1,64}:)(?P<value>[^\s\"'`/]{3,200})"
+)
+_GLUED_FLAG = re.compile(r"(?<=\s)(?P<before>-p[\"']?)(?P<value>[^\s\"'`]{3,200})")
+_SSHPASS = re.compile(r"\b(?P<before>sshpass\s{1,4}-p\s{0,4}[\"']?)(?P<value>[^\s\"'`]{3,200})")
+_NETRC = re.compile(
+    r"\b(?P<before>(?:machine\s{1,20}[^\s]{1,200}|default)\s{1,20}login\s{1,20}[^\s]{1,200}\s{1,20}password\s{1,20})"
+    r"(?P<value>[^\s]{3,200})"
+)
+_LINE_BEFORE = 300
+"""Characters before a flag in which its program is looked for."""
+
+_CURL, _MYSQL = re.compile(r"\bcurl\b"), re.compile(r"\b(?:mysql|mariadb)[\w\-]{0,20}\s[^|;&]*$")
+_NEXT_SETTING = re.compile(r";\s?[A-Z][A-Za-z ]{1,40}=")
+_PROSE = re.compile(
+    r"\b(?:the|is|are|be|must|should|at|least|of|to|in|on|for|not|your|enter|please|characters?|see|and|or|with)\b",
+    re.I,
+)
+_NO_PASSWORD = re.compile(
+    r"incorrect|invalid|wrong|missing|empty|hidden|masked|disabled|enabled|failed|changed|updated|unset|default|"
+    r"unknown|accepted|rejected|correct|valid|text|expired|denied|prompt|yes|unchanged|weak|strong",
+    re.I,
+)
 _FLAG = re.compile(r"(?<![\w\-])--?[\w\-]{0,30}$")
 _PLACEHOLDER = re.compile(
     r"[\[({<$%*#&@].*|(?:your|example|placeholder|redacted|dummy|fake)[\w.\-]*|x{3,}|\.{3,}|-+|"
@@ -83,9 +113,20 @@ def redact(text: str) -> str:
     for find, kind in _WHOLE:
         if find.search(text):
             text = find.sub(mark(kind), text)
-    text = _BEARER.sub(_bearer, text)
-    text = _IN_URL.sub(_in_url, text)
-    return _NAMED.sub(_named, text)
+    folded = text.casefold()
+    if "bearer" in folded or "authorization" in folded:
+        text = _BEARER.sub(_bearer, text)
+    if "://" in text:
+        text = _IN_URL.sub(_in_url, text)
+    if "-u" in text or "-user" in text:
+        text = _USER_FLAG.sub(_of_user, text)
+    if "mysql" in folded or "mariadb" in folded:
+        text = _GLUED_FLAG.sub(_glued, text)
+    if "sshpass" in text:
+        text = _SSHPASS.sub(_after_its_name, text)
+    if "login" in text:
+        text = _NETRC.sub(_after_its_name, text)
+    return _NAMED.sub(_named, text) if any(name in folded for name in _NAMES) else text
 
 
 _WHOLE: Final = ((_PEM, PRIVATE_KEY), (_JWT, TOKEN), (_KEYS, API_KEY))
@@ -100,10 +141,38 @@ def _in_url(found: re.Match[str]) -> str:
     return found[0] if _PLACEHOLDER.match(found[2]) else f"{found[1]}:{mark(PASSWORD)}@"
 
 
+def _after_its_name(found: re.Match[str]) -> str:
+    return found[0] if _PLACEHOLDER.fullmatch(found["value"]) else f"{found['before']}{mark(PASSWORD)}"
+
+
+def _line_before(found: re.Match[str]) -> str:
+    return found.string[max(0, found.start() - _LINE_BEFORE) : found.start()].rpartition("\n")[2]
+
+
+def _of_user(found: re.Match[str]) -> str:
+    """`curl -u name:password`; of another program only what no name of a group looks like."""
+    value = found["value"]
+    generated = _mixed(value) and len(value) >= 8
+    if _NUMBER.fullmatch(value) or not (generated or _CURL.search(_line_before(found))):
+        return found[0]
+    return _after_its_name(found)
+
+
+def _glued(found: re.Match[str]) -> str:
+    """`mysql -ppassword`. Of other programs `-p` is followed by a port, a path or nothing."""
+    if _NUMBER.fullmatch(found["value"]) or not _MYSQL.search(_line_before(found)):
+        return found[0]
+    return _after_its_name(found)
+
+
 def _named(found: re.Match[str]) -> str:
     if not found["between"].strip() and not _FLAG.search(found.string, max(0, found.start() - 32), found.end("end")):
         return found[0]  # "the token was" is talk, "--token abc" is not
-    value = found["value"]
+    value = found["quoted"] or found["value"]
+    if " " in value and not _PLACEHOLDER.fullmatch(value) and (not found["pass"] or _is_prose(value)):
+        value = value.split()[0]  # a sentence: at most its first word is a secret
+        if not _mixed(value):
+            return found[0]
     bare = value if found["quote"] else value.rstrip(_ENDS)
     if _PLACEHOLDER.fullmatch(bare) or _NUMBER.fullmatch(bare) or _UUID.fullmatch(bare) or _is_path(bare):
         return found[0]
@@ -115,17 +184,28 @@ def _named(found: re.Match[str]) -> str:
         kind = (TOKEN if "token" in found["strong"].lower() else SECRET) if _mixed(bare) and len(bare) >= 8 else ""
     else:
         kind = SECRET if _is_random(bare) else ""
-    before = found[0][: found.start("value") - found.start()]
-    return f"{before}{mark(kind)}{value[len(bare) :]}" if kind else found[0]
+    start = found.start("quoted" if found["quote"] else "value") - found.start()
+    return f"{found[0][:start]}{mark(kind)}{found[0][start + len(bare) :]}" if kind else found[0]
+
+
+def _is_prose(value: str) -> bool:
+    return bool(_PROSE.search(value)) or all(one.isalpha() or one.isspace() for one in value)
 
 
 def _given(found: re.Match[str], value: str, bare: str) -> bool:
     """Whether a value without quotes is one at all: a single word is mostly a variable or a type. Only a password that
-    is given in a line of its own ("PASSWORD=letmein", "--password letmein") may be such a word."""
+    is given in a line of its own ("PASSWORD=letmein", "--password letmein", "Password: letmein") or among settings
+    ("Password=letmein;Database=x") may be such a word."""
     if not _PLAIN_WORD.fullmatch(bare):
         return True
-    tight = found["between"] in ("=", " ") and value == bare
-    return bool(found["pass"]) and tight and "pass" not in bare.lower() and "." not in bare
+    if not found["pass"] or "pass" in bare.lower() or "." in bare:
+        return False
+    behind = found.string[found.end() : found.end() + 1]
+    if found["between"] in ("=", " ") and value == bare:
+        return behind != ";" or bool(_NEXT_SETTING.match(found.string, found.end()))
+    labels = found["pass"][0].isupper() and not found.string[max(0, found.start() - 1) : found.start()].isalnum()
+    in_its_own_line = behind in ("", "\n", "\r") and value.rstrip(".") == bare
+    return labels and found["between"] == ": " and in_its_own_line and not _NO_PASSWORD.fullmatch(bare)
 
 
 def _is_random(value: str) -> bool:
@@ -139,4 +219,6 @@ def _mixed(value: str) -> bool:
 
 
 def _is_path(value: str) -> bool:
+    if value.startswith("/") and value.endswith("="):
+        return False  # Base64
     return value.startswith(("/", "./", "../", "~/", "http:", "https:")) or bool(_EXTENSION.search(value))

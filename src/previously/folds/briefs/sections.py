@@ -26,7 +26,9 @@ NONE: Final = "(none)"
 FAILED: Final = "Tried, did not work: "
 """How a failed approach begins, among the decisions."""
 
-NEWEST_REQUEST: Final = "Newest request: "
+NEWEST_REQUEST: Final = "Latest request before the newest messages: "
+"""A newer one may stand in the messages behind the brief."""
+
 EARLIER_REQUEST: Final = "Earlier request: "
 REPORTED: Final = "Reported by the user: "
 """How the user's own words begin, in the goal and the context."""
@@ -47,6 +49,10 @@ _FAILED_WORDS = re.compile(
     r"failed(?: approach| attempt)?|did not work|dead end)(?:\*\*|__)?\s*[:：–—-]\s*(?:\*\*|__)?\s*",
     re.I,
 )
+_NEWEST_WORDS = re.compile(
+    r"(?:\*\*|__)?(?:newest|latest) request(?: before the newest messages)?(?:\*\*|__)?\s*[:：]\s*(?:\*\*|__)?\s*", re.I
+)
+"""The same as models and earlier briefs word it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,9 @@ class Brief:
         for field in fields(self):
             items = (_item(one) for one in getattr(self, field.name))
             if field.name == "decisions":
-                items = (_named_failure(one) for one in items)
+                items = (_named(one, _FAILED_WORDS, FAILED) for one in items)
+            elif field.name == "goal":
+                items = (_named(one, _NEWEST_WORDS, NEWEST_REQUEST) for one in items)
             object.__setattr__(self, field.name, tuple(dict.fromkeys(one for one in items if one)))
 
     @property
@@ -99,14 +107,15 @@ def _item(text: str) -> str:
     return "" if line.casefold() in _NOTHING else line
 
 
-def _named_failure(item: str) -> str:
-    found = _FAILED_WORDS.match(item)
+def _named(item: str, words: re.Pattern[str], ours: str) -> str:
+    """An item that begins in other words than ours, in ours."""
+    found = words.match(item)
     if not found:
         return item
     rest = _item(item[found.end() :])
-    while again := _FAILED_WORDS.match(rest):
+    while again := words.match(rest):
         rest = _item(rest[again.end() :])
-    return failure(rest) if rest else ""
+    return f"{ours}{rest}" if rest else ""
 
 
 def render(brief: Brief) -> str:

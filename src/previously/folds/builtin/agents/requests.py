@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from previously.core.messages import Message, Role
 from previously.core.words import count_words
+from previously.folds.briefs.attached import said_by_user
 from previously.folds.builtin.agents.deeds import is_observation
 from previously.folds.builtin.sentences import unwrapped, whole_sentences
 
@@ -33,14 +34,6 @@ class Request:
     text: str
 
 
-_INJECTED = re.compile(
-    r"\s*(?:Caveat: The messages below were generated|<command-name>|<command-message>|<local-command-|<bash-|"
-    r"<environment_context>|<user_instructions>|<permissions instructions>|<turn_aborted>|# AGENTS\.md instructions|"
-    r"<INSTRUCTIONS>|\[Request interrupted by user|This session is being continued from a previous conversation|"
-    r"Here is a demonstration of how to|<skill|<subagent_notification>)",
-    re.I,
-)
-_REMINDERS = re.compile(r"<(system-reminder|environment_details|ide_opened_file|ide_selection)>[\s\S]*?(?:</\1>|\Z)")
 _PROMPT = re.compile(r"\n\(Open file: [^\n]*\)|\n\(Current directory: [^\n]*\)|\nbash-\$[ \t]*$")
 _FENCE = re.compile(r"```[^`]*(?:```|\Z)|^(?: {4}|\t)[^\n]*\n?", re.M)
 _TAG = re.compile(r"^[ \t]*</?[a-z][\w\-]{0,40}>[ \t]*$", re.M | re.I)
@@ -70,13 +63,11 @@ def requests_in(messages: Sequence[Message]) -> list[Request]:
         if message.role is not Role.USER:
             answered = answered or message.role is Role.ASSISTANT
             continue
-        text = message.text
-        if "<" in text:
-            text = _REMINDERS.sub("", text[: 4 * _READ])
+        text = said_by_user(message)
         if answered and is_observation(text):
             continue  # a shell speaks, after the agent did
         text = _PROMPT.sub("", text).strip()
-        if text and not _INJECTED.match(text):
+        if text:
             found.append(Request(at, text[:_READ]))
     return found
 
