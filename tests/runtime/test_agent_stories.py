@@ -158,14 +158,15 @@ def test_a_model_writes_and_updates_the_brief() -> None:
         asked.append(request)
         return f"## Goal\n- Mend the parts\n\n## Progress\n### Done\n- Fold {len(asked)} was made\n"
 
-    with BlockingMemory(":memory:", settings=AGENT, model=ScriptedModel(answer)) as memory:
+    roomy = Settings.of("agent", window_tokens=8_192)
+    with BlockingMemory(":memory:", settings=roomy, model=ScriptedModel(answer)) as memory:
         work = memory.story("work")
         work.add("system", RULES)
-        tell(work, 40, 4)
+        tell(work, 25, 4)
         brief = work.brief()
         assert brief is not None
         assert f"- Fold {len(asked)} was made" in brief.text
-        assert 1 < len(asked) <= 40
+        assert 1 < len(asked) <= 25
         assert "- Mend the parts" in asked[-1].user, "it goes on from the brief before"
         versions = [one for one in work.log() if one.made.made_by == "model"]
         assert versions, "and the log has every version"
