@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from previously import ScriptedAnswer
+from previously import Memory, ScriptedAnswer, ScriptedServer
 from previously.core.messages import ToolCall
 from previously.models.scripted_server import ServedRequest
 from tests.server.agents import ALL, RULE, STEPS, Agent, agents_rig, folded, holds, sent_list
-from tests.server.running import stories_with
+from tests.server.running import running_proxy, stories_with
 
 WINDOW = 2_500
 
@@ -136,3 +136,29 @@ async def test_outputs_of_calls_that_were_made_together_share_their_room(tmp_pat
             assert (await agent.step()).headers["x-previously-memory"] == "on"
         assert all(holds(request, message) for request in rig.upstream.requests)
         assert rig.upstream.faults == []
+
+
+@pytest.mark.parametrize(
+    ("system", "chosen", "preset"),
+    [
+        ("You mend bridges.", {}, "agent"),
+        ("Write Odalys's next reply in a fictional chat between Odalys and Wren.", {}, None),
+        ("You mend bridges.", {"PREVIOUSLY_PRESET": "novel"}, None),
+    ],
+)
+async def test_whose_story_is_an_agents(
+    system: str, chosen: dict[str, str], preset: str | None, tmp_path: Path
+) -> None:
+    """Tools make one, unless characters speak in it or somebody has chosen."""
+    async with (
+        ScriptedServer("Fine.") as upstream,
+        running_proxy(upstream.base_url, db=tmp_path / "s.db", env=chosen) as proxy,
+    ):
+        tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+        said = [{"role": "system", "content": system}, {"role": "user", "content": "Begin."}]
+        await proxy.client.post(
+            f"{proxy.base_url}/chat/completions", json={"model": "m", "messages": said, "tools": [tool]}
+        )
+        async with await Memory.open(tmp_path / "s.db") as memory:
+            (info,) = await memory.stories()
+            assert (await (await memory.story(info.name)).settings()).get("preset") == preset

@@ -101,7 +101,7 @@ class Turns:
             async with asyncio.timeout(self._deadline_s):
                 turn.place = await asyncio.shield(following)
                 if turn.place:
-                    if turn.place.created and asked.body.get("tools"):
+                    if turn.place.created and asked.body.get("tools") and not asked.heard.names.all:
                         await self._showing.is_agents(owner, turn.place.name)
                     turn.degraded = not await self._show(turn, turn.place, window, budget)
                 else:
