@@ -136,7 +136,7 @@ Rules that always hold:
 - When a command runs longer than {number2} seconds, stop it and say so.
 - The default branch is {noun}-main; nobody pushes to it directly."""
 
-AGENTS: Final = """# AGENTS.md instructions for /work/{package}
+AGENTS: Final = """# AGENTS.md instructions for /srv/{package}
 
 <INSTRUCTIONS>
 ## Layout

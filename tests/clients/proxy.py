@@ -11,19 +11,11 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
-import typer.main
-
 from previously import Memory
-from previously.cli.commands import app
 from tests.clients.sillytavern import free_port, stop
 
 PATIENCE_S = 20.0
 """How long the proxy may take to store what the client has already seen."""
-
-
-def exists() -> bool:
-    """Whether there is a proxy to go through."""
-    return "serve" in typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from previously.formats.threads import Linked, Step, paths
 NAME = "claude-code"
 KEY = "claude_code"
 MARK = "previously"
-"""The field of a line that says what it is to us: a system message, or a brief."""
+"""The field of a line, or of a body, that says what it is to us: a system message, or where the brief is."""
 SUMMARY_BEGINS = "This session is being continued from a previous conversation"
 
 _HEADER = ("sessionId", "cwd", "version", "gitBranch", "userType", "agentId")

@@ -21,6 +21,7 @@ from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, 
 from previously.core.pairing import INTERRUPTED
 from previously.formats import anthropic, claude_code, openai, responses, sweagent
 from previously.formats.anthropic_requests import to_anthropic
+from previously.formats.claude_code import MARK
 from previously.formats.detect import read_story
 from previously.formats.openai_requests import as_taken, to_chat
 from previously.formats.reading import Source, kind, opened, parse_json, shown
@@ -33,9 +34,6 @@ _PROMPTS = ("system", "instructions")
 
 _MOST_NAMED = 8
 """How many sessions a sentence names."""
-
-MARK = "previously"
-"""The field of a body in which the next fold finds the brief again."""
 
 
 class Dialect(StrEnum):
@@ -159,7 +157,7 @@ def _is_made(draft: Draft) -> bool:
 def _mark(draft: Draft) -> Mapping[str, Any]:
     """What a line of a transcript says that it is to us; nothing for most."""
     fields = draft.attributes.extra.get(claude_code.KEY)
-    mark = fields.get(claude_code.MARK) if isinstance(fields, Mapping) else None
+    mark = fields.get(MARK) if isinstance(fields, Mapping) else None
     return mark if isinstance(mark, Mapping) else {}
 
 

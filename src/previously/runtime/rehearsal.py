@@ -148,7 +148,7 @@ class RehearsalStore:
         return []  # what could be taken out of force; nothing is
 
     async def set_status(self, key: StoryKey, version: int, status: Status, *, reason: str) -> Version:
-        raise NotImplementedError("A rehearsal takes nothing out of force.")
+        raise AssertionError("a rehearsal finds nothing that could be taken out of force")
 
     async def commit(self, key: StoryKey, version: NewVersion) -> Version:
         self._ids -= 1
