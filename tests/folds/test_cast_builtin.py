@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from previously.core.cast import MOST_FACTS, Fact, Knowledge, knowledge_of
 from previously.core.messages import message
 from previously.core.words import count_words
-from previously.folds.builtin.sentences import whole_sentences
 from previously.folds.cast import MOST_SENTENCES, MOST_WORDS, CastNote
 from previously.folds.noting import canonical
+from previously.text.sentences import whole_sentences
 
 EVENING = (
     message("assistant", "Rain beats on the mill all evening. Maya and Bram sit by the fire and share a loaf."),

@@ -14,10 +14,10 @@ from previously.core.cast import MOST_FACTS, Fact, Knowledge, knowledge_of
 from previously.core.messages import Message, message
 from previously.core.versions import Kind
 from previously.core.words import count_words
-from previously.folds.builtin.sentences import whole_sentences
 from previously.folds.cast import MOST_SENTENCES, MOST_WORDS, CastNote, bounded
 from previously.folds.noting import Note, Noted, Unusable, canonical, judge_reply
 from previously.runtime.prompts import load_prompt
+from previously.text.sentences import whole_sentences
 
 GOLDEN = Path(__file__).parent / "golden"
 TEMPLATE = load_prompt("cast")

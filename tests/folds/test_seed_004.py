@@ -12,11 +12,11 @@ import pytest
 
 from previously.core.cast import MOST_FACTS, Fact, Knowledge, knowledge_of
 from previously.core.messages import Message, message
-from previously.folds.builtin.sentences import whole_sentences
 from previously.folds.cast import CastNote
 from previously.folds.cast_diff import pointed_at
 from previously.folds.noting import Noted, Unusable, canonical
 from previously.runtime.prompts import load_prompt
+from previously.text.sentences import whole_sentences
 
 TEMPLATE = load_prompt("cast")
 SUMMARY = "Maya sits in the mill. She trusts Bram. She wants to find her brother."

@@ -23,7 +23,6 @@ from previously.core.versions import Kind
 from previously.folds.analysis_answer import LISTS, analysis_in, analysis_of, analysis_text, derived, joined
 from previously.folds.applying import compacted
 from previously.folds.builtin.noticing import noticed
-from previously.folds.builtin.sentences import plain, whole_sentences
 from previously.folds.checks.material import book_of, material_of
 from previously.folds.checks.refusal_talk import declines
 from previously.folds.checks.support import supports
@@ -31,6 +30,7 @@ from previously.folds.checks.traces import has_name, keys_of
 from previously.folds.checks.verdict import Asked
 from previously.folds.noting import MOST_PARTS, Noted, Unusable, object_in
 from previously.folds.rendering import Template, as_data, fill, told, transcript
+from previously.text.sentences import plain, whole_sentences
 
 __all__ = ["AnalysisNote", "analysis_of", "analysis_text", "is_fragment", "not_analysed"]
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from previously.core.analyses import LONGEST_UPDATE, MOST_MENTIONS, Analysis
 from previously.core.signals import MOST_ITEMS, Signals, folded, items_of, signals_of
-from previously.folds.builtin.sentences import whole_sentences
 from previously.folds.noting import canonical, text_in
+from previously.text.sentences import whole_sentences
 
 LISTS = tuple(one.name for one in fields(Signals))
 

@@ -21,7 +21,6 @@ from previously.core.versions import Kind
 from previously.core.witnessing import witnessed_by
 from previously.core.words import count_words
 from previously.folds.builtin.knowing import known
-from previously.folds.builtin.sentences import whole_sentences
 from previously.folds.cast_answer import Wanted, wanted_in
 from previously.folds.cast_diff import applied, resolved
 from previously.folds.checks.material import book_of, material_of
@@ -31,6 +30,7 @@ from previously.folds.checks.verdict import Asked, brief
 from previously.folds.hearing import Heard, heard, is_self, source_of
 from previously.folds.noting import MOST_PARTS, Noted, Unusable, canonical
 from previously.folds.rendering import Template, as_data, fill, transcript
+from previously.text.sentences import whole_sentences
 
 MOST_SENTENCES = 5
 LEAST_SENTENCES = 3

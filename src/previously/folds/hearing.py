@@ -17,8 +17,8 @@ from previously.core.witnessing import folded_name
 from previously.folds.builtin.names import shown
 from previously.folds.builtin.narrators import habits, has_title, narrators_among
 from previously.folds.builtin.reading import Said, lines_of_message
-from previously.folds.builtin.sentences import QUOTED
 from previously.folds.checks.traces import content_of, name_parts
+from previously.text.sentences import QUOTED
 
 LEAST_SHARED = 2
 """Telling words a line has to share with a fact to be where it comes from."""

@@ -18,10 +18,10 @@ from previously.folds.builtin.names import shown
 from previously.folds.builtin.narrators import has_title
 from previously.folds.builtin.person import i_to_third
 from previously.folds.builtin.reading import Said, lines_of_message
-from previously.folds.builtin.sentences import QUOTED, whole_sentences
 from previously.folds.builtin.vocabulary import is_ordinary
 from previously.folds.checks.verdict import brief
 from previously.folds.presence_reading import Move, is_subject, is_unreal, move_in, speaks_here
+from previously.text.sentences import QUOTED, whole_sentences
 
 LONGEST_NAME = 60
 MOST_NAMED = 12

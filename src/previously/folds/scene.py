@@ -20,7 +20,6 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.builtin import Said, rewrite
 from previously.folds.builtin.noticing import settled
-from previously.folds.builtin.sentences import whole_sentences
 from previously.folds.builtin.things import things_in
 from previously.folds.checks.material import Material, book_of, material_of
 from previously.folds.checks.support import unverified
@@ -32,6 +31,7 @@ from previously.folds.noting import MOST_PARTS, Noted, Unusable, object_in
 from previously.folds.rendering import Template, as_data, fill, told, transcript
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, Fault, Validation, validate
 from previously.folds.scene_shape import SCHEMA, readable, scene_in, scene_of, scene_text, united
+from previously.text.sentences import whole_sentences
 
 __all__ = ["Fault", "SceneNote", "Validation", "scene_of", "scene_text", "validate"]
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from previously.core.lore import TYPES, Described, Scene
 from previously.core.signals import Signals, folded, signals_of
-from previously.folds.builtin.sentences import whole_sentences
 from previously.folds.noting import canonical, text_in
+from previously.text.sentences import whole_sentences
 
 _LIST = {"type": "array", "items": {"type": "string"}}
 SCHEMA: Mapping[str, Any] = {

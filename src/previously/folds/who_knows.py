@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from previously.core.cast import Fact, Knowledge
 from previously.core.signals import folded
-from previously.folds.builtin.sentences import whole_sentences
 from previously.folds.checks.traces import content_of, keys_of, numbers_in
+from previously.text.sentences import whole_sentences
 
 LEAST_SHARE = 0.5
 """The share of the words asked for that a fact has to hold."""

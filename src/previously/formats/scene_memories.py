@@ -16,11 +16,11 @@ from previously.core.errors import BadInput
 from previously.core.lore import Described, Scene
 from previously.core.text import clean_json
 from previously.core.tokens import estimate_tokens
-from previously.folds.builtin.sentences import whole_sentences
 from previously.folds.scene_checks import HARD_LIMIT, MOST_SUMMARY_TOKENS, validate
 from previously.folds.scene_shape import readable, scene_in, united
 from previously.formats.reading import BrokenJson, kind, parse_json, shown
 from previously.lore.keywords import refined
+from previously.text.sentences import whole_sentences
 
 TOLD_FIELDS = ("narrative", "memorable_events")
 """Fields that tell what happened: they become the summary, in this order, with status and ties between them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from previously.folds.builtin.sentences import whole_sentences
+from previously.text.sentences import whole_sentences
 
 
 @pytest.mark.parametrize(

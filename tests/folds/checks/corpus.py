@@ -17,8 +17,8 @@ from typing import Any
 from previously.core.asking import ModelReply, Usage
 from previously.core.messages import Message, message
 from previously.core.words import count_words
-from previously.folds.builtin.sentences import whole_sentences
 from previously.folds.checks import Asked
+from previously.text.sentences import whole_sentences
 
 HERE = Path(__file__).parent
 HARBOUR = HERE.parents[2] / "src" / "previously" / "demo" / "harbour.jsonl"

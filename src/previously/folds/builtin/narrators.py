@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from previously.folds.builtin.names import shown
 from previously.folds.builtin.reading import Said
-from previously.folds.builtin.sentences import QUOTED
+from previously.text.sentences import QUOTED
 
 _TOLD = re.compile(
     r"(?:^|[.!?,;]\s+|\b(?:as|when|while|and|then|once|where|before)\s+)you(?:'re)?(?: guys| all| both| can| "

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from previously.folds.builtin.cues import HAPPENS
-from previously.folds.builtin.sentences import QUOTED
+from previously.text.sentences import QUOTED
 
 _YOU = re.compile(
     r"\b(?P<word>you(?:'re|'ve|'ll|'d)?(?: guys| all| both)?|yourselves|yourself|yours|your)(?![\w'])", re.I

@@ -17,7 +17,8 @@ from functools import lru_cache
 from previously.folds.builtin.cues import DANGLING_OPENERS, HAPPENS
 from previously.folds.builtin.names import WORD, is_capitalised, shown
 from previously.folds.builtin.person import i_to_third, you_to_third
-from previously.folds.builtin.sentences import (
+from previously.folds.builtin.vocabulary import FUNCTION_WORDS
+from previously.text.sentences import (
     QUOTED,
     is_too_long,
     plain,
@@ -27,7 +28,6 @@ from previously.folds.builtin.sentences import (
     whole_sentences,
     without_emphasis,
 )
-from previously.folds.builtin.vocabulary import FUNCTION_WORDS
 
 
 @dataclass(frozen=True, slots=True)

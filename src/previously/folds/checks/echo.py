@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from previously.core.words import count_words
-from previously.folds.builtin.sentences import QUOTED
 from previously.folds.checks.material import Material
+from previously.text.sentences import QUOTED
 
 GRAM = 6
 """Words in a row that two texts do not share by chance."""

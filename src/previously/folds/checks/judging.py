@@ -11,12 +11,12 @@ import re
 
 from previously.core.asking import ModelReply
 from previously.core.words import count_words
-from previously.folds.builtin.sentences import QUOTED, whole_sentences
 from previously.folds.checks import echo, form, language, losses, reasoning, refusal_talk, size, speakers
 from previously.folds.checks.material import Material, book_of, material_of
 from previously.folds.checks.support import unverified
 from previously.folds.checks.verdict import Accepted, Asked, Refusal, Refused, brief
 from previously.folds.checks.voice import speaks_for_itself, speaks_of_task
+from previously.text.sentences import QUOTED, whole_sentences
 
 _TOOL_TEXT = re.compile(
     r"\s*(?:<\|?(?:tool_calls?|tool_use|function_calls?|invoke|tool▁calls▁begin|python_tag)\b|<function=|"

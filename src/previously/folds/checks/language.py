@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 
-from previously.folds.builtin.sentences import QUOTED, whole_sentences
+from previously.text.sentences import QUOTED, whole_sentences
 
 _LATIN = {
     "English": "the and of to was in that it he his with as for had on at by her she not they but be from were which "

@@ -19,7 +19,6 @@ from typing import NamedTuple
 from previously.core.messages import Role
 from previously.core.words import count_words
 from previously.folds.builtin.names import NameBook
-from previously.folds.builtin.sentences import split_sentences, whole_sentences
 from previously.folds.checks.material import Material, text_of
 from previously.folds.checks.traces import (
     APART,
@@ -35,6 +34,7 @@ from previously.folds.checks.traces import (
     numbers_in,
 )
 from previously.folds.checks.verdict import Asked
+from previously.text.sentences import split_sentences, whole_sentences
 
 _NOBODY = frozenset(
     "narrator gm dm system user assistant human ai bot model storyteller keeper erzähler erzählerin narrateur "

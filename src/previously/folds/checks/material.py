@@ -13,9 +13,9 @@ from functools import lru_cache
 from previously.core.messages import Error, Image, Message, Role, Text, ToolCall, ToolResult
 from previously.core.words import count_words
 from previously.folds.builtin.names import NameBook
-from previously.folds.builtin.sentences import split_sentences
 from previously.folds.checks.traces import content_of, keys_of
 from previously.folds.checks.verdict import Asked
+from previously.text.sentences import split_sentences
 
 _KEPT = 2
 """One fold asks up to three times of the same material: it is read once."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from previously.core.words import count_words
-from previously.folds.builtin.sentences import whole_sentences
+from previously.text.sentences import whole_sentences
 
 CEILING = 2
 """An answer may be this many times its target."""

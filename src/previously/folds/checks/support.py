@@ -13,10 +13,10 @@ from functools import lru_cache
 
 from previously.core.words import count_words
 from previously.folds.builtin.names import NameBook
-from previously.folds.builtin.sentences import whole_sentences
 from previously.folds.checks.material import Material, book_of, material_of
 from previously.folds.checks.traces import content_of, has_name, names_in, numbers_in
 from previously.folds.checks.verdict import Asked
+from previously.text.sentences import whole_sentences
 
 NEAR = 0.25
 """The share of a sentence's telling words that one message has to have."""

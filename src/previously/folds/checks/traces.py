@@ -14,9 +14,9 @@ from functools import lru_cache
 from itertools import chain
 
 from previously.folds.builtin.names import KATAKANA, WORD, NameBook, is_capitalised, key_of
-from previously.folds.builtin.sentences import QUOTED
 from previously.folds.builtin.vocabulary import FUNCTION_WORDS, is_ordinary, stem
 from previously.folds.checks.language import STOP_WORDS
+from previously.text.sentences import QUOTED
 
 _ONES = {
     word: value

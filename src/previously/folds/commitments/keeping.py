@@ -20,13 +20,13 @@ from previously.folds.builtin.names import shown
 from previously.folds.builtin.narrators import habits, has_title, narrators_among
 from previously.folds.builtin.person import i_to_third
 from previously.folds.builtin.reading import Line, Said, is_english, lines_of_message, unquoted
-from previously.folds.builtin.sentences import QUOTED
 from previously.folds.checks.traces import content_of
 from previously.folds.commitments import glance
 from previously.folds.commitments.openings import opening_of
 from previously.folds.commitments.people import People
 from previously.folds.commitments.settling import Held, may_be_done_abroad, says_it_ended
 from previously.folds.commitments.ties import Opening, Tie
+from previously.text.sentences import QUOTED
 
 MOST = 40
 """Open commitments that are held; more than this no recap can tell, and the oldest are dropped first."""

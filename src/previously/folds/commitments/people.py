@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 
 from previously.folds.builtin.names import WORD, NameBook
 from previously.folds.builtin.reading import Line
-from previously.folds.builtin.sentences import split_sentences
 from previously.folds.builtin.words import worded
 from previously.folds.checks.traces import APART, folded, name_parts, names_in
+from previously.text.sentences import split_sentences
 
 _LINKS = frozenset({"al", "du", "di", "del"})
 """Small words that a name may have inside, and that count as part of it."""

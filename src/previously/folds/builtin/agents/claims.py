@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from previously.core.messages import Message, Role
-from previously.folds.builtin.sentences import unwrapped, whole_sentences
+from previously.text.sentences import unwrapped, whole_sentences
 
 LONGEST_CLAIM = 280
 _NEAR = 4

@@ -15,7 +15,7 @@ from previously.core.messages import Message, Role
 from previously.core.words import count_words
 from previously.folds.briefs.attached import said_by_user
 from previously.folds.builtin.agents.deeds import is_observation
-from previously.folds.builtin.sentences import unwrapped, whole_sentences
+from previously.text.sentences import unwrapped, whole_sentences
 
 LONGEST_GOAL = 360
 LONGEST_RULE = 280

@@ -1,0 +1,174 @@
+"""A note: what one span of messages adds to memory beside its recap.
+
+Each item names the message it comes from by its offset in the span, so that a note is valid wherever the span stands.
+A thread is named by what opened it (the span's key and the item's index), never by the number a model was shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+from previously.core.plain import from_plain, to_plain
+
+
+class Aspect(StrEnum):
+    """What the state can say of a thing. There is no catch-all: a value must know what it replaces."""
+
+    PLACE = "place"
+    HOLDER = "holder"
+    HOLDS = "holds"
+    CONDITION = "condition"
+    OFFICE = "office"
+    TIME = "time"
+
+
+class ThreadChange(StrEnum):
+    """What an item does to a thread."""
+
+    NEW = "new"
+    NOW = "now"
+    """The thread goes on in other words."""
+    SETTLED = "settled"
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadItem:
+    """One thread opened, reworded or settled."""
+
+    change: ThreadChange
+    text: str
+    """The thread in its new words; for a settled one, how it ended."""
+    at: int | None = None
+    """The offset of its message; None where it happened before the span."""
+    thread: str = ""
+    """The thread it changes; empty for a new one, whose id is `thread_id` of the note's key and the item's index."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateItem:
+    """One value of the state. An empty value ends it."""
+
+    thing: str
+    aspect: Aspect
+    value: str
+    at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PresenceItem:
+    """Who could see or hear the messages from one offset to another, both included; nobody for talk at the table."""
+
+    first: int
+    last: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LearntItem:
+    """What somebody was told without having witnessed it, or keeps from others."""
+
+    names: tuple[str, ...]
+    text: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoreItem:
+    """One thing described whole: the newest description replaces the older one."""
+
+    name: str
+    type: str
+    keywords: tuple[str, ...]
+    content: str
+    at: tuple[int, ...] = ()
+    """The offsets of the messages it comes from; none = the whole span."""
+
+
+@dataclass(frozen=True, slots=True)
+class WishItem:
+    """What a player asks for about the telling, out of character."""
+
+    text: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Everything noted of one span."""
+
+    threads: tuple[ThreadItem, ...] = ()
+    state: tuple[StateItem, ...] = ()
+    present: tuple[PresenceItem, ...] = ()
+    learnt: tuple[LearntItem, ...] = ()
+    lore: tuple[LoreItem, ...] = ()
+    wishes: tuple[WishItem, ...] = ()
+    scene_ends: tuple[int, ...] = ()
+    """Offsets of the messages with which a scene ended."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing was noted."""
+        return self == NO_NOTE
+
+
+NO_NOTE = Note()
+
+_ITEMS: dict[str, type[Any]] = {
+    "threads": ThreadItem,
+    "state": StateItem,
+    "present": PresenceItem,
+    "learnt": LearntItem,
+    "lore": LoreItem,
+    "wishes": WishItem,
+}
+
+Item = TypeVar("Item")
+
+
+def thread_id(key: bytes, index: int) -> str:
+    """Return the id of the thread that a note of the span with this key opened as its item number `index`."""
+    state = blake2b(key, digest_size=8, person=b"prev.thread.2")
+    state.update(index.to_bytes(4, "big"))
+    return state.hexdigest()
+
+
+def opened(note: Note, key: bytes) -> Iterator[tuple[str, ThreadItem]]:
+    """Yield the threads a note opens, each with its id."""
+    for index, item in enumerate(note.threads):
+        if item.change is ThreadChange.NEW:
+            yield thread_id(key, index), item
+
+
+def note_text(note: Note) -> str:
+    """Return a note as the text of a version: canonical JSON, empty lists left out."""
+    plain: dict[str, Any] = {name: [to_plain(one) for one in getattr(note, name)] for name in _ITEMS}
+    plain["scene_ends"] = list(note.scene_ends)
+    kept = {name: items for name, items in plain.items() if items}
+    return json.dumps(kept, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def note_of(text: str) -> Note:
+    """Return the note in the text of a version. What cannot be read is passed over, item by item."""
+    try:
+        plain = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        plain = {}
+    if not isinstance(plain, dict):
+        return NO_NOTE
+    found = {name: tuple(_items(of, plain.get(name))) for name, of in _ITEMS.items()}
+    ends = plain.get("scene_ends")
+    offsets = tuple(one for one in ends if isinstance(one, int)) if isinstance(ends, list) else ()
+    return Note(**found, scene_ends=offsets)
+
+
+def _items(of: type[Item], given: object) -> Iterator[Item]:
+    for plain in given if isinstance(given, list) else ():
+        try:
+            yield from_plain(of, plain)
+        except (TypeError, ValueError, KeyError, AttributeError):
+            continue
