@@ -18,11 +18,12 @@ from previously.folds.checks import Accepted, Refusal, Refused
 from previously.folds.noting import Note, Unusable, judge_reply
 from previously.folds.rendering import Template, told, transcript
 from previously.folds.request import FoldRequest
+from previously.folds.update import UpdateFold
 
 LONG_RECAP = 5
 """The recap that a chapter's own is made from is so many times as long."""
 
-Question = FoldRequest | Note
+Question = FoldRequest | UpdateFold | Note
 
 
 def build(template: Template, asked: Question, hint: str = "") -> ModelRequest:
@@ -34,6 +35,8 @@ def check_reply(asked: Question, question: ModelRequest, reply: ModelReply) -> A
     """Whether a model's answer may be kept."""
     if isinstance(asked, FoldRequest):
         return request.check_reply(asked, question, reply)
+    if isinstance(asked, UpdateFold):
+        return asked.judge(reply)
     noted = judge_reply(asked, reply)
     if isinstance(noted, Unusable):
         return Refused(Refusal.REFUSAL if noted.final else Refusal.SHAPE, noted.reason)
@@ -44,6 +47,8 @@ def check_text(asked: Question, text: str, *, made_by: str) -> Accepted | Refuse
     """The same for a text that came another way."""
     if isinstance(asked, FoldRequest):
         return request.check(asked, text, made_by=made_by)
+    if isinstance(asked, UpdateFold):
+        return asked.judge_recap(text)
     noted = asked.judge(text)
     if isinstance(noted, Unusable):
         return Refused(Refusal.SHAPE, noted.reason)
@@ -62,6 +67,8 @@ def says_nothing(asked: Question) -> bool:
 
 def so_far(asked: Question) -> str:
     """What is gone on from."""
+    if isinstance(asked, UpdateFold):
+        return asked.context.recap
     return asked.previous if isinstance(asked, FoldRequest) else asked.so_far
 
 
@@ -77,6 +84,8 @@ def parts(asked: Question, fits: Callable[[Question], bool], most: int | None = 
 def part(asked: Question, text: str, runs: Sequence[tuple[Message, ...]]) -> Question:
     """The question for the first of the runs that are left, after `text`. All but the last of a chapter's make its
     recap longer."""
+    if isinstance(asked, UpdateFold):
+        return asked.of_run(runs, text)
     if not isinstance(asked, FoldRequest):
         return asked.part(runs[0], text)
     if len(runs) > 1:
@@ -90,4 +99,6 @@ def words_read(asked: Question) -> int:
     """How many words the folder is given to read."""
     if isinstance(asked, FoldRequest):
         return request.words_read(asked)
+    if isinstance(asked, UpdateFold):
+        return sum(map(count_words, (asked.context.recap, *asked.context.texts, *map(told, asked.delta))))
     return count_words(asked.so_far) + sum(count_words(told(message)) for message in asked.delta)

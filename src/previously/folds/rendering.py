@@ -16,11 +16,13 @@ from previously.core.errors import BadInput
 from previously.core.messages import Error, Image, Message, Role, Text, ToolCall, ToolResult
 
 SEPARATOR = "=== user ==="
+FORM = "=== form ==="
+"""What follows this line is the form of the answer, of which a fold may ask for some parts only."""
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _OWN_TAG = re.compile(
     r"</?(?=(?:recap|new_events|already_told|old_words|new_words|chapter|story_so_far"
-    r"|known_names|so_far|scene|summaries|memory|names|open_threads|noted|fragment|brief|conversation"
+    r"|known_names|so_far|scene|summaries|memory|names|open_threads|noted|fragment|brief|conversation|new_messages"
     r")\b)"
 )
 
@@ -33,6 +35,7 @@ class Template:
     system: str
     user: str
     hash: str
+    form: str = ""
 
 
 def parse_template(name: str, text: str, placeholders: Iterable[str]) -> Template:
@@ -45,7 +48,9 @@ def parse_template(name: str, text: str, placeholders: Iterable[str]) -> Templat
         missing, unknown = sorted(wanted - found), sorted(found - wanted)
         what = f"lacks {{{{{missing[0]}}}}}" if missing else f"has an unknown {{{{{unknown[0]}}}}}"
         raise BadInput(f"The prompt {name} {what}; it needs exactly: {', '.join(sorted(wanted))}.")
-    return Template(name, system.strip(), user.strip(), blake2b(text.encode(), digest_size=8).hexdigest())
+    user, _, form = user.partition(f"\n{FORM}\n")
+    digest = blake2b(text.encode(), digest_size=8).hexdigest()
+    return Template(name, system.strip(), user.strip(), digest, form.strip())
 
 
 def fill(template: Template, values: Mapping[str, str]) -> tuple[str, str]:

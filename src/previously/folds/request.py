@@ -78,6 +78,21 @@ def words_read(asked: FoldRequest) -> int:
 
 
 PLACEHOLDERS = {
+    "update": (
+        "voices",
+        "known",
+        "before",
+        "recap",
+        "threads",
+        "state",
+        "bridge",
+        "messages",
+        "form",
+        "hint",
+        "episode_words",
+        "recap_words",
+        "lore_entries",
+    ),
     "recap": ("length", "previous", "bridge", "events", "hint"),
     "chapter": ("length", "title", "previous", "events", "hint"),
     "backbone": ("length", "title", "previous", "events", "hint"),

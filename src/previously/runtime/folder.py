@@ -21,6 +21,7 @@ from previously.folds.commitments import put_back
 from previously.folds.questions import Question, words_read
 from previously.folds.rendering import told
 from previously.folds.request import FoldRequest, dropped
+from previously.storage.store import StoryKey
 
 EXCERPT_CHARACTERS = 60
 
@@ -58,6 +59,8 @@ class FolderReply:
     """Sentences without support in what was read."""
     warnings: tuple[str, ...] = ()
     """What is not as it should be in a note that was kept."""
+    beside: tuple[tuple[Kind, str], ...] = ()
+    """Texts of other kinds that the same answer gave."""
 
 
 class Folder(Protocol):
@@ -75,9 +78,9 @@ class Folder(Protocol):
     async def ready(self) -> bool:
         """Whether what it would write now is as good as it can: with a model behind it, that it would be asked."""
 
-    async def write(self, asked: Question) -> FolderReply:
-        """The text that this request asks for. A reply with status `refused` says that there is none; only an amend
-        may end so."""
+    async def write(self, asked: Question, *, story: StoryKey | None = None, anew: bool = False) -> FolderReply:
+        """Return the text that this request asks for. A reply with status `refused` says that there is none; only an
+        amend may end so. `story` is whose memory it is; with `anew` no answer that was kept is taken again."""
 
 
 class BuiltinFolder:
@@ -90,7 +93,7 @@ class BuiltinFolder:
         """Always: it depends on nothing."""
         return True
 
-    async def write(self, asked: Question) -> FolderReply:
+    async def write(self, asked: Question, *, story: StoryKey | None = None, anew: bool = False) -> FolderReply:  # noqa: ARG002
         """The text, written in this process in a few milliseconds."""
         if not isinstance(asked, FoldRequest):
             noted = asked.builtin()

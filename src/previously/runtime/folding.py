@@ -31,6 +31,9 @@ from previously.runtime.steps import Look, Steps
 from previously.runtime.times import time_at
 from previously.storage.store import StoryKey
 
+NOTES = (Kind.SCENE, Kind.ANALYSIS, Kind.NOTE)
+"""The kinds that lore, threads and state follow from."""
+
 TRIES_WITHOUT_PROGRESS = 3
 """A fold that is true where it was made but not on the path any more is no progress."""
 
@@ -52,7 +55,10 @@ Pressed = Callable[[], Awaitable[bool]]
 class _Loop:
     """One call to fold: what it has done, and what it has learned not to try again."""
 
-    def __init__(self, store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules) -> None:
+    def __init__(
+        self, store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules, *, fresh: bool = False
+    ) -> None:
+        self._fresh = fresh
         self.store = store
         self.key = key
         self.folder = folder
@@ -131,9 +137,20 @@ class _Loop:
         if reply.status is Status.REFUSED:
             self._failed.add((step.kind, step.scope))
         held = self.rules.review and reply.status is not Status.REFUSED and not isinstance(step.asked, Written)
-        status = Status.PENDING if held else reply.status
+        version = self._version(step, reply, Status.PENDING if held else reply.status)
+        for attempt in reply.attempts:
+            await self.store.commit(self.key, _refused(version, attempt))
+        if version.status is Status.REFUSED:
+            self.done.append(done_of(Version(0, version, False), reply.attempts))
+            return
+        versions = self._versions(step, reply, version)
+        for wanted, kept in zip(versions, await self.store.commit_all(self.key, versions), strict=True):
+            await self._report(step, reply, wanted, kept)
+
+    def _version(self, step: Step, reply: FolderReply, status: Status) -> NewVersion:
+        """Return the version that a step's own text becomes."""
         reach = len(step.span) + (step.before.made.reach if step.before else 0)
-        version = NewVersion(
+        return NewVersion(
             kind=step.kind,
             scope=step.scope,
             span=step.span,
@@ -156,23 +173,34 @@ class _Loop:
             commitments=step.commitments,
             first=step.first if step.scope.startswith(SPAN_SCOPE) else b"",
         )
-        for attempt in reply.attempts:
-            await self.store.commit(self.key, _refused(version, attempt))
-        if status is Status.REFUSED:
-            self.done.append(done_of(Version(0, version, False), reply.attempts))
-            return
-        kept = await self.store.commit(self.key, version)
-        if kept.made.at != version.at and reply.cost.calls:  # another fold was first; what this one cost is still spent
+
+    def _versions(self, step: Step, reply: FolderReply, own: NewVersion) -> list[NewVersion]:
+        """Return all that one answer gave, the step's own text first. The first of them bears the cost."""
+        texts = [(kind, text) for kind, text in reply.beside if kind is not step.kind]
+        own = replace(own, text=next((text for kind, text in reply.beside if kind is step.kind), own.text))
+        beside = [
+            replace(
+                own, kind=kind, scope=SPAN_SCOPE, text=text, before=None, first=step.first, reach=len(step.span),
+                replaces=step.beside.get(kind), carry="", shed=(), cost=Cost(),
+            )
+            for kind, text in texts
+        ]  # fmt: skip
+        return [own, *beside]
+
+    async def _report(self, step: Step, reply: FolderReply, wanted: NewVersion, kept: Version) -> None:
+        """Report a version that was kept; say what it cost if another fold was first."""
+        if kept.made.at != wanted.at and wanted.cost.calls:  # another fold was first; what this one cost is still spent
             lost = Attempt(
                 "another fold of the same messages was first", "", reply.cost, reply.model, reply.prompt_hash
             )
-            await self.store.commit(self.key, _refused(version, lost))
-        if step.kind is Kind.STATE:
+            await self.store.commit(self.key, _refused(wanted, lost))
+        if kept.made.kind is Kind.STATE:
             return  # no fold that anybody asked for: it only saves reading the notes again
-        if step.kind in (Kind.SCENE, Kind.ANALYSIS):
+        if kept.made.kind in NOTES:
             await self._drop_snapshots(step.span.first)
-        reported = replace(kept, made=replace(kept.made, reason=version.reason, cost=reply.cost))
-        self.done.append(done_of(reported, reply.attempts))
+        first = kept.made.kind is step.kind
+        reported = replace(kept, made=replace(kept.made, reason=wanted.reason, cost=wanted.cost))
+        self.done.append(done_of(reported, reply.attempts if first else ()))
 
     async def _drop_snapshots(self, since: int) -> None:
         """Drop what was put together from notes before one of them was made, or made anew."""
@@ -185,7 +213,7 @@ class _Loop:
         if isinstance(asked, Written):
             status = Status.COMMITTED if asked.firm else Status.PROVISIONAL
             return FolderReply(asked.text, asked.carry, Cost(), made_by=asked.made_by, checked=True, status=status)
-        return await _checked(await self.folder.write(asked), asked)
+        return await _checked(await self.folder.write(asked, story=self.key, anew=self._fresh), asked)
 
     def report(self, stopped: str) -> FoldReport:
         """What was done until now."""
@@ -201,10 +229,11 @@ async def fold(
     pressed: Pressed,
     once: bool = False,
     progress: Progress | None = None,
+    fresh: bool = False,
 ) -> FoldReport:
-    """Fold all that is due on the active branch, oldest first."""
+    """Fold all that is due on the active branch, oldest first. `fresh` takes no answer that was kept."""
     holder = uuid4().hex
-    loop = _Loop(store, key, folder, rules)
+    loop = _Loop(store, key, folder, rules, fresh=fresh)
     try:
         while True:
             if not await taken(store, key, holder):

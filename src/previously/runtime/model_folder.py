@@ -18,10 +18,11 @@ from enum import Enum, auto
 from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.messages import Message
 from previously.core.tokens import estimate_tokens
-from previously.core.versions import Cost, Status
+from previously.core.versions import Cost, Kind, Status
 from previously.folds.checks import Accepted, Refusal
 from previously.folds.questions import Question, amends, build, check_reply, part, parts, says_nothing, so_far
 from previously.folds.rendering import Template
+from previously.folds.update import UpdateFold, in_steps, joined_beside
 from previously.models.client import Model
 from previously.models.retry import (
     CLOSED,
@@ -35,7 +36,12 @@ from previously.models.retry import (
     may_call,
 )
 from previously.runtime.folder import Attempt, BuiltinFolder, FolderReply
+from previously.runtime.kept_answers import KeptAnswers
 from previously.runtime.spending import NOTHING, Spending
+from previously.storage.store import StoryKey
+
+UNUSABLE_ANSWERS = 2
+"""So many unusable answers show that a model cannot give texts and lists in one: it is asked for the texts alone."""
 
 SMALLEST_WINDOW_TOKENS = 1_024
 """A model that cannot read this much cannot fold."""
@@ -65,6 +71,14 @@ class _Asked:
     """The server says that the question was too long for it."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """Which story's kept answers may be taken, and for which story new ones are kept."""
+
+    reads: StoryKey | None
+    story: StoryKey | None
+
+
 class ModelFolder:
     """Asks a model; falls back to the built-in folder."""
 
@@ -78,6 +92,7 @@ class ModelFolder:
         *,
         window_tokens: int,
         spending: Spending | None = None,
+        kept: KeptAnswers | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
         jitter: Callable[[], float] = random.random,
@@ -86,6 +101,7 @@ class ModelFolder:
         self._templates = templates
         self._window_tokens = window_tokens
         self._spending = spending
+        self._kept = kept or KeptAnswers(None, "")
         self._sleep = sleep
         self._clock = clock
         self._jitter = jitter
@@ -96,10 +112,13 @@ class ModelFolder:
         """Whether the model would be asked now."""
         return await self._why_not() == ""
 
-    async def write(self, asked: Question) -> FolderReply:
+    async def write(self, asked: Question, *, story: StoryKey | None = None, anew: bool = False) -> FolderReply:
         """The model's text; if there is none, a provisional one with the reason, and for an amend a refusal."""
         if says_nothing(asked):
             return await self._fallback.write(asked)  # nothing to ask about
+        if isinstance(asked, UpdateFold) and await self._kept.takes_two_steps(self._model.name):
+            asked = in_steps(asked)
+        desk = _Desk(None if anew or asked.again else story, story)
         runs = parts(asked, self._fits, asked.most_parts)
         why_not = await self._why_not()
         if len(runs) > asked.most_parts:
@@ -114,9 +133,10 @@ class ModelFolder:
         self._breaker = before_call(self._breaker, self._clock())
         attempts: list[Attempt] = []
         text, cost, accepted = so_far(asked), NOTHING, None
+        beside: list[tuple[Kind, str]] = []
         while runs:
             pending = sum((attempt.cost for attempt in attempts), cost)
-            answer = await self._ask(part(asked, text, runs), pending)
+            answer = await self._ask(part(asked, text, runs), pending, desk)
             attempts += answer.attempts
             smaller = self._smaller_parts(answer.overflow, asked, text, runs)
             if smaller:
@@ -128,6 +148,7 @@ class ModelFolder:
                 given_up = asked.again and answer.fault is Fault.ANSWER
                 return await self._without(asked, answer.reason, tuple(attempts), spent=cost, for_good=given_up)
             text, cost, accepted, runs = answer.accepted.text, cost + answer.cost, answer.accepted, runs[1:]
+            beside = joined_beside(beside, answer.accepted.beside)
         self._breaker = after_success(self._breaker)
         return FolderReply(
             text,
@@ -141,14 +162,19 @@ class ModelFolder:
             shed=accepted.shed if accepted else (),
             unverified=accepted.unverified if accepted else (),
             warnings=accepted.warnings if accepted else (),
+            beside=tuple(beside),
         )
 
-    async def _ask(self, asked: Question, pending: Cost) -> _Asked:
+    async def _ask(self, asked: Question, pending: Cost, desk: _Desk) -> _Asked:
         """One part: up to three calls, each within the limits; `pending` is what this fold has taken so far."""
         template = self._templates[asked.prompt]
         attempts: list[Attempt] = []
         hint = ""
         seen = {Refusal.REFUSAL}  # a model that will not is not asked again, and no fault is named to it twice
+        question = build(template, asked)
+        known = await self._kept.answer(desk.reads, self._model.name, question)
+        if known is not None and isinstance(verdict := check_reply(asked, question, known), Accepted):
+            return _Asked((), NOTHING, verdict)
         for calls in range(1, MAX_CALLS + 1):
             why_not = await self._over_limit(sum((attempt.cost for attempt in attempts), pending))
             if why_not:
@@ -170,12 +196,17 @@ class ModelFolder:
             cost = Cost(1, reply.usage.input_tokens, reply.usage.output_tokens)
             verdict = check_reply(asked, question, reply)
             if isinstance(verdict, Accepted):
+                await self._kept.keep(desk.story, self._model.name, question, reply)
                 return _Asked(tuple(attempts), cost, verdict)
             attempts.append(self._attempt(template, f"{verdict.kind.value}: {verdict.reason}", reply.text, cost))
-            if verdict.kind in seen:
+            if verdict.kind in seen and not _may_split(asked):
                 break
             seen.add(verdict.kind)
             hint = f"Your last answer could not be used: {verdict.reason}."
+            refused = sum(1 for one in attempts if one.text)
+            if refused >= UNUSABLE_ANSWERS and isinstance(asked, UpdateFold) and _may_split(asked):
+                await self._kept.take_two_steps(self._model.name)
+                asked, hint, seen = in_steps(asked), "", {Refusal.REFUSAL}
         return _Asked(tuple(attempts), reason=attempts[-1].reason, fault=Fault.ANSWER)
 
     def _attempt(self, template: Template, reason: str, text: str, cost: Cost) -> Attempt:
@@ -226,6 +257,10 @@ class ModelFolder:
         question = build(self._templates[asked.prompt], asked)
         growth = max(0, question.max_output_tokens - estimate_tokens(so_far(asked)))
         return _estimate(question) + growth + question.max_output_tokens <= self._window_tokens
+
+
+def _may_split(asked: Question) -> bool:
+    return isinstance(asked, UpdateFold) and in_steps(asked) != asked
 
 
 def _estimate(question: ModelRequest) -> int:

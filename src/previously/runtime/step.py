@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from previously.core.digests import span_key
 from previously.core.paths import OnPath
@@ -40,6 +40,8 @@ class Step:
     """The version of the same run in whose place it is made."""
     by_request: bool = False
     """Whether somebody asked for it though nothing changed."""
+    beside: Mapping[Kind, int] = field(default_factory=dict)
+    """The notes of the same run in whose place those are made that come with it."""
 
     @property
     def span(self) -> Span:

@@ -24,7 +24,7 @@ from previously.runtime.times import time_at
 from previously.runtime.view_recipes import Before, Made, before_of, is_again, newest_recipe, terms
 from previously.storage.store import NO_NODE, BranchInfo, Store, StoryKey
 from previously.storage.view_store import KeptRecipe
-from previously.view.build import Asked, Material, build
+from previously.view.build import Asked, Material, build, fills_room
 from previously.view.epochs import Epoch
 from previously.view.recipes import Recipe, digests_of, to_text, unchanged_tokens
 from previously.view.view import Section, View
@@ -183,6 +183,8 @@ async def _material(
         return message_tokens(item.entry.message, counter) if shown else 0
 
     begin = unfolded if first is None else min(first, unfolded)
+    if fills_room(asked):
+        begin = 0  # older messages may fill what is left of the budget
     most = MOST_READ if reader.name else branch.messages
     newest = await read_newest(store, key, branch, begin, asked.budget_tokens, cost, most)
     requests = await requests_before(store, key, branch, newest, before) if asked.for_agent else ()

@@ -20,9 +20,12 @@ from previously.view.accounting import Path, SystemCost
 from previously.view.epochs import FIRST_VIEW, NO_ROOM, OUTGROWN, Epoch, told_by, why_ended, written_in
 from previously.view.furniture import NO_FURNITURE, Furniture
 from previously.view.memory import Remembered, fit, section_tokens, system_message, system_tokens
-from previously.view.readers import CHAT, LISTED, TIMELINE, Reader
+from previously.view.readers import CHAT, LISTED, SHARES, TIMELINE, Reader
 from previously.view.view import LeftOut, Reason, Section, View
 from previously.view.working import WHOLE, Trim, cap_for, trimmed, trimmed_more
+
+VOLATILE_SHARE = 2
+"""Half of what recall and lore may take is kept free when older messages fill a view: they seldom take all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,7 @@ class Material:
     memories: Sequence[Remembered]
     """In the order of the story."""
     newest: Sequence[OnPath]
-    """The messages after all memory, and the tail even where memory covers it; with an epoch, from its tail on; in path
-    order."""
+    """The newest messages, as far back as the budget reaches; in path order."""
     tail_messages: int
     all_witnessed: bool = True
     """Whether every message of the story was witnessed by everyone."""
@@ -84,6 +86,11 @@ class Asked:
         return self.budget_tokens * self.tail_percent // 100
 
 
+def fills_room(asked: Asked) -> bool:
+    """Return whether free room is filled with older messages: not for those who see so many turns and no more."""
+    return not asked.reader.turns and not asked.for_agent and asked.reader.shares == SHARES
+
+
 def build(material: Material, asked: Asked, epoch: Epoch | None = None, ended: str = FIRST_VIEW) -> tuple[View, Epoch]:
     """The view, and the epoch it belongs to: the one given if it can go on, else a new one. `ended` says why there is
     none to go on with. `BudgetTooSmall` says how much would do."""
@@ -95,7 +102,7 @@ def build(material: Material, asked: Asked, epoch: Epoch | None = None, ended: s
         if view and not ended:
             return view, epoch
         ended = ended or NO_ROOM
-    new = desk.begin(stepwise=ended == NO_ROOM)
+    new = desk.begin(ended)
     view = desk.show(new, begins=True)
     assert view is not None, "an epoch begins with what there is room for"
     return replace(view, epoch=ended), new
@@ -177,10 +184,11 @@ class _Desk:
         """The messages of those units."""
         return [item for unit in self.units_from(first, trim) for item in unit]
 
-    def begin(self, *, stepwise: bool) -> Epoch:
-        """A new epoch of the memory there is now, its sections sharing the budget. With `stepwise`, a tail that leaves
-        next to no room to grow is cut by more than it must."""
+    def begin(self, ended: str) -> Epoch:
+        """A new epoch of the memory there is now, its sections sharing the budget. `ended` says why the one before
+        could not go on: where it had no room, a tail that leaves next to no room to grow is cut by more than it must."""
         asked, counter = self.asked, self.counter
+        stepwise = ended == NO_ROOM
         least = min(self.fresh_first, max(0, self.length - self.tail_messages))
         trim = self.trim_for(least, self.trim)
         units = self.units_from(least, trim)
@@ -204,7 +212,18 @@ class _Desk:
         first = kept[0].position if kept and len(kept) < len(shown) else self.first_of(shown)
         told, written = told_by(self.memories), written_in(self.memories)
         held = self.request.position if self.request and self.request.position < first else None
-        return Epoch(first, tuple(memories), tuple(cut), told, written, counter.name, trim, held)
+        begins = Epoch(first, tuple(memories), tuple(cut), told, written, counter.name, trim, held)
+        if len(kept) < len(shown) or not fills_room(asked):
+            return begins
+        free = room - needed - (asked.recall_tokens + asked.lore_tokens) // VOLATILE_SHARE
+        if ended != FIRST_VIEW:  # whoever goes on needs room for the tail to grow
+            free -= max(0, asked.ceiling_tokens - needed)
+        older = tail.newest_that_fit(self.units_before(first, trim), free, counter)
+        return replace(begins, first=older[0].position, tail=first) if older else begins
+
+    def units_before(self, end: int, trim: Trim) -> list[list[OnPath]]:
+        """Return the units of the messages that were read before a position."""
+        return [unit for unit in self.units_from(0, trim) if unit[-1].position < end]
 
     def trim_for(self, first: int, trim: Trim) -> Trim:
         """What is shown of tool outputs in a tail that begins there: less than before, if the tail has outgrown its
@@ -248,7 +267,7 @@ class _Desk:
             messages=asked.furniture.around(system, [item.entry.message for item in kept]),
             items=tuple(items),
             left_out=(*epoch.cut, *missing),
-            fold_due=self._fold_due(path, missing, tail.cost(kept, counter)),
+            fold_due=self._fold_due(path, missing, tail.cost(_since(kept, epoch.tail_first), counter)),
             reader=str(self.reader),
             counter=counter.name,
         )
@@ -259,10 +278,12 @@ class _Desk:
         if view is None:
             return NO_ROOM
         ceiling = self.asked.ceiling_tokens
-        long = tail.cost(self.shown_from(epoch.first, epoch.trim), self.counter) > ceiling
+        long = tail.cost(self.shown_from(epoch.tail_first, epoch.trim), self.counter) > ceiling
         if long and self.trim_for(epoch.first, epoch.trim) != epoch.trim:
             return OUTGROWN
-        fresh = self.shown_from(max(epoch.first, min(self.fresh_first, self.length - self.tail_messages)), epoch.trim)
+        fresh = self.shown_from(
+            max(epoch.tail_first, min(self.fresh_first, self.length - self.tail_messages)), epoch.trim
+        )
         return OUTGROWN if long and tail.cost(fresh, self.counter) <= ceiling // 2 else ""
 
     def _told(self, epoch: Epoch) -> list[Remembered]:
@@ -277,3 +298,7 @@ class _Desk:
         if any(span is not None and span.first < path.outside_tail for span in lost):
             return True
         return tail_tokens > self.asked.ceiling_tokens and self.fresh_first < path.outside_tail
+
+
+def _since(items: Sequence[OnPath], first: int) -> list[OnPath]:
+    return [item for item in items if item.position >= first]

@@ -35,7 +35,7 @@ class Epoch:
     """What stays the same."""
 
     first: int
-    """Where the tail begins."""
+    """Where what is shown word for word begins."""
     memories: tuple[Remembered, ...]
     """The memory shown, as far as there was room for it."""
     cut: tuple[LeftOut, ...]
@@ -50,6 +50,14 @@ class Epoch:
     """What is shown of tool outputs."""
     held: int | None = None
     """Where the request stands that an agent is shown before the tail."""
+    tail: int | None = None
+    """Where the tail begins; the messages before it are told by memory too, and shown because there was room. None =
+    there are none."""
+
+    @property
+    def tail_first(self) -> int:
+        """Return where the tail begins."""
+        return self.first if self.tail is None else self.tail
 
 
 def told_by(memories: Sequence[Remembered]) -> dict[str, str]:

@@ -45,14 +45,17 @@ def units(items: Iterable[OnPath]) -> list[list[OnPath]]:
 
 def filled(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> list[OnPath]:
     """The newest units, as many as there is room for; the very newest in any case."""
-    fitting = [list(whole[-1])] if whole else []
-    room -= sum(cost(unit, counter) for unit in fitting)
-    for unit in reversed(whole[:-1]):
-        room -= cost(unit, counter)
-        if room < 0:
-            break
-        fitting.append(list(unit))
-    return [item for unit in reversed(fitting) for item in unit]
+    newest = list(whole[-1]) if whole else []
+    return [*newest_that_fit(whole[:-1], room - cost(newest, counter), counter), *newest]
+
+
+def newest_that_fit(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> list[OnPath]:
+    """Return the messages of the newest units, as many as there is room for; none is fine."""
+    at = len(whole)
+    while at and room >= (taken := cost(whole[at - 1], counter)):
+        room -= taken
+        at -= 1
+    return [item for unit in whole[at:] for item in unit]
 
 
 def stepped(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> list[OnPath]:

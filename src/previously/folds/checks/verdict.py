@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from previously.core.messages import Message
+from previously.core.versions import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +21,9 @@ class Asked:
     """The earlier text (recap, backbone, …), "" if there is none."""
     delta: tuple[Message, ...]
     """The messages newly read."""
-    prompt: str
+    prompt: str = ""
     """The whole prompt as it was sent, "" if there was none."""
-    target_words: int
+    target_words: int = 0
     """0 = no target."""
     locked: tuple[str, ...] = ()
     """Passages a person wrote: they stand in the text byte for byte."""
@@ -34,6 +35,8 @@ class Asked:
     """What is new is itself such a text, not messages: it may be told in the same words."""
     amends: bool = False
     """The earlier text was to be set right: it may stand as it is, and need not speak of everybody in the delta."""
+    ceiling_words: int = 0
+    sources: tuple[str, ...] = ()
 
 
 class Refusal(StrEnum):
@@ -69,6 +72,8 @@ class Accepted:
     """Sentences for which no support was found in what was read."""
     warnings: tuple[str, ...] = ()
     """What is not as it should be in a note that can be kept."""
+    beside: tuple[tuple[Kind, str], ...] = ()
+    """Texts of other kinds that the same answer gave."""
 
 
 @dataclass(frozen=True, slots=True)

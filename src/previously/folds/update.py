@@ -1,0 +1,339 @@
+"""The update: the one question a fold asks in a story. It gives the new recap, an episode and a note of what is new.
+
+The same question can be asked for some of its parts only: for the texts alone where a model cannot give all at once, for
+the lists alone where a note is missing, and for episode and lists where an old message was changed. Recap and episode
+are accepted together or not at all; the note is accepted by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+from itertools import pairwise
+
+from previously.core.asking import ModelReply, ModelRequest
+from previously.core.messages import Message, Role
+from previously.core.note import NO_NOTE, LoreItem, Note, note_of, note_text
+from previously.core.tokens import estimate_tokens
+from previously.core.versions import Kind
+from previously.core.words import count_words
+from previously.folds.checks import Accepted, Asked, Refusal, Refused, judge_text
+from previously.folds.checks.reasoning import without_reasoning
+from previously.folds.checks.refusal_talk import declines
+from previously.folds.noting import MOST_PARTS
+from previously.folds.read_update import EPISODE, LISTS, RECAP, TEXTS, NoteReader, Sections, cut_sections
+from previously.folds.rendering import Template, as_data, fill, speaker_of, told
+
+CONTEXT_TOKENS = 2_700
+"""About what the question holds beside the new messages, judged from eleven folds: instructions and context."""
+
+ANSWER_TOKENS = 2_600
+"""What an answer may take: 1,300 to 1,950 were needed."""
+
+EPISODE_SHARE = 0.05
+"""Words of an episode per token of new messages: 150 for 3,000."""
+
+FEWEST_EPISODE_WORDS, MOST_EPISODE_WORDS = 60, 150
+"""Below 60 words names are dropped; beyond 150 an episode retells."""
+
+EPISODE_ROOM, RECAP_ROOM = 2.0, 1.45
+"""How much longer than asked a text may be: a recap of 450 words up to 650. "About" was met within a fifth."""
+
+MOST_THREADS = 25
+"""How many open threads are shown: more of them were only noise to settle from."""
+
+BRIDGE_CHARACTERS = 700
+"""How much of the end of the bridge is shown: it is where the new messages pick up."""
+
+FIRST_LORE, LATER_LORE = 12, 6
+"""How many entries are asked for: a first fold meets everybody."""
+
+
+class Part(Enum):
+    """What of the answer is asked for."""
+
+    WHOLE = (*TEXTS, *LISTS)
+    TEXTS = TEXTS
+    LISTS = LISTS
+    SPAN = (EPISODE, *LISTS)
+    """All that reads the span alone."""
+    EPISODE = (EPISODE,)
+
+    @property
+    def has_recap(self) -> bool:
+        return RECAP in self.value
+
+    @property
+    def has_episode(self) -> bool:
+        return EPISODE in self.value
+
+    @property
+    def has_lists(self) -> bool:
+        return LISTS[0] in self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the model is told beside the new messages."""
+
+    before: str = ""
+    """The story before this chapter."""
+    recap: str = ""
+    bridge: Message | None = None
+    known: tuple[LoreItem, ...] = ()
+    """The people and things that the new messages name, whole."""
+    others: tuple[str, ...] = ()
+    """All other people and things, a few words each."""
+    threads: tuple[tuple[str, str], ...] = ()
+    """The open threads, each with its id."""
+    state: tuple[str, ...] = ()
+    """Lines `Thing / aspect: value`."""
+    players: tuple[str, ...] = ()
+    """Who writes as a user."""
+    tellers: tuple[str, ...] = ()
+    """Who writes as the model."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Return every text the model is shown, for the checks: what they name has been heard of."""
+        entries = [f"{one.name} {' '.join(one.keywords)} {one.content}" for one in self.known]
+        threads = [text for _, text in self.threads]
+        bridge = [f"{speaker_of(self.bridge)}: {told(self.bridge)}"] if self.bridge else []
+        return (self.before, *entries, *self.others, *threads, *self.state, *bridge, *self.players, *self.tellers)
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateFold:
+    """One update: the messages of a span, what is told beside them, and what is wanted."""
+
+    delta: tuple[Message, ...]
+    """The messages of the span, all of them, in order."""
+    context: Context = Context()
+    part: Part = Part.WHOLE
+    recap_words: int = 450
+    """0 = no target."""
+    skipped: int = 0
+    """How many of the first messages are the opening, which is no event."""
+    offsets: tuple[int, ...] = ()
+    """Where each message stands in the span; none = one after the other from its beginning."""
+    again: bool = False
+    """Whether it was asked before and something provisional stands in its place."""
+
+    @property
+    def kind(self) -> Kind:
+        """Return the kind of the version that its first text becomes."""
+        return Kind.RECAP if self.part.has_recap else Kind.EPISODE if self.part.has_episode else Kind.NOTE
+
+    @property
+    def prompt(self) -> str:
+        """Return the name of its prompt."""
+        return "update"
+
+    @property
+    def most_parts(self) -> int:
+        """Return in how many parts a model may be asked."""
+        return MOST_PARTS
+
+    @property
+    def shown(self) -> list[tuple[int, Message]]:
+        """Return the messages that tell something, each with its offset in the span: the n-th of them is `#n`."""
+        places = self.offsets or range(len(self.delta))
+        return [(at, one) for at, one in zip(places, self.delta, strict=True) if at >= self.skipped and told(one)]
+
+    @property
+    def tokens(self) -> int:
+        """Return how long the new messages are."""
+        return sum(estimate_tokens(told(one)) for _, one in self.shown)
+
+    @property
+    def episode_words(self) -> int:
+        """Return how long the episode should be."""
+        return min(MOST_EPISODE_WORDS, max(FEWEST_EPISODE_WORDS, round(self.tokens * EPISODE_SHARE, -1)))
+
+    def build(self, template: Template, hint: str = "") -> ModelRequest:
+        """Return the question for a model. `hint` says why its last answer could not be used."""
+        context = self.context
+        values = {
+            "voices": _voices(context),
+            "known": _known(context),
+            "before": as_data(context.before.strip()) or "(nothing: this is the first chapter)",
+            "recap": as_data(context.recap.strip()) or "(none yet)",
+            "threads": _lines([f"T{n} {text}" for n, (_, text) in enumerate(context.threads, 1)]),
+            "state": _lines(context.state),
+            "bridge": _bridge(context.bridge),
+            "messages": as_data(
+                "\n\n".join(f"#{n} {speaker_of(one)}: {told(one)}" for n, (_, one) in enumerate(self.shown, 1))
+            ),
+            "form": self._form(template),
+            "hint": f"\n\n{hint}" if hint else "",
+        }
+        system, user = fill(template, values)
+        return ModelRequest(system, user, max_output_tokens=self.output_tokens)
+
+    @property
+    def output_tokens(self) -> int:
+        """Return how many tokens an answer may take."""
+        texts = 2 * (self.recap_words or count_words(self.context.recap) + self.episode_words)
+        if not self.part.has_lists:
+            return texts + 400
+        return max(ANSWER_TOKENS, texts + 1_300) if self.part.has_recap else ANSWER_TOKENS
+
+    def _form(self, template: Template) -> str:
+        length = f"about {self.recap_words} words" if self.recap_words else "as many words as it needs"
+        words = {
+            "about {{recap_words}} words": length,
+            "{{episode_words}}": str(self.episode_words),
+            "{{lore_entries}}": str(LATER_LORE if self.context.known or self.context.others else FIRST_LORE),
+        }
+        form = "\n\n".join(block for heading, block in _blocks(template.form) if heading in self.part.value)
+        for placeholder, value in words.items():
+            form = form.replace(placeholder, value)
+        return form
+
+    def judge(self, reply: ModelReply) -> Accepted | Refused:
+        """Return what may be kept of an answer. The text is the recap, if one was asked for; episode and note stand
+        beside it."""
+        if reply.tool_calls:
+            return Refused(Refusal.TOOL_CALL, "it called a tool instead of answering")
+        answer = without_reasoning(reply.text).strip()
+        if not answer:
+            return Refused(Refusal.EMPTY, "the answer is empty")
+        sections = cut_sections(answer)
+        if not sections.lines:
+            if reply.finish_reason == "content_filter" or declines(answer, count_words(answer)):
+                return Refused(Refusal.REFUSAL, "the model declined")
+            return Refused(Refusal.SHAPE, f"it has none of the headings {', '.join(self.part.value)}")
+        texts: dict[str, Accepted] = {}
+        for heading in (one for one in TEXTS if one in self.part.value):
+            verdict = self._judge_prose(heading, sections, reply)
+            if isinstance(verdict, Refused):
+                return verdict
+            texts[heading] = verdict
+        note, dropped = self._read_note(sections, reply)
+        return self._accepted(texts, note, dropped)
+
+    def _accepted(self, texts: Mapping[str, Accepted], note: Note | None, dropped: Sequence[str]) -> Accepted | Refused:
+        beside: list[tuple[Kind, str]] = []
+        if note is not None:
+            beside.append((Kind.NOTE, note_text(note)))
+        if EPISODE in texts:
+            beside.insert(0, (Kind.EPISODE, texts[EPISODE].text))
+        if RECAP in texts:
+            return replace(texts[RECAP], warnings=tuple(dropped), beside=tuple(beside))
+        if not beside:
+            why = dropped[0] if dropped else "the lists are missing or not in the form that was asked for"
+            return Refused(Refusal.SHAPE, why)
+        return Accepted("", (), (), tuple(dropped), tuple(beside))
+
+    def _judge_prose(self, heading: str, sections: Sections, reply: ModelReply) -> Accepted | Refused:
+        text = sections.prose(heading)
+        if not text:
+            return Refused(Refusal.SHAPE, f"there is nothing under {heading}")
+        if reply.finish_reason == "length" and list(sections.lines)[-1] == heading:
+            return Refused(Refusal.TRUNCATED, f"it was cut off within {heading}")
+        verdict = self._checked(heading, text)
+        if isinstance(verdict, Refused):
+            return replace(verdict, reason=f"{heading}: {verdict.reason}")
+        return verdict
+
+    def judge_recap(self, text: str) -> Accepted | Refused:
+        """Return whether a recap that came another way may be kept."""
+        return self._checked(RECAP, text)
+
+    def _checked(self, heading: str, text: str) -> Accepted | Refused:
+        is_recap = heading == RECAP
+        words = self.recap_words if is_recap else self.episode_words
+        asked = Asked(
+            previous=self.context.recap if is_recap else "",
+            delta=tuple(one for _, one in self.shown),
+            target_words=words,
+            ceiling_words=round(words * (RECAP_ROOM if is_recap else EPISODE_ROOM)),
+            sources=self.context.texts if is_recap else (*self.context.texts, self.context.recap),
+        )
+        return judge_text(asked, text)
+
+    def of_run(self, runs: Sequence[tuple[Message, ...]], recap: str) -> UpdateFold:
+        """Return the same for the first of the runs that are left to ask, after this recap. Pieces of a message that
+        was cut all stand where the message stands."""
+        left = sum(len(told(one)) for run in runs for one in run)
+        places = self.offsets or range(len(self.delta))
+        starts, at = [], 0
+        for one in self.delta:
+            starts.append(at)
+            at += len(told(one))
+        at -= left  # how much of all was read before these runs
+        found: list[int] = []
+        for one in runs[0]:
+            found.append(places[max(0, bisect_right(starts, at) - 1)] if told(one) else 0)
+            at += len(told(one))
+        return replace(self, delta=runs[0], offsets=tuple(found), context=replace(self.context, recap=recap))
+
+    def _read_note(self, sections: Sections, reply: ModelReply) -> tuple[Note | None, list[str]]:
+        """Return the note, or None where the lists are missing, cut off or cannot be read at all."""
+        if not self.part.has_lists or not any(one in sections.lines for one in LISTS):
+            return None, []
+        last_reached = reply.finish_reason != "length" and any(one in sections.lines for one in LISTS[-2:])
+        if not sections.ended and not last_reached:
+            return None, ["the lists were cut off"]
+        by_user = {at for at, one in self.shown if one.role is Role.USER}
+        reader = NoteReader([at for at, _ in self.shown], [ident for ident, _ in self.context.threads], by_user)
+        note = reader.read(sections)
+        if note == NO_NOTE and reader.dropped:
+            return None, reader.dropped
+        return note, reader.dropped
+
+
+def in_steps(asked: UpdateFold) -> UpdateFold:
+    """Return the first of two questions for a model that cannot answer all at once: for the texts. The lists are due by
+    themselves then."""
+    first = {Part.WHOLE: Part.TEXTS, Part.SPAN: Part.EPISODE}
+    return replace(asked, part=first.get(asked.part, asked.part))
+
+
+def joined_beside(before: Sequence[tuple[Kind, str]], after: Sequence[tuple[Kind, str]]) -> list[tuple[Kind, str]]:
+    """Return what two parts of one fold gave beside the recap. Where one of them has no note, there is none."""
+    if not before:
+        return list(after)
+    first, second = dict(before), dict(after)
+    found: list[tuple[Kind, str]] = []
+    if Kind.EPISODE in first and Kind.EPISODE in second:
+        found.append((Kind.EPISODE, f"{first[Kind.EPISODE]}\n\n{second[Kind.EPISODE]}"))
+    if Kind.NOTE in first and Kind.NOTE in second:
+        notes = note_of(first[Kind.NOTE]), note_of(second[Kind.NOTE])
+        lists = {one.name: (*getattr(notes[0], one.name), *getattr(notes[1], one.name)) for one in fields(Note)}
+        found.append((Kind.NOTE, note_text(Note(**lists))))
+    return found
+
+
+def _blocks(form: str) -> list[tuple[str, str]]:
+    """Return the parts of a form, each with its heading."""
+    starts = [match.start() for match in re.finditer(rf"^(?:{'|'.join((*TEXTS, *LISTS))})$", form, re.M)]
+    blocks = [form[first:last].strip() for first, last in pairwise([*starts, len(form)])]
+    return [(block.partition("\n")[0], block) for block in blocks]
+
+
+def _voices(context: Context) -> str:
+    """Return who writes, in a sentence or two; nothing where nobody has a name."""
+    players = f"These are players: {', '.join(context.players)}." if context.players else ""
+    tellers = f"These write everybody else: {', '.join(context.tellers)}." if context.tellers else ""
+    return as_data(" ".join(filter(None, (players, tellers))))
+
+
+def _known(context: Context) -> str:
+    lines = [f"{one.name} | {one.type} | {', '.join(one.keywords)} | {one.content}" for one in context.known]
+    others = [f"Others in the story: {'; '.join(context.others)}"] if context.others else []
+    return _lines([*lines, *others])
+
+
+def _lines(lines: Sequence[str]) -> str:
+    return as_data("\n".join(" ".join(line.split()) for line in lines)) or "(none yet)"
+
+
+def _bridge(message: Message | None) -> str:
+    if message is None or not told(message):
+        return "(none: the story begins with the new messages)"
+    text = f"{speaker_of(message)}: {told(message)}"
+    return as_data(text if len(text) <= BRIDGE_CHARACTERS else f"…{text[-BRIDGE_CHARACTERS:]}")
