@@ -22,7 +22,7 @@ from previously.core.paths import OnPath
 from previously.core.versions import Kind, LiveVersion, Version
 from previously.storage.in_memory import InMemoryStore
 from previously.storage.store import BranchInfo, Move, Store, StoryKey
-from tests.crash.scenario import Story
+from tests.crash.scenario import REQUESTS, Story
 from tests.crash.verbs import AT
 
 Answers = dict[str, Any]
@@ -102,6 +102,8 @@ async def answers(store: Store, story: Story, *, only_reading: bool = False) -> 
         "header": await store.header(key),
         "spent": await store.spent(story.owner, ""),
         "books": [await store.book(story.owner, one.name) for one in await store.books(story.owner)],
+        "answers": [await store.answer(story.owner, request) for request in REQUESTS],
+        "model fact": await store.model_fact(story.owner, "m"),
         "attached": await store.attached(key),
     }
     branches = await store.branches(key)

@@ -31,15 +31,18 @@ from tests.crash.verbs import (
     fork,
     gc,
     hide,
+    keep_answer,
     keep_book,
     lease,
     loosen,
     mark,
     put_back,
     restate,
+    set_model_fact,
     siblings,
     splice,
     take_back,
+    update,
 )
 
 
@@ -105,6 +108,9 @@ def scenario(count: int, seed: int) -> list[Story]:
 
 NAMES = ("harbour", "lighthouse", "tower", "letters", "storm", "market")
 
+REQUESTS = (bytes(32), b"\xff" * 32)
+"""The hashes of what models were asked."""
+
 FORGOTTEN = "lighthouse"
 """Is there no more at its end."""
 
@@ -130,6 +136,9 @@ def verbs(chance: Random) -> list[Verb]:
         append("main", words.pieces(chance.randint(1, 3)), receipt="second"),
         restate(1, Status.COMMITTED),
         keep_book("people", f'"{words.line(300)}"'),
+        keep_answer(REQUESTS[0], words.line(300)),
+        keep_answer(REQUESTS[1], words.line(30)),
+        set_model_fact("m", words.line(2)),
     ]
     chance.shuffle(loose)
     return [
@@ -140,6 +149,7 @@ def verbs(chance: Random) -> list[Verb]:
         fold("main", Kind.RECAP, 0, 2, words.line(9)),
         fold("main", Kind.RECAP, 3, 5, words.line(9), goes_on=True),
         hide("main", 1),
+        update("main", 6, 7, words.line(9)),
         mark("main", MarkKind.CHAPTER, 5, words.line(1)),
         Verb("append at the end", partial(at_the_end, words.drafts(5))),
         fold("main", Kind.RECAP, 6, 8, words.line(9), behind_mark=0, status=Status.PROVISIONAL),
@@ -161,6 +171,8 @@ def verbs(chance: Random) -> list[Verb]:
         mark("main", MarkKind.RECAP, 7, words.line(6), instead=True),
         take_back("main"),
         lease("recap", "worker 1", now=SOON, until=LATER),
+        keep_answer(REQUESTS[0], words.line(30)),
+        set_model_fact("m", words.line(1)),
         keep_book("people", "{}"),
         keep_book("places", f'"{words.line(30)}"'),
         attach_book("places"),
@@ -175,5 +187,6 @@ def verbs(chance: Random) -> list[Verb]:
         forget_book("places"),
         forget("other", 1),
         append("main", words.pieces(2)),
+        keep_answer(REQUESTS[1], words.line(30)),
         forget("main", 7),
     ]

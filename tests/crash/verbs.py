@@ -154,6 +154,26 @@ def take_back(branch: str) -> Verb:
     return Verb("take_back_mark", act)
 
 
+def update(branch: str, first: int, last: int, text: str) -> Verb:
+    """A link of the recap, an episode and a note of the same messages, in one step."""
+
+    async def act(store: Store, key: StoryKey) -> object:
+        span, of_span = Span(first, last), _Terms(own="*")
+        link = await _new(store, key, branch, Kind.RECAP, span, text, _Terms(goes_on=True))
+        notes = [await _new(store, key, branch, kind, span, text, of_span) for kind in (Kind.EPISODE, Kind.NOTE)]
+        return await store.commit_all(key, [link, *notes])
+
+    return Verb("commit_all", act)
+
+
+def keep_answer(request: bytes, text: str) -> Verb:
+    return Verb("keep_answer", lambda store, key: store.keep_answer(key, request, text, model="m", at=AT))
+
+
+def set_model_fact(model: str, fact: str) -> Verb:
+    return Verb("set_model_fact", lambda store, key: store.set_model_fact(key.owner, model, fact, AT))
+
+
 def fold(
     branch: str,
     kind: Kind,
@@ -167,31 +187,49 @@ def fold(
     own: str = "",
 ) -> Verb:
     async def act(store: Store, key: StoryKey) -> object:
-        scope = own if behind_mark is None else (await store.marks(key, branch))[behind_mark].scope
-        before = await store.live(key, branch, kind, scope, through=first - 1) if goes_on else None
-        read = await store.path(key, branch, first, last)
-        new = NewVersion(
-            kind=kind,
-            scope=scope,
-            span=Span(first, last),
-            key=span_key([item.entry.digest for item in read]),
-            before=before.version.id if before else None,
-            text=text,
-            carry=text[:5],
-            status=status,
-            made_by="model",
-            reason="due",
-            at=AT,
-            model="m",
-            cost=Cost(1, 100 + first, 20),
-            anchor=read[-1].node,
-            reach=last - first + 1 + (before.version.made.reach if before else 0),
-            commitments=("to come back",),
-            first=read[0].entry.digest if is_of_a_span(scope) else b"",
-        )
+        terms = _Terms(goes_on, behind_mark, status, own)
+        new = await _new(store, key, branch, kind, Span(first, last), text, terms)
         return await store.commit(key, new)
 
     return Verb("commit of a chain" if goes_on else "commit", act)
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """On what a version is made."""
+
+    goes_on: bool = False
+    behind_mark: int | None = None
+    status: Status = Status.COMMITTED
+    own: str = ""
+
+
+async def _new(
+    store: Store, key: StoryKey, branch: str, kind: Kind, span: Span, text: str, terms: _Terms
+) -> NewVersion:
+    marks = await store.marks(key, branch)
+    scope = terms.own if terms.behind_mark is None else marks[terms.behind_mark].scope
+    before = await store.live(key, branch, kind, scope, through=span.first - 1) if terms.goes_on else None
+    read = await store.path(key, branch, span.first, span.last)
+    return NewVersion(
+        kind=kind,
+        scope=scope,
+        span=span,
+        key=span_key([item.entry.digest for item in read]),
+        before=before.version.id if before else None,
+        text=text,
+        carry=text[:5],
+        status=terms.status,
+        made_by="model",
+        reason="due",
+        at=AT,
+        model="m",
+        cost=Cost(1, 100 + span.first, 20),
+        anchor=read[-1].node,
+        reach=len(span) + (before.version.made.reach if before else 0),
+        commitments=("to come back",),
+        first=read[0].entry.digest if is_of_a_span(scope) else b"",
+    )
 
 
 def restate(number: int, status: Status) -> Verb:

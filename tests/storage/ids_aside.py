@@ -43,7 +43,7 @@ ARGUMENTS = {"expected_head": "node", "of": "mark", "origin": "mark", "mark": "m
 
 READING = (
     "story branches branch path known siblings marks newest_mark moves versions version newest_versions live cover "
-    "spans position_of leading_to settings header notes"
+    "spans position_of leading_to settings header notes answer model_fact"
 ).split()
 
 
@@ -143,7 +143,7 @@ def _told(verb: str, given: dict[str, Any], telling: Telling) -> dict[str, Any]:
             given[name] = telling.ident(ARGUMENTS[name], value)
         elif name == "retires":
             given[name] = [telling.ident("mark", one) for one in value]
-        elif name == "versions" or (name == "version" and isinstance(value, int)):
+        elif (name == "versions" and verb != "commit_all") or (name == "version" and isinstance(value, int)):
             several = value if name == "versions" else [value]
             told = [telling.ident("version", one) for one in several]
             given[name] = told if name == "versions" else told[0]

@@ -115,6 +115,12 @@ class Copying(AgreeingOnPostgres):
         """Only the original: copies hold no index."""
         self.runner.run(self.original.index(self.key, None, most=most))
 
+    @rule(number=st.integers(0, 5))
+    def answer(self, number: int) -> None:
+        """Only the original: copies hold no answers, and are the same all the same."""
+        kept = self.original.keep_answer(self.key, bytes([number]) * 32, "text", model="m", at="now")
+        self.runner.run(kept)
+
     @rule(branch=NUMBERS, text=st.sampled_from(["b", "b c", "who said c on 7 May 2024?"]))
     def recall(self, branch: int, text: str) -> None:
         """Once the copy has been indexed too, both find the same in the same places."""

@@ -5,20 +5,24 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 
+from previously.core.digests import span_key
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Draft, message
 from previously.core.scripts import Put, Splice
+from previously.core.spans import Span
+from previously.core.versions import Kind, NewVersion, Status, Version
 from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.file import SqliteFile
 from previously.storage.store import StoryKey
 from previously.storage.tables import Tables, writing
+from previously.storage.tables.cover import CoverTable
 
 
 @pytest.fixture
@@ -132,6 +136,36 @@ async def test_a_transaction_that_sqlite_has_undone_is_tried_for_each_alone(stor
     await held.let_go(good, bad, later)
     assert isinstance(bad.exception(), StoreProblem)
     assert await texts(store, key) == ["a", "b"], "those before and behind it are kept, once"
+
+
+async def test_of_several_versions_that_fail_in_a_group_nothing_is_kept_and_of_others_all(
+    store: SqliteStore, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever fails, and however late: the savepoint of a piece takes back the versions kept before."""
+    key = (await store.create_story("me", "tale", at="")).key
+    await store.append(key, None, put("a"), at="")
+    (read,) = await store.path(key, "main", 0, 0)
+    of = (Span(0, 0), span_key([read.entry.digest]), None, "x", "", Status.COMMITTED, "model", "", "")
+    good = [NewVersion(Kind.RECAP, scope, *of) for scope in ("", "1")]
+    bad = [NewVersion(Kind.CAST, scope, *of) for scope in ("@good", "@bad")]
+    in_force = CoverTable.in_force
+
+    def failing(table: CoverTable, key: StoryKey, versions: Sequence[Version]) -> None:
+        in_force(table, key, versions)
+        if any(version.made.scope == "@bad" for version in versions):
+            raise apsw.ConstraintError("at the very end")
+
+    monkeypatch.setattr(CoverTable, "in_force", failing)
+    told.clear()
+    held = Held(store)
+    first = asyncio.ensure_future(store.commit_all(key, good[:1]))
+    fails = asyncio.ensure_future(store.commit_all(key, bad))
+    last = asyncio.ensure_future(store.commit_all(key, good[1:]))
+    await held.let_go(first, fails, last)
+    assert isinstance(fails.exception(), StoreProblem)
+    assert told.count("begin") == 1 and told.count("undo_piece") == 1
+    assert await store.versions(key) == first.result() + last.result()
+    assert [version for _, _, version in await store.cover(key, "main")] == [first.result()[0].id]
 
 
 async def test_others_write_between_the_stages_of_a_long_change(

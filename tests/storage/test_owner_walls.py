@@ -21,11 +21,13 @@ from previously.storage.store import Forgotten, Store, StoryKey
 from previously.storage.view_store import KeptRecipe
 
 AT = "2026-03-02T19:04:00+00:00"
+REQUEST = bytes(32)
 DRAFT = Draft(message("user", "theirs"))
 NOTHING: tuple[object, ...] = (
     None,
     [],
     set(),
+    "",
     "{}",
     (None, 0),
     [None],
@@ -57,6 +59,7 @@ OF_A_STORY: dict[str, Verb] = {
     "take_back_mark": lambda store, key, known: store.take_back_mark(key, "main", known["mark"]),
     "moves": lambda store, key, _: store.moves(key),
     "commit": lambda store, key, known: store.commit(key, known["new"]),
+    "commit_all": lambda store, key, known: store.commit_all(key, [known["new"], replace(known["new"], text="x")]),
     "set_status": lambda store, key, known: store.set_status(key, known["version"], Status.UNDONE, reason="theirs"),
     "loosen": lambda store, key, known: store.loosen(key, [known["version"]]),
     "versions": lambda store, key, _: store.versions(key),
@@ -86,6 +89,7 @@ OF_A_STORY: dict[str, Verb] = {
     "standing_at": lambda store, key, _: store.standing_at(key, "main", 0, 9),
     "traces": lambda store, key, known: store.traces(key, [known["entry"]]),
     "entries_like": lambda store, key, known: store.entries_like(key, {known["digest"]: [known["hash"]]}),
+    "keep_answer": lambda store, key, _: store.keep_answer(key, REQUEST, "theirs", model="m", at=AT),
     "attach_book": lambda store, key, _: store.attach_book(key, "second"),
     "detach_book": lambda store, key, _: store.detach_book(key, "first"),
     "attached": lambda store, key, _: store.attached(key),
@@ -109,6 +113,9 @@ OF_AN_OWNER: dict[str, Callable[[Store, str], Awaitable[Any]]] = {
     "books": lambda store, owner: store.books(owner),
     "book": lambda store, owner: store.book(owner, "first"),
     "forget_book": lambda store, owner: store.forget_book(owner, "first"),
+    "answer": lambda store, owner: store.answer(owner, REQUEST),
+    "model_fact": lambda store, owner: store.model_fact(owner, "m"),
+    "set_model_fact": lambda store, owner: store.set_model_fact(owner, "m", "theirs", AT),
     "last_changes": lambda store, owner: store.last_changes(owner),
 }
 APART = {"at_one_moment", "create_story", "keep_book", "close"} | {"add_key", "keys", "remove_key", "owner_of"}
@@ -138,6 +145,8 @@ async def with_a_story(store: Store) -> tuple[StoryKey, dict[str, Any]]:
     for name in ("first", "second"):
         await store.keep_book("me", name, '{"mine":1}', at=AT)
     await store.attach_book(key, "first")
+    await store.keep_answer(key, REQUEST, "mine", model="m", at=AT)
+    await store.set_model_fact("me", "m", "mine", AT)
     first = path[0]
     return key, {
         "entry": first.entry.id,
@@ -168,6 +177,8 @@ async def all_of_it(store: Store, key: StoryKey) -> list[Any]:
         await store.attached(key),
         await store.books("me"),
         await store.book("me", "first"),
+        await store.answer("me", REQUEST),
+        await store.model_fact("me", "m"),
         await store.take_lease(key, "recap", "another", now=AT, until="9"),
         await store.recall(key, "main", lambda index, path: [index.postings(["@"]), index.facts(), path.ids.tolist()]),
     ]

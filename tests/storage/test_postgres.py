@@ -31,7 +31,8 @@ from tests.storage.postgres_server import Server, database, shared_server
 
 TABLES = (
     "story branch entry node line path version cover mark move receipt lease backup "
-    "recall_state recall_posting recall_fact recall_vector recall_speaker"
+    "recall_state recall_posting recall_fact recall_vector recall_speaker "
+    "answer model_fact"
 ).split()
 Opening = Callable[..., PostgresStore]
 
@@ -83,6 +84,8 @@ async def with_all_kinds_of_rows(store: PostgresStore, owner: str) -> StoryKey:
     await commit(store, key)
     await store.index(key, Letters())
     await store.take_lease(key, "recap", "one", now="1", until="2")
+    await store.keep_answer(key, bytes(32), "secret", model="m", at="")
+    await store.set_model_fact(owner, "m", "secret", "")
     await WholeStories(store.database, owner, "here").note(Backup("b.db", "1", ()))
     return key
 
@@ -132,6 +135,8 @@ async def test_nothing_can_be_slipped_to_another_owner(opening: Opening) -> None
     for statement in (
         "INSERT INTO receipt (owner, story, key) VALUES ('me', 1, 'x')",
         "INSERT INTO lease VALUES ('me', 1, 'chapter', 'they', '9')",
+        "INSERT INTO answer VALUES (99, 'me', 'x', 1, 'slipped in', 'm', '')",
+        "INSERT INTO model_fact VALUES (99, 'me', 'm', 'slipped in', '')",
     ):
         with pytest.raises(StoreProblem, match="row-level security"):
             await asked(store, "they", statement)

@@ -24,7 +24,8 @@ ONLY_POSTGRES = {"settings_of_a_session", "begin_reading", "begin_writing", "beg
 }
 ONLY_SQLITE = {"last_entry_id", "last_node_id"}
 HASHES = {(table, "name_hash") for table in ("story", "branch", "recall_speaker", "book", "story_book")} | {
-    ("receipt", "key_hash")
+    ("receipt", "key_hash"),
+    ("model_fact", "model_hash"),
 }
 
 
@@ -179,5 +180,5 @@ def test_every_table_of_owners_has_row_level_security_forced(server: Server) -> 
         "AND relname NOT IN ('migration', 'last_change')",
         database(server.emptied()),
     )
-    assert len(tables) == 23
+    assert len(tables) == 25
     assert [name for name, enabled, forced in tables if not (enabled and forced)] == []

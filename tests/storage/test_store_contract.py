@@ -388,6 +388,81 @@ async def test_of_two_racing_folds_the_second_is_discarded(store: Store) -> None
     assert len(await store.versions(key)) == 1
 
 
+async def several(store: Store, key: StoryKey) -> list[NewVersion]:
+    """A link of the recap, an episode and a note of the same messages, on their way into the store."""
+    read = await store.path(key, "main", 0, 1)
+    digests = [item.entry.digest for item in read]
+    made: tuple[object, ...] = (span_key(digests), None, "", "", Status.COMMITTED, "model", "due", AT)
+    kinds = ((Kind.RECAP, ""), (Kind.EPISODE, "*"), (Kind.NOTE, "*"))
+    news = [NewVersion(kind, scope, Span(0, 1), *made) for kind, scope in kinds]  # type: ignore[arg-type]
+    return [replace(new, text=new.kind.value, anchor=read[-1].node, first=digests[0]) for new in news]
+
+
+async def test_several_versions_are_kept_in_one_step(store: Store) -> None:
+    key = await a_story(store, list("abc"))
+    news = await several(store, key)
+    made = await store.commit_all(key, news)
+    assert [version.made for version in made] == news
+    assert await store.versions(key) == made
+    assert await live_text(store, key) == "recap"
+    assert await covered(store, key) == [made[0].id], "notes of a span are covered nowhere"
+    assert await store.notes(key, Kind.NOTE, "*", [news[0].first]) == [made[2]]
+    assert await store.commit_all(key, []) == []
+
+
+async def test_of_several_versions_the_same_folds_are_given_back(store: Store) -> None:
+    key = await a_story(store, list("abc"))
+    news = await several(store, key)
+    episode = await store.commit(key, news[1])
+    made = await store.commit_all(key, [*news, replace(news[0], text="again")])
+    assert (made[1], made[3]) == (episode, made[0])
+    assert len(await store.versions(key)) == 3
+    assert await store.commit_all(key, news[::-1]) == made[2::-1]
+
+
+async def test_if_one_of_several_versions_is_refused_none_is_kept(store: Store) -> None:
+    key = await a_story(store, list("abc"))
+    recap, episode, note = await several(store, key)
+    for wrong, error in (
+        (replace(note, key=b"other words"), HeadMoved),
+        (replace(note, anchor=10_000), HeadMoved),
+        (replace(note, first=b""), BadInput),
+        (replace(recap, scope="@own", span=Span(1, 1)), BadInput),
+        (replace(recap, before=10_000), BadInput),
+    ):
+        for news in ([recap, episode, wrong], [wrong, recap, episode], [recap, wrong, episode]):
+            with pytest.raises(error):
+                await store.commit_all(key, news)
+            assert await store.versions(key) == []
+            assert await covered(store, key) == []
+    made = await store.commit_all(key, [recap, episode])
+    assert await store.versions(key) == made
+
+
+async def test_versions_kept_in_one_step_do_not_go_on_from_one_another(store: Store) -> None:
+    key = await a_story(store, list("abcd"))
+    first = await fold(store, key, 0, 0)
+    digests = [item.entry.digest for item in await store.path(key, "main", 1, 3)]
+    one, two = (replace(first.made, span=Span(at, at), key=span_key(digests[at - 1 : at])) for at in (1, 2))
+    guessed = replace(two, before=first.id + 1)  # the id that the other one would have
+    with pytest.raises(BadInput, match=f"no version {first.id + 1}"):
+        await store.commit_all(key, [replace(one, before=first.id), guessed])
+    with pytest.raises(BadInput, match=f"no version {first.id + 1}"):
+        await store.commit(key, guessed)
+    assert await store.versions(key) == [first]
+    second = await store.commit(key, replace(one, before=first.id))
+    third = await store.commit(key, replace(two, before=second.id))
+    assert await covered(store, key) == [first.id, second.id, third.id]
+
+
+async def test_a_version_does_not_go_on_from_one_of_another_story(store: Store) -> None:
+    key, other = await a_story(store, list("abc")), await a_story(store, list("abc"), "other")
+    first = await fold(store, key, 0, 0)
+    with pytest.raises(BadInput, match=f"no version {first.id}"):
+        await fold(store, other, 1, 1, before=first)
+    assert await store.versions(other) == []
+
+
 async def test_a_refused_version_is_kept_and_never_live(store: Store) -> None:
     key = await a_story(store, list("abc"))
     made = (await fold(store, key, 0, 1)).made

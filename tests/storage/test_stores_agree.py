@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from previously.core.spans import Span
 from previously.core.versions import Kind, NewVersion, Status, Version
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
+from previously.storage import answer_store
 from previously.storage.in_memory import InMemoryStore
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
@@ -195,7 +197,7 @@ class Agreeing(RuleBasedStateMachine):
         branch=NUMBERS,
         at=NUMBERS,
         length=st.integers(1, 4),
-        kind=st.sampled_from([Kind.ANALYSIS, Kind.SCENE]),
+        kind=st.sampled_from([Kind.ANALYSIS, Kind.SCENE, Kind.NOTE]),
         scope=st.sampled_from(SPAN_SCOPES),
         status=st.sampled_from([Status.COMMITTED, Status.COMMITTED, *Status]),
         again=st.booleans(),
@@ -251,11 +253,31 @@ class Agreeing(RuleBasedStateMachine):
         made_by: str,
         replaces: int | None = None,
     ) -> Version | None:
+        new = self.new(branch, first, length, kind, scope, before, status, made_by, replaces)
+        if new is None:
+            return None
+        made: Version = self.both(lambda store: store.commit(self.key, new))
+        self.versions = self.both(lambda store: store.versions(self.key))
+        return made
+
+    def new(
+        self,
+        branch: str,
+        first: int,
+        length: int,
+        kind: Kind,
+        scope: str,
+        before: int | None,
+        status: Status,
+        made_by: str,
+        replaces: int | None = None,
+    ) -> NewVersion | None:
+        """A version on its way into the stores; None if the path is too short for it."""
         last = first + length - 1
         read = self.both(lambda store: store.path(self.key, branch, first, last))
         if len(read) < length:
             return None
-        new = NewVersion(
+        return NewVersion(
             kind=kind,
             scope=scope,
             span=Span(first, last),
@@ -271,9 +293,43 @@ class Agreeing(RuleBasedStateMachine):
             replaces=replaces,
             first=read[0].entry.digest if is_of_a_span(scope) else b"",
         )
-        made: Version = self.both(lambda store: store.commit(self.key, new))
+
+    @rule(
+        branch=NUMBERS,
+        scope=NUMBERS,
+        length=st.integers(1, 4),
+        status=st.sampled_from([Status.COMMITTED, Status.COMMITTED, *Status]),
+        refused=st.booleans(),
+    )
+    def update(self, branch: int, scope: int, length: int, status: Status, refused: bool) -> None:
+        """The beginning of a chain with an episode and a note of the same run, in one step; none if one is refused."""
+        name = self.name(branch)
+        scopes = self.scopes(name)
+        chosen = sorted(scopes)[scope % len(scopes)]
+        link = self.new(name, scopes[chosen], length, Kind.RECAP, chosen, None, status, "model")
+        if link is None:
+            return
+        read = self.both(lambda store: store.path(self.key, name, link.span.first, link.span.first))
+        of_span = replace(link, scope="*", first=read[0].entry.digest)
+        news = [link, replace(of_span, kind=Kind.EPISODE), replace(of_span, kind=Kind.NOTE)]
+        if refused:
+            news[scope % 3] = replace(news[scope % 3], before=10**6)
+        self.both(lambda store: store.commit_all(self.key, news))
         self.versions = self.both(lambda store: store.versions(self.key))
-        return made
+
+    @rule(number=st.integers(0, 5), most=st.integers(1, 4), text=st.sampled_from(["a", "b"]))
+    def answer(self, number: int, most: int, text: str) -> None:
+        """Answers and facts are kept, and the oldest go; what is bounded is so by the process that writes."""
+        self.patched.setattr(answer_store, "MOST_ANSWERS", most)
+        self.patched.setattr(answer_store, "MOST_MODEL_FACTS", most)
+
+        async def answers(store: Store) -> list[Any]:
+            await store.keep_answer(self.key, bytes([number]) * 32, text, model="m", at="now")
+            await store.set_model_fact("me", str(number), text, "now")
+            kept = [await store.answer("me", bytes([one]) * 32) for one in range(6)]
+            return [*kept, *[await store.model_fact("me", str(one)) for one in range(6)]]
+
+        self.both(answers)
 
     @precondition(lambda self: self.versions)
     @rule(number=NUMBERS, status=st.sampled_from([Status.COMMITTED, Status.UNDONE, *Status]))

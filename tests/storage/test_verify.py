@@ -284,6 +284,7 @@ DAMAGES: dict[str, tuple[str, str]] = {
     ),
     "a move of no story": ("UPDATE move SET story = 9999 WHERE id = 5", r"move 5: it is of story 9999"),
     "a receipt of no story": ("UPDATE receipt SET story = 9999", r"receipt once: it is of story 9999"),
+    "answers of no story": ("UPDATE answer SET story = 9999", r"answers 9999: it is of story 9999"),
     "a lease of no story": ("UPDATE lease SET story = 9999", r"lease fold: it is of story 9999"),
 }
 

@@ -138,8 +138,11 @@ class LiveVersion:
 
 
 def checked(version: NewVersion, before: Version | None) -> NewVersion:
-    """The same, unless no store could keep it: a note of a span goes on from nothing and says where it begins, and a
-    chain of its own begins with the story and has no gaps, so that its links stand at the same places everywhere."""
+    """The same, unless no store could keep it: what it goes on from, if anything, is there; a note of a span goes on
+    from nothing and says where it begins; and a chain of its own begins with the story and has no gaps, so that its
+    links stand at the same places everywhere."""
+    if version.before and before is None:
+        raise BadInput(f"This story has no version {version.before} to go on from.")
     if is_of_a_span(version.scope) and (before is not None or not version.first):
         raise BadInput("A note of a span goes on from no other, and names the first message it read.")
     if is_own(version.scope) and version.span.first != (before.made.span.last + 1 if before else 0):

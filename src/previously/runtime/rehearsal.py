@@ -155,6 +155,9 @@ class RehearsalStore:
         self._versions.append(Version(self._ids, replace(version, status=Status.COMMITTED), True))
         return self._versions[-1]
 
+    async def commit_all(self, key: StoryKey, versions: Sequence[NewVersion]) -> list[Version]:
+        return [await self.commit(key, version) for version in versions]
+
     async def take_lease(self, key: StoryKey, work: str, holder: str, *, now: str, until: str) -> bool:
         return True
 

@@ -20,6 +20,7 @@ from previously.core.paths import OnPath
 from previously.core.scripts import Put, Script, Splice, checked
 from previously.core.versions import Cost, Kind, LiveVersion
 from previously.storage.book_store import Book
+from previously.storage.in_memory_answers import InMemoryAnswers
 from previously.storage.in_memory_books import InMemoryBooks
 from previously.storage.in_memory_keys import InMemoryKeys
 from previously.storage.in_memory_recall import InMemoryRecall
@@ -33,13 +34,15 @@ from previously.storage.story_tree import StoryTree
 T = TypeVar("T")
 
 
-class InMemoryStore(InMemoryBooks, InMemoryKeys, InMemoryRecall, InMemoryVersions, InMemoryViews):
+class InMemoryStore(InMemoryAnswers, InMemoryBooks, InMemoryKeys, InMemoryRecall, InMemoryVersions, InMemoryViews):
     """Stories in this process's memory, gone with it."""
 
     def __init__(self) -> None:
         self._stories: dict[StoryKey, StoryTree] = {}
         self._keys: dict[str, AccessKey] = {}
         self._books: dict[tuple[str, str], Book] = {}
+        self._answers: dict[tuple[str, bytes], tuple[StoryKey, str]] = {}
+        self._model_facts: dict[tuple[str, str], str] = {}
         self._ids: Counter[str] = Counter()
 
     async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
@@ -257,15 +260,20 @@ class InMemoryStore(InMemoryBooks, InMemoryKeys, InMemoryRecall, InMemoryVersion
         return entries_like(self._stories[key], traces)
 
     async def forget_entries(self, key: StoryKey, entries: Collection[int]) -> Forgotten:
-        return forget_entries(self._stories[key], entries)
+        done = forget_entries(self._stories[key], entries)
+        self._forget_answers(key)
+        return done
 
     async def forget_story(self, key: StoryKey) -> bool:
+        self._forget_answers(key)
         return self._stories.pop(key, None) is not None
 
     async def close(self) -> None:
         self._stories.clear()
         self._keys.clear()
         self._books.clear()
+        self._answers.clear()
+        self._model_facts.clear()
 
     def _next_id(self, kind: str) -> int:
         self._ids[kind] += 1

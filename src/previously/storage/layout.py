@@ -3,7 +3,7 @@
 All that copies a story whole (`storage.copying`) is told here and nowhere else what a story is made of: one list in
 place of dozens of queries that are nearly alike. What must stay true: every column of every table of both schemas is
 named, except those that the place gives (`owner`, `story`) and those that a database works out by itself. Leases are no
-part of a story, keys are of none, and what is `NOT_COPIED` is made anew from what is.
+part of a story, keys are of none, and what is `NOT_COPIED` comes about anew.
 """
 
 from __future__ import annotations
@@ -127,9 +127,11 @@ NOT_COPIED = {
     "recall_fact": ("owner", "story", "block", "data"),
     "recall_vector": ("owner", "story", "entry", "data"),
     "recall_speaker": ("owner", "story", "name"),
+    "answer": ("id", "owner", "request", "story", "text", "model", "at"),
+    "model_fact": ("id", "owner", "model", "fact", "at"),
 }
 """The index of recall is derived, entry by entry, from ids that a copy gives anew: a copy is indexed when it is first
-asked."""
+asked. What models answered is a cache, and what is known of them the owner's: both come about anew."""
 
 WITH_IDS = tuple(table.name for table in TABLES if any(column.name == "id" for column in table.columns))
 """The tables whose ids are told apart within a story."""

@@ -25,6 +25,7 @@ from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Script
 from previously.core.versions import Cost, Kind, LiveVersion
+from previously.storage.answer_store import AnswerStore
 from previously.storage.book_store import BookStore
 from previously.storage.key_store import KeyStore
 from previously.storage.recall_store import RecallStore
@@ -95,7 +96,7 @@ Traces = Mapping[bytes, Collection[bytes]]
 """Digests of entries, each with the hashes of its nodes."""
 
 
-class Store(BookStore, KeyStore, RecallStore, RecognitionStore, VersionStore, ViewStore, Protocol):
+class Store(AnswerStore, BookStore, KeyStore, RecallStore, RecognitionStore, VersionStore, ViewStore, Protocol):
     """All that the engine asks of a place where stories live."""
 
     async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
@@ -266,7 +267,8 @@ class Store(BookStore, KeyStore, RecallStore, RecognitionStore, VersionStore, Vi
 
     async def forget_entries(self, key: StoryKey, entries: Collection[int]) -> Forgotten:
         """Destroy what entries say, and every version made where they could be read. Both stay as rows without
-        content, entries hidden; nodes are hashed anew. What people wrote stays, without its key."""
+        content, entries hidden; nodes are hashed anew. The story's answers of models go. What people wrote stays,
+        without its key."""
 
     async def forget_story(self, key: StoryKey) -> bool:
         """Destroy a story with all that belongs to it, but no book; whether no log holds it any more."""

@@ -13,25 +13,12 @@ from typing import TYPE_CHECKING
 
 from previously.core.cover import Covered, Link, place
 from previously.core.digests import ROOT_HASH, digest, node_hash
-from previously.core.errors import BadInput, HeadMoved, UnknownBranch
+from previously.core.errors import BadInput, UnknownBranch
 from previously.core.marks import Mark, moved_marks, starts
 from previously.core.messages import Draft, Entry
 from previously.core.paths import OnPath
 from previously.core.scripts import Piece, Put, Script
-from previously.core.versions import (
-    IN_FORCE,
-    NEVER_IN_FORCE,
-    Kind,
-    LiveVersion,
-    NewVersion,
-    Status,
-    Version,
-    checked,
-    has_read,
-    is_firm,
-    restated,
-    supersedes,
-)
+from previously.core.versions import IN_FORCE, Kind, LiveVersion, Version
 from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryKey
 from previously.storage.view_store import KeptRecipe
 
@@ -188,47 +175,6 @@ class StoryTree:
         best = max(candidates, key=lambda cover: (cover.span.last, cover.version))
         return LiveVersion(self.versions[best.version], best.span)
 
-    def commit(self, version: NewVersion) -> Version:
-        """Keep a version, or give back the one that is the same fold."""
-        before = self.versions[version.before] if version.before else None
-        if checked(version, before).anchor:
-            run = self.chain(version.anchor)[-len(version.span) :] if version.anchor in self.nodes else []
-            if not has_read(version, [self.entries[node.entry].digest for node in run]):
-                raise HeadMoved("What was read has been forgotten meanwhile, or was never there.")
-        firm = is_firm(version, before)
-        while version.status not in NEVER_IN_FORCE:
-            existing = self._same_fold(version)
-            if existing is None:
-                break
-            if not supersedes(existing, firm=firm):
-                return existing
-            version = replace(version, replaces=existing.id)
-        new = Version(self.next_id("version"), version, firm)
-        self.versions[new.id] = new
-        return new
-
-    def set_status(self, ident: int, status: Status, reason: str) -> Version:
-        """Give a version another status; what is covered follows from it."""
-        if ident not in self.versions:
-            raise BadInput(f"This story has no version {ident}.")
-        version = self.versions[ident]
-        if Status.FORGOTTEN in (status, version.made.status):
-            raise BadInput(f"Version {ident} was forgotten, or is to be: that is no status to give.")
-        if version.made.status in NEVER_IN_FORCE and status not in NEVER_IN_FORCE:
-            other = self._same_fold(version.made)
-            if other is not None:
-                raise BadInput(f"Version {ident} was not in force, and version {other.id} made in its place.")
-        self.versions[ident] = restated(version, status, reason)
-        return self.versions[ident]
-
-    def loosen(self, versions: Collection[int]) -> None:
-        """Make versions, and all that were built on them, firm no more."""
-        loose = set(versions)
-        for ident, version in self.versions.items():  # what a version is built on comes before it
-            if ident in loose or version.made.before in loose:
-                loose.add(ident)
-                self.versions[ident] = replace(version, firm=False)
-
     def add_mark(self, branch: str, mark: Mark, retires: Collection[int]) -> Mark:
         """A new mark, in place of those it retires."""
         self.info(branch)
@@ -273,13 +219,6 @@ class StoryTree:
 
     def _set_marks(self, branch: str, marks: Iterable[Mark]) -> None:
         self.marks[branch] = sorted(marks, key=lambda one: one.order)
-
-    def _same_fold(self, version: NewVersion) -> Version | None:
-        """The version that read the same, went on from the same and replaces the same; refused ones do not count."""
-        read = ("kind", "scope", "key", "before", "replaces")
-        counting = (one for one in self.versions.values() if one.made.status not in NEVER_IN_FORCE)
-        same = (one for one in counting if all(getattr(one.made, name) == getattr(version, name) for name in read))
-        return next(same, None)
 
     def take_lease(self, work: str, holder: str, now: str, until: str) -> bool:
         """Whether the holder has the lease now."""

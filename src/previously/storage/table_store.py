@@ -19,6 +19,7 @@ from previously.core.versions import Cost, Kind, LiveVersion
 from previously.storage import keeping
 from previously.storage.database import Database, Moment, to_its_end
 from previously.storage.store import ALL_MARKS, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
+from previously.storage.table_answers import TableAnswers
 from previously.storage.table_books import TableBooks
 from previously.storage.table_keys import TableKeys
 from previously.storage.table_recall import TableRecall
@@ -32,7 +33,7 @@ from previously.storage.tables.stories import BranchRow
 T = TypeVar("T")
 
 
-class TableStore(TableBooks, TableKeys, TableRecall, TableVersions, TableViews):
+class TableStore(TableAnswers, TableBooks, TableKeys, TableRecall, TableVersions, TableViews):
     """Stories in the tables of one database."""
 
     def __init__(self, database: Database, paths: KeptPaths | None = None) -> None:

@@ -17,6 +17,9 @@ class TableVersions:
     async def commit(self, key: StoryKey, version: NewVersion) -> Version:
         return await self.database.writing(key, lambda tables: tables.versions.commit(key, version))
 
+    async def commit_all(self, key: StoryKey, versions: Sequence[NewVersion]) -> list[Version]:
+        return await self.database.writing(key, lambda tables: tables.versions.commit_all(key, versions))
+
     async def set_status(self, key: StoryKey, version: int, status: Status, *, reason: str) -> Version:
         return await self.database.writing(key, lambda tables: tables.versions.set_status(key, version, status, reason))
 

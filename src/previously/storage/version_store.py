@@ -28,6 +28,10 @@ class VersionStore(Protocol):
         To make a fold again of what has not changed, name the one there is as what the new one `replaces`: both are
         kept, and of several that replace the same the first counts."""
 
+    async def commit_all(self, key: StoryKey, versions: Sequence[NewVersion]) -> list[Version]:
+        """Keep several versions in one step, each as `commit` does; what became of each, in their order. If one of them
+        raises, none is kept. None may go on from another of the same call: it has no id yet."""
+
     async def set_status(self, key: StoryKey, version: int, status: Status, *, reason: str) -> Version:
         """Give a version another status, its reason added to the one it has (`core.versions.restated`). Only versions
         `IN_FORCE` are ever covered, and only while all they were built on are. `BadInput` if the story has no such

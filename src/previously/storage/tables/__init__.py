@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from previously.storage.store import StoryKey
+from previously.storage.tables.answers import AnswerTable
 from previously.storage.tables.books import BookTable
 from previously.storage.tables.cover import CoverTable
 from previously.storage.tables.forgetting import Forgetting
@@ -37,6 +38,7 @@ class Tables:
     recipes: RecipeTable
     keys: KeyTable
     books: BookTable
+    answers: AnswerTable
 
     def branch(self, key: StoryKey, name: str | None) -> BranchRow:
         """The branch of that name, or the active one."""
@@ -58,4 +60,5 @@ def tables_of(session: Session) -> Tables:
         RecipeTable(session),
         KeyTable(session),
         BookTable(session),
+        AnswerTable(session),
     )

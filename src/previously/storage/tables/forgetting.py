@@ -35,6 +35,7 @@ TABLES_OF_A_STORY = (
     "lease",
     "recipe",
     "epoch",
+    "answer",
     "recall_state",
     "recall_posting",
     "recall_fact",
@@ -125,7 +126,7 @@ class Forgetting:
         self._session.many("forget_version", ((version, key.owner) for version in versions))
         self._session.many("forget_key", ((version, key.owner) for version in by_hand))
         entries_forgotten(self._session, key, own)
-        for table in ("recipe", "epoch"):  # views may have shown it, word for word or retold
+        for table in ("recipe", "epoch", "answer"):  # these may hold it, word for word or retold
             self._session.run(f"delete_story_{table}", _values(key))
         return Forgotten(len(own), len(versions))
 

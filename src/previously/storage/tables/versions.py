@@ -45,10 +45,23 @@ class VersionTable:
 
     def commit(self, key: StoryKey, version: NewVersion) -> Version:
         """Keep a version, or give back the one that is the same fold."""
+        return self.commit_all(key, [version])[0]
+
+    def commit_all(self, key: StoryKey, versions: Sequence[NewVersion]) -> list[Version]:
+        """Keep several. All are checked before the first is kept, so that none can go on from another, and one that is
+        refused costs no ids."""
         expect_story(self._session, key)
-        before = self.get(key, version.before) if version.before else None
+        befores = [self._found_before(key, version) for version in versions]
+        return [self._kept(key, version, before) for version, before in zip(versions, befores, strict=True)]
+
+    def _found_before(self, key: StoryKey, version: NewVersion) -> Version | None:
+        """Return what a new version goes on from; refuse it if it cannot be kept."""
+        before = self.find(key, version.before) if version.before else None
         if checked(version, before).anchor and not has_read(version, self._run_at(key, version)):
             raise HeadMoved("What was read has been forgotten meanwhile, or was never there.")
+        return before
+
+    def _kept(self, key: StoryKey, version: NewVersion, before: Version | None) -> Version:
         firm = is_firm(version, before)
         while version.status not in NEVER_IN_FORCE:
             existing = self._same_fold(key, version)

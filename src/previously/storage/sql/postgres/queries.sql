@@ -185,6 +185,32 @@ DELETE FROM story_book WHERE owner = %(owner)s AND name_hash = md5(%(name)s::tex
 SELECT a.name, a.position, b.owner FROM story_book a LEFT JOIN book b ON b.owner = a.owner AND b.name_hash = a.name_hash AND b.name = a.name
 WHERE a.story = %(story)s AND a.owner = %(owner)s ORDER BY a.position
 
+-- Answers of models, and what is known of them
+
+-- name: answer
+SELECT text FROM answer WHERE owner = %(owner)s AND request = %(request)s
+
+-- name: keep_answer
+INSERT INTO answer (owner, request, story, text, model, at)
+VALUES (%(owner)s, %(request)s, %(story)s, %(text)s, %(model)s, %(at)s)
+ON CONFLICT (owner, request) DO UPDATE
+SET id = excluded.id, story = excluded.story, text = excluded.text, model = excluded.model, at = excluded.at
+
+-- name: drop_answers
+DELETE FROM answer WHERE owner = %(owner)s
+  AND id <= (SELECT id FROM answer WHERE owner = %(owner)s ORDER BY id DESC LIMIT 1 OFFSET %(most)s)
+
+-- name: model_fact
+SELECT fact FROM model_fact WHERE owner = %(owner)s AND model_hash = md5(%(model)s::text) AND model = %(model)s
+
+-- name: set_model_fact
+INSERT INTO model_fact (owner, model, fact, at) VALUES (%(owner)s, %(model)s, %(fact)s, %(at)s)
+ON CONFLICT (owner, model_hash) DO UPDATE SET id = excluded.id, fact = excluded.fact, at = excluded.at
+
+-- name: drop_model_facts
+DELETE FROM model_fact WHERE owner = %(owner)s
+  AND id <= (SELECT id FROM model_fact WHERE owner = %(owner)s ORDER BY id DESC LIMIT 1 OFFSET %(most)s)
+
 -- Branches and lines
 
 -- name: branch_rows
@@ -771,6 +797,7 @@ FROM (
     UNION ALL SELECT DISTINCT 'facts', story::text, story, 0 FROM recall_fact WHERE owner = %(owner)s
     UNION ALL SELECT DISTINCT 'vectors', story::text, story, 0 FROM recall_vector WHERE owner = %(owner)s
     UNION ALL SELECT DISTINCT 'speakers', story::text, story, 0 FROM recall_speaker WHERE owner = %(owner)s
+    UNION ALL SELECT DISTINCT 'answers', story::text, story, 0 FROM answer WHERE owner = %(owner)s
 ) t LEFT JOIN story s ON s.id = t.story AND s.owner = %(owner)s
     LEFT JOIN branch b ON b.id = t.branch AND b.owner = %(owner)s
 WHERE s.id IS NULL OR (t.branch <> 0 AND b.id IS NULL) LIMIT %(most)s
@@ -917,6 +944,9 @@ DELETE FROM epoch WHERE story = %(story)s AND owner = %(owner)s
 
 -- name: delete_story_recipe
 DELETE FROM recipe WHERE story = %(story)s AND owner = %(owner)s
+
+-- name: delete_story_answer
+DELETE FROM answer WHERE story = %(story)s AND owner = %(owner)s
 
 -- name: delete_story_recall_state
 DELETE FROM recall_state WHERE story = %(story)s AND owner = %(owner)s

@@ -117,6 +117,29 @@ DELETE FROM story_book WHERE owner = :owner AND name = :name
 SELECT a.name, a.position, b.owner FROM story_book a LEFT JOIN book b ON b.owner = a.owner AND b.name = a.name
 WHERE a.story = :story AND a.owner = :owner ORDER BY a.position
 
+-- Answers of models, and what is known of them
+
+-- name: answer
+SELECT text FROM answer WHERE owner = :owner AND request = :request
+
+-- name: keep_answer
+INSERT OR REPLACE INTO answer (owner, request, story, text, model, at)
+VALUES (:owner, :request, :story, :text, :model, :at)
+
+-- name: drop_answers
+DELETE FROM answer WHERE owner = :owner
+  AND id <= (SELECT id FROM answer WHERE owner = :owner ORDER BY id DESC LIMIT 1 OFFSET :most)
+
+-- name: model_fact
+SELECT fact FROM model_fact WHERE owner = :owner AND model = :model
+
+-- name: set_model_fact
+INSERT OR REPLACE INTO model_fact (owner, model, fact, at) VALUES (:owner, :model, :fact, :at)
+
+-- name: drop_model_facts
+DELETE FROM model_fact WHERE owner = :owner
+  AND id <= (SELECT id FROM model_fact WHERE owner = :owner ORDER BY id DESC LIMIT 1 OFFSET :most)
+
 -- Branches and lines
 
 -- name: branch_rows
@@ -682,6 +705,7 @@ FROM (
     UNION ALL SELECT DISTINCT 'facts', story, story, 0 FROM recall_fact WHERE owner = :owner
     UNION ALL SELECT DISTINCT 'vectors', story, story, 0 FROM recall_vector WHERE owner = :owner
     UNION ALL SELECT DISTINCT 'speakers', story, story, 0 FROM recall_speaker WHERE owner = :owner
+    UNION ALL SELECT DISTINCT 'answers', story, story, 0 FROM answer WHERE owner = :owner
 ) t LEFT JOIN story s ON s.id = t.story AND s.owner = :owner
     LEFT JOIN branch b ON b.id = t.branch AND b.owner = :owner
 WHERE s.id IS NULL OR (t.branch <> 0 AND b.id IS NULL) LIMIT :most
@@ -828,6 +852,9 @@ DELETE FROM epoch WHERE story = :story AND owner = :owner
 
 -- name: delete_story_recipe
 DELETE FROM recipe WHERE story = :story AND owner = :owner
+
+-- name: delete_story_answer
+DELETE FROM answer WHERE story = :story AND owner = :owner
 
 -- name: delete_story_recall_state
 DELETE FROM recall_state WHERE story = :story AND owner = :owner
