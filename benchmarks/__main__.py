@@ -16,6 +16,7 @@ BENCHMARKS = {
     "durability": None,
     "recap": "crd3",
     "survival": None,
+    "exam": None,
     "cost": None,
     "tokens": None,
     "prefix": None,
