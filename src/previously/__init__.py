@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from previously.blocking import BlockingMemory, fold_conversation
     from previously.core.errors import BadInput, BudgetTooSmall, HeadMoved, PreviouslyError, StoreProblem
     from previously.core.messages import Attributes, Draft, Message, message
-    from previously.folds.builtin import Said, rewrite
     from previously.formats import read_story
     from previously.models.openai_compatible import OpenAICompatibleModel
     from previously.models.scripted import ScriptedModel
@@ -43,8 +42,6 @@ _HOMES = {
     "Draft": "core.messages",
     "Message": "core.messages",
     "message": "core.messages",
-    "Said": "folds.builtin",
-    "rewrite": "folds.builtin",
     "read_story": "formats",
     "FoldedConversation": "runtime.compacting",
     "fold_conversation_async": "runtime.compacting",
@@ -84,7 +81,6 @@ __all__ = [
     "OpenAICompatibleModel",
     "PreviouslyError",
     "Report",
-    "Said",
     "ScriptedAnswer",
     "ScriptedModel",
     "ScriptedServer",
@@ -97,7 +93,6 @@ __all__ = [
     "fold_conversation_async",
     "message",
     "read_story",
-    "rewrite",
 ]
 
 

@@ -132,7 +132,6 @@ class BlockingStory:
     leave = _blocking(Story.leave)
     enter = _blocking(Story.enter)
     absent = _blocking(Story.absent)
-    suggested_presence = _blocking(Story.suggested_presence)
     lore = _blocking(Story.lore)
     write_lore = _blocking(Story.write_lore)
     lock_lore = _blocking(Story.lock_lore)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from previously.folds.builtin.noticing import SUMMARY_WORDS, noticed
+
 from previously.core.messages import Message, message
 from previously.core.words import count_words
 from previously.folds.analysis import is_fragment
-from previously.folds.builtin.noticing import SUMMARY_WORDS, noticed
 
 FRAGMENT = """Three days later Maya reached the mill. The wheel had stopped. Joaquin was waiting by the door.
 

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from previously.folds.commitments import LONGEST_WORDS, MOST, commitments_after, glance, openings, put_back, settling
+from previously.folds.commitments.people import People
+from previously.folds.commitments.vows import vow_in, will_in
 
 from previously.core.messages import Message, message
 from previously.core.words import count_words
@@ -16,9 +19,6 @@ from previously.folds.builtin.names import NameBook
 from previously.folds.checks.losses import dropped, lost
 from previously.folds.checks.material import book_of, material_of
 from previously.folds.checks.verdict import Asked
-from previously.folds.commitments import LONGEST_WORDS, MOST, commitments_after, glance, openings, put_back, settling
-from previously.folds.commitments.people import People
-from previously.folds.commitments.vows import vow_in, will_in
 from tests.folds.commitment_sentences import ABROAD, IDLE, PLAIN
 
 FOG = message("assistant", "The fog lay over the harbour and the old clerk counted the boats.", speaker="Tomas")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from previously.folds.presence import Change, presence_after
 
 from previously.core.messages import message
-from previously.folds.presence import Change, presence_after
 from tests.folds.presence_sentences import ALONE, HERE, MISSED, TABLE, UNSEEN, Sentences
 
 CAST = ["Maya", "Bram", "Odalys"]

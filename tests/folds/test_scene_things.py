@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from previously.core.lore import TYPES, Described
-from previously.core.tokens import estimate_tokens
 from previously.folds.builtin.kinds_of_things import Clues, type_of
 from previously.folds.builtin.reading import Said
 from previously.folds.builtin.things import MOST_THINGS, MOST_TOKENS, things_in
+
+from previously.core.lore import TYPES, Described
+from previously.core.tokens import estimate_tokens
 from tests.folds.scene_corpus import SEED
 
 

@@ -142,12 +142,10 @@ def presence(
             found.enter(name)
         people = [one for one in found.people() if folded_name(one.name) not in NARRATORS]
         absent = found.absent()
-        seems = found.suggested_presence()
     gone = {folded_name(one) for one in absent}
     present = [one.name for one in people if folded_name(one.name) not in gone]
     if as_json:
-        told = [{"left": sorted(one.left), "entered": sorted(one.entered), "why": one.why} for one in seems]
-        output.emit({"story": story, "absent": absent, "present": present, "suggested": told})
+        output.emit({"story": story, "absent": absent, "present": present})
         return
     console = output.console()
     if not people and not absent:
@@ -155,9 +153,6 @@ def presence(
         return
     console.print(f"There: {output.one_line(', '.join(present)) or 'nobody'}.", soft_wrap=True)
     console.print(f"Not there: {output.one_line(', '.join(absent)) or 'nobody'}.", soft_wrap=True)
-    for change in seems:
-        moves = [*(f"{one} left" for one in sorted(change.left)), *(f"{one} came" for one in sorted(change.entered))]
-        console.print(output.one_line(f"It seems that {' and '.join(moves)}: {change.why}"), soft_wrap=True)
 
 
 def scene(ctx: typer.Context, story: Story, at: At = None, as_json: AsJson = False) -> None:

@@ -15,7 +15,6 @@ from itertools import takewhile
 from previously.core.paths import OnPath
 from previously.core.versions import NewVersion
 from previously.core.words import count_words
-from previously.folds.commitments import commitments_after
 from previously.folds.recap import story_messages
 from previously.folds.rendering import told
 from previously.folds.request import Amends, FoldRequest
@@ -67,15 +66,12 @@ def request(stale: NewVersion, found: Change, target_words: int, before: str = "
     words = sum(count_words(told(message)) for message in (*removed, *added))
     if words > MOST_WORDS:
         return None
-    opened_by_removed = commitments_after((), removed)
-    still_open = [one for one in stale.commitments if one not in opened_by_removed]
     return FoldRequest(
         kind=stale.kind,
         previous=stale.text,
-        carry="",
         bridge=None,
         delta=added,
         target_words=target_words,
-        commitments=commitments_after(still_open, added),
+        carry=stale.carry,
         amends=Amends(removed, (before, *(told(message) for message in story_messages(found.kept)))),
     )

@@ -22,7 +22,7 @@ from previously.core.signals import folded
 from previously.core.versions import Kind
 from previously.folds.analysis_answer import LISTS, analysis_in, analysis_of, analysis_text, derived, joined
 from previously.folds.applying import compacted
-from previously.folds.builtin.noticing import noticed
+from previously.folds.builtin.quotes import quote
 from previously.folds.checks.material import book_of, material_of
 from previously.folds.checks.refusal_talk import declines
 from previously.folds.checks.support import supports
@@ -40,6 +40,9 @@ SHOWN_BEFORE = 3_000
 SHOWN_NAMES = 40
 SHOWN_THREADS = 20
 ANSWER_TOKENS = 1_200
+
+BUILTIN_WORDS = 45
+"""How long an update without a model may be: one sentence or two."""
 
 _LONG_ENOUGH = 5
 """So many words in a row that stand in the summary so far are told again, not by chance."""
@@ -89,6 +92,8 @@ class AnalysisNote:
     open_threads: tuple[str, ...] = ()
     """What was open before the fragment, the oldest first."""
     again: bool = False
+    first: int = 0
+    """The position of the fragment."""
 
     @property
     def kind(self) -> Kind:
@@ -147,8 +152,10 @@ class AnalysisNote:
         return Noted(analysis_text(self._with_so_far(analysis)), tuple(warnings), self._unverified(analysis))
 
     def builtin(self) -> Noted:
-        """What is noted without a model."""
-        return Noted(analysis_text(self._with_so_far(noticed(self.delta, self.known, self.open_threads))))
+        """What is noted without a model: a sentence or two of the fragment, word for word."""
+        earlier = analysis_of(self.so_far)
+        update = quote(earlier.summary_update, self.delta, self.first, BUILTIN_WORDS)
+        return Noted(analysis_text(replace(earlier, summary_update=update)))
 
     def _with_so_far(self, analysis: Analysis) -> Analysis:
         return joined(analysis_of(self.so_far), analysis) if self.so_far else analysis

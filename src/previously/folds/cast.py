@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from previously.core.asking import ModelRequest
@@ -18,16 +17,14 @@ from previously.core.cast import Fact, Knowledge, knowledge_of, one_line
 from previously.core.messages import Message
 from previously.core.text import clean
 from previously.core.versions import Kind
-from previously.core.witnessing import witnessed_by
+from previously.core.witnessing import folded_name, witnessed_by
 from previously.core.words import count_words
-from previously.folds.builtin.knowing import known
 from previously.folds.cast_answer import Wanted, wanted_in
 from previously.folds.cast_diff import applied, resolved
 from previously.folds.checks.material import book_of, material_of
 from previously.folds.checks.support import supports
 from previously.folds.checks.traces import content_of
 from previously.folds.checks.verdict import Asked, brief
-from previously.folds.hearing import Heard, heard, is_self, source_of
 from previously.folds.noting import MOST_PARTS, Noted, Unusable, canonical
 from previously.folds.rendering import Template, as_data, fill, transcript
 from previously.text.sentences import whole_sentences
@@ -139,23 +136,20 @@ class CastNote:
             return wanted
         if wanted.about and not is_self(wanted.about, self.name):
             return Unusable(f"it is about {brief(wanted.about)}, not about {brief(self.name)}", answer)
-        before, lines = self.before, heard(self.delta)
-        facts = applied(before.facts, resolved(before.facts, wanted, partial(self._learnt, lines)))
+        before = self.before
+        facts = applied(before.facts, resolved(before.facts, wanted, self._learnt))
         summary, cut = bounded(wanted.summary)
         now = Knowledge(summary or before.summary, facts)
-        if lines and (now.is_empty or wanted.is_empty):
+        if transcript(self.delta) and (now.is_empty or wanted.is_empty):
             return Unusable("it tells nothing", answer)
         return Noted(canonical(now.as_json()), _warnings(wanted, cut=cut), self._unsupported(before, now))
 
     def builtin(self) -> Noted:
-        """What they know now, by rules."""
-        before = self.before
-        summary, facts = known(self.name, before, self.delta, self.at)
-        kept = bounded(summary)[0] or before.summary
-        return Noted(canonical(Knowledge(kept, facts).as_json()))
+        """What they knew before: without a model nothing is learnt."""
+        return Noted(canonical(self.before.as_json()))
 
-    def _learnt(self, lines: Sequence[Heard], text: str) -> Fact:
-        return Fact(text, self.at, source_of(text, self.name, lines))
+    def _learnt(self, text: str) -> Fact:
+        return Fact(text, self.at)
 
     def _unsupported(self, before: Knowledge, now: Knowledge) -> tuple[str, ...]:
         """The new facts and sentences of the summary for which neither the memory before nor the events speak."""
@@ -173,6 +167,12 @@ class CastNote:
             if (supported and any(not one.words for one in supported)) or (not supported and missing):
                 found.append(text)
         return tuple(found)
+
+
+def is_self(name: str, other: str) -> bool:
+    """Whether two names are one person's: the same, or one a part of the other."""
+    one, two = set(folded_name(name).split()), set(folded_name(other).split())
+    return bool(one) and bool(two) and (one <= two or two <= one)
 
 
 def _warnings(wanted: Wanted, *, cut: bool) -> tuple[str, ...]:

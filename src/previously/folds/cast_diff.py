@@ -15,8 +15,6 @@ from functools import lru_cache
 
 from previously.core.cast import MOST_FACTS, Fact, each_once
 from previously.core.signals import folded
-from previously.folds.builtin.vocabulary import is_ordinary
-from previously.folds.builtin.words import worded
 from previously.folds.cast_answer import Pointed, Wanted
 from previously.folds.cast_weight import weight_of
 from previously.folds.checks.traces import content_of, numbers_in
@@ -40,6 +38,9 @@ _TURNS = re.compile(
     r"once|former|almost|nearly)\b|n't\b|ない|没|不"
 )
 """Words that turn what a fact says into something else, however few they are."""
+
+
+_WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +201,7 @@ def is_fuller(text: str, fact: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _wording(text: str) -> _Wording:
-    capitals = [word.key for word in worded(text).words if word.capital and not is_ordinary(word.key)]
+    capitals = [word.casefold() for word in _WORD.findall(text) if word[0].isupper()]
     return _Wording(
         tuple(dict.fromkeys(content_of(text))),
         tuple(dict.fromkeys(capitals)),

@@ -15,8 +15,7 @@ from itertools import pairwise
 
 from previously.core.paths import OnPath
 from previously.core.versions import Kind
-from previously.folds.commitments import commitments_after
-from previously.folds.recap import story_messages
+from previously.folds.recap import first_position, story_messages
 from previously.folds.rendering import told
 from previously.folds.request import FoldRequest
 
@@ -25,9 +24,6 @@ FINAL_SCENE = 6
 
 LONGEST = 2
 """A chapter without a scene end closes at so many times the length from which on one is looked for."""
-
-MOST_COMMITMENTS = 12
-"""How many open commitments a chapter's recap keeps, the newest."""
 
 LONG_PAUSE = timedelta(hours=6)
 """People who come back after this long begin a new scene."""
@@ -106,19 +102,15 @@ def _time(item: OnPath) -> datetime | None:
     return at.replace(tzinfo=None)
 
 
-def request(
-    title: str, known: Sequence[str], open_before: Sequence[str], ending: Sequence[OnPath], target_words: int
-) -> FoldRequest:
-    """What to ask for a chapter: `known` are texts on all but its end, in order, `open_before` what was open there;
-    `ending` are the messages they do not cover, and the final scene."""
-    delta = story_messages(ending)
+def request(title: str, known: Sequence[str], ending: Sequence[OnPath], target_words: int) -> FoldRequest:
+    """What to ask for a chapter: `known` are texts on all but its end, in order; `ending` are the messages they do not
+    cover, and the final scene."""
     return FoldRequest(
         kind=Kind.CHAPTER,
         previous="\n\n".join(text for text in known if text.strip()),
-        carry="",
         bridge=None,
-        delta=delta,
+        delta=story_messages(ending),
         target_words=target_words,
         title=title,
-        commitments=commitments_after(open_before, delta)[-MOST_COMMITMENTS:],
+        first=first_position(ending),
     )

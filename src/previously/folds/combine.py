@@ -14,12 +14,15 @@ from previously.core.cutting import beginning_of
 from previously.core.messages import Message, Role, Text
 from previously.core.tokens import estimate_tokens
 from previously.core.words import count_words
-from previously.folds.builtin import Said, rewrite
+from previously.folds.builtin.quotes import quote_whole
 from previously.folds.checks import Accepted, Asked, Refused, judge, judge_text
 from previously.folds.rendering import Template, as_data, fill
 
 PROMPT = "combine"
 """The name of its prompt."""
+
+NEWEST_SHARE = 4
+"""A quarter is kept for the newest summary: what happens next goes on from it."""
 
 
 def build(template: Template, summaries: Sequence[str], target_words: int, hint: str = "") -> ModelRequest:
@@ -60,20 +63,14 @@ def _asked(summaries: Sequence[str], prompt: str, target_words: int) -> Asked:
 
 
 def joined(summaries: Sequence[str], most_tokens: int) -> str:
-    """The timeline without a model: the summaries one after the other, or the sentences of them that matter most."""
-    told = [" ".join(one.split()) for one in summaries if one.strip()]
-    whole = " ".join(told)
-    words = count_words(whole)
-    text = whole
+    """The timeline without a model: the summaries one after the other, or the lines and sentences of them that say
+    most, each as it stands; the newest has its share."""
+    told = [one.strip() for one in summaries if one.strip()]
+    text = "\n".join(told)
+    words = count_words(text)
     while estimate_tokens(text) > most_tokens and words > 1:
         words = min(words * most_tokens // estimate_tokens(text), words - 1) or 1
-        newest = min(words // 4, count_words(told[-1])) if len(told) > 1 else 0
-        text = _shortened(told[:-1] if newest else told, words - newest)
-        if newest:
-            text = f"{text} {_shortened(told[-1:], newest)}".strip()
+        newest = quote_whole(told[-1:], words // NEWEST_SHARE) if len(told) > 1 else ""
+        older = quote_whole(told[:-1] or told, max(1, words - count_words(newest)))
+        text = quote_whole([older, newest], 0)
     return beginning_of(text, most_tokens)
-
-
-def _shortened(texts: Sequence[str], words: int) -> str:
-    written = rewrite("", None, [Said(None, one) for one in texts], target_words=max(words, 1))
-    return " ".join(written.text.split())

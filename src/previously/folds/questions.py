@@ -88,10 +88,8 @@ def part(asked: Question, text: str, runs: Sequence[tuple[Message, ...]]) -> Que
         return asked.of_run(runs, text)
     if not isinstance(asked, FoldRequest):
         return asked.part(runs[0], text)
-    if len(runs) > 1:
-        asked = replace(asked, commitments=())  # only the last part has read all that is open
-        if asked.kind is Kind.CHAPTER:
-            asked = replace(asked, kind=Kind.RECAP, target_words=LONG_RECAP * asked.target_words)
+    if len(runs) > 1 and asked.kind is Kind.CHAPTER:
+        asked = replace(asked, kind=Kind.RECAP, target_words=LONG_RECAP * asked.target_words)
     return replace(asked, previous=text, delta=runs[0])
 
 

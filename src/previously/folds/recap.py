@@ -20,7 +20,7 @@ from previously.core.tokens import message_tokens
 from previously.core.versions import Kind, LiveVersion
 from previously.core.words import count_words
 from previously.folds.brief import MOST_TOKENS, BriefNote
-from previously.folds.commitments import commitments_after
+from previously.folds.builtin.quotes import text_now
 from previously.folds.rendering import told
 from previously.folds.request import FoldRequest
 
@@ -171,6 +171,11 @@ def story_messages(items: Sequence[OnPath]) -> tuple[Message, ...]:
     return tuple(item.entry.message for item in items[opening:])
 
 
+def first_position(items: Sequence[OnPath]) -> int:
+    """The position of the first of them that `story_messages` keeps."""
+    return items[0].position + len(items) - len(story_messages(items)) if items else 0
+
+
 BRIEF_TOKENS_PER_WORD = 1.5
 """A brief is full of paths and names, which take more than words do."""
 
@@ -181,17 +186,16 @@ def request(
     """What to ask for this delta; `again` where something provisional stands in its place."""
     delta = story_messages(due.delta)
     again = again and due.reason == AGAIN
-    previous, target_words = live.version.made.text if live else "", rules.recap.target_words
+    previous, target_words = text_now(live) if live else "", rules.recap.target_words
     if rules.timeline is Timeline.BRIEF:
         most = int(target_words * BRIEF_TOKENS_PER_WORD) or MOST_TOKENS
         return BriefNote(delta, previous, again, most)
     return FoldRequest(
         kind=Kind.RECAP,
         previous=previous,
-        carry=live.version.made.carry if live else "",
         bridge=bridge.entry.message if bridge else None,
         delta=delta,
         target_words=target_words,
         again=again,
-        commitments=commitments_after(live.version.made.commitments if live else (), delta),
+        first=first_position(due.delta),
     )

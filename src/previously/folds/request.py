@@ -2,7 +2,7 @@
 
 One shape serves every rolling text: an earlier text, new events, a length. What differs is the prompt of each kind.
 What must stay true: an answer is kept only after its checks; what does not fit a model's window is split so that every
-word is read and none twice; and no open commitment is lost on the way.
+word is read and none twice.
 """
 
 from __future__ import annotations
@@ -23,10 +23,8 @@ from previously.folds.checks import (
     Refused,
     judge,
     judge_text,
-    lost_commitments,
     residue,
 )
-from previously.folds.commitments import put_back
 from previously.folds.noting import MOST_PARTS
 from previously.folds.rendering import Template, as_data, fill, told, transcript
 
@@ -38,7 +36,6 @@ class FoldRequest:
 
     kind: Kind
     previous: str
-    carry: str
     bridge: Message | None
     delta: tuple[Message, ...]
     target_words: int
@@ -46,8 +43,10 @@ class FoldRequest:
     """It was asked before, and what stands there is provisional."""
     title: str = ""
     """Of the chapter it is about."""
-    commitments: tuple[str, ...] = ()
-    """What is open after the delta, and may not be lost."""
+    first: int = 0
+    """The position of the first message of the delta, where it is a run of the story."""
+    carry: str = ""
+    """What the text before carried."""
     amends: Amends | None = None
     """The earlier text is to be set right rather than gone on from."""
 
@@ -147,25 +146,21 @@ def output_room(asked: FoldRequest) -> int:
 def check(asked: FoldRequest, text: str, *, made_by: str) -> Accepted | Refused:
     """Whether a text may be kept. Where nothing was said, there may be nothing to tell.
 
-    The built-in folder's text is made of what it read and bounded by its own rules; it can only be empty.
+    The built-in folder's text is made of what it read and bounded by its own rules; where no message has a word, it is
+    empty.
     """
+    if made_by == "builtin":
+        return Accepted(text, (), ())
     something = asked.previous.strip() or transcript(asked.delta)
     if not text.strip():
         return Refused(Refusal.EMPTY, "the text is empty") if something else Accepted("", (), ())
-    return Accepted(text, (), ()) if made_by == "builtin" else judge_text(_asked(asked), text)
-
-
-def dropped(asked: FoldRequest, text: str) -> tuple[str, ...]:
-    """The commitments that a text does not hold."""
-    return lost_commitments(_asked(asked), text)
+    return judge_text(_asked(asked), text)
 
 
 def check_reply(asked: FoldRequest, question: ModelRequest, reply: ModelReply) -> Accepted | Refused:
-    """Whether a model's answer may be kept. A commitment it left out is put back rather than asked for again."""
+    """Whether a model's answer may be kept."""
     given = _asked(asked, f"{question.system}\n{question.user}")
     verdict = judge(given, reply)
-    if isinstance(verdict, Refused) and verdict.kind is Refusal.THREAD_DROPPED:
-        verdict = judge(given, replace(reply, text=put_back(reply.text, verdict.lost)))
     if isinstance(verdict, Accepted) and asked.amends:
         removed = [told(message) for message in asked.amends.removed]
         kept = [*asked.amends.kept, *(told(message) for message in asked.delta)]
@@ -176,13 +171,11 @@ def check_reply(asked: FoldRequest, question: ModelRequest, reply: ModelReply) -
 
 
 def _asked(asked: FoldRequest, prompt: str = "") -> Asked:
-    room = sum(count_words(one) for one in asked.commitments)
     return Asked(
         asked.previous,
         asked.delta,
         prompt,
-        asked.target_words + room if asked.target_words else 0,
-        commitments=asked.commitments,
+        asked.target_words,
         retells=asked.kind is Kind.BACKBONE,
         amends=asked.amends is not None,
     )

@@ -14,24 +14,20 @@ from typing import Self
 from previously.core.asking import ModelRequest
 from previously.core.cutting import beginning_of
 from previously.core.lore import TYPES, Described, Scene
-from previously.core.messages import Message, Role
+from previously.core.messages import Message
 from previously.core.signals import NO_SIGNALS, Signals, items_of
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
-from previously.folds.builtin import Said, rewrite
-from previously.folds.builtin.noticing import settled
-from previously.folds.builtin.things import things_in
+from previously.folds.builtin.quotes import quote
 from previously.folds.checks.material import Material, book_of, material_of
 from previously.folds.checks.support import unverified
 from previously.folds.checks.traces import content_of, has_name
 from previously.folds.checks.verdict import Asked, brief
 from previously.folds.combine import joined
-from previously.folds.commitments import commitments_after
 from previously.folds.noting import MOST_PARTS, Noted, Unusable, object_in
-from previously.folds.rendering import Template, as_data, fill, told, transcript
+from previously.folds.rendering import Template, as_data, fill, transcript
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, Fault, Validation, validate
 from previously.folds.scene_shape import SCHEMA, readable, scene_in, scene_of, scene_text, united
-from previously.text.sentences import whole_sentences
 
 __all__ = ["Fault", "SceneNote", "Validation", "scene_of", "scene_text", "validate"]
 
@@ -45,8 +41,6 @@ MOST_KNOWN = 60
 """How many names a model is told, the first given."""
 
 MOST_FAULTS_TOLD = 6
-
-_UNNAMED = {Role.USER: "The user", Role.TOOL: "A tool"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +56,8 @@ class SceneNote:
     again: bool = False
     open_threads: tuple[str, ...] = ()
     """What was open before it. A model is not told: what it settles is matched afterwards."""
+    first: int = 0
+    """The position of the first message."""
 
     @property
     def kind(self) -> Kind:
@@ -113,26 +109,14 @@ class SceneNote:
         return Noted(scene_text(self._with_earlier(scene)), warnings, self._unverified(scene))
 
     def builtin(self) -> Noted:
-        """The scene by rules: the sentences that matter, recurring names with what is said of them, open promises."""
-        said = [Said(one.speaker or _UNNAMED.get(one.role), told(one)) for one in self.delta]
+        """The scene without a model: sentences of it, word for word. What things are, a model or a person says."""
         words = BUILTIN_WORDS
-        summary = rewrite("", None, said, target_words=words).text
+        earlier = scene_of(self.so_far)
+        summary = quote(earlier.summary, self.delta, self.first, words)
         while estimate_tokens(summary) > MOST_SUMMARY_TOKENS and words > 1:
             words //= 2
-            summary = rewrite("", None, said, target_words=words).text
-        scene = Scene(
-            beginning_of(" ".join(summary.split()), MOST_SUMMARY_TOKENS) or _excerpt(said),
-            things_in(said),
-            self._ties(),
-        )
-        return Noted(scene_text(self._with_earlier(scene)))
-
-    def _ties(self) -> Signals:
-        """What is promised or owed from now on, and what of it is settled."""
-        before = tuple(dict.fromkeys((*self.open_threads, *scene_of(self.so_far).signals.open_threads)))
-        after = commitments_after(before, self.delta)
-        fresh = [one for one in after if one not in before]
-        return Signals(open_threads=items_of(fresh), resolved_threads=items_of(settled(before, after)))
+            summary = quote(earlier.summary, self.delta, self.first, words)
+        return Noted(scene_text(replace(earlier, summary=beginning_of(summary, MOST_SUMMARY_TOKENS))))
 
     def _with_earlier(self, scene: Scene) -> Scene:
         """What was noted of the parts before, and this."""
@@ -193,9 +177,3 @@ def _both(first: Signals, second: Signals) -> Signals:
 
 def _newest(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     return tuple(reversed(items_of([*reversed(second), *reversed(first)])))
-
-
-def _excerpt(said: Sequence[Said]) -> str:
-    """What is left to tell of messages that hold nothing to retell."""
-    first = next((sentence for one in said for sentence in whole_sentences(one.text)), "")
-    return brief(first, 200) or "Nothing was told."

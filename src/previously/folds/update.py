@@ -1,8 +1,8 @@
 """The update: the one question a fold asks in a story. It gives the new recap, an episode and a note of what is new.
 
-The same question can be asked for some of its parts only: for the texts alone where a model cannot give all at once, for
-the lists alone where a note is missing, and for episode and lists where an old message was changed. Recap and episode
-are accepted together or not at all; the note is accepted by itself.
+The same question can be asked for some of its parts only: for the texts alone where a model cannot give all at once,
+for the lists alone where a note is missing, and for episode and lists where an old message was changed. Recap and
+episode are accepted together or not at all; the note is accepted by itself.
 """
 
 from __future__ import annotations
@@ -20,12 +20,16 @@ from previously.core.note import NO_NOTE, LoreItem, Note, note_of, note_text
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.core.words import count_words
+from previously.folds.builtin.quotes import quote
 from previously.folds.checks import Accepted, Asked, Refusal, Refused, judge_text
 from previously.folds.checks.reasoning import without_reasoning
 from previously.folds.checks.refusal_talk import declines
 from previously.folds.noting import MOST_PARTS
 from previously.folds.read_update import EPISODE, LISTS, RECAP, TEXTS, NoteReader, Sections, cut_sections
 from previously.folds.rendering import Template, as_data, fill, speaker_of, told
+
+UPDATED = "update"
+"""What a recap carries that an update made: its span has an episode and a note, or is to have them."""
 
 CONTEXT_TOKENS = 2_700
 """About what the question holds beside the new messages, judged from eleven folds: instructions and context."""
@@ -115,6 +119,8 @@ class UpdateFold:
     part: Part = Part.WHOLE
     recap_words: int = 450
     """0 = no target."""
+    first: int = 0
+    """The position of the first message of the span."""
     skipped: int = 0
     """How many of the first messages are the opening, which is no event."""
     offsets: tuple[int, ...] = ()
@@ -151,7 +157,7 @@ class UpdateFold:
     @property
     def episode_words(self) -> int:
         """Return how long the episode should be."""
-        return min(MOST_EPISODE_WORDS, max(FEWEST_EPISODE_WORDS, round(self.tokens * EPISODE_SHARE, -1)))
+        return min(MOST_EPISODE_WORDS, max(FEWEST_EPISODE_WORDS, int(self.tokens * EPISODE_SHARE) // 10 * 10))
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """Return the question for a model. `hint` says why its last answer could not be used."""
@@ -270,6 +276,14 @@ class UpdateFold:
             found.append(places[max(0, bisect_right(starts, at) - 1)] if told(one) else 0)
             at += len(told(one))
         return replace(self, delta=runs[0], offsets=tuple(found), context=replace(self.context, recap=recap))
+
+    def builtin(self) -> tuple[str, tuple[tuple[Kind, str], ...]]:
+        """Return what is written without a model: a recap or an episode of quotations, and a note that notes nothing."""
+        said, first = self.delta[self.skipped :], self.first + self.skipped
+        if self.part.has_recap:
+            return quote(self.context.recap, said, first, self.recap_words), ()
+        episode = [(Kind.EPISODE, quote("", said, first, self.episode_words))] if self.part.has_episode else []
+        return "", (*episode, *([(Kind.NOTE, note_text(NO_NOTE))] if self.part.has_lists else []))
 
     def _read_note(self, sections: Sections, reply: ModelReply) -> tuple[Note | None, list[str]]:
         """Return the note, or None where the lists are missing, cut off or cannot be read at all."""

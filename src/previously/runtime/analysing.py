@@ -59,7 +59,7 @@ async def analyse(
 async def _step(
     store: Store, key: StoryKey, branch: BranchInfo, item: OnPath, note: Version | None, state: State, *, shared: bool
 ) -> Step:
-    asked = AnalysisNote(delta=(item.entry.message,))
+    asked = AnalysisNote((item.entry.message,), first=item.position)
     if shared:
         asked = replace(asked, **await told_before(store, key, branch, item.position, state))
     reason = ASKED_AGAIN if note else FRAGMENT

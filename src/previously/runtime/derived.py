@@ -16,9 +16,9 @@ from previously.core.versions import Kind, LiveVersion
 from previously.core.words import count_words
 from previously.folds.analysis_answer import analysis_of
 from previously.folds.applying import Gap, appended, applied, compacted
+from previously.folds.builtin.quotes import moved, text_now
 from previously.folds.combining import CombineNote
-from previously.folds.commitments import commitments_after
-from previously.folds.recap import FoldRules, NotDue, Timeline, story_messages
+from previously.folds.recap import FoldRules, NotDue, Timeline
 from previously.folds.scene_shape import scene_of
 from previously.folds.tiling import Tile, TileRules, leading, scene_tiles
 from previously.runtime.fold_store import FoldStore, PathStore
@@ -73,7 +73,7 @@ class DerivedRecap:
         count = found.through - run[0].position + 1
         if count <= 0 or (found.gap and not closing and count < FEWEST_APPLIED):
             return NotDue(_why(found.gap) if found.gap else f"the newest {held_back} fragments are not applied yet")
-        text = appended(live.version.made.text if live else "", found.text)
+        text = appended(text_now(live) if live else "", found.text)
         text = compacted(text, self._rules.summary_characters, self._rules.summary_target_characters)
         reason = APPLIED.format(len(found.applied), "s" if len(found.applied) != 1 else "")
         return self._written(stretch, live, run[:count], text, LIBRARIAN, reason, firm=_all_firm(tiles[:count]))
@@ -89,9 +89,11 @@ class DerivedRecap:
         scenes = leading([self._to_be_told(tile) for tile in tiles])
         if not scenes:
             return NotDue(f"no scene is noted from message {run[0].position} on")
-        summaries = [scene_of(tile.note.made.text).summary for tile in scenes if tile.note]
+        summaries = [
+            moved(scene_of(tile.note.made.text).summary, tile.note.made, tile.span) for tile in scenes if tile.note
+        ]
         count = scenes[-1].span.last - run[0].position + 1
-        earlier = live.version.made.text if live else ""
+        earlier = text_now(live) if live else ""
         text = "\n\n".join(filter(None, [earlier, *summaries]))
         reason, target = TOLD.format(len(summaries), "s" if len(summaries) != 1 else ""), self._rules.recap.target_words
         if target and count_words(text) > target * ROOM:
@@ -114,8 +116,7 @@ class DerivedRecap:
         *,
         firm: bool,
     ) -> Step:
-        held = live.version.made.commitments if live else ()
-        written = Written(text, made_by, commitments_after(held, story_messages(run)), firm=firm)
+        written = Written(text, made_by, firm=firm)
         return Step(Kind.RECAP, stretch.scope, run, live.version if live else None, written, reason)
 
 
@@ -135,7 +136,7 @@ async def put_together(
         return ""
     run = await store.path(key, branch.name, first, last)
     found = applied(await fragments_of(store, key, run), first, 0)
-    text = appended(live.version.made.text if live else "", found.text)
+    text = appended(text_now(live) if live else "", found.text)
     return compacted(text, rules.summary_characters, rules.summary_target_characters) if found.through == last else ""
 
 
@@ -147,9 +148,16 @@ async def fragments_of(store: PathStore, key: StoryKey, path: Sequence[OnPath]) 
 def _fragments(path: Sequence[OnPath], tiles: Sequence[Tile]) -> list[Fragment]:
     found: list[Fragment] = []
     for item, tile in zip(path, tiles, strict=True):
-        analysis: Analysis | None = analysis_of(tile.note.made.text) if tile.note else None
+        analysis: Analysis | None = analysis_now(tile) if tile.note else None
         found.append(Fragment(item.position, is_fragment(item), analysis))
     return found
+
+
+def analysis_now(tile: Tile) -> Analysis:
+    """The analysis of a tile that has one, with the number its message has now."""
+    assert tile.note is not None, "only noted tiles are read"
+    analysis = analysis_of(tile.note.made.text)
+    return replace(analysis, summary_update=moved(analysis.summary_update, tile.note.made, tile.span))
 
 
 def _all_firm(tiles: Sequence[Tile]) -> bool:

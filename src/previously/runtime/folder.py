@@ -7,23 +7,16 @@ the loop before it is kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from previously.core.messages import Message, Role
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost, Kind, Status
-from previously.core.words import count_words
-from previously.folds.builtin import Said, rewrite
-from previously.folds.builtin.ledger import take_ledger
-from previously.folds.commitments import put_back
+from previously.folds.builtin.quotes import quote, quote_whole
 from previously.folds.questions import Question, words_read
-from previously.folds.rendering import told
-from previously.folds.request import FoldRequest, dropped
+from previously.folds.request import FoldRequest
+from previously.folds.update import UpdateFold
 from previously.storage.store import StoryKey
-
-EXCERPT_CHARACTERS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +77,7 @@ class Folder(Protocol):
 
 
 class BuiltinFolder:
-    """The built-in folder: deterministic, extractive, no model, no calls."""
+    """The built-in folder: it quotes, and calls no model."""
 
     made_by = "builtin"
     amends = False
@@ -95,39 +88,22 @@ class BuiltinFolder:
 
     async def write(self, asked: Question, *, story: StoryKey | None = None, anew: bool = False) -> FolderReply:  # noqa: ARG002
         """The text, written in this process in a few milliseconds."""
+        if isinstance(asked, UpdateFold):
+            text, beside = asked.builtin()
+            written = sum(estimate_tokens(one) for one in (text, *(one for _, one in beside)))
+            return FolderReply(text, "", Cost(0, words_read(asked) * 4 // 3, written), checked=True, beside=beside)
         if not isinstance(asked, FoldRequest):
             noted = asked.builtin()
             cost = Cost(0, words_read(asked) * 4 // 3, estimate_tokens(noted.text))
             return FolderReply(noted.text, "", cost, checked=True, unverified=noted.unverified, warnings=noted.warnings)
-        delta = [said(message) for message in asked.delta]
-        if asked.kind is Kind.BACKBONE:  # what is new is a text of its own making, or a model's: told, not said
-            delta = [Said(None, take_ledger(line.text)[0]) for line in delta]
-        written = rewrite(asked.previous, asked.carry or None, delta, target_words=_room(asked))
-        text = written.text if written.text.strip() else excerpt(delta)
-        text = put_back(text, dropped(asked, text))
-        read = estimate_tokens(asked.previous) + sum(estimate_tokens(line.text) for line in delta)
-        carry = "" if asked.kind is Kind.CHAPTER else written.carry  # no fold goes on from a chapter's recap
-        return FolderReply(text, carry, Cost(0, read, estimate_tokens(text)))
+        text = quotes_of(asked)
+        return FolderReply(text, "", Cost(0, words_read(asked) * 4 // 3, estimate_tokens(text)))
 
 
-def _room(asked: FoldRequest) -> int:
-    """How many words to write: in a recap some are set aside for commitments that may have to be put back."""
-    if asked.kind is not Kind.RECAP:
-        return asked.target_words
-    open_words = sum(count_words(one) for one in asked.commitments)
-    return asked.target_words - min(asked.target_words // 4, open_words // 2)
-
-
-_UNNAMED = {Role.USER: "The user", Role.TOOL: "A tool"}
-
-
-def said(message: Message) -> Said:
-    """The message as the built-in folder reads it. A user without a name is called that; a nameless voice narrates."""
-    return Said(message.speaker or _UNNAMED.get(message.role), told(message))
-
-
-def excerpt(delta: Sequence[Said]) -> str:
-    """What is left to tell of messages that hold nothing to retell: who wrote the longest, and how it begins."""
-    longest = max(delta, key=lambda line: len(line.text), default=Said(None, ""))
-    begins = " ".join(longest.text.split())[:EXCERPT_CHARACTERS].strip()
-    return f"{longest.speaker or 'Someone'} wrote: {begins}" if begins else ""
+def quotes_of(asked: FoldRequest) -> str:
+    """The quotations that make up a rolling text, a chapter's recap or the backbone."""
+    if asked.kind is Kind.BACKBONE:
+        return quote_whole([asked.previous, *(message.text for message in asked.delta)], asked.target_words)
+    if asked.kind is Kind.CHAPTER:
+        return quote_whole([asked.previous], asked.target_words, asked.delta, asked.first)
+    return quote(asked.previous, asked.delta, asked.first, asked.target_words)

@@ -170,7 +170,6 @@ class _Loop:
             unverified=reply.unverified,
             anchor=step.run[-1].node,
             reach=reach,
-            commitments=step.commitments,
             first=step.first if step.scope.startswith(SPAN_SCOPE) else b"",
         )
 

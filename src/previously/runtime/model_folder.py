@@ -22,7 +22,8 @@ from previously.core.versions import Cost, Kind, Status
 from previously.folds.checks import Accepted, Refusal
 from previously.folds.questions import Question, amends, build, check_reply, part, parts, says_nothing, so_far
 from previously.folds.rendering import Template
-from previously.folds.update import UpdateFold, in_steps, joined_beside
+from previously.folds.request import FoldRequest
+from previously.folds.update import UPDATED, UpdateFold, in_steps, joined_beside
 from previously.models.client import Model
 from previously.models.retry import (
     CLOSED,
@@ -152,7 +153,7 @@ class ModelFolder:
         self._breaker = after_success(self._breaker)
         return FolderReply(
             text,
-            "",
+            UPDATED if isinstance(asked, UpdateFold) else asked.carry if isinstance(asked, FoldRequest) else "",
             cost,
             made_by="model",
             checked=True,

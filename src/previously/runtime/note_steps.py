@@ -17,7 +17,7 @@ from previously.core.versions import Kind, Status, Version
 from previously.core.witnessing import folded_name
 from previously.folds.analysis import AnalysisNote
 from previously.folds.questions import Question
-from previously.folds.recap import story_messages
+from previously.folds.recap import first_position, story_messages
 from previously.folds.scene import SceneNote
 from previously.folds.tiling import Tile
 from previously.lore.state import state_text
@@ -77,7 +77,7 @@ class NoteSteps:
         for tile, item in zip(seen.fragments, seen.path, strict=False):
             if not is_fragment(item) or not self._wanting(tile.note) or _key(seen, tile) in waiting:
                 continue
-            asked = AnalysisNote(delta=(item.entry.message,), again=_stood_in(tile.note))
+            asked = AnalysisNote((item.entry.message,), again=_stood_in(tile.note), first=item.position)
             if shared:  # else it could tell of what not all who were there may know
                 earlier = self._states.after(seen, self._rules, through=tile.span.last - 1)
                 asked = replace(
@@ -101,8 +101,14 @@ class NoteSteps:
                 known = earlier.names[-MOST_KNOWN:]
                 threads = ranked(earlier.threads.threads, tile.span.first)
                 still_open = tuple(one.text for one in threads[:MOST_OPEN])
-            delta = story_messages(seen.run(tile))
-            asked = SceneNote(delta=delta, known=known, again=_stood_in(tile.note), open_threads=still_open)
+            run = seen.run(tile)
+            asked = SceneNote(
+                delta=story_messages(run),
+                known=known,
+                again=_stood_in(tile.note),
+                open_threads=still_open,
+                first=first_position(run),
+            )
             return _step(Kind.SCENE, seen, tile, asked, SCENE_OVER)
         return None
 

@@ -16,6 +16,7 @@ from previously.core.paths import OnPath
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
 from previously.folds.questions import Question, words_read
 from previously.folds.request import FoldRequest
+from previously.folds.update import UPDATED, UpdateFold
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.folder import Folder, FolderReply
 from previously.storage.store import ALL_MARKS, BranchInfo, StoryKey
@@ -24,6 +25,12 @@ T = TypeVar("T")
 
 PLANNED = "planned"
 _WORD = "word "
+INSTRUCTION_TOKENS = 1_200
+"""What the question of an update takes beside the story: its instructions and headings."""
+
+UPDATE_TOKENS = 1_700
+"""About how long an answer to an update is: 1,300 to 1,950 were seen."""
+
 NOTE_TOKENS = 300
 """About how long a note is."""
 
@@ -40,15 +47,26 @@ class RehearsalFolder:
         """Whether the real one is."""
         return await self._folder.ready()
 
-    async def write(self, asked: Question) -> FolderReply:
+    async def write(self, asked: Question, *, story: StoryKey | None = None, anew: bool = False) -> FolderReply:
         """A text of the length that is asked for."""
         read = words_read(asked)
+        if isinstance(asked, UpdateFold):
+            return self._updated(asked, read * 4 // 3)
         if not isinstance(asked, FoldRequest):
             cost = Cost(int(self.made_by != "builtin"), read * 4 // 3, NOTE_TOKENS)
             return FolderReply(asked.builtin().text, "", cost, made_by=self.made_by, checked=True)
         written = asked.target_words or read
         cost = Cost(int(self.made_by != "builtin"), read * 4 // 3, written * 4 // 3)
         return FolderReply(_WORD * written, "", cost, made_by=self.made_by, checked=True)
+
+    def _updated(self, asked: UpdateFold, read_tokens: int) -> FolderReply:
+        recap = _WORD * (asked.recap_words or read_tokens) if asked.part.has_recap else ""
+        if self.made_by == "builtin":
+            return FolderReply(recap, "", Cost(0, read_tokens, len(recap) // 4), made_by=self.made_by, checked=True)
+        kinds = [(Kind.EPISODE, asked.part.has_episode), (Kind.NOTE, asked.part.has_lists)]
+        beside = tuple((kind, "{}") for kind, wanted in kinds if wanted)
+        cost = Cost(1, read_tokens + INSTRUCTION_TOKENS, UPDATE_TOKENS if asked.part.has_lists else len(recap) // 4)
+        return FolderReply(recap, UPDATED, cost, made_by=self.made_by, checked=True, beside=beside)
 
 
 class RehearsalStore:

@@ -13,6 +13,7 @@ from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch,
 from previously.core.spans import Span
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, LiveVersion
+from previously.folds.builtin.quotes import text_now
 from previously.folds.recap import FoldRules, Timeline
 from previously.runtime.derived import put_together
 from previously.runtime.fold_store import MemoryStore
@@ -160,7 +161,7 @@ def _text(live: LiveVersion | None, start: int, *, stale: bool) -> MemoryText | 
     if live is None:
         return None
     made = live.version.made
-    return MemoryText(made.text, Span(start, live.span.last), made.made_by, live.version.id, stale)
+    return MemoryText(text_now(live), Span(start, live.span.last), made.made_by, live.version.id, stale)
 
 
 async def memories_of(

@@ -6,7 +6,7 @@ What must stay true: what a person says of it follows the branch and can be undo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from previously.core.analyses import Analysis
 from previously.core.cast import Knowledge
@@ -18,15 +18,15 @@ from previously.core.spans import Span, position_on
 from previously.core.text import clean
 from previously.core.versions import Kind
 from previously.core.witnessing import folded_name
-from previously.folds.analysis_answer import analysis_of
 from previously.folds.applying import Gap, gaps
+from previously.folds.builtin.quotes import moved
 from previously.folds.recap import Timeline
 from previously.folds.scene_shape import scene_of
 from previously.folds.who_knows import Row, who_knows
 from previously.lore.by_hand import HeldRecord, Record, ThreadRecord, record_text
 from previously.lore.current import Held
 from previously.lore.threads import DORMANT_AFTER, Op, Status, Thread, ranked, status
-from previously.runtime.derived import fragments_of
+from previously.runtime.derived import analysis_now, fragments_of
 from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import Known, knowledge
 from previously.runtime.noted import analysed, ends_of
@@ -158,6 +158,7 @@ class Standing(StoryHandle):
             for tile in tiles:
                 if tile.note:
                     scene, made = scene_of(tile.note.made.text), tile.note.made
+                    scene = replace(scene, summary=moved(scene.summary, made, tile.span))
                     names = tuple(one.name for one in scene.entries)
                     found.append(SceneText(tile.span, scene.summary, names, made.made_by, tile.note.id, scene))
             return found
@@ -171,7 +172,7 @@ class Standing(StoryHandle):
             branch = await store.branch(self._key)
             path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
             tiles = await analysed(store, self._key, path)
-            return [(tile.span.first, analysis_of(tile.note.made.text)) for tile in tiles if tile.note]
+            return [(tile.span.first, analysis_now(tile)) for tile in tiles if tile.note]
 
         return await self._store.at_one_moment(self._key.owner, read)
 

@@ -10,7 +10,6 @@ from previously.core.paths import OnPath
 from previously.core.spans import Span
 from previously.core.versions import Kind, Version
 from previously.folds.questions import Question
-from previously.folds.request import FoldRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +18,6 @@ class Written:
 
     text: str
     made_by: str
-    commitments: tuple[str, ...] = ()
     firm: bool = True
     """False where some of that memory only stands in for better: then this does too."""
     carry: str = ""
@@ -57,11 +55,6 @@ class Step:
     def first(self) -> bytes:
         """The digest of the first message of its run."""
         return self.run[0].entry.digest
-
-    @property
-    def commitments(self) -> tuple[str, ...]:
-        """What is open where its run ends."""
-        return self.asked.commitments if isinstance(self.asked, FoldRequest | Written) else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, Status
 from previously.core.words import count_words
 from previously.folds import amend, backbone, chapter, recap
+from previously.folds.builtin.quotes import text_now
 from previously.folds.chapter import Boundary
 from previously.folds.recap import Due, FoldRules, NeedMore, NotDue, Timeline
 from previously.runtime.derived import MOST_APPLIED, DerivedRecap
@@ -104,10 +105,9 @@ class Steps:
         if isinstance(due, Due):
             return await self._recap_step(one.last_stretch, live, due)
         run = await self._path(rest.first, rest.last)
-        known = [live.version.made.text] if live else []
+        known = [text_now(live)] if live else []
         ending = run[max(0, min(first, rest.last + 1 - chapter.FINAL_SCENE) - rest.first) :]
-        open_before = live.version.made.commitments if live else ()
-        asked = chapter.request(one.title, known, open_before, ending, self._rules.chapter_words)
+        asked = chapter.request(one.title, known, ending, self._rules.chapter_words)
         return Step(Kind.CHAPTER, scope, run, None, replace(asked, again=_stood_in(stood)), CHAPTER_CLOSED)
 
     async def _backbone(self, marks: Sequence[Mark], closed: Sequence[Chapter]) -> Step | NotDue | None:
@@ -140,7 +140,7 @@ class Steps:
         if text is None:
             return NotDue(f"the recap of chapter {one.number} is awaited")
         run = await self._path(reached + 1, one.last)
-        asked = backbone.request(live, one.title, text, run, self._rules.backbone_words)
+        asked = backbone.request(live, one.title, text, self._rules.backbone_words)
         stood = exact if exact and exact != live and exact.span.last >= one.last else None
         before = live.version if live else None
         return Step(Kind.BACKBONE, scope, run, before, replace(asked, again=_stood_in(stood)), CHAPTER_CLOSED)
@@ -154,7 +154,7 @@ class Steps:
         )
         if found is None or found.span != one.rest:
             return None
-        return "\n\n".join(text for text in (one.block_text, found.version.made.text) if text)
+        return "\n\n".join(text for text in (one.block_text, text_now(found)) if text)
 
     async def _recap(self, current: Chapter, open_since: int) -> Step | Boundary | NotDue:
         """The recap of the open chapter, or its end, which is looked for behind `open_since`."""
@@ -269,7 +269,7 @@ class Steps:
             Kind.BACKBONE: self._rules.backbone_words,
         }
         changed = amend.change(old[shared:], new[shared:])
-        asked = amend.request(made, changed, words[made.kind], exact.version.made.text if exact else "")
+        asked = amend.request(made, changed, words[made.kind], text_now(exact) if exact else "")
         before = exact.version if exact else None
         return Step(made.kind, made.scope, new[shared:], before, asked, amend.AMENDED) if asked else None
 

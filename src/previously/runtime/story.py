@@ -52,11 +52,10 @@ class Story(Transcript, History, Presence, LoreByHand, Standing):
         self, drafts: Sequence[Draft], *, expected_head: int | None = None, idempotency_key: str | None = None
     ) -> BranchInfo:
         """Add several messages at the end, all or none. Who is not there does not witness them."""
-        told, changes, before = await self._with_witnesses(drafts)
+        told, before = await self._with_witnesses(drafts)
         branch = await super().add_drafts(told, expected_head=expected_head, idempotency_key=idempotency_key)
         if branch.messages == before.messages + len(told):  # else it had been added before, or others were there first
             self._meet(before.head, branch, told)
-            await self._keep_presence(branch, len(told), changes)
         return branch
 
     async def settings(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 from previously.core.marks import STORY_SCOPE, MarkKind, chapters_of
 from previously.core.people import characters
 from previously.core.versions import Kind
+from previously.folds.builtin.quotes import text_now
 from previously.lore.state import State
 from previously.lore.threads import ranked
 from previously.runtime.fold_store import SnapshotStore
@@ -51,13 +52,13 @@ async def _summary(store: SnapshotStore, key: StoryKey, branch: BranchInfo, posi
         backbone = await store.live(key, branch.name, Kind.BACKBONE, scope, through=current.first - 1)
         texts += [mark.text for mark in by_hand[-1:]]
         if backbone:
-            texts.append(backbone.version.made.text)
+            texts.append(text_now(backbone))
         elif not by_hand:
             closed = chapters[-2]
             recap = await store.live(key, branch.name, Kind.CHAPTER, closed.last_stretch.scope, through=closed.last)
-            texts += [closed.hand_text or closed.block_text, recap.version.made.text if recap else ""]
+            texts += [closed.hand_text or closed.block_text, text_now(recap) if recap else ""]
     stretches = [one for one in current.stretches if one.first <= position]
     texts += [mark.text for mark in current.blocks if mark.position < position]
     live = await store.live(key, branch.name, Kind.RECAP, stretches[-1].scope, through=position - 1)
-    texts.append(live.version.made.text if live else "")
+    texts.append(text_now(live) if live else "")
     return "\n\n".join(filter(None, texts))

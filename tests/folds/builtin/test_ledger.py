@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from previously.folds.builtin.ledger import ledger_sentence, take_ledger
+
 from previously.folds.builtin.names import NameBook
 
 

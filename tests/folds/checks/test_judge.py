@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from previously.folds.builtin.folder import rewrite
+from previously.folds.builtin.reading import Said
 
 from previously.core.asking import ModelReply
 from previously.core.messages import Message, Role, Text, Thinking, ToolCall, ToolResult, message
-from previously.folds.builtin.folder import rewrite
-from previously.folds.builtin.reading import Said
 from previously.folds.checks import Accepted, Asked, Refusal, Refused, find_support, judge, judge_text
 from tests.folds.checks import corpus
 from tests.folds.checks.corpus import reply_of

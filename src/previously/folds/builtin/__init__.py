@@ -1,7 +1,1 @@
-"""The built-in folder: a deterministic, extractive recap without a model. `rewrite` is its one entry."""
-
-from previously.core.words import count_words
-from previously.folds.builtin.folder import Rewrite, rewrite
-from previously.folds.builtin.reading import Said
-
-__all__ = ["Rewrite", "Said", "count_words", "rewrite"]
+"""What is written without a model: quotations of a story, the brief of an agent's conversation."""

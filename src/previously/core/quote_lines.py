@@ -1,0 +1,41 @@
+"""Quotation lines: the form in which memory holds a story's own words.
+
+A line is the number of a message, its speaker and sentences of it, `#12 Ketta: “I owe you nine.” … “Ask Jory.”`. The
+number is the position on the path when the line was made; each quotation is a run of the message, word for word, with
+white space collapsed. Everything else in a text is prose of another writer and is left as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+PROMISES = "Promises made (kept or not: unknown)"
+"""The heading of the lines that hold promises and debts: nothing here knows what became of them."""
+
+BETWEEN = "” … “"
+"""What stands between two quotations of one message: something was left out."""
+
+_LINE = re.compile(r"#(\d+) (.*?): “(.*)”")
+_NUMBER = re.compile(r"^#(\d+)(?= .*: “.*”$)", re.M)
+
+
+def quote_line(number: int, speaker: str, quotations: Iterable[str]) -> str:
+    """Return the line that quotes one message."""
+    return f"#{number} {speaker}: “{BETWEEN.join(quotations)}”"
+
+
+def parse_line(line: str) -> tuple[int, str, Sequence[str]] | None:
+    """Return number, speaker and quotations of a line; None if it has another form."""
+    found = _LINE.fullmatch(line)
+    return (int(found[1]), found[2], found[3].split(BETWEEN)) if found else None
+
+
+def speaker_shown(name: str) -> str:
+    """Return a speaker's name as it stands in a line, where the first “ begins the quotation."""
+    return " ".join(name.replace("“", '"').split())
+
+
+def renumbered(text: str, shift: int) -> str:
+    """Return a text whose messages now stand so many places further along."""
+    return _NUMBER.sub(lambda found: f"#{max(0, int(found[1]) + shift)}", text) if shift else text

@@ -1,0 +1,348 @@
+"""The built-in folder of stories: it quotes. No model, no rewriting, nothing that the story does not say.
+
+It chooses whole sentences of messages (`core.quote_lines` is the form they stand in) within a word target: those with
+rare words, numbers and names, spread over all that is read, so that no stretch is empty. Sentences that promise or owe
+stand under a heading of their own. What it wrote before is what it reads next; prose of another writer (a model's recap
+that it has to go on from) loses whole sentences where there is no room, and no word within one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from previously.core.messages import Message
+from previously.core.quote_lines import PROMISES, parse_line, quote_line, renumbered, speaker_shown
+from previously.core.spans import Span
+from previously.core.versions import LiveVersion, NewVersion
+from previously.core.words import count_words
+from previously.folds.rendering import speaker_of, told
+from previously.text.sentences import shortened, unwrapped, whole_sentences
+
+MOST_PROMISES = 12
+"""How many promises are listed, the newest: a dozen lines are read, more push out what happened."""
+
+PROMISES_SHARE = 3
+"""Promises take at most this part of a text, a third: the rest says what they are about."""
+
+STRETCH_WORDS = 40
+"""A stretch gets about so many words, two sentences of usual length: one alone seldom says what it is about."""
+
+LINE_WORDS = 8
+"""Added to a sentence's length when it is weighed: number, speaker and marks cost that much, and without it two rare
+words alone would beat every sentence."""
+
+NUMBER_WEIGHT = 1.0
+"""A number counts as much again as the rarest word: amounts and dates cannot be guessed from the rest."""
+
+NAME_WEIGHT = 0.5
+"""A name counts half as much again: who it was matters more than how, but names recur in other sentences."""
+
+PROSE_WEIGHT = 2.0
+"""A sentence of prose stands for many messages, a quotation for one."""
+
+UNBOUNDED_SHARE = 5
+"""Without a target, a fifth of the new words is quoted."""
+
+EXCERPT_CHARACTERS = 60
+"""Of a message without a sentence that could be quoted, so much of its beginning stands for it."""
+
+_PROMISE_WORDS = (
+    r"promis\w*|vow(?:s|ed)?|swear|sworn|oaths?|owe[sd]?|debts?|iou",
+    r"versprech\w*|versprich\w*|verspr[ao]ch\w*|schwör\w*|geschworen|schuld(?:e|est|et|en)",
+    r"promets?|promett\w*|promis|promesses?|jure[sz]?|juré|dettes?",
+    r"promet\w*|promesas?|jur[oaó]|juramento|deudas?",
+    r"обеща\w*|кля(?:нусь|лся|лась|тв\w*)|поклял\w*|задолж\w*|долг(?:а|у|ом|и|ов)?",
+)
+_PROMISE = re.compile(rf"\b(?:{'|'.join(_PROMISE_WORDS)})\b|約束|誓[いうっ]|借りがある|借金", re.IGNORECASE)
+"""Words for promising and owing in English, German, French, Spanish, Russian and Japanese; no grammar around them."""
+
+_DENSE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u0e01-\u0eff"
+_WORD = re.compile(rf"[{_DENSE}]+|[^\W_{_DENSE}]+")
+_IS_DENSE = re.compile(f"[{_DENSE}]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A sentence of a message, or of prose where it has no number."""
+
+    number: int | None
+    speaker: str
+    text: str
+    place: int
+    """Its order in the message or line; neighbours that differ by one have nothing left out between them."""
+    joint: str
+    """What stands between it and the neighbour before it: a space, or nothing where a script has none."""
+    promise: bool
+    """Whether it stands among the promises, or may do so."""
+
+
+_Unit = tuple[_Sentence, ...]
+"""What is kept or dropped as a whole: a sentence, or a line."""
+
+
+QUOTERS = frozenset({"builtin", "librarian", "scenes"})
+"""Who makes versions whose lines carry numbers: this module, and what is put together from its notes."""
+
+
+def text_now(live: LiveVersion) -> str:
+    """Return the text of a version with the numbers that its messages have now."""
+    return moved(live.version.made.text, live.version.made, live.span)
+
+
+def moved(text: str, made: NewVersion, span: Span) -> str:
+    """Return a text of a version that now stands for `span`, with the numbers that its messages have there."""
+    return renumbered(text, span.last - made.span.last) if made.made_by in QUOTERS else text
+
+
+def is_promise(sentence: str) -> bool:
+    """Whether a sentence has a word for promising or owing."""
+    return _PROMISE.search(sentence) is not None
+
+
+def quote(previous: str, delta: Sequence[Message], first: int, target_words: int) -> str:
+    """Return the next rolling text: the best of the text before and of new messages, the first of them at `first`.
+
+    With `target_words` 0 nothing of the text before is dropped.
+    """
+    units = [unit for line in _lines_in(previous) for unit in _apart(line)]
+    return _written(units, _fresh(delta, first), _room(previous, delta, target_words)) or _excerpt(delta, first)
+
+
+def quote_whole(texts: Iterable[str], target_words: int, delta: Sequence[Message] = (), first: int = 0) -> str:
+    """Return the best lines of several texts and of messages that none of them quotes; each line stays as it is."""
+    whole = "\n".join(texts)
+    lines = list(dict.fromkeys(_lines_in(whole)))
+    quoted = {line[0].number for line in lines}
+    fresh = [unit for unit in _fresh(delta, first) if unit[0].number not in quoted]
+    units = [unit for line in lines for unit in ([line] if line[0].number is not None else _apart(line))]
+    return _written(units, fresh, _room(whole, delta, target_words)) or _excerpt(delta, first)
+
+
+def _room(previous: str, delta: Sequence[Message], target_words: int) -> int:
+    if target_words:
+        return target_words
+    return count_words(previous) + max(LINE_WORDS, sum(count_words(_said(one)) for one in delta) // UNBOUNDED_SHARE)
+
+
+def _apart(line: _Unit) -> list[_Unit]:
+    return [(sentence,) for sentence in line]
+
+
+def _fresh(delta: Sequence[Message], first: int) -> list[_Unit]:
+    return [(one,) for number, message in enumerate(delta, first) for one in _sentences(message, number)]
+
+
+def _sentences(message: Message, number: int) -> list[_Sentence]:
+    """Return the sentences of a message that can be quoted; where all are too long, clauses of them."""
+    text = _said(message)
+    cut = [(one, shortened(one)) for one in _split(text)]
+    texts = [one for one, pieces in cut if pieces == [one]] or [piece for _, pieces in cut for piece in pieces]
+    found = _placed(" ".join(text.split()), texts, number, speaker_shown(speaker_of(message)))
+    return [replace(one, promise=True) if is_promise(one.text) else one for one in found]
+
+
+def _said(message: Message) -> str:
+    """Return the words of a message; of one without text what is told of it, a picture or a tool's answer."""
+    return message.text if message.text.strip() else told(message)
+
+
+def _split(text: str) -> list[str]:
+    return [" ".join(one.split()) for one in whole_sentences(unwrapped(text))]
+
+
+def _placed(whole: str, texts: Sequence[str], number: int | None, speaker: str, place: int = 0) -> list[_Sentence]:
+    """Return sentences with their places in the text they stand in; what does not stand there is left out."""
+    found: list[_Sentence] = []
+    end = 0
+    for text in texts:
+        at = whole.find(text, end)
+        if at < 0:
+            continue
+        between = whole[end:at]
+        place += 2 if between.strip() else 1
+        found.append(_Sentence(number, speaker, text, place, between, promise=False))
+        end = at + len(text)
+    return found
+
+
+def _lines_in(text: str) -> list[_Unit]:
+    """Return the lines of a text as sentences, prose a paragraph at a time."""
+    lines: list[_Unit] = []
+    promise = False
+    for line in text.split("\n"):
+        parsed = parse_line(line)
+        promise = line == PROMISES or (promise and parsed is not None)
+        if line == PROMISES:
+            continue
+        number, speaker, runs = parsed or (None, "", [" ".join(line.split())])
+        sentences: list[_Sentence] = []
+        for run in runs:
+            place = sentences[-1].place + 1 if sentences else 0
+            sentences += _placed(run, _split(run), number, speaker, place)
+        if sentences:
+            lines.append(tuple(replace(one, promise=promise) for one in sentences))
+    return lines
+
+
+def _written(units: Sequence[_Unit], fresh: Sequence[_Unit], room: int) -> str:
+    """Return the units that are worth most, in the order of the story, promises last. A promise of an earlier text for
+    which there is no room among the promises goes: where it stood in its message is not known any more."""
+    promises = _newest_promises([*units, *fresh], room // PROMISES_SHARE)
+    others = [unit for unit in units if not unit[0].promise] + [unit for unit in fresh if unit not in promises]
+    listed = _rendered(promises, PROMISES) if promises else ""
+    chosen = _chosen(others, room - count_words(listed))
+    if not chosen and not promises and others:
+        chosen = [_least(others, room)]
+    return "\n".join(filter(None, [_rendered(chosen), listed]))
+
+
+def _newest_promises(units: Sequence[_Unit], room: int) -> list[_Unit]:
+    """Return the newest units that promise or owe, as many as there is room for."""
+    left = room - count_words(PROMISES)
+    found: list[_Unit] = []
+    for unit in reversed(units):
+        if unit[0].promise:
+            left -= _cost(unit)
+            if left < 0 or len(found) == MOST_PROMISES:
+                break
+            found.append(unit)
+    return found
+
+
+def _chosen(units: Sequence[_Unit], room: int) -> list[_Unit]:
+    """Return the units that are worth most within so many words: of each stretch the best, then the second best."""
+    worth = _worth(units)
+    stretch = _stretches(units, max(1, room // STRETCH_WORDS))
+    ranked = sorted(range(len(units)), key=lambda index: (-worth[index], index))
+    taken: Counter[int] = Counter()
+    order: list[tuple[int, int, int]] = []
+    for rank, index in enumerate(ranked):
+        order.append((taken[stretch[index]], rank, index))
+        taken[stretch[index]] += 1
+    kept: list[int] = []
+    begun: set[int] = set()
+    for _, _, index in sorted(order):
+        number = units[index][0].number
+        cost = _cost(units[index]) - (_line_cost(units[index]) - 1 if number in begun else 0)
+        if cost <= room:
+            room -= cost
+            kept.append(index)
+            if number is not None:
+                begun.add(number)
+    return [units[index] for index in sorted(kept)]
+
+
+def _stretches(units: Sequence[_Unit], many: int) -> list[int]:
+    """Return the stretch that each unit belongs to: runs of equally many messages, and of prose of equally many
+    words."""
+    numbers = [unit[0].number for unit in units if unit[0].number is not None]
+    first, many_messages = (min(numbers), max(numbers) - min(numbers) + 1) if numbers else (0, 1)
+    found: list[int] = []
+    words = 0
+    for unit in units:
+        number = unit[0].number
+        if number is None:
+            words += _cost(unit)
+            found.append(-1 - words // STRETCH_WORDS)
+        else:
+            found.append((number - first) * many // many_messages)
+    return found
+
+
+def _worth(units: Sequence[_Unit]) -> list[float]:
+    """Return what a word of each unit is worth on average: rare words, numbers, names.
+
+    Rare is what few of the sentences at hand say, in whatever language: what all say tells nothing apart.
+    """
+    words = [[_words(sentence.text) for sentence in unit] for unit in units]
+    in_sentences = Counter(word for unit in words for sentence in unit for word in sentence)
+    many = sum(len(unit) for unit in words)
+    rarity = {word: math.log((many + 1) / count) / math.log(many + 1) for word, count in in_sentences.items()}
+    return [_weight(unit, sentences, rarity) for unit, sentences in zip(units, words, strict=True)]
+
+
+def _weight(unit: _Unit, sentences: Sequence[Mapping[str, bool]], rarity: Mapping[str, float]) -> float:
+    total = 0.0
+    for sentence in sentences:
+        for word, is_name in sentence.items():
+            total += rarity[word] + NAME_WEIGHT * is_name + NUMBER_WEIGHT * word.isdigit()
+    weight = total / (sum(map(len, sentences)) + LINE_WORDS)
+    return weight if unit[0].number is not None else PROSE_WEIGHT * weight
+
+
+def _words(text: str) -> dict[str, bool]:
+    """Return the words of a sentence, each once, and whether it is written like a name: with a capital, not first. In
+    scripts without spaces every two letters are a word."""
+    found: dict[str, bool] = {}
+    for index, match in enumerate(_WORD.finditer(text)):
+        word = match.group()
+        if _IS_DENSE.match(word):
+            found.update(dict.fromkeys((word[at : at + 2] for at in range(max(1, len(word) - 1))), False))
+        else:
+            key = word.casefold()
+            found[key] = found.get(key, False) or (index > 0 and word[0].isupper())
+    return found
+
+
+def _cost(unit: _Unit) -> int:
+    """Return how many words a unit takes at most, the marks of what is left out between its sentences included."""
+    return sum(count_words(sentence.text) for sentence in unit) + len(unit) - 1 + _line_cost(unit)
+
+
+def _line_cost(unit: _Unit) -> int:
+    return 1 + count_words(unit[0].speaker) if unit[0].number is not None else 0
+
+
+def _least(units: Sequence[_Unit], room: int) -> _Unit:
+    """Return the shortest sentence, cut to its first words: for a target in which not even one sentence fits."""
+    sentence = min((one for unit in units for one in unit), key=lambda one: count_words(one.text))
+    words = sentence.text.split()
+    left = room - _line_cost((sentence,))
+    while len(words) > 1 and count_words(" ".join(words)) > left:
+        words.pop()
+    return (replace(sentence, text=" ".join(words)),)
+
+
+def _rendered(units: Iterable[_Unit], heading: str = "") -> str:
+    """Return units as text: prose as it stood, then a line per message in the order of the story."""
+    prose: list[str] = []
+    lines: dict[int, list[_Sentence]] = {}
+    before = 0
+    for one in (sentence for unit in units for sentence in unit):
+        if one.number is not None:
+            lines.setdefault(one.number, []).append(one)
+            continue
+        if prose:
+            prose.append("\n\n" if one.place <= before else one.joint if one.place == before + 1 else " ")
+        prose.append(one.text)
+        before = one.place
+    quoted = [
+        quote_line(number, sentences[0].speaker, _quotations(sorted(sentences, key=lambda one: one.place)))
+        for number, sentences in sorted(lines.items())
+    ]
+    return "\n".join(filter(None, ["".join(prose), heading, *quoted]))
+
+
+def _quotations(sentences: Sequence[_Sentence]) -> list[str]:
+    """Return the quotations of one message: neighbours stand together."""
+    found: list[str] = []
+    for index, one in enumerate(sentences):
+        if index and one.place == sentences[index - 1].place + 1:
+            found[-1] += one.joint + one.text
+        else:
+            found.append(one.text)
+    return found
+
+
+def _excerpt(delta: Sequence[Message], first: int) -> str:
+    """Return how the longest message begins, where none has a sentence that could be quoted."""
+    texts = [" ".join(_said(message).split()) for message in delta]
+    index = max(range(len(texts)), key=lambda at: len(texts[at]), default=None)
+    begin = texts[index][:EXCERPT_CHARACTERS].strip() if index is not None else ""
+    if index is None or not begin:
+        return ""
+    return quote_line(first + index, speaker_shown(speaker_of(delta[index])), [begin])
