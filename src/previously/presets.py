@@ -64,10 +64,18 @@ TAIL_PERCENT: Mapping[str, int] = {"roleplay": 60, "novel": 60, "game": 40, "age
 """The share of the window that a tail counted in turns may take."""
 
 
+LARGEST_FOLD = 3_000
+"""The most tokens a story's fold waits for: beyond that an episode of 150 words leaves out what matters, and below half
+of it the question costs more than the messages. An agent's brief waits for its window."""
+
+
 def fold_tokens(preset: str, window_tokens: int) -> int:
     """How many tokens make a fold due in a window of that size, where nobody says otherwise."""
     fixed = PRESETS[preset].get("fold_tokens")
-    return fixed if isinstance(fixed, int) else window_tokens * FOLD_PERCENT[preset] // 100
+    if isinstance(fixed, int):
+        return fixed
+    share = window_tokens * FOLD_PERCENT[preset] // 100
+    return share if preset == "agent" else min(LARGEST_FOLD, share)
 
 
 _LOWEST = {

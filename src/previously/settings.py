@@ -46,18 +46,18 @@ class Settings:
     """The tail's ceiling in percent of a view's budget: when it has grown beyond, new memory is taken up."""
     recall_percent: int = 15
     """How much of a view's budget recalled passages may take, in percent; 0 = none."""
-    fold_messages: int = 40
+    fold_messages: int = 60
     """A fold is due when this many messages wait outside the tail,"""
     fold_words: int = 3_000
     """or this many words,"""
     fold_tokens: int = 2_048
-    """or this many tokens: a quarter of the window."""
-    recap_words: int = 400
+    """or this many tokens: a quarter of the window, 3,000 at most."""
+    recap_words: int = 450
     """How long the recap should be; 0 = no target."""
     chapter_messages: int = 120
     """A chapter closes at the first scene end after this many messages, at twice as many in any case; 0 = only by
     command or marker."""
-    chapter_words: int = 70
+    chapter_words: int = 450
     """How long the permanent recap of a chapter should be."""
     backbone_words: int = 600
     """How long the backbone should be; 0 = there is none."""
@@ -130,7 +130,11 @@ class Settings:
     @property
     def recap_rules(self) -> RecapRules:
         """What the recap's fold is given."""
-        return RecapRules(self.tail_messages, self.fold_messages, self.fold_words, self.fold_tokens, self.recap_words)
+        usual = {**DEFAULTS, **PRESETS[self.preset], "fold_tokens": fold_tokens(self.preset, self.window_tokens)}
+        chosen = any(getattr(self, key) != usual[key] for key in ("fold_messages", "fold_words", "fold_tokens"))
+        return RecapRules(
+            self.tail_messages, self.fold_messages, self.fold_words, self.fold_tokens, self.recap_words, chosen
+        )
 
     @property
     def fold_rules(self) -> FoldRules:

@@ -26,6 +26,10 @@ from previously.folds.request import FoldRequest
 
 AGAIN = "made anew"
 
+WORTH_IT = 2
+"""A fold of our own accord takes in at least twice the words of the recap, so that all folds together read at most one
+and a half times the story."""
+
 
 class Timeline(StrEnum):
     """What tells of the open chapter."""
@@ -51,6 +55,8 @@ class RecapRules:
     due_tokens: int
     target_words: int
     """0 = no target."""
+    chosen: bool = False
+    """Whether a person set one of the numbers by which a fold is due: then they hold as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +141,18 @@ def plan(
         tokens += message_tokens(item.entry.message)
         if item.position == again_through:
             return Due(tuple(outside[:count]), AGAIN)
-        if words >= 2 * recap_words and count in parting and (reason := _reached(count, words, tokens, rules)):
+        worth_it = rules.chosen or words >= WORTH_IT * recap_words
+        if worth_it and count in parting and (reason := _reached(count, words, tokens, rules)):
             return Due(tuple(outside[:count]), AGAIN if item.position < again_through else reason)
     if first + len(outside) < end:
         return NeedMore(first + len(outside))
     if pressure:
         return Due(tuple(outside), "no room for it in the view")
-    if words < 2 * recap_words and _reached(len(outside), words, tokens, rules):
-        return NotDue(f"{words} words wait; a fold is worth it from {2 * recap_words}, twice the recap")
+    if reached := _reached(len(outside), words, tokens, rules):
+        return NotDue(
+            f"{reached} wait, as many as fold_messages, fold_words or fold_tokens asks for, but their {words} words are "
+            f"less than twice the recap of {recap_words}; set one of the three to fold them all the same"
+        )
     return NotDue(
         f"{len(outside)} of {rules.due_messages} messages, {words} of {rules.due_words} words, "
         f"{tokens} of {rules.due_tokens} tokens"
