@@ -185,12 +185,16 @@ def show(result: dict[str, Any]) -> None:
     print("Questions answered, anywhere / together; +q: with the question asked. Tokens are characters / 4.")
     heads = [f"{budget}{question}" for budget in result["budgets"] for question in ("", " +q")]
     for story in ("sum", *result["stories"]):
-        print(f"\n{story:20}" + "".join(f"{head:>12}" for head in heads))
+        print(f"\n{story:20}" + "".join(f"{head:>12}" for head in heads) + "   of")
         for name, row in result["rows"].items():
             budgets = row["sum"] if story == "sum" else row["stories"].get(story, {}).get("budgets")
             if budgets:
                 cells = [budgets[str(budget)][when] for budget in result["budgets"] for when in ("end", "asked")]
-                print(f"{name:20}" + "".join(f"{cell['anywhere']:>9}/{cell['together']:<2}" for cell in cells))
+                print(
+                    f"{name:20}"
+                    + "".join(f"{cell['anywhere']:>9}/{cell['together']:<2}" for cell in cells)
+                    + f"{cells[0]['of']:>5}"
+                )
     print()
     for name, row in result["rows"].items():
         for story, found in row["stories"].items():

@@ -83,8 +83,8 @@ class Exam:
 
     @property
     def tokens(self) -> float:
-        """Return the characters ÷ 4 of all that is said."""
-        return sum(len(message.text) for message in self.messages) / 4
+        """Return the characters ÷ 4 of the whole story, names included."""
+        return len(render(self.messages)) / 4
 
 
 def load_exams(folder: Path = STORIES) -> list[Exam]:

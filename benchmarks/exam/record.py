@@ -1,6 +1,7 @@
 """Record a model's answers to all that a story's folds ask.
 
-    python -m benchmarks.exam.record SET STORY --endpoint URL [--model NAME] [--rolling] [--anew] [--budgets 2000,4000,8000]
+    python -m benchmarks.exam.record SET STORY --endpoint URL [--model NAME] [--rolling] [--anew]
+        [--budgets 2000,4000,8000]
 
 The story is folded once for each budget, since a small view makes a little more due. What is recorded is replayed and
 only what is missing is asked, so an interrupted recording goes on where it was; `--anew` also asks again where the
