@@ -30,7 +30,8 @@ from previously.folds.commitments import commitments_after
 from previously.folds.noting import MOST_PARTS, Noted, Unusable, object_in
 from previously.folds.rendering import Template, as_data, fill, told, transcript
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, Fault, Validation, validate
-from previously.folds.scene_shape import SCHEMA, readable, scene_in, scene_of, scene_text, united
+from previously.folds.scene_shape import SCHEMA, newest_of_each, readable, scene_in, scene_of, scene_text
+from previously.folds.thread_numbers import ASPECTS, OpenThreads, name_threads, number_threads, state_warnings
 from previously.text.sentences import whole_sentences
 
 __all__ = ["Fault", "SceneNote", "Validation", "scene_of", "scene_text", "validate"]
@@ -57,11 +58,13 @@ class SceneNote:
     so_far: str = ""
     """What was noted of the parts before, as `scene_text` writes it."""
     known: tuple[str, ...] = ()
-    """Names of known entries, "Grim (character)", so that they are understood and used again."""
+    """Known entries, those that the scene names as a whole, "Grim (character): Gruff dwarf.", the others by name."""
     title: str = ""
     again: bool = False
-    open_threads: tuple[str, ...] = ()
-    """What was open before it. A model is not told: what it settles is matched afterwards."""
+    open_threads: OpenThreads = ()
+    """What was open before it, each thread with its id; a model is shown them by number."""
+    state: tuple[str, ...] = ()
+    """How things stood before it, a line each."""
 
     @property
     def kind(self) -> Kind:
@@ -85,13 +88,17 @@ class SceneNote:
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
         earlier = scene_of(self.so_far)
-        names = dict.fromkeys([*(f"{one.name} ({one.type})" for one in earlier.entries), *self.known])
+        described = [f"{one.name} ({one.type}): {one.content}" for one in earlier.entries]
+        names = dict.fromkeys([*described, *self.known])
         system, user = fill(
             template,
             {
                 "types": ", ".join(TYPES),
+                "aspects": ASPECTS,
                 "title": f"The scene is called {as_data(self.title)!r}.\n\n" if self.title else "",
                 "known": as_data("\n".join(list(names)[:MOST_KNOWN])) or "(none yet)",
+                "open": as_data(number_threads(self.open_threads)) or "(none)",
+                "state": as_data("\n".join(self.state)) or "(nothing yet)",
                 "previous": as_data(earlier.summary) or "(nothing yet)",
                 "events": transcript(self.delta) or "(nothing)",
                 "hint": f" {hint}" if hint else "",
@@ -109,7 +116,9 @@ class SceneNote:
         if not validation.valid:
             return Unusable(_all_faults(validation.faults), answer)
         scene = scene_in(given)
-        warnings = tuple(str(one) for one in validation.warnings)
+        signals, settled = name_threads(scene.signals, self.open_threads)
+        scene = replace(scene, signals=signals, settled=settled)
+        warnings = (*(str(one) for one in validation.warnings), *state_warnings(signals))
         return Noted(scene_text(self._with_earlier(scene)), warnings, self._unverified(scene))
 
     def builtin(self) -> Noted:
@@ -129,7 +138,8 @@ class SceneNote:
 
     def _ties(self) -> Signals:
         """What is promised or owed from now on, and what of it is settled."""
-        before = tuple(dict.fromkeys((*self.open_threads, *scene_of(self.so_far).signals.open_threads)))
+        open_before = [text for _, text in self.open_threads]
+        before = tuple(dict.fromkeys((*open_before, *scene_of(self.so_far).signals.open_threads)))
         after = commitments_after(before, self.delta)
         fresh = [one for one in after if one not in before]
         return Signals(open_threads=items_of(fresh), resolved_threads=items_of(settled(before, after)))
@@ -176,7 +186,8 @@ def together(scenes: Iterable[Scene]) -> Scene:
     summary = " ".join(scene.summary for scene in listed if scene.summary)
     if estimate_tokens(summary) > MOST_SUMMARY_TOKENS:
         summary = joined([scene.summary for scene in listed], MOST_SUMMARY_TOKENS)
-    return Scene(summary, united(entry for scene in listed for entry in scene.entries), signals)
+    settled = tuple(one for scene in listed for one in scene.settled)
+    return Scene(summary, newest_of_each(entry for scene in listed for entry in scene.entries), signals, settled)
 
 
 def _both(first: Signals, second: Signals) -> Signals:

@@ -23,6 +23,7 @@ from previously.runtime.fold_store import FoldStore
 from previously.runtime.folder import Attempt, BuiltinFolder, Folder, FolderReply
 from previously.runtime.leasing import LEASE, renewed, taken
 from previously.runtime.note_steps import NoteSteps
+from previously.runtime.noted import NOTES
 from previously.runtime.reading import with_tail
 from previously.runtime.rehearsal import PLANNED, RehearsalFolder, RehearsalStore
 from previously.runtime.states import States
@@ -169,7 +170,7 @@ class _Loop:
             await self.store.commit(self.key, _refused(version, lost))
         if step.kind is Kind.STATE:
             return  # no fold that anybody asked for: it only saves reading the notes again
-        if step.kind in (Kind.SCENE, Kind.ANALYSIS):
+        if step.kind in NOTES:
             await self._drop_snapshots(step.span.first)
         reported = replace(kept, made=replace(kept.made, reason=version.reason, cost=reply.cost))
         self.done.append(done_of(reported, reply.attempts))

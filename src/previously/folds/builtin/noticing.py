@@ -1,9 +1,8 @@
 """Noticing without a model: what a fragment changed, by rules.
 
 Owns the built-in analysis. The summary is the fragment's most telling sentences, threads come from the commitments,
-state changes from plain verbs of change (`core.states`), mentions from the book of names. What must stay true: every
-item stands in the fragment in these words, or nearly; a fragment that has words has a summary; the same fragment gives
-the same analysis.
+mentions from the book of names; the state needs a model or a person. What must stay true: every item stands in the
+fragment in these words, or nearly; a fragment that has words has a summary; the same fragment gives the same analysis.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from collections.abc import Sequence
 from previously.core.analyses import LONGEST_UPDATE, MOST_MENTIONS, Analysis
 from previously.core.messages import Message, Role
 from previously.core.signals import MOST_ITEMS, Signals, folded, items_of
-from previously.core.states import change_in
 from previously.folds.builtin import prose
 from previously.folds.builtin.folder import rewrite
 from previously.folds.builtin.names import NameBook, shown
@@ -39,14 +37,13 @@ def noticed(messages: Sequence[Message], known: Sequence[str] = (), open_threads
     book = NameBook((key for name in known for key in keys_in(name)), _speakers(messages))
     for line in lines:
         book.read(line.text)
-    changes, events = _happenings(lines, book)
+    events = _happenings(lines, book)
     still_open = commitments_after(open_threads, messages)
     before = set(open_threads)
     return Analysis(
         summary_update=_summary(messages),
         signals=Signals(
             events=items_of(events),
-            state_changes=items_of(changes),
             open_threads=items_of([one for one in still_open if one not in before][-MOST_ITEMS:]),
             resolved_threads=items_of(settled(open_threads, still_open)),
         ),
@@ -75,24 +72,20 @@ def _speakers(messages: Sequence[Message]) -> list[str]:
     return list(dict.fromkeys(name for one in messages if one.speaker and (name := shown(one.speaker))))
 
 
-def _happenings(lines: Sequence[Line], book: NameBook) -> tuple[list[str], list[str]]:
-    """The sentences that change the state, the newest of them, and the weightiest of the others, in order."""
-    changes: list[str] = []
+def _happenings(lines: Sequence[Line], book: NameBook) -> list[str]:
+    """The weightiest sentences, in order."""
     events: list[tuple[float, int, str]] = []
     for number, line in enumerate(lines):
         if line.speaker is not None:
             continue
         sentence = prose.ended(line.text, capital=True)
-        if change_in(sentence):
-            changes.append(sentence)
-            continue
         taken = parsed(line)
         names = set(book.names_among(taken.wording))
         weight = weigh(taken, names=len(names), at_table=False).weight
         if taken.kinds["plot"] and names and weight >= _LEAST_WEIGHT:
             events.append((-weight, number, sentence))
     best = sorted(events)[:MOST_EVENTS]
-    return changes[-MOST_ITEMS:], [text for _, _, text in sorted(best, key=lambda one: one[1])]
+    return [text for _, _, text in sorted(best, key=lambda one: one[1])]
 
 
 def settled(before: Sequence[str], after: Sequence[str]) -> list[str]:
