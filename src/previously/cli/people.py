@@ -141,7 +141,7 @@ def _laid_out(version: Version) -> str:
     """The text of a version as a person can read it: a note is JSON on one line."""
     import json
 
-    if version.made.kind.value not in ("scene", "analysis", "cast"):
+    if version.made.kind.value not in ("scene", "analysis", "note", "cast"):
         return version.made.text
     try:
         return json.dumps(json.loads(version.made.text), ensure_ascii=False, indent=2)

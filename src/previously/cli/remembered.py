@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from previously.blocking import BlockingStory
     from previously.core.analyses import Analysis
     from previously.lore.current import Held
+    from previously.lore.wishes import Wish
     from previously.runtime.lore_hands import LoreItem
     from previously.runtime.standing import CastItem, SceneText, ThreadItem
 
@@ -25,6 +26,7 @@ def remembered_json(story: BlockingStory) -> dict[str, Any]:
         "cast": [cast_json(one) for one in story.cast() if not one.knowledge.is_empty],
         "threads": [thread_json(one) for one in story.threads(everything=True) if one.status.value != "resolved"],
         "state": [held_json(one) for one in story.state()],
+        "wishes": [wish_json(one) for one in story.wishes()],
     }
 
 
@@ -64,28 +66,33 @@ def thread_json(one: ThreadItem) -> dict[str, Any]:
     return {
         "id": thread.id,
         "text": thread.text,
-        "kind": thread.kind.value,
         "status": one.status.value,
         "due": thread.due or None,
         "opened": thread.opened,
         "touched": thread.touched,
-        "resolved": thread.resolved,
+        "resolved": thread.settled,
+        "outcome": thread.outcome or None,
         "by": thread.by,
-        "verified": thread.verified,
-        "quote": thread.quote or None,
-        "mentions": list(thread.mentions),
+        "earlier": list(thread.earlier),
+        "suggestions": list(one.suggestions),
     }
 
 
 def held_json(one: Held) -> dict[str, Any]:
-    """One thing that holds now."""
+    """One value of the state; free words of a person have neither thing nor aspect."""
     return {
-        "subject": one.subject,
-        "label": one.label.value,
+        "thing": one.thing or None,
+        "aspect": one.aspect.value if one.aspect else None,
+        "value": one.value,
         "text": one.text,
         "since": one.position,
         "by": one.by,
     }
+
+
+def wish_json(one: Wish) -> dict[str, Any]:
+    """What a player asked for."""
+    return {"id": one.id, "text": one.text, "position": one.position}
 
 
 def cast_json(one: CastItem) -> dict[str, Any]:

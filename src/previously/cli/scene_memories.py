@@ -167,7 +167,7 @@ def _note_combined(made: Combined, count: int) -> None:
     if made.reason:
         output.note(f"The built-in folder joined the summaries: {made.reason}.")
     if made.left:
-        output.note(f"{output.counted(len(made.left), 'statement')} found no room in an entry of 200 tokens.")
+        output.note(f"{output.counted(len(made.left), 'earlier description')} gave way to later ones.")
 
 
 def _text(file: str) -> str:

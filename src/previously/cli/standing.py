@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
 All = Annotated[bool, typer.Option("--all", help="Also what is dormant and what is settled.")]
 NewlyOpen = Annotated[str | None, typer.Option("--open", metavar="TEXT", help="Say that this is open.")]
-Due = Annotated[str, typer.Option("--due", metavar="WHEN", help="By when: 'within 3 days', 'within 20 messages'.")]
+Due = Annotated[str, typer.Option("--due", metavar="WHEN", help="By when, in your own words.")]
 Resolve = Annotated[
     str | None, typer.Option("--resolve", metavar="TEXT", help="Say that this is settled: its words, or some of them.")
 ]
+Reopen = Annotated[str | None, typer.Option("--reopen", metavar="TEXT", help="Say that this is open all the same.")]
+Reword = Annotated[str | None, typer.Option("--reword", metavar="TEXT", help="Give this other words; with --to.")]
+To = Annotated[str | None, typer.Option("--to", metavar="WORDS", help="The words that --reword gives.")]
 
 
 def threads(
@@ -32,26 +35,28 @@ def threads(
     newly: NewlyOpen = None,
     due: Due = "",
     resolve: Resolve = None,
+    reopen: Reopen = None,
+    reword: Reword = None,
+    to: To = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what is open, or say that something is open or settled."""
+    """List what is open, or say that something is open, settled or better said otherwise."""
     from previously.cli.remembered import thread_json
-    from previously.core.story_time import hours_of, messages_of
 
     if due and newly is None:
         raise BadInput("--due goes with --open: it says by when that is due.")
+    _check_rewording(reword, to)
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
         if resolve is not None:
-            settled = found.resolve_thread(resolve)
-            output.note(f"Settled: {settled.text}")
+            output.note(f"Settled: {found.resolve_thread(resolve).text}")
+        if reopen is not None:
+            output.note(f"Open again: {found.reopen_thread(reopen).text}")
+        if reword is not None and to is not None:
+            output.note(f"Reworded: {found.reword_thread(reword, to).text}")
         if newly is not None:
             found.open_thread(newly, due)
             output.note(f"Open: {newly}")
-            if due.strip() and hours_of(due) is None and messages_of(due) is None:
-                output.note(
-                    f"{due!r} cannot be counted, so it never gets overdue; 'within 3 days' can, or 'by Friday'."
-                )
         listed = found.threads(everything=everything)
         own = found.settings()
     if as_json:
@@ -63,9 +68,14 @@ def threads(
         return
     from previously.cli.drawing import table
 
-    columns = ("status", "kind", "thread", "due", "since", "by")
+    columns = ("status", "thread", "due", "since", "by")
     rows = [_thread_row(one) for one in listed]
-    output.console().print(table(columns, rows, left=("status", "kind", "thread", "due", "by")))
+    output.console().print(table(columns, rows, left=("status", "thread", "due", "by")))
+
+
+def _check_rewording(reword: str | None, to: str | None) -> None:
+    if (reword is None) != (to is None):
+        raise BadInput("--reword and --to go together: which one, and the words it is given.")
 
 
 def _why_none(story: str, own: Mapping[str, Any]) -> str:
@@ -86,23 +96,32 @@ def _why_none(story: str, own: Mapping[str, Any]) -> str:
 
 def _thread_row(one: ThreadItem) -> tuple[object, ...]:
     thread = one.thread
-    doubt = "" if thread.verified else " (unverified)"
-    return one.status.value, thread.kind.value, thread.text + doubt, thread.due or "-", thread.opened, thread.by
+    ended = f" ({thread.outcome})" if thread.outcome else ""
+    return one.status.value, thread.text + ended, thread.due or "-", thread.opened, thread.by
 
 
 def state(
     ctx: typer.Context,
     story: Story,
     said: Annotated[
-        str | None, typer.Option("--set", metavar="TEXT", help="Say how something stands: 'Maya is in the mill'.")
+        str | None,
+        typer.Option(
+            "--set", metavar="LINE", help="Say how something stands: 'Maya / place: the mill', or free words."
+        ),
+    ] = None,
+    ended: Annotated[
+        str | None,
+        typer.Option("--end", metavar="TEXT", help="Say that this holds no more: its line, or a part of it."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List how things stand: who is where, hurt, holding what; or say how something stands."""
+    """List how things stand, one value for each thing and aspect; or say how something stands."""
     from previously.cli.remembered import held_json
 
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
+        if ended is not None:
+            output.note(f"Ended: {found.end_held(ended).text}")
         if said is not None:
             found.hold(said)
         listed = found.state()
@@ -110,13 +129,46 @@ def state(
         output.emit({"story": story, "state": [held_json(one) for one in listed]})
         return
     if not listed:
-        output.console().print("Nothing is noted yet of how things stand.")
+        output.console().print("Nothing is noted yet of how things stand: that takes a model, or `--set`.")
         return
     from previously.cli.drawing import table
 
-    rows = [(one.subject or "-", one.label.value, one.text, one.position, one.by) for one in listed]
-    columns = ("about", "label", "as things stand", "since", "by")
-    output.console().print(table(columns, rows, left=("about", "label", "as things stand", "by")))
+    rows = [(one.thing or "-", one.aspect or "-", one.value, one.position, one.by) for one in listed]
+    columns = ("thing", "aspect", "value", "since", "by")
+    output.console().print(table(columns, rows, left=("thing", "aspect", "value", "by")))
+
+
+def wishes(
+    ctx: typer.Context,
+    story: Story,
+    withdraw: Annotated[
+        str | None, typer.Option("--withdraw", metavar="TEXT", help="Take this back: its words, or some of them.")
+    ] = None,
+    reword: Reword = None,
+    to: To = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what the players asked for about the telling; reword a wish or take it back."""
+    from previously.cli.remembered import wish_json
+
+    _check_rewording(reword, to)
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False)
+        if withdraw is not None:
+            output.note(f"Withdrawn: {found.withdraw_wish(withdraw).text}")
+        if reword is not None and to is not None:
+            output.note(f"Reworded: {found.reword_wish(reword, to).text}")
+        listed = found.wishes()
+    if as_json:
+        output.emit({"story": story, "wishes": [wish_json(one) for one in listed]})
+        return
+    if not listed:
+        output.console().print("No wish is noted: a model notes what players ask for out of character.")
+        return
+    from previously.cli.drawing import table
+
+    rows = [(one.text, one.position, one.by) for one in listed]
+    output.console().print(table(("wish", "since", "by"), rows, left=("wish", "by")))
 
 
 def presence(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from previously.core.signals import NO_SIGNALS, Signals
+from previously.core.signals import NO_SIGNALS, Settled, Signals
 
 LONGEST_UPDATE = 1_200
 """How many characters of a summary update are kept."""
@@ -26,6 +26,8 @@ class Analysis:
     """Who is in the fragment, by name."""
     contradictions: tuple[str, ...] = ()
     """Where it says otherwise than the story so far."""
+    settled: tuple[Settled, ...] = ()
+    """The threads that it settled, by what opened them."""
 
     @property
     def is_empty(self) -> bool:

@@ -7,10 +7,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from previously.core.signals import NO_SIGNALS, Signals
+from previously.core.signals import NO_SIGNALS, Settled, Signals, folded
 
 TYPES = ("character", "location", "item", "faction", "concept", "lore", "event", "rule", "document")
 """What an entry can be about."""
+
+_SYNONYMS = {
+    "character": "person people npc npcs characters pc creature animal monster being",
+    "location": "place places locations area region city town village building room site setting",
+    "item": "items object objects artifact artefact weapon equipment thing tool vehicle",
+    "faction": "factions group groups organization organisation guild gang clan company",
+    "concept": "concepts idea relationship status secret secrets ability skill magic power system",
+    "lore": "history world worldbuilding world-building background myth legend culture",
+    "event": "events",
+    "rule": "rules law laws",
+    "document": "documents letter book note text",
+}
+_TYPE_OF = {word: known for known, words in _SYNONYMS.items() for word in (known, *words.split())}
+
+
+def known_type(word: str) -> str:
+    """Return the type that a word stands for: itself in lower case, or the one it is another word for."""
+    return _TYPE_OF.get(folded(word), folded(word))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +49,5 @@ class Scene:
     summary: str
     entries: tuple[Described, ...] = ()
     signals: Signals = NO_SIGNALS
+    settled: tuple[Settled, ...] = ()
+    """The threads that it settled, by what opened them."""

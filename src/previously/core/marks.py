@@ -4,8 +4,9 @@ A *chapter* mark closes a chapter with the message it stands at. The others hold
 goes on after them and never touches it: a *recap* mark for all that lies before it in its chapter, a *recap of a
 chapter* mark for the chapter that ends there, a *backbone* mark for all chapters up to there. A *pin* holds words that
 every view shows. *Kept open* says that a chapter, though it could, does not end there; *unlocked*, that a person gave
-up what they had written. *Scene* ends a scene. *Lore*, *thread* and *held* hold what a person says of an entry, of what
-is open and of how things stand. *Left* and *entered* say who is not there, or there again, from the next message on.
+up what they had written. *Scene* ends a scene. *Lore*, *thread*, *held* and *wish* hold what a person says of an entry,
+of what is open, of how things stand and of what players asked for. *Left* and *entered* say who is not there, or there
+again, from the next message on.
 
 A mark may retire others, which are gone while it stands and back when it is taken back. So whatever a person does can
 be undone, on the branch where it was done.
@@ -72,6 +73,7 @@ class MarkKind(StrEnum):
     LORE = "lore"
     THREAD = "thread"
     HELD = "held"
+    WISH = "wish"
     LEFT = "left"
     ENTERED = "entered"
 

@@ -40,6 +40,27 @@ class Signals:
 NO_SIGNALS = Signals()
 
 
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A thread that a span settled, named by what opened it, and how it ended; its own words where that is not said."""
+
+    thread: str
+    text: str
+
+
+def settled_of(given: object) -> tuple[Settled, ...]:
+    """Return the settled threads in what a version holds; what is none is passed over."""
+    items = given if isinstance(given, list) else ()
+    found = ((item.get("thread"), item.get("text")) for item in items if isinstance(item, Mapping))
+    return tuple(Settled(thread, text) for thread, text in found if isinstance(thread, str) and isinstance(text, str))
+
+
+def settled_json(settled: Iterable[Settled]) -> dict[str, list[dict[str, str]]]:
+    """Return the settled threads as a field of a version; no field where there are none."""
+    listed = [{"thread": one.thread, "text": one.text} for one in settled]
+    return {"settled": listed} if listed else {}
+
+
 def signals_of(given: Mapping[str, Any]) -> Signals:
     """The signals in what a model or a file gives: a text counts as a list of one, what is no text is passed over."""
     return Signals(**{one.name: items_of(given.get(one.name)) for one in fields(Signals)})

@@ -30,6 +30,7 @@ from previously.folds.checks.traces import has_name, keys_of
 from previously.folds.checks.verdict import Asked
 from previously.folds.noting import MOST_PARTS, Noted, Unusable, object_in
 from previously.folds.rendering import Template, as_data, fill, told, transcript
+from previously.folds.thread_numbers import ASPECTS, OpenThreads, name_threads, number_threads, state_warnings
 from previously.text.sentences import plain, whole_sentences
 
 __all__ = ["AnalysisNote", "analysis_of", "analysis_text", "is_fragment", "not_analysed"]
@@ -38,7 +39,6 @@ SHOWN_BEFORE = 3_000
 """How many characters of the summary before a fragment are shown, the newest."""
 
 SHOWN_NAMES = 40
-SHOWN_THREADS = 20
 ANSWER_TOKENS = 1_200
 
 BUILTIN_WORDS = 45
@@ -89,8 +89,10 @@ class AnalysisNote:
     """The summary of the story before the fragment."""
     known: tuple[str, ...] = ()
     """Names of the story, the best known first."""
-    open_threads: tuple[str, ...] = ()
-    """What was open before the fragment, the oldest first."""
+    open_threads: OpenThreads = ()
+    """What was open before the fragment, each thread with its id; a model is shown them by number."""
+    state: tuple[str, ...] = ()
+    """How things stood before the fragment, a line each."""
     again: bool = False
     first: int = 0
     """The position of the fragment."""
@@ -123,7 +125,9 @@ class AnalysisNote:
             {
                 "before": as_data(compacted(self.before.strip(), SHOWN_BEFORE, SHOWN_BEFORE)) or "(nothing yet)",
                 "known": as_data(", ".join(self.known[:SHOWN_NAMES])) or "(none yet)",
-                "open": as_data("\n".join(f"- {one}" for one in self.open_threads[-SHOWN_THREADS:])) or "(none)",
+                "open": as_data(number_threads(self.open_threads)) or "(none)",
+                "state": as_data("\n".join(self.state)) or "(nothing yet)",
+                "aspects": ASPECTS,
                 "so_far": f"\n{beginning}\n<noted>\n{as_data(noted)}\n</noted>\n" if noted else "",
                 "fragment": transcript(self.delta) or "(nothing)",
                 "hint": f" {hint}" if hint else "",
@@ -137,6 +141,8 @@ class AnalysisNote:
         if isinstance(found, Unusable):
             return found
         analysis = analysis_in(found)
+        signals, settled = name_threads(analysis.signals, self.open_threads)
+        analysis = replace(analysis, signals=signals, settled=settled)
         if declines(analysis.summary_update, len(analysis.summary_update.split())) and analysis.signals.is_empty:
             return Unusable("the model declined", answer, final=True)
         if analysis.is_empty:
@@ -148,6 +154,7 @@ class AnalysisNote:
             if not update:
                 return Unusable("its summary_update only repeats the story so far", answer)
             warnings.append("the summary update was derived from the signals")
+        warnings += state_warnings(analysis.signals)
         analysis = replace(analysis, summary_update=update)
         return Noted(analysis_text(self._with_so_far(analysis)), tuple(warnings), self._unverified(analysis))
 

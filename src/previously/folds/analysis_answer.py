@@ -14,8 +14,10 @@ from dataclasses import fields
 from typing import Any
 
 from previously.core.analyses import LONGEST_UPDATE, MOST_MENTIONS, Analysis
-from previously.core.signals import MOST_ITEMS, Signals, folded, items_of, signals_of
+from previously.core.note import Note
+from previously.core.signals import MOST_ITEMS, Signals, folded, items_of, settled_json, settled_of, signals_of
 from previously.folds.noting import canonical, text_in
+from previously.folds.scene_shape import signals_note
 from previously.text.sentences import whole_sentences
 
 LISTS = tuple(one.name for one in fields(Signals))
@@ -138,6 +140,7 @@ def joined(earlier: Analysis, later: Analysis) -> Analysis:
         signals=Signals(**lists),
         mentions=_mentions([*earlier.mentions, *later.mentions]),
         contradictions=_newest([*earlier.contradictions, *later.contradictions]),
+        settled=(*earlier.settled, *later.settled),
     )
 
 
@@ -154,6 +157,7 @@ def analysis_text(analysis: Analysis) -> str:
             **analysis.signals.as_json(),
             "mentions": list(analysis.mentions),
             "contradictions": list(analysis.contradictions),
+            **settled_json(analysis.settled),
         }
     )
 
@@ -174,4 +178,11 @@ def analysis_of(text: str) -> Analysis:
         signals=signals_of(found),
         mentions=tuple(names[:MOST_MENTIONS]),
         contradictions=items_of(found.get("contradictions")),
+        settled=settled_of(found.get("settled")),
     )
+
+
+def analysis_note(text: str) -> Note:
+    """Return the note in the text of an analysis' version."""
+    analysis = analysis_of(text)
+    return signals_note(analysis.signals, analysis.settled)

@@ -96,11 +96,11 @@ PLACEHOLDERS = {
     "chapter": ("length", "title", "previous", "events", "hint"),
     "backbone": ("length", "title", "previous", "events", "hint"),
     "amend": ("length", "previous", "removed", "events", "hint"),
-    "scene": ("types", "title", "known", "previous", "events", "hint"),
+    "scene": ("types", "aspects", "title", "known", "open", "state", "previous", "events", "hint"),
     "combine": ("length", "summaries", "hint"),
     "cast": ("name", "summary", "facts", "events", "hint"),
     "brief": ("length", "previous", "conversation", "hint"),
-    "analysis": ("before", "known", "open", "so_far", "fragment", "hint"),
+    "analysis": ("aspects", "before", "known", "open", "state", "so_far", "fragment", "hint"),
 }
 """Every prompt there is, and what it is filled with."""
 

@@ -27,7 +27,8 @@ from previously.folds.combine import joined
 from previously.folds.noting import MOST_PARTS, Noted, Unusable, object_in
 from previously.folds.rendering import Template, as_data, fill, transcript
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, Fault, Validation, validate
-from previously.folds.scene_shape import SCHEMA, readable, scene_in, scene_of, scene_text, united
+from previously.folds.scene_shape import SCHEMA, newest_of_each, readable, scene_in, scene_of, scene_text
+from previously.folds.thread_numbers import ASPECTS, OpenThreads, name_threads, number_threads, state_warnings
 
 __all__ = ["Fault", "SceneNote", "Validation", "scene_of", "scene_text", "validate"]
 
@@ -51,11 +52,13 @@ class SceneNote:
     so_far: str = ""
     """What was noted of the parts before, as `scene_text` writes it."""
     known: tuple[str, ...] = ()
-    """Names of known entries, "Grim (character)", so that they are understood and used again."""
+    """Known entries, those that the scene names as a whole, "Grim (character): Gruff dwarf.", the others by name."""
     title: str = ""
     again: bool = False
-    open_threads: tuple[str, ...] = ()
-    """What was open before it. A model is not told: what it settles is matched afterwards."""
+    open_threads: OpenThreads = ()
+    """What was open before it, each thread with its id; a model is shown them by number."""
+    state: tuple[str, ...] = ()
+    """How things stood before it, a line each."""
     first: int = 0
     """The position of the first message."""
 
@@ -81,13 +84,17 @@ class SceneNote:
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
         earlier = scene_of(self.so_far)
-        names = dict.fromkeys([*(f"{one.name} ({one.type})" for one in earlier.entries), *self.known])
+        described = [f"{one.name} ({one.type}): {one.content}" for one in earlier.entries]
+        names = dict.fromkeys([*described, *self.known])
         system, user = fill(
             template,
             {
                 "types": ", ".join(TYPES),
+                "aspects": ASPECTS,
                 "title": f"The scene is called {as_data(self.title)!r}.\n\n" if self.title else "",
                 "known": as_data("\n".join(list(names)[:MOST_KNOWN])) or "(none yet)",
+                "open": as_data(number_threads(self.open_threads)) or "(none)",
+                "state": as_data("\n".join(self.state)) or "(nothing yet)",
                 "previous": as_data(earlier.summary) or "(nothing yet)",
                 "events": transcript(self.delta) or "(nothing)",
                 "hint": f" {hint}" if hint else "",
@@ -105,7 +112,9 @@ class SceneNote:
         if not validation.valid:
             return Unusable(_all_faults(validation.faults), answer)
         scene = scene_in(given)
-        warnings = tuple(str(one) for one in validation.warnings)
+        signals, settled = name_threads(scene.signals, self.open_threads)
+        scene = replace(scene, signals=signals, settled=settled)
+        warnings = (*(str(one) for one in validation.warnings), *state_warnings(signals))
         return Noted(scene_text(self._with_earlier(scene)), warnings, self._unverified(scene))
 
     def builtin(self) -> Noted:
@@ -160,7 +169,8 @@ def together(scenes: Iterable[Scene]) -> Scene:
     summary = " ".join(scene.summary for scene in listed if scene.summary)
     if estimate_tokens(summary) > MOST_SUMMARY_TOKENS:
         summary = joined([scene.summary for scene in listed], MOST_SUMMARY_TOKENS)
-    return Scene(summary, united(entry for scene in listed for entry in scene.entries), signals)
+    settled = tuple(one for scene in listed for one in scene.settled)
+    return Scene(summary, newest_of_each(entry for scene in listed for entry in scene.entries), signals, settled)
 
 
 def _both(first: Signals, second: Signals) -> Signals:

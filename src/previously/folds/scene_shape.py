@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
-from previously.core.lore import TYPES, Described, Scene
-from previously.core.signals import Signals, folded, signals_of
+from previously.core.lore import TYPES, Described, Scene, known_type
+from previously.core.note import LoreItem, Note, ThreadChange, ThreadItem
+from previously.core.signals import Settled, Signals, folded, settled_json, settled_of, signals_of
+from previously.core.state_line import parse_state_line
 from previously.folds.noting import canonical, text_in
 from previously.text.sentences import whole_sentences
 
@@ -53,18 +55,6 @@ _FIELDS = {
     "keywords": ("k", "keys", "key", "keyword", "triggers"),
     "content": ("c", "description", "text", "details"),
 }
-_SYNONYMS = {
-    "character": "person people npc npcs characters pc creature animal monster being",
-    "location": "place places locations area region city town village building room site setting",
-    "item": "items object objects artifact artefact weapon equipment thing tool vehicle",
-    "faction": "factions group groups organization organisation guild gang clan company",
-    "concept": "concepts idea relationship status secret secrets ability skill magic power system",
-    "lore": "history world worldbuilding world-building background myth legend culture",
-    "event": "events",
-    "rule": "rules law laws",
-    "document": "documents letter book note text",
-}
-_TYPE_OF = {word: known for known, words in _SYNONYMS.items() for word in (known, *words.split())}
 _SIGNALS = tuple(one.name for one in fields(Signals))
 _TEXTS = ("text", "description", "thread", "change", "event")
 _COMMAS = re.compile(r"[,;|\n]+")
@@ -139,17 +129,13 @@ def _entry(given: Mapping[str, Any]) -> dict[str, Any]:
     return entry
 
 
-def known_type(word: str) -> str:
-    """The type that a word stands for: itself in lower case, or the one it is another word for."""
-    return _TYPE_OF.get(folded(word), folded(word))
-
-
 def scene_in(given: Mapping[str, Any]) -> Scene:
     """The scene in an object that has its shape; what has not is passed over."""
     summary = given.get("summary")
     entries = given.get("lorebooks")
     found = [_described(one) for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
-    return Scene(text_in(summary), tuple(one for one in found if one.name), signals_of(given))
+    described = tuple(one for one in found if one.name)
+    return Scene(text_in(summary), described, signals_of(given), settled_of(given.get("settled")))
 
 
 def _described(given: Mapping[str, Any]) -> Described:
@@ -185,12 +171,43 @@ def scene_of(text: str) -> Scene:
 def scene_text(scene: Scene) -> str:
     """A scene as the text of a version: canonical JSON. Signals that are not there take no room."""
     lists = {name: items for name, items in scene.signals.as_json().items() if items}
-    return canonical({"summary": scene.summary, "lorebooks": [entry_json(one) for one in scene.entries], **lists})
+    entries = [entry_json(one) for one in scene.entries]
+    return canonical({"summary": scene.summary, "lorebooks": entries, **lists, **settled_json(scene.settled)})
+
+
+def scene_note(text: str) -> Note:
+    """Return the note in the text of a scene's version."""
+    scene = scene_of(text)
+    lore = tuple(LoreItem(one.name, one.type, one.keywords, one.content) for one in scene.entries)
+    return replace(signals_note(scene.signals, scene.settled), lore=lore)
+
+
+def signals_note(signals: Signals, settled: Iterable[Settled]) -> Note:
+    """Return the note in signals. Threads are settled before others are opened: what is opened and settled at once
+    stays open, since a settled promise told again costs a line and a lost one costs the story."""
+    known = list(settled)
+    named = {folded(one.text) for one in known}
+    threads = [ThreadItem(ThreadChange.SETTLED, one.text, thread=one.thread) for one in known]
+    worded = [one for one in signals.resolved_threads if folded(one) not in named]
+    threads += [ThreadItem(ThreadChange.SETTLED, one) for one in worded]
+    threads += [ThreadItem(ThreadChange.NEW, one) for one in signals.open_threads]
+    state = [item for line in signals.state_changes if (item := parse_state_line(line))]
+    return Note(threads=tuple(threads), state=tuple(state))
 
 
 def entry_json(entry: Described) -> dict[str, Any]:
     """One entry as it is written down."""
     return {"name": entry.name, "type": entry.type, "keywords": list(entry.keywords), "content": entry.content}
+
+
+def newest_of_each(entries: Iterable[Described]) -> tuple[Described, ...]:
+    """Each thing once, where it came first, as it was described last, with the keywords of all its descriptions."""
+    found: dict[tuple[str, str], Described] = {}
+    for one in entries:
+        known = found.get(same_thing(one))
+        words = once([*one.keywords, *known.keywords]) if known else one.keywords
+        found[same_thing(one)] = replace(one, keywords=words)
+    return tuple(found.values())
 
 
 def same_thing(entry: Described) -> tuple[str, str]:

@@ -72,6 +72,21 @@ def fragment_tiles(path: Sequence[OnPath], notes: Sequence[Version]) -> list[Til
     return tiles
 
 
+def note_tiles(path: Sequence[OnPath], notes: Sequence[Version]) -> list[Tile]:
+    """Return the notes that stand on a run of the path, from the front on, none over another. What lies between them is
+    no tile: where the next note is due is not for the notes to say."""
+    known = _by_first(notes)
+    tiles: list[Tile] = []
+    at = 0
+    while at < len(path):
+        note = _noted_at(path, at, known, ()) if known else None
+        length = len(note.made.span) if note else 1
+        if note:
+            tiles.append(Tile(Span(path[at].position, path[at + length - 1].position), note))
+        at += length
+    return tiles
+
+
 def newest(notes: Sequence[Version]) -> Version | None:
     """Of several notes of the same run the newest; of those made at the same time the one with the larger id."""
     return max(notes, key=lambda note: (note.made.at, note.id), default=None)

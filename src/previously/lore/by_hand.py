@@ -1,26 +1,28 @@
-"""What people say of lore, threads and how things stand, and what becomes of the state by it.
+"""What people say of lore, threads, the state and wishes, and what becomes of them by it.
 
-A record is kept with the branch, as a mark, and applied after everything that was noted. What must stay true: a
-person's words stand byte for byte; what a model noted later of the same is a suggestion; reading a record is total.
+A record is kept with the branch, as a mark, and applied after everything that was noted. A person's words stand byte
+for byte; what a model noted of the same is a suggestion. Records of earlier versions are read as they are.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import blake2b
 
+from previously.core.note import ThreadChange
 from previously.core.plain import from_plain, to_plain
 from previously.core.signals import folded
-from previously.lore.current import Change, reduce_current
-from previously.lore.merging import written
+from previously.core.state_line import parse_state_line
+from previously.lore.current import Current, Held, placing
+from previously.lore.keywords import is_useful, key_of
+from previously.lore.merge import find_entry, write
 from previously.lore.state import State
-from previously.lore.things import Key, LoreEntry, Suggestion, entry_key
-from previously.lore.threads import PERSON, Op, Operation, reduce_threads, settled_by_hand
-
-HAND_FIELDS = frozenset({"content", "keywords"})
+from previously.lore.things import Key, LoreEntry, Suggestion
+from previously.lore.threads import PERSON, Thread, Threads, Unmatched, reword
+from previously.lore.wishes import Wish, find_wish
 
 
 class Deed(StrEnum):
@@ -50,15 +52,27 @@ class LoreRecord:
     """What was said of it when this was written, by `said_key`; what comes to be noted later is suggested."""
 
 
+class Op(StrEnum):
+    """What a person does to a thread."""
+
+    OPEN = "open"
+    """Opens one, or opens one again."""
+    RESOLVE = "resolve"
+    REWORD = "reword"
+
+
 @dataclass(frozen=True, slots=True)
 class ThreadRecord:
-    """What a person said of something open."""
+    """What a person said of a thread."""
 
     op: Op
     text: str
+    """Its words; for a reworded one, the new ones."""
     due: str = ""
     id: str = ""
     """The thread that is meant, where it is known; else the words decide."""
+    was: str = ""
+    """The words of a reworded thread when the person read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +81,24 @@ class HeldRecord:
 
     text: str
     subject: str | None = None
+    """Written by earlier versions."""
+    ended: bool = False
+    """Whether it holds no more."""
 
 
-Record = LoreRecord | ThreadRecord | HeldRecord
-_KINDS: dict[str, type[Record]] = {"lore": LoreRecord, "thread": ThreadRecord, "held": HeldRecord}
+@dataclass(frozen=True, slots=True)
+class WishRecord:
+    """What a person did to a wish."""
+
+    id: str
+    was: str
+    """Its words when the person read it."""
+    text: str = ""
+    """Its new words; empty where it was withdrawn."""
+
+
+Record = LoreRecord | ThreadRecord | HeldRecord | WishRecord
+_KINDS: dict[str, type[Record]] = {"lore": LoreRecord, "thread": ThreadRecord, "held": HeldRecord, "wish": WishRecord}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +113,13 @@ class Corrected:
 
 
 def record_text(record: Record) -> str:
-    """A record as it is kept."""
+    """Return a record as it is kept."""
     kind = next(name for name, one in _KINDS.items() if isinstance(record, one))
     return json.dumps({"kind": kind, **to_plain(record)}, ensure_ascii=False)
 
 
 def record_of(text: str) -> Record | None:
-    """The record in a text; None for what is none."""
+    """Return the record in a text; None for what is none."""
     try:
         given = json.loads(text)
         return from_plain(_KINDS[given.pop("kind")], given)
@@ -100,48 +128,111 @@ def record_of(text: str) -> Record | None:
 
 
 def corrected(state: State, records: Sequence[tuple[int, Record]]) -> Corrected:
-    """The state after what people said, each at a position, in the order of the path."""
+    """Return the state after what people said, each at a position, in the order of the path."""
     by_hand: set[Key] = set()
     removed: set[Key] = set()
     lore = dict(state.lore)
+    noted = state.threads.threads
     for position, record in records:
         match record:
-            case LoreRecord(Deed.REMOVE):
-                removed.add(_key(record))
-            case LoreRecord():
-                removed.discard(_key(record))
-                by_hand.add(_key(record))
-                if record.deed is Deed.WRITE:
-                    lore[_key(record)] = _written(lore.get(_key(record)), record, position)
-            case ThreadRecord(Op.RESOLVE, id=ident) if any(one.id == ident for one in state.threads.threads):
-                state = replace(state, threads=settled_by_hand(state.threads, ident, position))
-            case ThreadRecord(op, text, due):
-                said = Operation(op, text, position, by=PERSON, due=due)
-                state = replace(state, threads=reduce_threads(state.threads, [said]))
-            case HeldRecord(text, subject):
-                change = Change(text, position, PERSON, subject)
-                state = replace(state, current=reduce_current(state.current, [change]))
-    return Corrected(replace(state, lore=lore), frozenset(by_hand), frozenset(removed))
+            case LoreRecord(deed):
+                before = find_entry(lore, record.name)
+                key = before.key if before else key_of(record.name)
+                if deed is Deed.WRITE:
+                    entry = _written(before, record, position)
+                    lore = {entry.key if one == key else one: entry if one == key else it for one, it in lore.items()}
+                    key = entry.key
+                    lore[key] = entry
+                (removed.add if deed is Deed.REMOVE else removed.discard)(key)
+                if deed is not Deed.REMOVE:
+                    by_hand.add(key)
+            case ThreadRecord():
+                state = replace(state, threads=_threaded(state.threads, record, position))
+            case HeldRecord():
+                state = replace(state, current=_held(state.current, record, position, state))
+            case WishRecord():
+                state = replace(state, wishes=_wished(state.wishes, record, position))
+    threads = _suggested(state.threads, {one.id for one in noted})
+    return Corrected(replace(state, lore=lore, threads=threads), frozenset(by_hand), frozenset(removed))
 
 
 def said_key(text: str) -> str:
-    """By which a record knows that a statement stood there when a person wrote."""
+    """Return that by which a record knows that a text stood there when a person wrote."""
     return blake2b(folded(text).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
 
-def _key(record: LoreRecord) -> Key:
-    return entry_key(record.name, record.type)
+def hand_thread_id(text: str) -> str:
+    """Return the id of a thread that a person opened: by its words, for its place may move."""
+    return blake2b(folded(text).encode("utf-8", "surrogatepass"), digest_size=8, person=b"prev.hand.1").hexdigest()
 
 
 def _written(before: LoreEntry | None, record: LoreRecord, position: int) -> LoreEntry:
-    """An entry as a person wrote it. What was noted of it since is suggested, wherever in the story it was said."""
-    there = {_key(record): before} if before else {}
-    lore = written(there, record.name, record.type, keywords=record.keywords, content=record.content, source=position)
-    entry = lore[_key(record)]
-    if record.content is None or before is None:
+    """Return an entry as a person wrote it. What was noted of it since is suggested, wherever it was said."""
+    entry = write(before, record.name, record.type, keywords=record.keywords, content=record.content, position=position)
+    if before is None or before.locked:
         return entry
-    known = folded(record.content)
-    noted = [one for one in before.statements if one.by == "model"]
-    later = [one for one in noted if one.newest > position or said_key(one.text) not in record.seen]
-    new = [Suggestion("content", one.text, one.newest) for one in later if folded(one.text) not in known]
-    return replace(entry, suggestions=tuple(dict.fromkeys([*entry.suggestions, *new])))
+    new: list[Suggestion] = []
+    unseen = before.touched > position or said_key(before.content) not in record.seen
+    if record.content is not None and unseen and folded(before.content) not in folded(record.content):
+        new.append(Suggestion("content", before.content, before.touched))
+    if record.keywords is not None and before.touched > position:
+        known = set(map(key_of, record.keywords))
+        words = [one for one in before.keywords if key_of(one) not in known | {entry.key} and is_useful(one)]
+        new += [Suggestion("keywords", one, before.touched) for one in words]
+    return replace(entry, suggestions=tuple(new))
+
+
+def _threaded(threads: Threads, record: ThreadRecord, position: int) -> Threads:
+    found = threads.find(record.id, record.was or record.text)
+    if record.op is Op.RESOLVE:
+        if found is None or found.settled is not None:
+            return threads
+        at = max(position, found.opened)
+        return threads.put(replace(found, settled=at, outcome="", touched=max(found.touched, position)))
+    if found is None:
+        # What a person wrote is not lost with the message that opened the thread.
+        ident = record.id or hand_thread_id(record.text)
+        return threads.put(Thread(ident, record.text, position, position, by=PERSON, due=record.due))
+    if record.op is Op.OPEN:
+        again = replace(found, text=record.text, settled=None, outcome="", by=PERSON, due=record.due or found.due)
+        opened = threads.put(again)
+        if found.settled is None or found.settled <= position:
+            return opened
+        late = Unmatched(ThreadChange.SETTLED, found.id, found.outcome, found.settled)
+        return replace(opened, suggestions=(*opened.suggestions, late))
+    later = [Unmatched(ThreadChange.NOW, found.id, found.text, found.touched)] if found.text != record.was else []
+    mine = replace(reword(found, record.text, position), by=PERSON)
+    return replace(threads.put(mine), suggestions=(*threads.suggestions, *later))
+
+
+def _suggested(threads: Threads, noted: Iterable[str]) -> Threads:
+    """Return the threads where what notes would do to a person's own threads is suggested."""
+    own = {one.id for one in threads.threads} - set(noted)
+    theirs = tuple(one for one in threads.unmatched if one.thread in own)
+    rest = tuple(one for one in threads.unmatched if one.thread not in own)
+    return replace(threads, unmatched=rest, suggestions=(*threads.suggestions, *theirs)) if theirs else threads
+
+
+def _held(current: Current, record: HeldRecord, position: int, state: State) -> Current:
+    place_of = placing(state.lore)
+    item = parse_state_line(record.text)
+    new = Held("", None, record.text, position, PERSON)
+    if item is not None:
+        new = Held(item.thing, item.aspect, item.value, position, PERSON)
+    place = place_of(new)
+    replaced = [one for one in current.items if place_of(one) == place]
+    kept = tuple(one for one in current.items if place_of(one) != place)
+    late = tuple(one for one in replaced if one.by != PERSON and one.position > position and one.value != new.value)
+    ended = record.ended or not new.value
+    earlier = tuple(one for one in replaced if one not in late)
+    if ended and late:
+        return current  # it came to hold again after it was ended
+    return Current(kept if ended else (*kept, new), (*current.earlier, *earlier), (*current.suggestions, *late))
+
+
+def _wished(wishes: tuple[Wish, ...], record: WishRecord, position: int) -> tuple[Wish, ...]:
+    found = find_wish(wishes, record.id, record.was)
+    if not record.text:
+        return tuple(one for one in wishes if one is not found)
+    mine = Wish(record.id, record.text, found.position if found else position, PERSON)
+    return tuple(mine if one is found else one for one in wishes) if found else (*wishes, mine)

@@ -35,7 +35,7 @@ class Entry:
     """One thing the model is told about when it comes up."""
 
     uid: str
-    """Unique in the story: `harbour/12`, `story/character/alice`."""
+    """Unique in the story: `harbour/12`, `story/alice`."""
     name: str
     content: str = ""
     keys: tuple[str, ...] = ()

@@ -12,7 +12,8 @@ from functools import lru_cache
 from previously.core.generic_words import is_generic
 from previously.core.signals import folded
 
-MOST_KEYS = 10
+MOST_KEYS = 8
+"""Seed 002 asks for 2 to 8."""
 LONGEST_KEY = 32
 """Characters of a key."""
 

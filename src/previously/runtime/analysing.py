@@ -25,7 +25,7 @@ from previously.runtime.note_steps import FRAGMENT
 from previously.runtime.noted import analysed, is_fragment
 from previously.runtime.states import States
 from previously.runtime.step import Step
-from previously.runtime.told_before import told_before
+from previously.runtime.told_before import told_before, with_hand_records
 from previously.storage.store import BranchInfo, Store, StoryKey
 
 ASKED_AGAIN = "asked for again"
@@ -61,6 +61,7 @@ async def _step(
 ) -> Step:
     asked = AnalysisNote((item.entry.message,), first=item.position)
     if shared:
+        state = await with_hand_records(store, key, branch, state, item.position)
         asked = replace(asked, **await told_before(store, key, branch, item.position, state))
     reason = ASKED_AGAIN if note else FRAGMENT
     replaces = note.id if note else None

@@ -1,7 +1,7 @@
 """Combining scenes: one scene memory out of several.
 
-What must stay true: a model is sent the summaries and nothing else; entries are merged by code, the same thing once,
-the newest winning only where two statements contradict each other; without a model the summaries are joined.
+What must stay true: a model is sent the summaries and nothing else; entries are merged by code, each thing once, as it
+was described last; without a model the summaries are joined.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from previously.core.errors import BadInput
 from previously.core.lore import Described, Scene
+from previously.core.note import LoreItem
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost
 from previously.folds.combining import CombineNote
 from previously.folds.scene import together
 from previously.folds.scene_shape import scene_text
-from previously.lore.merging import reduce_lore
-from previously.lore.things import Key, LoreEntry
+from previously.lore.merge import Entries, merge
 from previously.runtime.folder import Folder
 
 COMBINED_WORDS = 180
@@ -42,7 +42,7 @@ class Combined:
     whole_tokens: int
     """What the scenes would have taken with their entries."""
     left: tuple[str, ...]
-    """Statements about things that found no room in their entries."""
+    """Earlier descriptions of things that a later scene described anew."""
 
 
 class Combining:
@@ -72,8 +72,9 @@ class Combining:
 
 
 def _merged(scenes: Sequence[Scene]) -> tuple[tuple[Described, ...], tuple[str, ...]]:
-    known: dict[Key, LoreEntry] = {}
+    known: Entries = {}
     for number, scene in enumerate(scenes):
-        known = dict(reduce_lore(known, scene, number, most_live=EVERY_ENTRY))
+        items = [LoreItem(one.name, one.type, one.keywords, one.content) for one in scene.entries]
+        known = merge(known, items, number, most_live=EVERY_ENTRY)
     entries = tuple(Described(one.name, one.type, one.keywords, one.content) for one in known.values())
-    return entries, tuple(f"{one.name}: {said.text}" for one in known.values() for said in one.archived)
+    return entries, tuple(f"{one.name}: {text}" for one in known.values() for text in one.earlier)

@@ -23,6 +23,7 @@ from previously.runtime.fold_store import FoldStore
 from previously.runtime.folder import Attempt, BuiltinFolder, Folder, FolderReply
 from previously.runtime.leasing import LEASE, renewed, taken
 from previously.runtime.note_steps import NoteSteps
+from previously.runtime.noted import NOTES
 from previously.runtime.reading import with_tail
 from previously.runtime.rehearsal import PLANNED, RehearsalFolder, RehearsalStore
 from previously.runtime.states import States
@@ -31,8 +32,6 @@ from previously.runtime.steps import Look, Steps
 from previously.runtime.times import time_at
 from previously.storage.store import StoryKey
 
-NOTES = (Kind.SCENE, Kind.ANALYSIS, Kind.NOTE)
-"""The kinds that lore, threads and state follow from."""
 
 TRIES_WITHOUT_PROGRESS = 3
 """A fold that is true where it was made but not on the path any more is no progress."""

@@ -31,7 +31,7 @@ Deed = Callable[[Store, WholeStories, Wanted], Awaitable[bool]]
 
 HELD_BY_HAND = frozenset(
     {MarkKind.RECAP, MarkKind.CHAPTER_RECAP, MarkKind.BACKBONE, MarkKind.PIN}
-    | {MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD}
+    | {MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD, MarkKind.WISH}
 )
 
 

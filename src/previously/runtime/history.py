@@ -31,6 +31,7 @@ _DEEDS = {
     MarkKind.LORE: "what was written of an entry",
     MarkKind.THREAD: "what was said of a thread",
     MarkKind.HELD: "what was said of how things stand",
+    MarkKind.WISH: "what was said of a wish",
     MarkKind.LEFT: "the leaving",
     MarkKind.ENTERED: "the entering",
 }

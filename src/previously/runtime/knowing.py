@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from previously.core.cast import NOTHING_KNOWN, Knowledge, knowledge_of
-from previously.core.marks import OWN_SCOPE, MarkKind
+from previously.core.marks import OWN_SCOPE
 from previously.core.versions import Kind, LiveVersion
 from previously.core.witnessing import folded_name
 from previously.folds.recap import FoldRules
@@ -24,14 +24,12 @@ from previously.runtime.noted import Walk, walk_to_the_end
 from previously.runtime.reading import with_tail
 from previously.runtime.stale import stale_version
 from previously.runtime.states import States
+from previously.runtime.told_before import HAND
 from previously.storage.book_store import BookReading
 from previously.storage.store import BranchInfo, Store, StoryKey
 from previously.view.memory import Remembered
 from previously.view.readers import Reader
 from previously.view.view import Section
-
-HAND = frozenset({MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD})
-"""The marks that hold what people said of all this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ class Knowing:
             lines = [knows.summary, *(f"- {fact.text}" for fact in knows.facts)]
             why = f"what {reader.name} knows" + (", stale: an earlier message was changed" if stale else "")
             found += [_item(Section.CAST, line, why) for line in lines if line]
-        if not reader.sections & {Section.THREADS, Section.STATE, Section.LORE}:
+        if not reader.sections & {Section.WISHES, Section.THREADS, Section.STATE, Section.LORE}:
             return found
         known = await self.known(store, key, branch, rules, reader.name)
         if Section.LORE in reader.sections:
@@ -115,14 +113,15 @@ class Knowing:
                 written = bool(one.book) or one.uid in by_people
                 found.append(_item(Section.LORE, f"{one.name}: {one.content}", "constant lore", by_hand=written))
         asleep = rules.dormant_messages or branch.messages + 1
-        by_hand = {one.text for one in known.state.threads.threads if one.by == threads.PERSON}
-        for line in threads.lines(known.state.threads.threads, branch.messages, asleep):
-            found.append(_item(Section.THREADS, f"- {line}", "an open thread", by_hand=line in by_hand))
-        held = {one.text: one for one in known.state.current.items}
-        for line in reversed(current.lines(known.state.current)):
-            item = held[line]
+        for wish in reversed(known.state.wishes):
+            why = f"a wish since message {wish.position}"
+            found.append(_item(Section.WISHES, f"- {wish.text}", why, by_hand=wish.by == threads.PERSON))
+        for thread in threads.lines(known.state.threads.threads, branch.messages, asleep):
+            line = f"- {thread.text}" + (f" (due {thread.due})" if thread.due else "")
+            found.append(_item(Section.THREADS, line, "an open thread", by_hand=thread.by == threads.PERSON))
+        for item in reversed(known.state.current.items):
             why = f"how things stand since message {item.position}"
-            found.append(_item(Section.STATE, f"- {line}", why, by_hand=item.by == current.PERSON))
+            found.append(_item(Section.STATE, f"- {item.text}", why, by_hand=item.by == current.PERSON))
         return found
 
 

@@ -19,7 +19,8 @@ from previously.core.witnessing import folded_name
 from previously.lore.by_hand import Deed, LoreRecord, record_of, record_text, said_key
 from previously.lore.entries import Entry, key_problems
 from previously.lore.keywords import key_of
-from previously.lore.things import Key, LoreEntry, entry_key
+from previously.lore.merge import find_entry
+from previously.lore.things import Key, LoreEntry
 from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import Known
 from previously.runtime.lore_in_views import Turn, as_entry, book_entries, scanned
@@ -92,10 +93,11 @@ class LoreByHand(StoryHandle):
     ) -> LoreItem:
         """Write an entry, or part of one that is there: what is given stands from now on, whatever scenes say."""
         known = await self._store.at_one_moment(self._key.owner, self._known)
-        name, kind = _name(name), _kind(known, name, kind) or kind or "concept"
+        name = _name(name)
+        there = find_entry(known.state.lore, name)
+        kind = kind or (there.type if there else "concept")
         if kind not in TYPES:
             raise BadInput(f"There is no type {kind!r} of lore; there are {', '.join(TYPES)}.")
-        there = known.state.lore.get(entry_key(name, kind))
         if there is None and not (content or "").strip():
             raise BadInput(f"A new entry needs content; {name!r} has none.")
         if content is not None:
@@ -126,13 +128,13 @@ class LoreByHand(StoryHandle):
             mark
             for mark in await self._store.marks(self._key, branch.name, {MarkKind.LORE})
             if isinstance(record := record_of(mark.text), LoreRecord)
-            and entry_key(record.name, record.type) == entry.key
+            and key_of(record.name) in (entry.key, *map(key_of, entry.aliases))
         ]
         if not marks:
             raise BadInput(f"Nobody wrote or locked the entry {entry.name!r}.")
         await self._add_mark(branch, MarkKind.UNLOCKED, branch.messages - 1, instead_of=marks)
         known = await self._store.at_one_moment(self._key.owner, self._known)
-        left = known.state.lore.get(entry.key)
+        left = find_entry(known.state.lore, entry.name)
         return _item(left, known) if left else None
 
     async def accept_lore(self, name: str, kind: str = "") -> LoreItem:
@@ -199,9 +201,8 @@ class LoreByHand(StoryHandle):
 
     async def _entry(self, name: str, kind: str) -> LoreEntry:
         known = await self._store.at_one_moment(self._key.owner, self._known)
-        kind = _kind(known, name, kind)
-        entry = known.state.lore.get(entry_key(name, kind)) if kind else None
-        if entry is None:
+        entry = find_entry(known.state.lore, name)
+        if entry is None or (kind and entry.type != kind):
             alike = [one for one in await self.lore(everything=True) if one.book and key_of(one.name) == key_of(name)]
             if alike:
                 book = alike[0].book
@@ -214,12 +215,12 @@ class LoreByHand(StoryHandle):
     async def _record(self, record: LoreRecord) -> LoreItem:
         branch = await self.branch_info()
         if record.deed is Deed.WRITE:
-            key = entry_key(record.name, record.type)
+            key = key_of(record.name)
             known_to = await self._store.at_one_moment(self._key.owner, lambda store: self._known_to(store, key))
             record = replace(record, known_to=known_to)
         await self._add_mark(branch, MarkKind.LORE, branch.messages - 1, record_text(record))
         known = await self._store.at_one_moment(self._key.owner, self._known)
-        return _item(known.state.lore[entry_key(record.name, record.type)], known)
+        return _item(known.state.lore[key_of(record.name)], known)
 
 
 def _of_book(one: Entry, book: str) -> LoreItem:
@@ -243,15 +244,15 @@ def _item(entry: LoreEntry, known: Known) -> LoreItem:
         status,
         tuple(sorted(entry.locked)),
         tuple(one.text for one in entry.suggestions),
-        tuple(one.text for one in entry.superseded),
+        entry.earlier,
         tuple(key_problems(shown.keys)),
     )
 
 
 def _seen(entry: LoreEntry | None) -> tuple[str, ...]:
     """What is said of an entry by now, however it is kept."""
-    said = (*entry.statements, *entry.superseded) if entry else ()
-    return tuple(dict.fromkeys(said_key(one.text) for one in said))
+    said = (entry.content, *entry.earlier) if entry else ()
+    return tuple(dict.fromkeys(said_key(one) for one in said if one))
 
 
 def _name(name: str) -> str:
@@ -259,16 +260,6 @@ def _name(name: str) -> str:
     if not key_of(words) or len(words) > LONGEST_NAME:
         raise BadInput(f"An entry needs a name of 1 to {LONGEST_NAME} characters.")
     return words
-
-
-def _kind(known: Known, name: str, kind: str) -> str:
-    """The type of the entry of that name; the one given, if there is such an entry; empty if there is none."""
-    types = [one.type for one in known.state.lore.values() if key_of(one.name) == key_of(name)]
-    if kind:
-        return kind if kind in types else ""
-    if len(types) > 1:
-        raise BadInput(f"There are several entries {name!r}: {', '.join(types)}. Say which with its type.")
-    return types[0] if types else ""
 
 
 def entries_json(items: Sequence[LoreItem]) -> str:

@@ -98,7 +98,7 @@ def as_entry(entry: LoreEntry) -> Entry:
     person wrote, by those and its name."""
     names = (entry.name,) if "keywords" in entry.locked else (entry.name, *entry.aliases)
     return Entry(
-        uid=f"story/{entry.type}/{entry.key[0]}",
+        uid=f"story/{entry.key}",
         name=entry.name,
         content=entry.content,
         keys=tuple(dict.fromkeys(names if entry.retired else (*names, *entry.keywords))),

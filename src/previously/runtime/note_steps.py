@@ -12,23 +12,25 @@ from dataclasses import replace
 from previously.core.digests import span_key
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE
 from previously.core.people import somebodies
+from previously.core.signals import folded
 from previously.core.spans import Span
 from previously.core.versions import Kind, Status, Version
 from previously.core.witnessing import folded_name
 from previously.folds.analysis import AnalysisNote
 from previously.folds.questions import Question
 from previously.folds.recap import first_position, story_messages
+from previously.folds.rendering import told
 from previously.folds.scene import SceneNote
 from previously.folds.tiling import Tile
-from previously.lore.state import state_text
-from previously.lore.threads import ranked
+from previously.lore.state import State, state_text
+from previously.lore.things import LoreEntry
 from previously.runtime.cast_steps import CastSteps
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.noted import Walk, ends_before, is_fragment, notes_scenes, scene_ends, walk
 from previously.runtime.states import States
 from previously.runtime.step import Step, Together, Written
 from previously.runtime.steps import Look
-from previously.runtime.told_before import MOST_OPEN, told_before
+from previously.runtime.told_before import lists_before, told_before, with_hand_records
 from previously.storage.store import BranchInfo, StoryKey
 
 SNAPSHOT_MESSAGES = 256
@@ -42,7 +44,10 @@ MOST_WAITING = 1_024
 """How many notes may wait to be approved without being asked for again."""
 
 MOST_KNOWN = 40
-"""How many names of known things are told beside a scene."""
+"""How many known things are told beside a scene."""
+
+MOST_WHOLE = 12
+"""How many of them as a whole: 12 of 200 tokens each are as long as a scene of ordinary size."""
 
 
 class NoteSteps:
@@ -79,7 +84,7 @@ class NoteSteps:
                 continue
             asked = AnalysisNote((item.entry.message,), again=_stood_in(tile.note), first=item.position)
             if shared:  # else it could tell of what not all who were there may know
-                earlier = self._states.after(seen, self._rules, through=tile.span.last - 1)
+                earlier = await self._before(seen, tile)
                 asked = replace(
                     asked, **await told_before(self._store, self._key, self._branch, item.position, earlier)
                 )
@@ -94,23 +99,20 @@ class NoteSteps:
         for tile in seen.scenes:
             if not self._wanting(tile.note) or _key(seen, tile) in waiting:
                 continue
-            known: tuple[str, ...] = ()
-            still_open: tuple[str, ...] = ()
-            if shared:  # else a name could be told that not all who were there have heard
-                earlier = self._states.after(seen, self._rules, through=tile.span.first - 1)
-                known = earlier.names[-MOST_KNOWN:]
-                threads = ranked(earlier.threads.threads, tile.span.first)
-                still_open = tuple(one.text for one in threads[:MOST_OPEN])
             run = seen.run(tile)
-            asked = SceneNote(
-                delta=story_messages(run),
-                known=known,
-                again=_stood_in(tile.note),
-                open_threads=still_open,
-                first=first_position(run),
-            )
+            asked = SceneNote(delta=story_messages(run), again=_stood_in(tile.note), first=first_position(run))
+            if shared:  # else a name could be told that not all who were there have heard
+                earlier = await self._before(seen, tile)
+                about = "\n".join(told(one) for one in asked.delta)
+                lists = lists_before(earlier, tile.span.first, about)
+                asked = replace(asked, known=known_things(earlier.known, about), **lists)
             return _step(Kind.SCENE, seen, tile, asked, SCENE_OVER)
         return None
+
+    async def _before(self, seen: Walk, tile: Tile) -> State:
+        """The state before a tile, with what people said of it until then."""
+        earlier = self._states.after(seen, self._rules, through=tile.span.first - 1)
+        return await with_hand_records(self._store, self._key, self._branch, earlier, tile.span.first)
 
     def _wanting(self, note: Version | None) -> bool:
         return note is None or (self._look.anew and not note.firm)
@@ -144,6 +146,18 @@ class NoteSteps:
         replaces = there.version.id if there and there.span == Span(seen.first, seen.settled) else None
         before = seen.snapshot.version if seen.snapshot else None
         return Step(Kind.STATE, scope, run, before, written, SNAPSHOT, replaces)
+
+
+def known_things(entries: Sequence[LoreEntry], about: str) -> tuple[str, ...]:
+    """Return known entries as a note is told of them, the newest first: those whose names its messages say as a whole,
+    since what is said of them anew replaces it, the others by name."""
+    words = folded(about)
+    newest = list(reversed(entries))
+    named = [one for one in newest if any(folded(name) in words for name in (one.name, *one.aliases))]
+    whole = named[:MOST_WHOLE]
+    others = [one for one in newest if one not in whole]
+    lines = [f"{one.name} ({one.type}): {one.content}" for one in whole]
+    return tuple([*lines, *(f"{one.name} ({one.type})" for one in others)][:MOST_KNOWN])
 
 
 def _step(kind: Kind, seen: Walk, tile: Tile, asked: Question, reason: str) -> Step:

@@ -17,13 +17,18 @@ from previously.core.versions import Kind, LiveVersion, has_read
 from previously.core.witnessing import knows_of
 from previously.folds import analysis
 from previously.folds.recap import FoldRules, Timeline
-from previously.folds.tiling import Tile, TileRules, fragment_tiles, leading, scene_tiles
+from previously.folds.tiling import Tile, TileRules, fragment_tiles, leading, note_tiles, scene_tiles
+from previously.lore.state import FORM
 from previously.runtime.fold_store import PathStore, SnapshotStore
 from previously.runtime.stale import stale_version
 from previously.storage.store import BranchInfo, StoryKey
 
 MOST_WALKED = 1_024
 """How many messages one look goes through; behind them the next snapshot is due first."""
+
+
+NOTES = (Kind.SCENE, Kind.ANALYSIS, Kind.NOTE)
+"""The kinds that the state follows from."""
 
 
 def ends_of(rules: FoldRules) -> frozenset[MarkKind]:
@@ -40,6 +45,8 @@ class Walk:
     scenes: Sequence[Tile]
     fragments: Sequence[Tile]
     """Every message with its analysis; none where there is no librarian."""
+    updates: Sequence[Tile]
+    """The notes that updates left, each on its span."""
     outside_tail: int
     """Where the tail begins."""
     awaited: bool
@@ -70,7 +77,12 @@ class Walk:
                     break
                 analysed = tile.span.last
             reached = min(reached, analysed)
-        return reached
+        # From the first note of an update on, what has none is not noted yet.
+        through = self.updates[0].span.first - 1 if self.updates else reached
+        for tile in sorted((*self.updates, *self.scenes), key=lambda one: one.span):
+            if tile.note and tile.span.first <= through + 1:
+                through = max(through, tile.span.last)
+        return min(reached, through)
 
 
 async def walk(
@@ -95,9 +107,10 @@ async def scene_ends(
 
 
 def ends_before(ends: Iterable[int], last: int) -> str:
-    """What a snapshot up to there is held against: had other scenes ended, other notes would be in it."""
+    """What a snapshot up to there is held against: its form, and where scenes ended: had others ended, other notes
+    would be in it."""
     counting = sorted({end for end in ends if end <= last})
-    return sha256(repr(counting).encode()).hexdigest()[:16] if counting else ""
+    return f"{FORM}:{sha256(repr(counting).encode()).hexdigest()[:16] if counting else ''}"
 
 
 async def walk_to_the_end(
@@ -111,7 +124,7 @@ async def walk_to_the_end(
     stale = None
     if not reader:  # for somebody in particular it may tell of what they are not to know any more
         stale = await stale_version(store, key, branch, Kind.STATE, OWN_SCOPE, start=0, exact=seen.snapshot)
-    if stale:
+    if stale and stale.version.made.carry.startswith(f"{FORM}:"):
         seen = await _walked(store, key, branch, rules, stale)
     return seen if seen.whole else await _walked(store, key, branch, rules, seen.snapshot, branch.messages)
 
@@ -137,8 +150,12 @@ async def _walked(
         tiles = scene_tiles(path, notes, ends, TileRules(rules.scene_messages, outside_tail))
     if rules.timeline is Timeline.LIBRARIAN:
         fragments = await analysed(store, key, path)
+    updates: list[Tile] = []
+    if rules.timeline is Timeline.RECAP and path:
+        digests = [item.entry.digest for item in path]
+        updates = note_tiles(path, await store.notes(key, Kind.NOTE, SPAN_SCOPE, digests))
     awaited = bool(rules.scene_messages) and notes_scenes(rules)
-    return Walk(snapshot, path, tiles, fragments, outside_tail, awaited, last == branch.messages - 1)
+    return Walk(snapshot, path, tiles, fragments, updates, outside_tail, awaited, last == branch.messages - 1)
 
 
 def notes_scenes(rules: FoldRules) -> bool:
@@ -156,7 +173,7 @@ async def every_note(store: PathStore, key: StoryKey, branch: BranchInfo) -> lis
     """The notes of which the first message stands on the path."""
     path = await store.path(key, branch.name, 0, branch.messages - 1) if branch.messages else []
     digests = [item.entry.digest for item in path]
-    kinds = (Kind.SCENE, Kind.ANALYSIS) if digests else ()
+    kinds = NOTES if digests else ()
     return [note.id for kind in kinds for note in await store.notes(key, kind, SPAN_SCOPE, digests)]
 
 
@@ -168,7 +185,7 @@ async def notes_on(store: PathStore, key: StoryKey, branch: BranchInfo) -> list[
     for at, one in enumerate(digests):
         places.setdefault(one, []).append(at)
     found: dict[int, LiveVersion] = {}
-    for kind in (Kind.SCENE, Kind.ANALYSIS) if digests else ():
+    for kind in NOTES if digests else ():
         for note in await store.notes(key, kind, SPAN_SCOPE, list(places)):
             for at in places[note.made.first]:
                 run = digests[at : at + len(note.made.span)]

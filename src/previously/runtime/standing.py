@@ -1,4 +1,4 @@
-"""How the story stands, as people see it and change it: threads, current state, cast, scenes, the librarian's gaps.
+"""How the story stands, as people see it and change it: threads, state, wishes, cast, scenes, the librarian's gaps.
 
 What must stay true: what a person says of it follows the branch and can be undone.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from previously.core.analyses import Analysis
 from previously.core.cast import Knowledge
@@ -23,9 +24,10 @@ from previously.folds.builtin.quotes import moved
 from previously.folds.recap import Timeline
 from previously.folds.scene_shape import scene_of
 from previously.folds.who_knows import Row, who_knows
-from previously.lore.by_hand import HeldRecord, Record, ThreadRecord, record_text
+from previously.lore.by_hand import HeldRecord, Op, Record, ThreadRecord, WishRecord, record_text
 from previously.lore.current import Held
-from previously.lore.threads import DORMANT_AFTER, Op, Status, Thread, ranked, status
+from previously.lore.threads import DORMANT_AFTER, Status, Thread, ranked, status
+from previously.lore.wishes import Wish
 from previously.runtime.derived import analysis_now, fragments_of
 from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import Known, knowledge
@@ -35,6 +37,8 @@ from previously.storage.store import Store
 LONGEST_SAID = 500
 MOST_READ = 100_000
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class ThreadItem:
@@ -42,6 +46,8 @@ class ThreadItem:
 
     thread: Thread
     status: Status
+    suggestions: tuple[str, ...] = ()
+    """What was noted since of a thread that a person wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,38 +83,81 @@ class Standing(StoryHandle):
         now, asleep = (await self.branch_info()).messages, self._rules.dormant_messages or MOST_READ
         all_threads = known.state.threads.threads
         order = ranked(all_threads, now, asleep)
-        settled = [one for one in all_threads if one.resolved is not None]
-        found = [ThreadItem(one, status(one, now, asleep)) for one in (*order, *settled)]
-        shown = (Status.OPEN, Status.OVERDUE)
-        return [one for one in found if everything or one.status in shown]
+        settled = [one for one in all_threads if one.settled is not None]
+        suggested = known.state.threads.suggestions
+        found = [
+            ThreadItem(one, status(one, now, asleep), tuple(said.text for said in suggested if said.thread == one.id))
+            for one in (*order, *settled)
+        ]
+        return [one for one in found if everything or one.status is Status.OPEN]
 
     async def open_thread(self, text: str, due: str = "") -> None:
         """Say that something is open: a promise, a debt, a question."""
         await self._note(MarkKind.THREAD, ThreadRecord(Op.OPEN, _words(text), _words(due) if due.strip() else ""))
 
     async def resolve_thread(self, text: str) -> Thread:
-        """Say that it is settled, by its words or some of them."""
-        wanted = _words(text)
-        before = {one.thread.id: one.thread for one in await self.threads(everything=True)}
-        open_now = [one for one in before.values() if one.resolved is None]
-        exact = [one for one in open_now if one.text == wanted or one.id == wanted]
-        partly = [one for one in open_now if folded_name(wanted) in folded_name(one.text)]
-        meant = exact or partly
-        if len(meant) > 1:
-            raise BadInput(f"{wanted!r} could mean several threads: {'; '.join(one.text for one in meant[:3])}.")
-        if not meant:
-            raise BadInput(f"No open thread says {wanted!r}; `threads` shows those there are.")
-        await self._note(MarkKind.THREAD, ThreadRecord(Op.RESOLVE, meant[0].text, id=meant[0].id))
-        now = {one.thread.id: one.thread for one in await self.threads(everything=True)}
-        return now.get(meant[0].id, meant[0])
+        """Say that it is settled, by its words or some of them, or by its id."""
+        meant = await self._thread(text, "open")
+        await self._note(MarkKind.THREAD, ThreadRecord(Op.RESOLVE, meant.text, id=meant.id))
+        return await self._again(meant)
+
+    async def reword_thread(self, text: str, words: str) -> Thread:
+        """Give an open thread other words, which no model changes."""
+        meant = await self._thread(text, "open")
+        await self._note(MarkKind.THREAD, ThreadRecord(Op.REWORD, _words(words), id=meant.id, was=meant.text))
+        return await self._again(meant)
+
+    async def reopen_thread(self, text: str) -> Thread:
+        """Say that a settled thread is open all the same."""
+        meant = await self._thread(text, "settled")
+        await self._note(MarkKind.THREAD, ThreadRecord(Op.OPEN, meant.text, id=meant.id))
+        return await self._again(meant)
+
+    async def _thread(self, text: str, how: str) -> Thread:
+        """The one thread that stands like this and has this id, these words or some of them."""
+        all_threads = (await self._now()).state.threads.threads
+        found = [one for one in all_threads if (one.settled is None) == (how == "open")]
+        return _meant(text, [(one.id, one.text, one) for one in found], f"{how} thread", "threads")
+
+    async def _again(self, thread: Thread) -> Thread:
+        """A thread as it stands now."""
+        now = (await self._now()).state.threads.threads
+        return next((one for one in now if one.id == thread.id), thread)
 
     async def state(self) -> list[Held]:
-        """How things stand: who is where, hurt, holding what; the newest last."""
+        """How things stand, a value for each thing and aspect; the newest last."""
         return list((await self._now()).state.current.items)
 
-    async def hold(self, text: str, subject: str | None = None) -> None:
-        """Say how something stands. No model changes it."""
-        await self._note(MarkKind.HELD, HeldRecord(_words(text), subject))
+    async def hold(self, text: str) -> None:
+        """Say how something stands: `Thing / aspect: value`, or in free words. No model changes it."""
+        await self._note(MarkKind.HELD, HeldRecord(_words(text)))
+
+    async def end_held(self, text: str) -> Held:
+        """Say that something holds no more, by its line or a part of it."""
+        listed = [(one.text, one.text, one) for one in await self.state()]
+        meant = _meant(text, listed, "line of the state", "state")
+        await self._note(MarkKind.HELD, HeldRecord(meant.text, ended=True))
+        return meant
+
+    async def wishes(self) -> list[Wish]:
+        """What the players asked for about the telling, the oldest first."""
+        return list((await self._now()).state.wishes)
+
+    async def reword_wish(self, text: str, words: str) -> Wish:
+        """Give a wish other words."""
+        meant = await self._wish(text)
+        new = _words(words)
+        await self._note(MarkKind.WISH, WishRecord(meant.id, meant.text, new))
+        return next((one for one in await self.wishes() if one.text == new), meant)
+
+    async def withdraw_wish(self, text: str) -> Wish:
+        """Take a wish back, by its words or some of them, or by its id."""
+        meant = await self._wish(text)
+        await self._note(MarkKind.WISH, WishRecord(meant.id, meant.text))
+        return meant
+
+    async def _wish(self, text: str) -> Wish:
+        return _meant(text, [(one.id, one.text, one) for one in await self.wishes()], "wish", "wishes")
 
     async def people(self) -> list[Person]:
         """Everyone who takes part, as far as messages say: those who speak, play or were there, by name."""
@@ -198,6 +247,19 @@ class Standing(StoryHandle):
     async def _note(self, kind: MarkKind, record: Record) -> None:
         branch = await self.branch_info()
         await self._add_mark(branch, kind, branch.messages - 1, record_text(record))
+
+
+def _meant(text: str, listed: Sequence[tuple[str, str, T]], what: str, command: str) -> T:
+    """The one of these, each with its id and words, that a text names: by id, by its words, or by some of them."""
+    wanted = _words(text)
+    exact = [one for ident, words, one in listed if wanted in (ident, words)]
+    meant = exact or [one for _, words, one in listed if folded_name(wanted) in folded_name(words)]
+    if len(meant) > 1:
+        several = "; ".join(words for _, words, one in listed if one in meant[:3])
+        raise BadInput(f"{wanted!r} could mean several: {several}.")
+    if not meant:
+        raise BadInput(f"No {what} says {wanted!r}; `{command}` shows those there are.")
+    return meant[0]
 
 
 def _words(text: str) -> str:

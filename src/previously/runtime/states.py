@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import replace
 
+from previously.core.note import Note, note_of
 from previously.core.people import people_after
-from previously.core.versions import Kind
+from previously.core.versions import Kind, NewVersion
 from previously.core.witnessing import knows_of
-from previously.folds.analysis_answer import analysis_of
+from previously.folds.analysis_answer import analysis_note
 from previously.folds.recap import FoldRules, Timeline
-from previously.folds.scene_shape import scene_of
+from previously.folds.scene_shape import scene_note
 from previously.folds.tiling import Tile
 from previously.lore.state import EMPTY, Noted, State, after, state_of
 from previously.runtime.noted import Walk, witnessed
@@ -25,8 +26,8 @@ MOST_REMEMBERED = 128
 LOOKED_BACK = 8
 """How many notes may be new since a state that is remembered."""
 
-Notes = tuple[tuple[int, int], ...]
-"""Notes, and where each ends: the same note may stand elsewhere after an edit."""
+Notes = tuple[tuple[int, int, bool], ...]
+"""Notes, where each ends (the same note may stand elsewhere after an edit), and whether only its lore counts."""
 
 Looked = tuple[int, str, Notes]
 """A snapshot, what counts, and the notes behind it."""
@@ -42,11 +43,14 @@ class States:
         """The state where a walk ends, or at an earlier position, as a reader may know it; what people wrote aside."""
         last = seen.first + len(seen.path) - 1 if through is None else through
         tiles = _counting(seen, reader, last)
-        notes = tuple((tile.note.id, tile.span.last) for tile in tiles if tile.note)
+        librarian = rules.timeline is Timeline.LIBRARIAN
+        notes = tuple(
+            (tile.note.id, tile.span.last, _is_for_lore(seen, tile, librarian=librarian)) for tile in tiles if tile.note
+        )
         snapshot = seen.snapshot.version.id if seen.snapshot else 0
         state, done = self._nearest(seen, snapshot, rules.timeline.value, notes)
-        for tile in tiles[done:]:
-            state = after(state, _read(seen, tile, librarian=rules.timeline is Timeline.LIBRARIAN))
+        for tile, (_, _, for_lore) in zip(tiles[done:], notes[done:], strict=True):
+            state = after(state, _read(seen, tile, for_lore=for_lore))
         self._keep((snapshot, rules.timeline.value, notes), state)
         said = seen.path[: max(0, last + 1 - seen.first)]
         heard = ((item.position, item.entry.message) for item in said if knows_of(reader, item.entry.message))
@@ -59,7 +63,7 @@ class States:
             state = self._known.get((snapshot, timeline, notes[:length]))
             if state is not None:
                 return state, length
-        begun = state_of(seen.snapshot.version.made.text) if seen.snapshot else EMPTY
+        begun = (state_of(seen.snapshot.version.made.text) if seen.snapshot else None) or EMPTY
         self._keep((snapshot, timeline, ()), begun)  # reading it once more would cost as much as many notes
         return begun, 0
 
@@ -73,21 +77,36 @@ class States:
 def _counting(seen: Walk, reader: str, last: int) -> list[Tile]:
     """The noted tiles of a walk that a reader may know of, in path order; of those that end together the fragment
     first."""
-    tiles = [tile for tile in (*seen.fragments, *seen.scenes) if tile.note and tile.span.last <= last]
+    tiles = [tile for tile in (*seen.fragments, *seen.scenes, *seen.updates) if tile.note and tile.span.last <= last]
     known = [tile for tile in tiles if witnessed(seen.run(tile), reader)]
     return sorted(known, key=lambda tile: (tile.span.last, len(tile.span)))
 
 
-def _read(seen: Walk, tile: Tile, *, librarian: bool) -> Noted:
-    """What a note says; where a librarian notes the signals of every fragment, those of scenes are not counted too."""
+def _is_for_lore(seen: Walk, tile: Tile, *, librarian: bool) -> bool:
+    """Return whether a note counts for its lore alone: a scene where other notes of the same messages say what it
+    opened and changed."""
+    if tile.note is None or tile.note.made.kind is not Kind.SCENE:
+        return False
+    first, last = tile.span.first, tile.span.last
+    return librarian or any(one.span.first <= last and first <= one.span.last for one in seen.updates)
+
+
+def _read(seen: Walk, tile: Tile, *, for_lore: bool) -> Noted:
+    """Return what a note says of its span."""
     assert tile.note is not None, "only noted tiles are read"
-    made, run = tile.note.made, seen.run(tile)
-    if made.kind is Kind.ANALYSIS:
-        analysis = analysis_of(made.text)
-        messages = tuple(item.entry.message for item in run)
-        return Noted(tile.span.last, None, analysis.signals, messages, analysis.mentions, made.made_by)
-    scene = scene_of(made.text)
-    if librarian:
-        return Noted(tile.span.last, scene, by=made.made_by)
-    messages = tuple(item.entry.message for item in run)
-    return Noted(tile.span.last, scene, scene.signals, messages, by=made.made_by)
+    made = tile.note.made
+    messages = tuple(item.entry.message for item in seen.run(tile))
+    note = _note(made)
+    return Noted(
+        Note(lore=note.lore) if for_lore else note, made.key, tile.span.first, tile.span.last, made.made_by, messages
+    )
+
+
+def _note(made: NewVersion) -> Note:
+    match made.kind:
+        case Kind.ANALYSIS:
+            return analysis_note(made.text)
+        case Kind.SCENE:
+            return scene_note(made.text)
+        case _:
+            return note_of(made.text)

@@ -1,4 +1,4 @@
-"""What an analysis is told of the story before its fragment: the summary, names, and what is open.
+"""What a note is told of the story before its span: the summary, names, what is open and how things stood.
 
 What must stay true: nothing of what stands later is told; what a person wrote of the story counts before all else; a
 closed chapter is told of by the backbone, or by its own recap where there is none.
@@ -12,16 +12,20 @@ from previously.core.marks import STORY_SCOPE, MarkKind, chapters_of
 from previously.core.people import characters
 from previously.core.versions import Kind
 from previously.folds.builtin.quotes import text_now
+from previously.lore.by_hand import corrected, record_of
 from previously.lore.state import State
-from previously.lore.threads import ranked
+from previously.lore.threads import choose_shown
 from previously.runtime.fold_store import SnapshotStore
 from previously.storage.store import BranchInfo, StoryKey
+
+HAND = frozenset({MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD, MarkKind.WISH})
+"""The marks that hold what people said of lore, threads, the state and wishes."""
 
 MOST_KNOWN = 40
 """How many names are told."""
 
-MOST_OPEN = 12
-"""How many open threads are told, those that matter most."""
+MOST_HELD = 30
+"""How many lines of the state are told, the newest: twice what a story of ordinary size has."""
 
 SUMMARY_CHARACTERS = 2_000
 """How much of the end of the summary is told."""
@@ -32,12 +36,30 @@ async def told_before(
 ) -> dict[str, Any]:
     """What an analysis of the fragment at a position is told; of a later state what stood before it."""
     known = {name: one for name, one in state.people.items() if one.first < position}
-    still_open = [one for one in state.threads.threads if one.opened < position]
     return {
         "before": (await _summary(store, key, branch, position))[-SUMMARY_CHARACTERS:],
         "known": tuple(characters(known)[:MOST_KNOWN]),
-        "open_threads": tuple(one.text for one in ranked(still_open, position)[:MOST_OPEN]),
+        **lists_before(state, position),
     }
+
+
+def lists_before(state: State, position: int, about: str = "") -> dict[str, Any]:
+    """Return what was open and how things stood before a position, for a note of messages that say `about`."""
+    still_open = [one for one in state.threads.threads if one.opened < position]
+    held = [one.text for one in state.current.items if one.position < position]
+    return {
+        "open_threads": tuple((one.id, one.text) for one in choose_shown(still_open, position, about)),
+        "state": tuple(held[-MOST_HELD:]),
+    }
+
+
+async def with_hand_records(
+    store: SnapshotStore, key: StoryKey, branch: BranchInfo, state: State, position: int
+) -> State:
+    """Return the state with what people said of it at messages before a position."""
+    marks = await store.marks(key, branch.name, HAND)
+    records = [(mark.position, record_of(mark.text)) for mark in marks if mark.position < position]
+    return corrected(state, [(at, record) for at, record in records if record]).state
 
 
 async def _summary(store: SnapshotStore, key: StoryKey, branch: BranchInfo, position: int) -> str:

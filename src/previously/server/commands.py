@@ -10,7 +10,6 @@ from dataclasses import replace
 from previously.app import Memory
 from previously.core.errors import PreviouslyError
 from previously.core.witnessing import folded_name
-from previously.lore.threads import Status
 from previously.recognition.commands import COMMANDS, MARK, Command
 from previously.recognition.heard import Ask
 from previously.runtime.listed import Listed
@@ -98,9 +97,7 @@ async def _threads(story: Story, text: str) -> str:
     found = await story.threads()
     if not found:
         return "Nothing is known to be open; what was said lately may not be noted yet."
-    return "Still open:\n" + "\n".join(
-        f"- {one.thread.text}{' (overdue)' if one.status is Status.OVERDUE else ''}" for one in found[:MOST_LINES]
-    )
+    return "Still open:\n" + "\n".join(f"- {one.thread.text}" for one in found[:MOST_LINES])
 
 
 async def _state(story: Story, text: str) -> str:

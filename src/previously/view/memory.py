@@ -19,12 +19,13 @@ from previously.view.view import LeftOut, Reason, Section
 
 HEADINGS = {
     Section.PINS: "# To keep in mind",
+    Section.WISHES: "# What the players asked for",
     Section.BACKBONE: "# The story so far",
     Section.CHAPTERS: "# Earlier chapters",
     Section.RECAP: "# Previously in this story",
     Section.BRIEF: "# Earlier in this conversation",
     Section.THREADS: "# Still open",
-    Section.STATE: "# As things stand",
+    Section.STATE: "# As things stood before the messages below",
     Section.CAST: "# What you know",
     Section.LORE: "# About this world",
 }
@@ -35,7 +36,7 @@ CHAPTERS_SHARE = 0.15
 
 MOST_CHAPTERS = 8
 
-LISTS = frozenset({Section.THREADS, Section.STATE, Section.CAST, Section.LORE})
+LISTS = frozenset({Section.WISHES, Section.THREADS, Section.STATE, Section.CAST, Section.LORE})
 """The sections that are lists, the most important item first. They stand for no messages."""
 
 WHOLE = LISTS | {Section.CHAPTERS}

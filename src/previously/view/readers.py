@@ -19,10 +19,12 @@ from previously.view.view import Section
 TIMELINE = frozenset({Section.BACKBONE, Section.CHAPTERS, Section.RECAP, Section.BRIEF})
 """The sections that tell what happened, message after message."""
 
-LISTED = frozenset({Section.THREADS, Section.STATE, Section.CAST, Section.LORE})
+LISTED = frozenset({Section.WISHES, Section.THREADS, Section.STATE, Section.CAST, Section.LORE})
 """The sections that say how things stand and what they are."""
 
 _LISTS: Mapping[Section, Share] = {
+    # A few short lines that steer every answer: little room, and before the other lists.
+    Section.WISHES: Share(2, priority=2, ceiling=4),
     Section.CAST: Share(10, priority=2, ceiling=30),
     Section.THREADS: Share(5, priority=3, ceiling=8),
     Section.STATE: Share(5, priority=4, ceiling=8),

@@ -20,6 +20,7 @@ class Section(StrEnum):
     FURNITURE = "furniture"
     SYSTEM = "system"
     PINS = "pins"
+    WISHES = "wishes"
     BACKBONE = "backbone"
     CHAPTERS = "chapters"
     RECAP = "recap"
