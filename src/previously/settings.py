@@ -151,7 +151,7 @@ class Settings:
             apply_after=self.apply_after,
             summary_characters=self.summary_characters,
             summary_target_characters=self.summary_target_characters,
-            scene_messages=self.scene_messages,
+            scene_messages=0 if self.timeline == "recap" else self.scene_messages,  # an update notes what scenes would
             lore=self.lore,
             cast=self.cast,
             dormant_messages=self.dormant_messages,

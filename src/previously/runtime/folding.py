@@ -32,7 +32,6 @@ from previously.runtime.steps import Look, Steps
 from previously.runtime.times import time_at
 from previously.storage.store import StoryKey
 
-
 TRIES_WITHOUT_PROGRESS = 3
 """A fold that is true where it was made but not on the path any more is no progress."""
 
@@ -84,13 +83,9 @@ class _Loop:
             branch = await store.branch(self.key)
             rules = await with_tail(store, self.key, branch, self.rules)
             seen = Look(rules=rules, amends=self.folder.amends, anew=anew, pressed=pressed, failed=self._failed)
-            found = await Steps(store, self.key, branch, seen).next()
-            noted = (
-                await NoteSteps(store, self.key, branch, seen, self._states).next()
-                if isinstance(found, NotDue)
-                else None
-            )
-            return noted or found
+            notes = NoteSteps(store, self.key, branch, seen, self._states)
+            found = await notes.missing() or await Steps(store, self.key, branch, seen, self._states).next()
+            return (await notes.next() or found) if isinstance(found, NotDue) else found
 
         return await self.store.at_one_moment(self.key.owner, look)
 

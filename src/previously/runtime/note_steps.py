@@ -18,7 +18,7 @@ from previously.core.versions import Kind, Status, Version
 from previously.core.witnessing import folded_name
 from previously.folds.analysis import AnalysisNote
 from previously.folds.questions import Question
-from previously.folds.recap import first_position, story_messages
+from previously.folds.recap import Timeline, first_position, story_messages
 from previously.folds.rendering import told
 from previously.folds.scene import SceneNote
 from previously.folds.tiling import Tile
@@ -31,6 +31,7 @@ from previously.runtime.states import States
 from previously.runtime.step import Step, Together, Written
 from previously.runtime.steps import Look
 from previously.runtime.told_before import lists_before, told_before, with_hand_records
+from previously.runtime.update_steps import UpdateSteps
 from previously.storage.store import BranchInfo, StoryKey
 
 SNAPSHOT_MESSAGES = 256
@@ -60,6 +61,15 @@ class NoteSteps:
         self._look = look
         self._rules = look.rules
         self._states = states
+
+    async def missing(self) -> Step | None:
+        """Return the step that makes what an update left unnoted, which comes before all else: later updates are told
+        what is open. None where nothing is missing, or nobody could note it."""
+        if self._rules.timeline is not Timeline.RECAP or not self._look.amends or not self._branch.messages:
+            return None
+        seen = await walk(self._store, self._key, self._branch, self._rules, firm=self._look.anew)
+        updates = UpdateSteps(self._store, self._key, self._branch, self._rules, self._states, anew=self._look.anew)
+        return await updates.missing(seen)
 
     async def next(self) -> Step | Together | None:
         """The next notes to be made, or a snapshot; None if there is nothing to do."""

@@ -86,12 +86,20 @@ class Walk:
 
 
 async def walk(
-    store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, reader: str = "", *, firm: bool = False
+    store: SnapshotStore,
+    key: StoryKey,
+    branch: BranchInfo,
+    rules: FoldRules,
+    reader: str = "",
+    *,
+    firm: bool = False,
+    before: int | None = None,
 ) -> Walk:
     """What stands behind the newest snapshot of what a reader may know; behind that of all for nobody in particular.
-    The rules are those with the tail of this branch."""
+    The rules are those with the tail of this branch. With `before`, no snapshot counts that reaches to there."""
     scope = OWN_SCOPE + reader
-    snapshot = await store.live(key, branch.name, Kind.STATE, scope, firm=firm)
+    newest = None if before is None else before - 1
+    snapshot = await store.live(key, branch.name, Kind.STATE, scope, firm=firm, through=newest)
     ends = await scene_ends(store, key, branch, rules) if snapshot else []
     while snapshot and snapshot.version.made.carry != ends_before(ends, snapshot.span.last):
         through = snapshot.span.last - 1

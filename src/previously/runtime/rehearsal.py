@@ -168,6 +168,10 @@ class RehearsalStore:
     async def set_status(self, key: StoryKey, version: int, status: Status, *, reason: str) -> Version:
         raise AssertionError("a rehearsal finds nothing that could be taken out of force")
 
+    async def version(self, key: StoryKey, version: int) -> Version | None:
+        own = next((one for one in self._versions if one.id == version), None)
+        return own or await self._store.version(key, version)
+
     async def commit(self, key: StoryKey, version: NewVersion) -> Version:
         self._ids -= 1
         self._versions.append(Version(self._ids, replace(version, status=Status.COMMITTED), True))

@@ -78,8 +78,14 @@ def _counting(seen: Walk, reader: str, last: int) -> list[Tile]:
     """The noted tiles of a walk that a reader may know of, in path order; of those that end together the fragment
     first."""
     tiles = [tile for tile in (*seen.fragments, *seen.scenes, *seen.updates) if tile.note and tile.span.last <= last]
-    known = [tile for tile in tiles if witnessed(seen.run(tile), reader)]
+    known = [tile for tile in tiles if not reader or (_is_apart(tile) and witnessed(seen.run(tile), reader))]
     return sorted(known, key=lambda tile: (tile.span.last, len(tile.span)))
+
+
+def _is_apart(tile: Tile) -> bool:
+    """Return whether a note was made from its span alone. An update is told of all before it, so where not everyone
+    witnessed everything its note is for nobody in particular."""
+    return tile.note is not None and tile.note.made.kind is not Kind.NOTE
 
 
 def _is_for_lore(seen: Walk, tile: Tile, *, librarian: bool) -> bool:

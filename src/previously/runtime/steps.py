@@ -20,11 +20,14 @@ from previously.folds import amend, backbone, chapter, recap
 from previously.folds.builtin.quotes import text_now
 from previously.folds.chapter import Boundary
 from previously.folds.recap import Due, FoldRules, NeedMore, NotDue, Timeline
+from previously.folds.update import Part
 from previously.runtime.derived import MOST_APPLIED, DerivedRecap
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.reading import READ_AHEAD
 from previously.runtime.stale import stale_version
+from previously.runtime.states import States
 from previously.runtime.step import Step
+from previously.runtime.update_steps import UpdateSteps
 from previously.storage.store import BranchInfo, StoryKey
 
 CHAPTER_CLOSED = "the chapter is closed"
@@ -51,12 +54,13 @@ class Look:
 class Steps:
     """Looks at one branch of a story, with a store that answers as of one moment."""
 
-    def __init__(self, store: FoldStore, key: StoryKey, branch: BranchInfo, look: Look) -> None:
+    def __init__(self, store: FoldStore, key: StoryKey, branch: BranchInfo, look: Look, states: States) -> None:
         self._store = store
         self._key = key
         self._branch = branch
         self._look = look
         self._rules = look.rules
+        self._updates = UpdateSteps(store, key, branch, look.rules, states, anew=look.anew)
 
     async def next(self) -> Step | Boundary | NotDue:
         """The next fold, the place where a chapter closes, or why there is nothing to do."""
@@ -102,13 +106,16 @@ class Steps:
             if isinstance(derived, Step):
                 return derived
         due = await self._due(live, first, rest.last + 1, 0)
+        if self._look.amends and self._rules.timeline is Timeline.RECAP and first <= rest.last:
+            due = due if isinstance(due, Due) else Due(tuple(await self._path(first, rest.last)), CHAPTER_CLOSED)
         if isinstance(due, Due):
             return await self._recap_step(one.last_stretch, live, due)
         run = await self._path(rest.first, rest.last)
         known = [text_now(live)] if live else []
         ending = run[max(0, min(first, rest.last + 1 - chapter.FINAL_SCENE) - rest.first) :]
         asked = chapter.request(one.title, known, ending, self._rules.chapter_words)
-        return Step(Kind.CHAPTER, scope, run, None, replace(asked, again=_stood_in(stood)), CHAPTER_CLOSED)
+        carry = live.version.made.carry if live else ""
+        return Step(Kind.CHAPTER, scope, run, None, replace(asked, again=_stood_in(stood), carry=carry), CHAPTER_CLOSED)
 
     async def _backbone(self, marks: Sequence[Mark], closed: Sequence[Chapter]) -> Step | NotDue | None:
         """The next chapter that the backbone has not taken in."""
@@ -238,11 +245,19 @@ class Steps:
             unread += await self._path(decision.position, min(decision.position + ahead, end) - 1)
 
     async def _recap_step(self, stretch: Stretch, live: LiveVersion | None, due: Due, *, again: bool = False) -> Step:
+        before = live.version if live else None
+        if self._rules.timeline is Timeline.RECAP:
+            text = text_now(live) if live else ""
+            if not self._look.amends:  # the built-in folder needs no more than the messages
+                asked = self._updates.ask_bare(due.delta, text)
+                return Step(Kind.RECAP, stretch.scope, due.delta, before, asked, due.reason)
+            asked = await self._updates.ask(due.delta, Part.WHOLE, text, again=again and due.reason == recap.AGAIN)
+            beside = await self._updates.beside(due.delta)
+            return Step(Kind.RECAP, stretch.scope, due.delta, before, asked, due.reason, beside=beside)
         first = due.span.first
         bridge = await self._path(first - 1, first - 1) if first else []
-        before = bridge[0] if bridge else None
-        asked = recap.request(live, before, due, self._rules, again=again)
-        return Step(Kind.RECAP, stretch.scope, due.delta, live.version if live else None, asked, due.reason)
+        question = recap.request(live, bridge[0] if bridge else None, due, self._rules, again=again)
+        return Step(Kind.RECAP, stretch.scope, due.delta, before, question, due.reason)
 
     async def _stale(
         self, kind: Kind, scope: str, start: int, exact: LiveVersion | None, through: int

@@ -64,23 +64,31 @@ async def with_hand_records(
 
 async def _summary(store: SnapshotStore, key: StoryKey, branch: BranchInfo, position: int) -> str:
     """What is told of all before a message, chapters before it included."""
+    return "\n\n".join(filter(None, await texts_before(store, key, branch, position)))
+
+
+async def texts_before(store: SnapshotStore, key: StoryKey, branch: BranchInfo, position: int) -> tuple[str, str]:
+    """Return what is told of the chapters before the one that a message stands in, and of that one up to the message.
+
+    The last chapter is told in full beside the backbone: a chapter that begins needs who and why.
+    """
     marks = await store.marks(key, branch.name)
     chapters = [one for one in chapters_of(marks) if one.first <= position]
     current = chapters[-1]
-    texts: list[str] = []
+    before: list[str] = []
     if current.first:
+        closed = chapters[-2]
         by_hand = [mark for mark in marks if mark.kind is MarkKind.BACKBONE and mark.position < current.first]
         scope = by_hand[-1].scope if by_hand else STORY_SCOPE
-        backbone = await store.live(key, branch.name, Kind.BACKBONE, scope, through=current.first - 1)
-        texts += [mark.text for mark in by_hand[-1:]]
+        backbone = await store.live(key, branch.name, Kind.BACKBONE, scope, through=closed.first - 1)
+        before += [mark.text for mark in by_hand[-1:]]
         if backbone:
-            texts.append(text_now(backbone))
-        elif not by_hand:
-            closed = chapters[-2]
-            recap = await store.live(key, branch.name, Kind.CHAPTER, closed.last_stretch.scope, through=closed.last)
-            texts += [closed.hand_text or closed.block_text, text_now(recap) if recap else ""]
+            before.append(text_now(backbone))
+        recap = await store.live(key, branch.name, Kind.CHAPTER, closed.last_stretch.scope, through=closed.last)
+        if not by_hand or by_hand[-1].position < closed.first:
+            before += [closed.hand_text or closed.block_text, text_now(recap) if recap else ""]
     stretches = [one for one in current.stretches if one.first <= position]
-    texts += [mark.text for mark in current.blocks if mark.position < position]
+    told = [mark.text for mark in current.blocks if mark.position < position]
     live = await store.live(key, branch.name, Kind.RECAP, stretches[-1].scope, through=position - 1)
-    texts.append(text_now(live) if live else "")
-    return "\n\n".join(filter(None, texts))
+    told.append(text_now(live) if live else "")
+    return "\n\n".join(filter(None, before)), "\n\n".join(filter(None, told))

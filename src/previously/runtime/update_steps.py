@@ -1,0 +1,206 @@
+"""The questions of updates: what each is told beside its messages, and which spans still lack an episode or a note.
+
+A span that an update told keeps an episode and a note. Where one of them is missing (a message was changed, a model
+could not give it, a person took it back), it is asked for by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from previously.core.marks import SPAN_SCOPE
+from previously.core.note import LoreItem
+from previously.core.paths import OnPath, opening_of
+from previously.core.people import NARRATORS, People
+from previously.core.signals import folded
+from previously.core.spans import Span
+from previously.core.tokens import estimate_tokens
+from previously.core.versions import Kind, Status, Version
+from previously.folds.missing_notes import Wanted, find_missing
+from previously.folds.recap import FoldRules
+from previously.folds.rendering import speaker_of, told
+from previously.folds.tiling import note_tiles
+from previously.folds.update import UPDATED, Context, Part, UpdateFold
+from previously.lore.state import State
+from previously.lore.things import LoreEntry
+from previously.runtime.fold_store import FoldStore
+from previously.runtime.noted import Walk, walk
+from previously.runtime.states import States
+from previously.runtime.step import Step
+from previously.runtime.told_before import lists_before, texts_before, with_hand_records
+from previously.storage.store import BranchInfo, StoryKey
+
+KNOWN_TOKENS = 750
+"""What entries that the messages name may take together: 320 to 740 were needed."""
+
+MOST_OTHERS = 40
+"""How many of the others are named, those described last: a line of 40 names keeps two alike apart."""
+
+FEW_WORDS = 6
+"""How many words of an entry say who somebody is, where only that is told."""
+
+SMALL_STORY, SMALL_RECAP = 4_000, 300
+"""Until a story has so many tokens, so many words of recap are asked for: more would retell it."""
+
+MOST_WAITING = 64
+"""How many notes may wait to be approved without being asked for again."""
+
+CHANGED, NO_NOTE_YET = "a message of it was changed", "it has no note yet"
+
+
+class UpdateSteps:
+    """Looks at one branch of a story, with a store that answers as of one moment."""
+
+    def __init__(
+        self, store: FoldStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, states: States, *, anew: bool
+    ) -> None:
+        self._store = store
+        self._key = key
+        self._branch = branch
+        self._rules = rules
+        self._states = states
+        self._anew = anew
+
+    async def ask(
+        self, run: Sequence[OnPath], part: Part, recap: str | None = None, *, again: bool = False
+    ) -> UpdateFold:
+        """Return the question for a run of the path. `recap` is the text it goes on from, if that is known."""
+        first = run[0].position
+        before, so_far = await texts_before(self._store, self._key, self._branch, first)
+        seen = await walk(self._store, self._key, self._branch, self._rules, firm=self._anew, before=first)
+        state = self._states.after(seen, self._rules, through=first - 1)
+        state = await with_hand_records(self._store, self._key, self._branch, state, first)
+        bridge = await self._store.path(self._key, self._branch.name, first - 1, first - 1) if first else []
+        messages = (item.entry.message for item in run)
+        about = "\n".join(f"{speaker_of(one)}: {told(one)}" for one in messages)
+        lists = lists_before(state, first, about)
+        known, others = _divided(state, about)
+        context = Context(
+            before=before,
+            recap=so_far if recap is None else recap,
+            bridge=bridge[0].entry.message if bridge else None,
+            known=known,
+            others=others,
+            threads=lists["open_threads"],
+            state=lists["state"],
+            players=_players(state.people, run),
+            tellers=_tellers(state.people, run),
+        )
+        return self._fold(run, context, part, again=again)
+
+    def ask_bare(self, run: Sequence[OnPath], recap: str) -> UpdateFold:
+        """Return the question for a writer who reads the messages and the recap before them, and nothing else."""
+        return self._fold(run, Context(recap=recap), Part.WHOLE)
+
+    def _fold(self, run: Sequence[OnPath], context: Context, part: Part, *, again: bool = False) -> UpdateFold:
+        first = run[0].position
+        messages = tuple(item.entry.message for item in run)
+        skipped = len(opening_of(run)) if first == 0 else 0
+        return UpdateFold(messages, context, part, self._words(run, context), first, skipped, again=again)
+
+    def _words(self, run: Sequence[OnPath], context: Context) -> int:
+        """Return how long the recap should be: shorter while there is little to tell."""
+        target = self._rules.recap.target_words
+        if not target or context.recap or context.before:
+            return target
+        tokens = sum(estimate_tokens(told(item.entry.message)) for item in run)
+        return min(target, SMALL_RECAP) if tokens < SMALL_STORY else target
+
+    async def beside(self, run: Sequence[OnPath]) -> dict[Kind, int]:
+        """Return the episode and the note that this very run has, in whose place new ones are made."""
+        found: dict[Kind, int] = {}
+        for kind in (Kind.EPISODE, Kind.NOTE):
+            notes = await self._store.notes(self._key, kind, SPAN_SCOPE, [run[0].entry.digest])
+            tiles = note_tiles(run, notes)
+            if tiles and tiles[0].note and tiles[0].span == Span(run[0].position, run[-1].position):
+                found[kind] = tiles[0].note.id
+        return found
+
+    async def missing(self, seen: Walk) -> Step | None:
+        """Return the step that makes the oldest episode or note that is missing; None if none is."""
+        if not seen.path:
+            return None
+        region = await self._told_by_updates(seen)
+        if not region:
+            return None
+        digests = [item.entry.digest for item in seen.path]
+        episodes = note_tiles(seen.path, await self._store.notes(self._key, Kind.EPISODE, SPAN_SCOPE, digests))
+        wanted = find_missing(region, episodes, seen.updates, self._rules.recap.due_messages, anew=self._anew)
+        waiting = await self._waiting() if wanted else frozenset()
+        for one in wanted:
+            run = seen.path[one.span.first - seen.first : one.span.last - seen.first + 1]
+            step = await self._missing_step(one, run)
+            if step.key not in waiting:
+                return step
+        return None
+
+    async def _missing_step(self, wanted: Wanted, run: Sequence[OnPath]) -> Step:
+        asked = await self.ask(run, Part.SPAN if wanted.episode else Part.LISTS, again=wanted.again)
+        kind, reason = (Kind.EPISODE, CHANGED) if wanted.episode else (Kind.NOTE, NO_NOTE_YET)
+        beside = {other: ident for other, ident in (await self.beside(run)).items() if other is not kind}
+        return Step(kind, SPAN_SCOPE, run, None, asked, reason, beside=beside)
+
+    async def _told_by_updates(self, seen: Walk) -> list[Span]:
+        """Return the spans of a walk that updates told, in path order, none over another."""
+        last = seen.first + len(seen.path) - 1
+        spans: list[Span] = []
+        for kind in (Kind.RECAP, Kind.CHAPTER):
+            for begin, end, ident in await self._store.cover(self._key, self._branch.name, kind):
+                if end < seen.first or begin > last or not await self._is_updated(ident):
+                    continue
+                spans.append(Span(max(begin, seen.first), min(end, last)))
+        return sorted(spans)
+
+    async def _is_updated(self, ident: int) -> bool:
+        version = await self._store.version(self._key, ident)
+        return version is not None and version.made.carry == UPDATED
+
+    async def _waiting(self) -> frozenset[bytes]:
+        found: list[Version] = []
+        for kind in (Kind.EPISODE, Kind.NOTE):
+            found += await self._store.newest_versions(self._key, kind, SPAN_SCOPE, Status.PENDING, MOST_WAITING)
+        return frozenset(version.made.key for version in found)
+
+
+def _divided(state: State, about: str) -> tuple[tuple[LoreItem, ...], tuple[str, ...]]:
+    """Return the entries that the messages name, whole, and all others in a few words; those described last first."""
+    words = folded(about)
+    newest = list(reversed(state.known))
+    room = KNOWN_TOKENS
+    known: list[LoreItem] = []
+    others: list[str] = []
+    for entry in newest:
+        named = any(folded(name) in words for name in (entry.name, *entry.aliases))
+        cost = estimate_tokens(entry.content) + estimate_tokens(entry.name) + len(entry.keywords) * 2
+        if named and cost <= room:
+            room -= cost
+            known.append(LoreItem(entry.name, entry.type, entry.keywords, entry.content))
+        else:
+            others.append(_in_few_words(entry))
+    return tuple(known), tuple(others[:MOST_OTHERS])
+
+
+def _in_few_words(entry: LoreEntry) -> str:
+    words = entry.content.split()
+    few = " ".join(words[:FEW_WORDS]) + ("…" if len(words) > FEW_WORDS else "")
+    return f"{entry.name} ({few})" if few else entry.name
+
+
+def _players(people: People, run: Sequence[OnPath]) -> tuple[str, ...]:
+    return tuple(name for name, plays in _voices(people, run).items() if plays)
+
+
+def _tellers(people: People, run: Sequence[OnPath]) -> tuple[str, ...]:
+    return tuple(name for name, plays in _voices(people, run).items() if not plays)
+
+
+def _voices(people: People, run: Sequence[OnPath]) -> dict[str, bool]:
+    """Return who writes in a run, and whether as a user; whoever plays in the story at all is a player."""
+    plays = {key for key, one in people.items() if one.plays}
+    found: dict[str, bool] = {}
+    for item in run:
+        message = item.entry.message
+        name = (message.speaker or "").strip()
+        if name and folded(name) not in NARRATORS:
+            found[name] = found.get(name, False) or message.role.value == "user" or folded(name) in plays
+    return found
