@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from previously.folds.checks.losses import dropped, lost
 
 from previously.core.messages import Message, message
 from previously.core.words import count_words
 from previously.folds.builtin.names import NameBook
-from previously.folds.checks.losses import dropped, lost
 from previously.folds.checks.material import book_of, material_of
 from previously.folds.checks.verdict import Asked
 from previously.folds.commitments import LONGEST_WORDS, MOST, commitments_after, glance, openings, put_back, settling

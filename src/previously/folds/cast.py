@@ -23,10 +23,7 @@ from previously.core.words import count_words
 from previously.folds.builtin.knowing import known
 from previously.folds.cast_answer import Wanted, wanted_in
 from previously.folds.cast_diff import applied, resolved
-from previously.folds.checks.material import book_of, material_of
-from previously.folds.checks.support import supports
-from previously.folds.checks.traces import content_of
-from previously.folds.checks.verdict import Asked, brief
+from previously.folds.checks import brief
 from previously.folds.hearing import Heard, heard, is_self, source_of
 from previously.folds.noting import MOST_PARTS, Noted, Unusable, canonical
 from previously.folds.rendering import Template, as_data, fill, transcript
@@ -145,7 +142,7 @@ class CastNote:
         now = Knowledge(summary or before.summary, facts)
         if lines and (now.is_empty or wanted.is_empty):
             return Unusable("it tells nothing", answer)
-        return Noted(canonical(now.as_json()), _warnings(wanted, cut=cut), self._unsupported(before, now))
+        return Noted(canonical(now.as_json()), _warnings(wanted, cut=cut))
 
     def builtin(self) -> Noted:
         """What they know now, by rules."""
@@ -156,23 +153,6 @@ class CastNote:
 
     def _learnt(self, lines: Sequence[Heard], text: str) -> Fact:
         return Fact(text, self.at, source_of(text, self.name, lines))
-
-    def _unsupported(self, before: Knowledge, now: Knowledge) -> tuple[str, ...]:
-        """The new facts and sentences of the summary for which neither the memory before nor the events speak."""
-        known_before = {fact.text for fact in before.facts}
-        said = [fact.text for fact in now.facts if fact.text not in known_before]
-        said += whole_sentences(now.summary) if now.summary != before.summary else []
-        earlier = "\n".join([f"{self.name}.", before.summary, *(f"{fact.text}\n" for fact in before.facts)])
-        material = material_of(Asked(earlier, self.delta, "", 0))
-        book = book_of(material, *said)
-        found: list[str] = []
-        for text in said:
-            supported = supports(material, text, book)
-            if not supported:  # too few words to look for: every one of them has to be there
-                missing = set(content_of(text)) - material.terms
-            if (supported and any(not one.words for one in supported)) or (not supported and missing):
-                found.append(text)
-        return tuple(found)
 
 
 def _warnings(wanted: Wanted, *, cut: bool) -> tuple[str, ...]:

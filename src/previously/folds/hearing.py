@@ -17,8 +17,9 @@ from previously.core.witnessing import folded_name
 from previously.folds.builtin.names import shown
 from previously.folds.builtin.narrators import habits, has_title, narrators_among
 from previously.folds.builtin.reading import Said, lines_of_message
-from previously.folds.checks.traces import content_of, name_parts
+from previously.text.names import words_of
 from previously.text.sentences import QUOTED
+from previously.text.terms import content_of, key_of
 
 LEAST_SHARED = 2
 """Telling words a line has to share with a fact to be where it comes from."""
@@ -86,8 +87,8 @@ def is_self(name: str, other: str) -> bool:
     """Whether two names are one person's: the same, or the first or last part of it."""
     if folded_name(name) == folded_name(other):
         return True
-    one, two = name_parts(name), name_parts(other)
-    return bool(one) and bool(two) and (set(one) <= set(two) or set(two) <= set(one))
+    one, two = ({key_of(word) for word in words_of(each)} for each in (name, other))
+    return bool(one) and bool(two) and (one <= two or two <= one)
 
 
 def _teller_in(line: Heard, terms: set[str]) -> str:

@@ -19,7 +19,7 @@ from previously.folds.builtin.narrators import has_title
 from previously.folds.builtin.person import i_to_third
 from previously.folds.builtin.reading import Said, lines_of_message
 from previously.folds.builtin.vocabulary import is_ordinary
-from previously.folds.checks.verdict import brief
+from previously.folds.checks import brief
 from previously.folds.presence_reading import Move, is_subject, is_unreal, move_in, speaks_here
 from previously.text.sentences import QUOTED, whole_sentences
 

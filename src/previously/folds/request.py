@@ -23,10 +23,8 @@ from previously.folds.checks import (
     Refused,
     judge,
     judge_text,
-    lost_commitments,
     residue,
 )
-from previously.folds.commitments import put_back
 from previously.folds.noting import MOST_PARTS
 from previously.folds.rendering import Template, as_data, fill, told, transcript
 
@@ -140,17 +138,9 @@ def check(asked: FoldRequest, text: str, *, made_by: str) -> Accepted | Refused:
     return Accepted(text, (), ()) if made_by == "builtin" else judge_text(_asked(asked), text)
 
 
-def dropped(asked: FoldRequest, text: str) -> tuple[str, ...]:
-    """The commitments that a text does not hold."""
-    return lost_commitments(_asked(asked), text)
-
-
 def check_reply(asked: FoldRequest, question: ModelRequest, reply: ModelReply) -> Accepted | Refused:
-    """Whether a model's answer may be kept. A commitment it left out is put back rather than asked for again."""
-    given = _asked(asked, f"{question.system}\n{question.user}")
-    verdict = judge(given, reply)
-    if isinstance(verdict, Refused) and verdict.kind is Refusal.THREAD_DROPPED:
-        verdict = judge(given, replace(reply, text=put_back(reply.text, verdict.lost)))
+    """Whether a model's answer may be kept."""
+    verdict = judge(_asked(asked, f"{question.system}\n{question.user}"), reply)
     if isinstance(verdict, Accepted) and asked.amends:
         removed = [told(message) for message in asked.amends.removed]
         kept = [*asked.amends.kept, *(told(message) for message in asked.delta)]
@@ -161,15 +151,17 @@ def check_reply(asked: FoldRequest, question: ModelRequest, reply: ModelReply) -
 
 
 def _asked(asked: FoldRequest, prompt: str = "") -> Asked:
-    room = sum(count_words(one) for one in asked.commitments)
+    shown = [asked.title, *(asked.amends.kept if asked.amends else ())]
+    shown += [asked.bridge.speaker or "", told(asked.bridge)] if asked.bridge else []
     return Asked(
         asked.previous,
         asked.delta,
         prompt,
-        asked.target_words + room if asked.target_words else 0,
-        commitments=asked.commitments,
+        asked.target_words,
         retells=asked.kind is Kind.BACKBONE,
         amends=asked.amends is not None,
+        sources=tuple(one for one in shown if one),
+        third_person=True,
     )
 
 

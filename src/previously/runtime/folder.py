@@ -17,10 +17,9 @@ from previously.core.versions import Cost, Kind, Status
 from previously.core.words import count_words
 from previously.folds.builtin import Said, rewrite
 from previously.folds.builtin.ledger import take_ledger
-from previously.folds.commitments import put_back
 from previously.folds.questions import Question, words_read
 from previously.folds.rendering import told
-from previously.folds.request import FoldRequest, dropped
+from previously.folds.request import FoldRequest
 
 EXCERPT_CHARACTERS = 60
 
@@ -95,13 +94,12 @@ class BuiltinFolder:
         if not isinstance(asked, FoldRequest):
             noted = asked.builtin()
             cost = Cost(0, words_read(asked) * 4 // 3, estimate_tokens(noted.text))
-            return FolderReply(noted.text, "", cost, checked=True, unverified=noted.unverified, warnings=noted.warnings)
+            return FolderReply(noted.text, "", cost, checked=True, warnings=noted.warnings)
         delta = [said(message) for message in asked.delta]
         if asked.kind is Kind.BACKBONE:  # what is new is a text of its own making, or a model's: told, not said
             delta = [Said(None, take_ledger(line.text)[0]) for line in delta]
         written = rewrite(asked.previous, asked.carry or None, delta, target_words=_room(asked))
         text = written.text if written.text.strip() else excerpt(delta)
-        text = put_back(text, dropped(asked, text))
         read = estimate_tokens(asked.previous) + sum(estimate_tokens(line.text) for line in delta)
         carry = "" if asked.kind is Kind.CHAPTER else written.carry  # no fold goes on from a chapter's recap
         return FolderReply(text, carry, Cost(0, read, estimate_tokens(text)))

@@ -20,10 +20,10 @@ from previously.folds.builtin.ledger import take_ledger
 from previously.folds.builtin.parsing import parsed
 from previously.folds.builtin.reading import Line, Said, is_english, lines_of_recap
 from previously.folds.builtin.salience import says_nothing
+from previously.folds.builtin.traces import has_name, keys_of
 from previously.folds.cast_answer import Wanted
 from previously.folds.cast_diff import applied, likeness, resolved, tells_nothing_new
 from previously.folds.cast_weight import BINDS, HAPPENED, weight_of
-from previously.folds.checks.traces import has_name, keys_of
 from previously.folds.commitments import commitments_after
 from previously.folds.hearing import Heard, heard, is_self, source_of, source_of_line
 from previously.text.sentences import whole_sentences

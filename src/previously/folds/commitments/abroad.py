@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from previously.folds.builtin import cues
-from previously.folds.checks.traces import content_of, folded
+from previously.folds.builtin.traces import content_of, folded
 from previously.folds.commitments.ties import Opening, Tie
 
 _FOREIGN_SECRET = re.compile(

@@ -20,7 +20,7 @@ from previously.folds.builtin.names import shown
 from previously.folds.builtin.narrators import habits, has_title, narrators_among
 from previously.folds.builtin.person import i_to_third
 from previously.folds.builtin.reading import Line, Said, is_english, lines_of_message, unquoted
-from previously.folds.checks.traces import content_of
+from previously.folds.builtin.traces import content_of
 from previously.folds.commitments import glance
 from previously.folds.commitments.openings import opening_of
 from previously.folds.commitments.people import People

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from previously.folds.builtin.names import WORD, NameBook
 from previously.folds.builtin.reading import Line
+from previously.folds.builtin.traces import APART, folded, name_parts, names_in
 from previously.folds.builtin.words import worded
-from previously.folds.checks.traces import APART, folded, name_parts, names_in
 from previously.text.sentences import split_sentences
 
 _LINKS = frozenset({"al", "du", "di", "del"})

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from previously.folds.builtin.reading import Line
-from previously.folds.checks.traces import FAMILIAR, content_of, folded, numbers_in
+from previously.folds.builtin.traces import FAMILIAR, content_of, folded, numbers_in
 from previously.folds.commitments.people import People, capitals_in, nameable
 from previously.folds.commitments.ties import without_time
 

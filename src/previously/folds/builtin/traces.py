@@ -15,7 +15,7 @@ from itertools import chain
 
 from previously.folds.builtin.names import KATAKANA, WORD, NameBook, is_capitalised, key_of
 from previously.folds.builtin.vocabulary import FUNCTION_WORDS, is_ordinary, stem
-from previously.folds.checks.language import STOP_WORDS
+from previously.text.language import STOP_WORDS
 from previously.text.sentences import QUOTED
 
 _ONES = {
