@@ -23,11 +23,7 @@ from previously.core.versions import Kind
 from previously.folds.analysis_answer import LISTS, analysis_in, analysis_of, analysis_text, derived, joined
 from previously.folds.applying import compacted
 from previously.folds.builtin.quotes import quote
-from previously.folds.checks.material import book_of, material_of
-from previously.folds.checks.refusal_talk import declines
-from previously.folds.checks.support import supports
-from previously.folds.checks.traces import has_name, keys_of
-from previously.folds.checks.verdict import Asked
+from previously.folds.checks import declines
 from previously.folds.noting import MOST_PARTS, Noted, Unusable, object_in
 from previously.folds.rendering import Template, as_data, fill, told, transcript
 from previously.folds.thread_numbers import ASPECTS, OpenThreads, name_threads, number_threads, state_warnings
@@ -143,7 +139,7 @@ class AnalysisNote:
         analysis = analysis_in(found)
         signals, settled = name_threads(analysis.signals, self.open_threads)
         analysis = replace(analysis, signals=signals, settled=settled)
-        if declines(analysis.summary_update, len(analysis.summary_update.split())) and analysis.signals.is_empty:
+        if declines(analysis.summary_update) and analysis.signals.is_empty:
             return Unusable("the model declined", answer, final=True)
         if analysis.is_empty:
             return Unusable("it notes nothing; write at least summary_update", answer)
@@ -156,7 +152,7 @@ class AnalysisNote:
             warnings.append("the summary update was derived from the signals")
         warnings += state_warnings(analysis.signals)
         analysis = replace(analysis, summary_update=update)
-        return Noted(analysis_text(self._with_so_far(analysis)), tuple(warnings), self._unverified(analysis))
+        return Noted(analysis_text(self._with_so_far(analysis)), tuple(warnings))
 
     def builtin(self) -> Noted:
         """What is noted without a model: a sentence or two of the fragment, word for word."""
@@ -173,21 +169,3 @@ class AnalysisNote:
         sentences = whole_sentences(update)
         again = [one for one in sentences if len(one.split()) >= _LONG_ENOUGH and folded(one).rstrip(".!? ") in earlier]
         return (" ".join(one for one in sentences if one not in again) if again else update), again
-
-    def _unverified(self, analysis: Analysis) -> tuple[str, ...]:
-        """The sentences and items that nothing in the fragment supports. A name that is known may be meant by "she"."""
-        texts = "\n".join(told(one) for one in self.delta)
-        keys = keys_of("\n".join([texts, *(one.speaker or "" for one in self.delta)]))
-        elsewhere = [name for name in self.known if not has_name(name, texts, keys)]
-        material = material_of(Asked(", ".join(elsewhere), self.delta, "", 0))
-        signals = analysis.signals
-        items = (*signals.events, *signals.state_changes, *signals.open_threads, *signals.resolved_threads)
-        book = book_of(material, analysis.summary_update, *items)
-        found = [
-            item
-            for item in (*whole_sentences(analysis.summary_update), *items)
-            if any(not one.words or one.message is None for one in supports(material, item, book))
-        ]
-        known = keys_of("\n".join(self.known))
-        found += [name for name in analysis.mentions if not has_name(name, texts, keys | known)]
-        return tuple(dict.fromkeys(found))

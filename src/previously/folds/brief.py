@@ -18,17 +18,15 @@ from previously.core.versions import Kind
 from previously.core.words import count_words
 from previously.folds.briefs.bounding import bounded
 from previously.folds.briefs.headings import TITLES
-from previously.folds.briefs.keeping import identifiers_in, with_sure_facts
+from previously.folds.briefs.keeping import with_sure_facts
 from previously.folds.briefs.sections import Brief, joined, parse, render
 from previously.folds.briefs.wording import conversation_text
 from previously.folds.builtin.briefing import briefed, redacted
-from previously.folds.checks.judging import is_tool_call
-from previously.folds.checks.language import wrong_language
+from previously.folds.checks import declines, is_open_block, is_tool_call, without_reasoning
 from previously.folds.checks.material import text_of
-from previously.folds.checks.reasoning import is_open_block, without_reasoning
-from previously.folds.checks.refusal_talk import declines
 from previously.folds.noting import LONGEST_ANSWER, Noted, Unusable
 from previously.folds.rendering import Template, as_data, fill
+from previously.text.language import wrong_language
 
 MOST_TOKENS = 1_500
 """What a model is asked for at most: what is beyond it in a larger cap is room for what is put back."""
@@ -125,11 +123,10 @@ class BriefNote:
         wrong = wrong_language(_prose_of(self.delta, before), _prose(brief))
         if wrong:
             return Unusable(f"it is in {wrong}; write in the language of the conversation", answer)
-        unverified = self._unverified(brief)
         brief, back = with_sure_facts(brief, briefed(self.delta, before), before, self.pins)
         warnings = [f"spoke of the folding, left out: {one[:80]}" for one in dropped]
         warnings += [f"left out by the model, put back: {one[:80]}" for one in back]
-        return self._noted(brief, warnings, unverified)
+        return self._noted(brief, warnings)
 
     def builtin(self) -> Noted:
         """The brief by rules."""
@@ -137,10 +134,10 @@ class BriefNote:
         missing = [one for one in self.pins if one.strip() and one.strip() not in "\n".join(brief.items())]
         return self._noted(joined(brief, constraints=missing), [])
 
-    def _noted(self, brief: Brief, warnings: list[str], unverified: tuple[str, ...] = ()) -> Noted:
+    def _noted(self, brief: Brief, warnings: list[str]) -> Noted:
         found = bounded(redacted(brief), self.most_tokens)
         shed = [f"left out for want of room: {one[:80]}" for one in found.shed]
-        return Noted(render(found.brief), (*warnings, *shed), unverified)
+        return Noted(render(found.brief), (*warnings, *shed))
 
     def _refused(self, answer: str, text: str, brief: Brief) -> Unusable | None:
         if not text:
@@ -152,7 +149,7 @@ class BriefNote:
         if is_tool_call(text):
             return Unusable("it is a tool call instead of a text", answer)
         said = " ".join(brief.items()) or text
-        if declines(said, count_words(said)) and (brief.is_empty or count_words(said) <= _SHORT):
+        if declines(said) and (brief.is_empty or count_words(said) <= _SHORT):
             return Unusable("the model declined", answer, final=True)
         if len(_ECHOED.findall(text)) >= _ECHOES or self._copies(brief, text):
             return Unusable("it copies the conversation instead of telling what matters", answer)
@@ -186,16 +183,6 @@ class BriefNote:
         return Brief(
             **{name: tuple(one for one in getattr(brief, name) if one not in dropped) for name in TITLES}
         ), dropped
-
-    def _unverified(self, brief: Brief) -> tuple[str, ...]:
-        """The items with a path or a name in code that occurs nowhere in what was read."""
-        read = "\n".join([self.so_far, *self.pins, *(text_of(one) for one in self.delta)])
-        lower = read.casefold()
-        return tuple(
-            item
-            for item in brief.items()
-            if any(one.casefold() not in lower for one in identifiers_in(item) if "…" not in one)
-        )
 
 
 def _prose(brief: Brief) -> str:

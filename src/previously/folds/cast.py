@@ -21,10 +21,7 @@ from previously.core.witnessing import folded_name, witnessed_by
 from previously.core.words import count_words
 from previously.folds.cast_answer import Wanted, wanted_in
 from previously.folds.cast_diff import applied, resolved
-from previously.folds.checks.material import book_of, material_of
-from previously.folds.checks.support import supports
-from previously.folds.checks.traces import content_of
-from previously.folds.checks.verdict import Asked, brief
+from previously.folds.checks import brief
 from previously.folds.noting import MOST_PARTS, Noted, Unusable, canonical
 from previously.folds.rendering import Template, as_data, fill, transcript
 from previously.text.sentences import whole_sentences
@@ -142,7 +139,7 @@ class CastNote:
         now = Knowledge(summary or before.summary, facts)
         if transcript(self.delta) and (now.is_empty or wanted.is_empty):
             return Unusable("it tells nothing", answer)
-        return Noted(canonical(now.as_json()), _warnings(wanted, cut=cut), self._unsupported(before, now))
+        return Noted(canonical(now.as_json()), _warnings(wanted, cut=cut))
 
     def builtin(self) -> Noted:
         """What they knew before: without a model nothing is learnt."""
@@ -150,23 +147,6 @@ class CastNote:
 
     def _learnt(self, text: str) -> Fact:
         return Fact(text, self.at)
-
-    def _unsupported(self, before: Knowledge, now: Knowledge) -> tuple[str, ...]:
-        """The new facts and sentences of the summary for which neither the memory before nor the events speak."""
-        known_before = {fact.text for fact in before.facts}
-        said = [fact.text for fact in now.facts if fact.text not in known_before]
-        said += whole_sentences(now.summary) if now.summary != before.summary else []
-        earlier = "\n".join([f"{self.name}.", before.summary, *(f"{fact.text}\n" for fact in before.facts)])
-        material = material_of(Asked(earlier, self.delta, "", 0))
-        book = book_of(material, *said)
-        found: list[str] = []
-        for text in said:
-            supported = supports(material, text, book)
-            if not supported:  # too few words to look for: every one of them has to be there
-                missing = set(content_of(text)) - material.terms
-            if (supported and any(not one.words for one in supported)) or (not supported and missing):
-                found.append(text)
-        return tuple(found)
 
 
 def is_self(name: str, other: str) -> bool:

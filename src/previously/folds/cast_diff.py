@@ -17,7 +17,8 @@ from previously.core.cast import MOST_FACTS, Fact, each_once
 from previously.core.signals import folded
 from previously.folds.cast_answer import Pointed, Wanted
 from previously.folds.cast_weight import weight_of
-from previously.folds.checks.traces import content_of, numbers_in
+from previously.text.numbers import values_in
+from previously.text.terms import content_of
 
 ALIKE = 2 / 3
 """The share of all telling words of two wordings that has to be in both, for one to point at the other."""
@@ -57,7 +58,7 @@ class _Wording:
 
     terms: tuple[str, ...]
     names: tuple[str, ...]
-    numbers: frozenset[str]
+    numbers: frozenset[float]
     turns: frozenset[str]
 
 
@@ -205,7 +206,7 @@ def _wording(text: str) -> _Wording:
     return _Wording(
         tuple(dict.fromkeys(content_of(text))),
         tuple(dict.fromkeys(capitals)),
-        frozenset(numbers_in(text)),
+        values_in(text),
         frozenset(_TURNS.findall(text.replace("’", "'").lower())),
     )
 

@@ -66,7 +66,7 @@ class CombineNote:
         verdict = combine.check(self.summaries, answer, self.target_words)
         if isinstance(verdict, Refused):
             return Unusable(verdict.reason, answer)
-        return Noted(verdict.text, unverified=verdict.unverified)
+        return Noted(verdict.text)
 
     def builtin(self) -> Noted:
         """The summaries joined, and cut to size."""

@@ -17,8 +17,7 @@ from json_repair import repair_json
 from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message
 from previously.core.versions import Kind
-from previously.folds.checks.reasoning import without_reasoning
-from previously.folds.checks.refusal_talk import declines
+from previously.folds.checks import declines, without_reasoning
 from previously.folds.rendering import Template
 
 LONGEST_ANSWER = 100_000
@@ -40,8 +39,6 @@ class Noted:
     """Canonical JSON."""
     warnings: tuple[str, ...] = ()
     """What is not as it should be, though it can be kept."""
-    unverified: tuple[str, ...] = ()
-    """What it says without support in what was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +100,7 @@ def judge_reply(note: Note, reply: ModelReply) -> Noted | Unusable:
         return Unusable("it is empty", reply.text)
     if reply.finish_reason == "length":
         return Unusable("it was cut off; answer more briefly", reply.text)
-    if reply.finish_reason == "content_filter" or ("{" not in text and declines(text, len(text.split()))):
+    if reply.finish_reason == "content_filter" or ("{" not in text and declines(text)):
         return Unusable("the model declined", reply.text, final=True)
     return note.judge(text)
 

@@ -150,8 +150,8 @@ def plan(
         return Due(tuple(outside), "no room for it in the view")
     if reached := _reached(len(outside), words, tokens, rules):
         return NotDue(
-            f"{reached} wait, as many as fold_messages, fold_words or fold_tokens asks for, but their {words} words are "
-            f"less than twice the recap of {recap_words}; set one of the three to fold them all the same"
+            f"{reached} wait, as many as fold_messages, fold_words or fold_tokens asks for, but their {words} words "
+            f"are less than twice the recap of {recap_words}; set one of the three to fold them all the same"
         )
     return NotDue(
         f"{len(outside)} of {rules.due_messages} messages, {words} of {rules.due_words} words, "

@@ -159,8 +159,7 @@ def check(asked: FoldRequest, text: str, *, made_by: str) -> Accepted | Refused:
 
 def check_reply(asked: FoldRequest, question: ModelRequest, reply: ModelReply) -> Accepted | Refused:
     """Whether a model's answer may be kept."""
-    given = _asked(asked, f"{question.system}\n{question.user}")
-    verdict = judge(given, reply)
+    verdict = judge(_asked(asked, f"{question.system}\n{question.user}"), reply)
     if isinstance(verdict, Accepted) and asked.amends:
         removed = [told(message) for message in asked.amends.removed]
         kept = [*asked.amends.kept, *(told(message) for message in asked.delta)]
@@ -171,6 +170,8 @@ def check_reply(asked: FoldRequest, question: ModelRequest, reply: ModelReply) -
 
 
 def _asked(asked: FoldRequest, prompt: str = "") -> Asked:
+    shown = [asked.title, *(asked.amends.kept if asked.amends else ())]
+    shown += [asked.bridge.speaker or "", told(asked.bridge)] if asked.bridge else []
     return Asked(
         asked.previous,
         asked.delta,
@@ -178,6 +179,8 @@ def _asked(asked: FoldRequest, prompt: str = "") -> Asked:
         asked.target_words,
         retells=asked.kind is Kind.BACKBONE,
         amends=asked.amends is not None,
+        sources=tuple(one for one in shown if one),
+        third_person=True,
     )
 
 

@@ -1,8 +1,8 @@
 """The scene: what a span leaves behind, `{summary, lorebooks}` and its signals.
 
 One question gives both, what happened and what things are. What must stay true: structural faults refuse, all of them
-named at once so that one repair ask can mend them, and all else only warns; what has no support in what was read is
-marked; what was noted of the parts before is never lost; the summary stays under its ceiling.
+named at once so that one repair ask can mend them, and all else only warns; what was noted of the parts before is never
+lost; the summary stays under its ceiling.
 """
 
 from __future__ import annotations
@@ -13,16 +13,13 @@ from typing import Self
 
 from previously.core.asking import ModelRequest
 from previously.core.cutting import beginning_of
-from previously.core.lore import TYPES, Described, Scene
+from previously.core.lore import TYPES, Scene
 from previously.core.messages import Message
 from previously.core.signals import NO_SIGNALS, Signals, items_of
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.builtin.quotes import quote
-from previously.folds.checks.material import Material, book_of, material_of
-from previously.folds.checks.support import unverified
-from previously.folds.checks.traces import content_of, has_name
-from previously.folds.checks.verdict import Asked, brief
+from previously.folds.checks import brief
 from previously.folds.combine import joined
 from previously.folds.noting import MOST_PARTS, Noted, Unusable, object_in
 from previously.folds.rendering import Template, as_data, fill, transcript
@@ -115,7 +112,7 @@ class SceneNote:
         signals, settled = name_threads(scene.signals, self.open_threads)
         scene = replace(scene, signals=signals, settled=settled)
         warnings = (*(str(one) for one in validation.warnings), *state_warnings(signals))
-        return Noted(scene_text(self._with_earlier(scene)), warnings, self._unverified(scene))
+        return Noted(scene_text(self._with_earlier(scene)), warnings)
 
     def builtin(self) -> Noted:
         """The scene without a model: sentences of it, word for word. What things are, a model or a person says."""
@@ -132,25 +129,6 @@ class SceneNote:
         if not self.so_far.strip():
             return scene
         return together([scene_of(self.so_far), scene])
-
-    def _unverified(self, scene: Scene) -> tuple[str, ...]:
-        """What the scene says without support: sentences of the summary, entries, and sentences of theirs."""
-        earlier = "\n".join([self.title, *self.known, scene_of(self.so_far).summary])
-        material = material_of(Asked(earlier, self.delta, "", 0))
-        found = list(unverified(material, scene.summary, book_of(material, scene.summary)))
-        for entry in scene.entries:
-            found += _unsupported(material, entry)
-        return tuple(dict.fromkeys(found))
-
-
-def _unsupported(material: Material, entry: Described) -> list[str]:
-    """An entry of which nothing read speaks, or those of its sentences."""
-    named = has_name(entry.name, material.story, material.keys)
-    terms = set(content_of(entry.content))
-    if not named or (terms and not terms & material.terms):
-        return [entry.name]
-    doubtful = unverified(material, entry.content, book_of(material, entry.content))
-    return [f"{entry.name}: {sentence}" for sentence in doubtful]
 
 
 def _all_faults(faults: Sequence[Fault]) -> str:

@@ -16,7 +16,7 @@ from previously.core.lore import TYPES
 from previously.core.signals import Signals, folded
 from previously.core.tokens import estimate_tokens
 from previously.folds import scene_meaning
-from previously.folds.checks.verdict import brief
+from previously.folds.checks import brief
 
 MOST_SUMMARY_TOKENS = 500
 """A longer summary is refused."""

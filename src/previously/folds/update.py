@@ -21,9 +21,7 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote
-from previously.folds.checks import Accepted, Asked, Refusal, Refused, judge_text
-from previously.folds.checks.reasoning import without_reasoning
-from previously.folds.checks.refusal_talk import declines
+from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge_text, without_reasoning
 from previously.folds.noting import MOST_PARTS
 from previously.folds.read_update import EPISODE, LISTS, RECAP, TEXTS, NoteReader, Sections, cut_sections
 from previously.folds.rendering import Template, as_data, fill, speaker_of, told
@@ -209,7 +207,7 @@ class UpdateFold:
             return Refused(Refusal.EMPTY, "the answer is empty")
         sections = cut_sections(answer)
         if not sections.lines:
-            if reply.finish_reason == "content_filter" or declines(answer, count_words(answer)):
+            if reply.finish_reason == "content_filter" or declines(answer):
                 return Refused(Refusal.REFUSAL, "the model declined")
             return Refused(Refusal.SHAPE, f"it has none of the headings {', '.join(self.part.value)}")
         texts: dict[str, Accepted] = {}
@@ -258,6 +256,7 @@ class UpdateFold:
             target_words=words,
             ceiling_words=round(words * (RECAP_ROOM if is_recap else EPISODE_ROOM)),
             sources=self.context.texts if is_recap else (*self.context.texts, self.context.recap),
+            third_person=True,
         )
         return judge_text(asked, text)
 
@@ -278,7 +277,7 @@ class UpdateFold:
         return replace(self, delta=runs[0], offsets=tuple(found), context=replace(self.context, recap=recap))
 
     def builtin(self) -> tuple[str, tuple[tuple[Kind, str], ...]]:
-        """Return what is written without a model: a recap or an episode of quotations, and a note that notes nothing."""
+        """Return what is written without a model: a recap or episode of quotations, and a note that notes nothing."""
         said, first = self.delta[self.skipped :], self.first + self.skipped
         if self.part.has_recap:
             return quote(self.context.recap, said, first, self.recap_words), ()

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from previously.core.cast import Fact, Knowledge
 from previously.core.signals import folded
-from previously.folds.checks.traces import content_of, keys_of, numbers_in
+from previously.text.numbers import values_in
 from previously.text.sentences import whole_sentences
+from previously.text.terms import content_of, keys_of
 
 LEAST_SHARE = 0.5
 """The share of the words asked for that a fact has to hold."""
@@ -57,7 +58,7 @@ def _share(asked: frozenset[str], text: str) -> float:
 def _terms_of(text: str) -> frozenset[str]:
     """The telling words and numbers of a text; all its words where none is telling."""
     text = unicodedata.normalize("NFKC", text)
-    return frozenset([*content_of(text), *(f"#{value}" for value in numbers_in(text))]) or _words_of(text)
+    return frozenset([*content_of(text), *(f"#{value:g}" for value in values_in(text))]) or _words_of(text)
 
 
 def _words_of(text: str) -> frozenset[str]:

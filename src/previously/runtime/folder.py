@@ -95,7 +95,7 @@ class BuiltinFolder:
         if not isinstance(asked, FoldRequest):
             noted = asked.builtin()
             cost = Cost(0, words_read(asked) * 4 // 3, estimate_tokens(noted.text))
-            return FolderReply(noted.text, "", cost, checked=True, unverified=noted.unverified, warnings=noted.warnings)
+            return FolderReply(noted.text, "", cost, checked=True, warnings=noted.warnings)
         text = quotes_of(asked)
         return FolderReply(text, "", Cost(0, words_read(asked) * 4 // 3, estimate_tokens(text)))
 

@@ -203,3 +203,21 @@ def _bounded(clause: str) -> list[str]:
 def _by_characters(text: str) -> list[str]:
     step = LONGEST_WORDS
     return [text[index : index + step] for index in range(0, len(text), step)]
+
+
+_AFTER_END = "\"'”’“‘»«›)]}」』）】〉》*_~` \t\n"
+_ENDS = ".!?…。！？｡．؟।॥։።។။།·‼⁉⁈"
+_NO_END_MARK = re.compile("[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff]$")
+
+
+def is_cut(text: str, *, lenient: bool) -> bool:
+    """Whether a text stops before its end, by its last mark. `lenient` = a missing full stop alone says nothing."""
+    text = text.rstrip()
+    if text[-1:] in '"“„«「『(（[' and (text[-2:-1].isspace() or text[-1] not in '"“'):
+        return True  # a quotation that has just begun
+    bare = text.rstrip(_AFTER_END)
+    if not bare or bare[-1] in _ENDS or _NO_END_MARK.search(bare):
+        return False
+    if bare != text and text[-1] in '"”’»」』)）]】' and bare[-1] not in ",;:、，；：-–—(":
+        return False  # … known as "the Hen"
+    return not (lenient and bare[-1].isalnum())

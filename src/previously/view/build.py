@@ -186,7 +186,7 @@ class _Desk:
 
     def begin(self, ended: str) -> Epoch:
         """A new epoch of the memory there is now, its sections sharing the budget. `ended` says why the one before
-        could not go on: where it had no room, a tail that leaves next to no room to grow is cut by more than it must."""
+        could not go on: where it had no room, a tail that leaves next to none to grow is cut by more than it must."""
         asked, counter = self.asked, self.counter
         stepwise = ended == NO_ROOM
         least = min(self.fresh_first, max(0, self.length - self.tail_messages))

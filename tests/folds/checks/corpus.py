@@ -86,8 +86,8 @@ def prompt_of(scene: Scene) -> str:
     return f"{rules}\n## Recap so far\n\n{earlier}\n\n## New messages\n\n{transcript(scene)}\n\n## New recap\n"
 
 
-def asked_of(scene: Scene, commitments: tuple[str, ...] = ()) -> Asked:
-    return Asked(scene.previous, scene.messages, prompt_of(scene), scene.target, (), commitments)
+def asked_of(scene: Scene) -> Asked:
+    return Asked(scene.previous, scene.messages, prompt_of(scene), scene.target)
 
 
 def reply_of(text: str, finish: str | None = "stop", *, reasoning: str = "", tool_calls: bool = False) -> ModelReply:
@@ -98,23 +98,26 @@ def reply_of(text: str, finish: str | None = "stop", *, reasoning: str = "", too
 class Recap:
     scene: Scene
     text: str
-    commitments: tuple[str, ...]
+    fault: str = ""
+    """What it would be refused for, though it reads well."""
 
 
 @cache
-def recaps() -> tuple[Recap, ...]:
+def _all_recaps() -> tuple[Recap, ...]:
     """The recaps written by hand."""
-    return tuple(
-        Recap(scenes()[row["scene"]], row["text"], tuple(row.get("commitments", ())))
-        for row in rows("good_recaps.jsonl")
-    )
+    return tuple(Recap(scenes()[row["scene"]], row["text"], row.get("fault", "")) for row in rows("good_recaps.jsonl"))
+
+
+def recaps() -> tuple[Recap, ...]:
+    """The recaps a reader would keep."""
+    return tuple(recap for recap in _all_recaps() if not recap.fault)
 
 
 # Good recaps by variation
 
 
 def _case(label: str, recap: Recap, text: str, **changes: Any) -> Case:
-    asked = asked_of(recap.scene, changes.pop("commitments", ()))
+    asked = asked_of(recap.scene)
     finish = changes.pop("finish", "stop")
     return Case(f"{recap.scene.name}: {label}", recap.scene.set, replace(asked, **changes), reply_of(text, finish))
 
@@ -140,9 +143,9 @@ RENAMED = (
         "Inés": "Begoña",
         "João": "Ubirajara",
         "Ruth": "Zsófia",
-        "Марина": "Зинаида",
     },
 )
+CAPITAL = re.compile(r"\b[A-ZÀ-ÞА-Я]|[\u30a0-\u30ff\u4e00-\u9fff]{2}")
 PHRASES = (
     (r"\bpromised\b", "gave a promise"),
     (r"\btold\b", "let know"),
@@ -163,20 +166,33 @@ PRESENT = tuple(
     )
 )
 TRIMMINGS = (
-    "Here is the updated summary:\n\n{}",
     "**Summary:**\n{}",
     "## Recap\n\n{}",
     "```\n{}\n```",
-    "Sure! Here's the new recap:\n\n{}",
     "Summary: {}",
     "<summary>\n{}\n</summary>",
-    "{}\n\n---\n(Word count: 120)",
+    "{}\n\n---",
     "{}<|im_end|>",
     "<think>\nThe user wants a recap. Keep it short.\n</think>\n\n{}",
     "\n\n  {}  \n",
-    "Updated recap:\n{}\n\nLet me know if you would like any changes.",
 )
-LOCAL_TRIMMINGS = {
+"""Wrapping that comes off."""
+
+CHATTER = (
+    "Here is the updated summary:\n\n{}",
+    "Sure! Here's the new recap:\n\n{}",
+    "{}\n\nLet me know if you would like any changes.",
+    "{}\n\n(Word count: 120)",
+    "{} Let me know if you want a longer version!",
+    "{}\n\nAs an AI language model, I do not have personal opinions on these events.",
+    "{} I hope this recap helps.",
+    "{}\n\nWould you like me to continue the story?",
+    "{} Feel free to ask for more details.",
+    "Certainly! {}",
+)
+"""What a model says to the one who asked."""
+
+LOCAL_CHATTER = {
     "German": "Hier ist die aktualisierte Zusammenfassung:\n\n{}",
     "French": "Voici le résumé mis à jour :\n\n{}",
     "Spanish": "Claro, aquí está el resumen actualizado:\n\n{}",
@@ -205,8 +221,7 @@ def _renamed(recap: Recap, table: dict[str, str]) -> Case | None:
             message(one.role, swap(one.text), speaker=swap(one.speaker or "") or None) for one in scene.messages
         ),
     )
-    kept = tuple(swap(one) for one in recap.commitments)
-    return _case("renamed", Recap(changed, "", ()), swap(recap.text), commitments=kept)
+    return _case("renamed", Recap(changed, ""), swap(recap.text))
 
 
 def _substituted(text: str, table: tuple[tuple[str, str], ...]) -> str:
@@ -219,26 +234,25 @@ def _variants(index: int, recap: Recap) -> list[Case]:
     text, scene = recap.text, recap.scene
     sentences = whole_sentences(text)
     english = scene.language == "English"
-    found = [_case("as written", recap, text, commitments=recap.commitments)]
+    found = [_case("as written", recap, text)]
     if index % 2:
         found.append(_case("no finish reason", recap, text, finish=None))
-    found.append(_case("trimmed", recap, TRIMMINGS[index % len(TRIMMINGS)].format(text), commitments=recap.commitments))
-    found.append(_case("trimmed in its language", recap, LOCAL_TRIMMINGS[scene.language].format(text)))
+    found.append(_case("trimmed", recap, TRIMMINGS[index % len(TRIMMINGS)].format(text)))
     if len(sentences) >= 3:
-        found.append(_case("backwards", recap, _joined(sentences[::-1], scene.language), commitments=recap.commitments))
-        found.append(_case("paragraphs", recap, "\n\n".join(sentences), commitments=recap.commitments))
-        found.append(_case("first half", recap, _joined(sentences[: (len(sentences) + 1) // 2], scene.language)))
+        found.append(_case("backwards", recap, _joined(sentences[::-1], scene.language)))
+        found.append(_case("paragraphs", recap, "\n\n".join(sentences)))
     if len(sentences) >= 4:
-        for drop in range(1, len(sentences), max(1, len(sentences) // 3)):
-            left = sentences[:drop] + sentences[drop + 1 :]
-            found.append(_case(f"without sentence {drop}", recap, _joined(left, scene.language)))
+        for drop in range(1, len(sentences)):
+            left = _joined(sentences[:drop] + sentences[drop + 1 :], scene.language)
+            # Whoever or whatever has a name stays in it, and so does most of the text.
+            if CAPITAL.findall(sentences[drop])[1:] or 2 * count_words(left) < count_words(scene.previous):
+                continue
+            found.append(_case(f"without sentence {drop}", recap, left))
     if english:
-        found.append(_case("present tense", recap, _substituted(text, PRESENT), commitments=recap.commitments))
+        found.append(_case("present tense", recap, _substituted(text, PRESENT)))
         found.append(_case("other verbs", recap, _substituted(text, PHRASES)))
-        found.append(
-            _case("typographic", recap, text.replace("'", "’").replace('"', "”"), commitments=recap.commitments)
-        )
-        found.append(_case("dashes", recap, text.replace(", ", " — ", 3), commitments=recap.commitments))
+        found.append(_case("typographic", recap, text.replace("'", "’").replace('"', "”")))
+        found.append(_case("dashes", recap, text.replace(", ", " — ", 3)))
     for table in RENAMED:
         case = _renamed(recap, table)
         if case:
@@ -282,11 +296,17 @@ CLASSES = (
     "truncated",
     "tool call",
     "echo",
+    "unchanged",
+    "assistant's talk",
+    "first person",
+    "unknown person",
+    "changed number",
+    "collapse",
+    "people missing",
     "too long",
     "wrong language",
     "invented speakers",
     "markup or preamble",
-    "dropped threads",
 )
 NOTHING = (
     *("", "\ufeff", "\u200b\u200b", "<|im_end|>", "</s>", "```\n```", '""', "...", "…", "—", "---", "***", "\x00"),
@@ -297,61 +317,10 @@ SPACES = (
     *("\u2028", "\u2029", "\x85", "\u1680", "\u202f", "\ufeff \ufeff", " " * 500, "\n" * 200, "\t\t\t"),
     *("\u2000\u2001", "\u205f", "\r", " \r\n \r\n", "\x1c\x1d", "\u00a0\n\u00a0"),
 )
-THREADS = (
-    ("platform", "Bram gave his word to take Ines to the wreck on Thursday at two.", r"Thursday|parted|wreck on"),
-    ("platform", "Ines promised Bram that he would hear first whatever she finds.", r"hear|promise on each|findings"),
-    ("platform", "Ines's report is due in Lethen at noon on Tuesday the 24th.", r"24th|noon"),
-    ("candle", "Ines promised to take Wick to Lethen to turn the handle of the tide-engine.", r"tide-engine"),
-    ("candle", "Ines promised Wick not to tell Mr. Oskett about the cracked pane.", r"pane|crack"),
-    ("widow", "Ines promised to bring the captain's compass back to Agnes Vasey.", r"compass"),
-    ("widow", "Ines is to dine with the Ashdells on Saturday at eight.", r"Saturday"),
-    ("wreck", "Ines promised to learn to swim by the end of August.", r"swim|August"),
-    ("wreck", "Ines promised to find Dorrie's stolen blanket.", r"blanket"),
-    ("dinner", "Maret promised to bring the green ledger on Thursday the 12th at six in the evening.", r"ledger"),
-    ("dinner", "Bram must pay Ashdell 340 crowns by the twenty-fifth or lose house, boat and post.", r"340"),
-    ("causeway", "Ines swore on her father's pen to tell nobody that Anneke is alive.", r"swore|pen\b"),
-    ("stair", "Dr. Senn promised not to drink a drop until the inquest sits.", r"brandy|sober|inquest"),
-    (
-        "kestrel",
-        "If Tola is not back in two hours, Kestrel must wake Okafor and turn the ship round.",
-        r"Okafor|two hours",
-    ),
-    ("Leuchtturm", "Jonas versprach, vor dem Neumond nicht in den Keller zu gehen.", r"Neumond|Neun Tage"),
-    ("atelier", "Théo doit revenir jeudi avant minuit avec une lettre de Lucien.", r"jeudi"),
-    ("hacienda", "La deuda de cuarenta mil pesos debe pagarse antes de San Juan.", r"San Juan"),
-    ("神社", "ハルカは満月までに鏡を湖へ返すと約束した。", r"満月|約束"),
-    ("茶馆", "燕七许诺中秋之前不杀陆青。", r"中秋"),
-    ("экспедиция", "Марина обещала, что не даст Глебу застрелить Зимина.", r"Зимин"),
-    ("mercado", "João prometeu levar Álvaro ao mercado amanhã às seis.", r"seis"),
-    ("novel", "Halloran may stay in the barn until the harvest.", r"harvest"),
-    ("storm", "Ines promised to reopen the Halcyon Jane and to see Hanne Oskett paid.", r"Halcyon|Hanne|correction"),
-    ("storm", "Bram gave his word to go with Ines to the magistrate on Friday.", r"magistrate|Friday"),
-    ("station", "Ines will take Wick to the tide-engine in July.", r"July|tide-engine"),
-    ("station", "Dr. Senn is to testify before the Board on the second of April.", r"April|testify"),
-    ("deploy", "Retention must stay at 30 days.", r"retention|30 days"),
-    ("deploy", "The export must finish before 06:00 for the finance team.", r"06:00"),
-    ("saloon", "Cole gave his word to bring the mare Duchess back before the first snow.", r"Duchess|snow|mare|horse"),
-    ("Archiv", "Doktor Weiss öffnet Kira morgen um sechs die Tür zum Turm.", r"sechs|Turm"),
-    ("phare", "Maëlle a promis de ne pas parler du cercueil à son père.", r"cercueil"),
-    ("tren", "Leonor prometió que Celia no aparecerá en ningún papel.", r"Celia"),
-    ("宇宙", "ユウは妹のアオイに必ず帰ると約束した。", r"アオイ|約束"),
-    ("客栈", "林晚舟答应替阿萝问苏砚一句话。", r"答应|问苏砚"),
-    ("театр", "Софья должна найти деньги к пятнице.", r"пятниц"),
-    ("sertão", "No sábado à noite Zefa vai mostrar a lista a Rosa.", r"sábado|lista"),
-    ("duet", "The player owes Seraphine an unspecified favour.", r"favour"),
-    ("Wohngemeinschaft", "Ole hat Franzi eine große Monstera versprochen.", r"Monstera"),
-    ("detective", "Salcedo prometió devolver la foto antes de las doce.", r"devolver|foto de"),
-    ("江湖", "叶小刀答应船老大不杀周鹤。", r"答应|不杀"),
-    ("first days", "Ines promised Wick to take him to the tide-engine in Lethen.", r"tide-engine"),
-    ("first days", "Ines promised to learn to swim by the end of August.", r"August"),
-    ("first days", "Ines promised to find Dorrie's plaid blanket.", r"blanket"),
-    ("first days", "Ines promised Agnes Vasey to bring back the captain's compass.", r"compass|bring it back"),
-)
-"""A commitment of a scene, and the sentences that have to go for it to be dropped."""
 
 
-def _bad(label: str, scene: Scene, reply: ModelReply, commitments: tuple[str, ...] = ()) -> Case:
-    return Case(label, scene.set, asked_of(scene, commitments), reply)
+def _bad(label: str, scene: Scene, reply: ModelReply) -> Case:
+    return Case(label, scene.set, asked_of(scene), reply)
 
 
 def _by_hand() -> list[Case]:
@@ -411,8 +380,6 @@ def _echoes(scene: Scene) -> list[Case]:
         "\n\n".join(said.split("\n\n")[-4:]),
         plain,
     ]
-    if scene.previous and count_words(plain) > 100:
-        texts.append(scene.previous)
     return [_bad("echo", scene, reply_of(text)) for text in texts]
 
 
@@ -430,26 +397,127 @@ def _too_long(scene: Scene, of: list[Recap], others: list[Recap]) -> list[Case]:
     return found
 
 
-def _dropped() -> list[Case]:
-    found = []
-    for name, commitment, pattern in THREADS:
-        for recap in recaps():
-            if recap.scene.name != name:
-                continue
-            left = [sentence for sentence in whole_sentences(recap.text) if not re.search(pattern, sentence)]
-            text = _joined(left, recap.scene.language)
-            if count_words(text) >= 8:
-                found.append(_bad("dropped threads", recap.scene, reply_of(text), (commitment,)))
+OWN_WORDS = {
+    "English": "I saw it with my own eyes.",
+    "German": "Ich habe es selbst gesehen.",
+    "French": "J'ai tout vu de mes yeux.",
+    "Spanish": "Yo lo vi con mis propios ojos.",
+    "Portuguese": "Eu vi tudo com os meus olhos.",
+    "Russian": "Я видела это своими глазами.",
+    "Japanese": "私はそれを見た。",
+    "Chinese": "我亲眼看见了。",
+}
+STRANGERS = {
+    "English": (" Later Garrick Thornquist took the lamp.", " In the end they spoke with old Zebulon about it."),
+    "German": (" Später kam Balthasar Grimmelt dazu.", " Zuletzt wusste auch Herr Quastenberg davon."),
+    "French": (" Plus tard Gontran Lesage prit la lampe.", " Le soir, ils virent Hildegonde."),
+    "Spanish": (" Luego llegó Baltasar Quiroga.", " Al final hablaron con Leandra."),
+    "Portuguese": (" Depois chegou Baltazar Quaresma.", " No fim falaram com Leandra."),
+    "Russian": (" Потом пришёл Евграф Стрельников.", " В конце они говорили с Ипполитом."),
+    "Japanese": ("ヴィクトルさんが後から来た。", "ゲオルク・バウムは何も言わなかった。"),
+    "Chinese": (),
+}
+NUMBERS = {
+    "English": r"\b(?:four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|nineteen|forty|fifty|ninety-five|"
+    r"twenty-two|six hundred|three hundred and forty|four thousand|four hundred|tenth|eleventh|twelfth)\b",
+    "German": r"\b(?:sechs|neun|fünf|elf|neun|zweihundertzehn)\b",
+    "French": r"\b(?:dix|sept cents|quinze)\b",
+    "Spanish": r"\b(?:cuarenta mil|siete|noventa y dos|cinco mil|nueve|doce)\b",
+    "Portuguese": r"\b(?:doze|trinta|quarenta e uma?)\b",
+    "Russian": r"\b(?:шесть|четыре|двадцать шесть|триста тысяч|сорок восьмого)\b",
+    "Japanese": r"七十二|三百|二千万|十二",
+    "Chinese": r"十二|三百|十五",
+}
+OTHERS = {
+    "English": "eighty-seven",
+    "German": "siebenundachtzig",
+    "French": "quatre-vingt-sept",
+    "Spanish": "ochenta y siete",
+    "Portuguese": "oitenta e sete",
+    "Russian": "восемьдесят семь",
+    "Japanese": "八十七",
+    "Chinese": "八十七",
+}
+
+
+def _quoteless(text: str) -> str:
+    return re.sub('["“”„«»「」]', "", text)
+
+
+def _mutated(recap: Recap, index: int) -> list[Case]:
+    """Good recaps with one fault each."""
+    scene, text = recap.scene, recap.text
+    local = (LOCAL_CHATTER[scene.language], *CHATTER[index % 3 :: 3])
+    found = [_bad("assistant's talk", scene, reply_of(chatter.format(text))) for chatter in local]
+    found += [_bad("unknown person", scene, reply_of(text + who)) for who in STRANGERS[scene.language]]
+    if any(one.speaker for one in scene.messages):
+        gap = "" if scene.language in ("Japanese", "Chinese") else " "
+        found.append(_bad("first person", scene, reply_of(f"{text}{gap}{OWN_WORDS[scene.language]}")))
+        found.append(_bad("first person", scene, reply_of(f"{OWN_WORDS[scene.language]}{gap}{text}")))
+    if scene.language == "English" and re.search(r"(?<=[a-z,] )(?:she|he) ", text):
+        told = re.sub(r"(?<=[a-z,] )(?:she|he) ", "I ", text, count=1)
+        if _quoteless(text) == text and any(one.speaker for one in scene.messages):
+            found.append(_bad("first person", scene, reply_of(told)))
+    for name, other in (("Ines", "Hesper"), ("Bram", "Corin"), ("Wick", "Teague"), ("Cole", "Dunmore")):
+        if scene.language == "English" and re.search(rf"[a-z,] {name}\b", text):
+            found.append(_bad("unknown person", scene, reply_of(re.sub(rf"\b{name}\b", other, text))))
+    for match in re.finditer(NUMBERS[scene.language], text):
+        changed = text[: match.start()] + OTHERS[scene.language] + text[match.end() :]
+        found.append(_bad("changed number", scene, reply_of(changed)))
+    for match in re.finditer(r"(?<![\w.,:/-])\d{2,}(?![\w.,:/-])", text):
+        found.append(_bad("changed number", scene, reply_of(f"{text[: match.start()]}787{text[match.end() :]}")))
+    return found
+
+
+def _collapsed(recap: Recap) -> list[Case]:
+    """The beginning of a recap in place of a longer one, as a recap and as an amend."""
+    scene = recap.scene
+    room = int(0.35 * min(count_words(scene.previous), scene.target or 10_000))
+    sentences: list[str] = []
+    for sentence in whole_sentences(recap.text):
+        if count_words(_joined([*sentences, sentence], scene.language)) > room:
+            break
+        sentences.append(sentence)
+    text = _joined(sentences, scene.language)
+    if count_words(text) < 4:
+        return []
+    case = _bad("collapse", scene, reply_of(text))
+    return [case, replace(case, asked=replace(case.asked, amends=True))]
+
+
+def _unchanged(scene: Scene) -> list[Case]:
+    if not scene.previous or sum(count_words(one.text) for one in scene.messages) < 60:
+        return []
+    texts = (scene.previous, f"## Recap\n\n{scene.previous}", scene.previous.replace(". ", ".\n\n"))
+    return [_bad("unchanged", scene, reply_of(text)) for text in texts]
+
+
+def _with_fault() -> list[Case]:
+    faulty = [recap for recap in _all_recaps() if recap.fault]
+    found = [_bad(recap.fault, recap.scene, reply_of(recap.text)) for recap in faulty]
+    for scene in scenes().values():
+        speakers = list(dict.fromkeys(one.speaker for one in scene.messages if one.speaker))
+        if len(speakers) >= 5 and scene.language == "English":
+            for one in speakers:
+                if sum(one.split()[-1] in other for other in speakers) > 1:
+                    continue  # of one family
+                length = max(count_words(scene.previous) // 2, 12)
+                told = f"{one} thought about it for a long while, went away, came back and said no more. " * 9
+                text = ". ".join(told.split(". ")[: length // 14 + 1]).strip(". ") + "."
+                found.append(_bad("people missing", scene, reply_of(text)))
     return found
 
 
 @cache
 def bad_cases() -> tuple[Case, ...]:
-    found = [*_by_hand(), *_nothing(), *_dropped()]
+    found = [*_by_hand(), *_nothing()]
+    found += _with_fault()
     for index, recap in enumerate(recaps()):
+        found += [*_mutated(recap, index), *_collapsed(recap)]
         if index % 2 == 0:
             found += _truncated(recap, index)
     for index, scene in enumerate(scenes().values()):
+        found += _unchanged(scene)
         of = [recap for recap in recaps() if recap.scene is scene]
         if index % 2 == 0:
             found += _echoes(scene)

@@ -1,25 +1,26 @@
-"""Whether an answer may become memory.
+"""Checks before any commit: may a model's text become memory?
 
-One question, asked before any commit: `judge` for what a model sent over the wire, `judge_text` for text that came
-another way, `lost_commitments` for what a text dropped, `residue` for what an amended one still holds of removed words.
-Pure, total, and wary of refusing: a text that a reader would call a fair recap passes, whatever its length, style and
-language.
+The list is short, and each check looks at something that matters. A text is accepted as it is or refused with a reason
+that the model is told; no check adds a word to it.
 """
 
-from previously.folds.checks.judging import judge, judge_text, lost_commitments
+from previously.folds.checks.judgement import judge, judge_text
 from previously.folds.checks.residue import residue
-from previously.folds.checks.support import Support, find_support
-from previously.folds.checks.verdict import Accepted, Asked, Refusal, Refused
+from previously.folds.checks.shape import is_open_block, is_tool_call, without_reasoning
+from previously.folds.checks.verdict import Accepted, Asked, Refusal, Refused, brief
+from previously.text.voice import declines
 
 __all__ = [
     "Accepted",
     "Asked",
     "Refusal",
     "Refused",
-    "Support",
-    "find_support",
+    "brief",
+    "declines",
+    "is_open_block",
+    "is_tool_call",
     "judge",
     "judge_text",
-    "lost_commitments",
     "residue",
+    "without_reasoning",
 ]

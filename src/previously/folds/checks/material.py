@@ -1,8 +1,7 @@
 """What was read, looked at once for all checks.
 
-Owns the material an answer is compared with: the earlier text, the new messages as a reader reads them, their speakers,
-and the names in all of it. What must stay true: system messages and thinking are no part of the story; the material is
-linear in what was asked.
+What must stay true: system messages and thinking are no part of the story; names and numbers count as heard where the
+earlier text, a message, its speaker or a source has them; the work is linear in what was asked.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from functools import lru_cache
 
 from previously.core.messages import Error, Image, Message, Role, Text, ToolCall, ToolResult
 from previously.core.words import count_words
-from previously.folds.builtin.names import NameBook
-from previously.folds.checks.traces import content_of, keys_of
 from previously.folds.checks.verdict import Asked
-from previously.text.sentences import split_sentences
+from previously.text.language import main_language
+from previously.text.names import Heard
+from previously.text.numbers import values_in
 
 _KEPT = 2
 """One fold asks up to three times of the same material: it is read once."""
@@ -23,18 +22,16 @@ _KEPT = 2
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The previous text, the messages told since, and what both are made of."""
+    """The earlier text, the messages told since, and what both are made of."""
 
-    previous: str
     told: tuple[Message, ...]
     texts: tuple[str, ...]
     """One per told message."""
     story: str
-    """All of it in one text, speakers included."""
-    keys: frozenset[str]
-    """Every word of it, as names are looked up."""
-    terms: frozenset[str]
-    """Its telling words."""
+    """All that was shown in one text, speakers included."""
+    language: str
+    heard: Heard
+    values: frozenset[float]
     words: int
     """How many words there were to read."""
 
@@ -45,22 +42,21 @@ def material_of(asked: Asked) -> Material:
     told = tuple(message for message in asked.delta if message.role is not Role.SYSTEM and text_of(message).strip())
     texts = tuple(text_of(message) for message in told)
     speakers = "\n".join(dict.fromkeys(message.speaker for message in told if message.speaker))
-    story = "\n".join([asked.previous, speakers, *texts])
+    story = "\n".join([asked.previous, speakers, *texts, *asked.sources, *asked.locked])
+    language = main_language("\n".join([asked.previous, *texts])) or "English"
     return Material(
-        previous=asked.previous,
-        told=told,
-        texts=texts,
-        story=story,
-        keys=keys_of(story),
-        terms=frozenset(content_of(story)),
-        words=count_words(asked.previous) + sum(count_words(text) for text in texts),
+        told,
+        texts,
+        story,
+        language,
+        Heard([story]),
+        values_in(story, language),
+        count_words(asked.previous) + sum(map(count_words, texts)),
     )
 
 
 def text_of(message: Message) -> str:
-    """All of a message that a recap may tell of: what was said, what tools were given and gave back."""
-    if len(message.parts) == 1 and isinstance(message.parts[0], Text):
-        return message.parts[0].text
+    """All of a message that a text may tell of: what was said, what tools were given and gave back."""
     pieces: list[str] = []
     for part in message.parts:
         match part:
@@ -73,20 +69,3 @@ def text_of(message: Message) -> str:
             case _:
                 pass
     return "\n".join(piece for piece in pieces if piece)
-
-
-def book_of(material: Material, *texts: str) -> NameBook:
-    """The names of the material and of these texts."""
-    speakers = [message.speaker for message in material.told if message.speaker]
-    book = NameBook((), speakers)
-    for sentence in _sentences(material):
-        book.read(sentence)
-    for text in texts:
-        for sentence in split_sentences(text):
-            book.read(sentence)
-    return book
-
-
-@lru_cache(maxsize=_KEPT)
-def _sentences(material: Material) -> tuple[str, ...]:
-    return tuple(sentence for text in (material.previous, *material.texts) for sentence in split_sentences(text))

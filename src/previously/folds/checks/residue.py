@@ -1,7 +1,7 @@
 """What a text still holds of words that were removed from its story.
 
-Owns the audit after an amend: names, numbers and quotations that occur only in the removed words. What must stay true:
-what the kept words hold too, in any case or spelling of a number, is no residue; everyday words never are.
+What must stay true: what the kept words hold too, in any case or spelling of a number, is no residue; a word that only
+the removed ones have is always found.
 """
 
 from __future__ import annotations
@@ -9,53 +9,54 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from previously.folds.builtin.names import KATAKANA, WORD, key_of
-from previously.folds.builtin.vocabulary import is_ordinary
-from previously.folds.checks.echo import tokens_of
-from previously.folds.checks.language import STOP_WORDS
-from previously.folds.checks.traces import keys_of, numbers_in, quotes_in
+from previously.text.language import STOP_WORDS, main_language
+from previously.text.numbers import numbers_in, values_in
+from previously.text.overlap import tokens_of
+from previously.text.sentences import QUOTED
+from previously.text.terms import WORD, key_of, keys_of
 
-_SMALL = frozenset({"0", "1", "2", "3"})
-"""Numbers a summary counts with by itself: "the two of them", "a third time"."""
+_COUNTS = 3
+"""Up to here a text counts by itself: "the two of them", "a third time"."""
 
-_LEAST_QUOTED = 2
+_LEAST = 4
+"""Letters from which a word is distinctive; shorter ones count where they have a capital inside a sentence."""
 
-
-def residue(removed: Sequence[str], kept: Sequence[str], text: str) -> tuple[str, ...]:
-    """Names, numbers and quotations of the removed words that the kept ones do not have and the text still has."""
-    gone = "\n".join(removed)
-    left = "\n".join(kept)
-    return tuple(dict.fromkeys([*_names(gone, left, text), *_numbers(gone, left, text), *_quotes(gone, left, text)]))
+_RUN = re.compile("[\u30a1-\u30fa\u30fc]{2,}|[\u3400-\u4dbf\u4e00-\u9fff]{2,}|[\uac00-\ud7af]{2,}|[\u0e01-\u0e7f]{3,}")
 
 
-def _names(gone: str, left: str, text: str) -> list[str]:
-    kept = keys_of(left)
-    standing = keys_of(text)
-    found: list[str] = []
-    for match in WORD.finditer(gone):
-        word = match.group()
-        key = key_of(word)
-        if len(key) < 2 or not word[0].isupper() or key in kept or key not in standing:
-            continue
-        if is_ordinary(key) or key in STOP_WORDS:
-            continue
-        found.append(re.sub(r"['’]s?$", "", word))
-    return found + [name for name in KATAKANA.findall(gone) if name not in left and name in text]
+def residue(removed: Sequence[str], kept: Sequence[str], text: str) -> list[str]:
+    """Words, numbers and quotations of the removed words that the kept ones do not have and the text still has."""
+    gone, left = "\n".join(removed), "\n".join(kept)
+    return list(dict.fromkeys([*_words(gone, left, text), *_numbers(gone, left, text), *_quotes(gone, left, text)]))
+
+
+def _words(gone: str, left: str, text: str) -> list[str]:
+    kept, standing = keys_of(left), keys_of(text)
+    found = [
+        re.sub(r"['’]s?$", "", word)
+        for word in WORD.findall(gone)
+        if (key := key_of(word)) in standing
+        and key not in kept
+        and key not in STOP_WORDS
+        and not _RUN.search(word)
+        and (len(key) >= _LEAST or (word[0].isupper() and len(key) > 1))
+    ]
+    pieces = [run[at : at + 2] for run in _RUN.findall(gone) for at in range(len(run) - 1)]
+    return found + [piece for piece in pieces if piece in text and piece not in left]
 
 
 def _numbers(gone: str, left: str, text: str) -> list[str]:
-    kept = set(numbers_in(left))
-    standing = set(numbers_in(text))
-    return [number for number in numbers_in(gone) if number in standing and number not in kept and number not in _SMALL]
+    language = main_language(f"{left}\n{gone}") or "English"
+    kept, standing = values_in(left, language), values_in(text, language)
+    numbers = [one for one in numbers_in(gone, language) if one.value in standing and one.value not in kept]
+    return [one.written for one in numbers if one.value > _COUNTS and one.sure]
 
 
 def _quotes(gone: str, left: str, text: str) -> list[str]:
-    kept = f" {' '.join(tokens_of(left))} "
-    standing = f" {' '.join(tokens_of(text))} "
+    kept, standing = f" {' '.join(tokens_of(left))} ", f" {' '.join(tokens_of(text))} "
     found: list[str] = []
-    for quote in quotes_in(gone):
-        tokens = tokens_of(quote)
-        flat = f" {' '.join(tokens)} "
-        if len(tokens) >= _LEAST_QUOTED and flat in standing and flat not in kept:
-            found.append(quote)
+    for match in QUOTED.finditer(gone):
+        flat = f" {' '.join(tokens_of(match.group()))} "
+        if flat.count(" ") > 2 and flat in standing and flat not in kept:
+            found.append(match.group()[1:-1].strip())
     return found

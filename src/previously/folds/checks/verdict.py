@@ -1,7 +1,7 @@
 """What is judged and what comes of it: plain values, no rules.
 
-Owns the words in which an answer is refused. What must stay true: a reason is one sentence for the log, and it holds no
-more than a few words of the answer or the story.
+What must stay true: a reason is one sentence, which is told to the model, and it holds no more than a few words of the
+answer or the story.
 """
 
 from __future__ import annotations
@@ -27,16 +27,18 @@ class Asked:
     """0 = no target."""
     locked: tuple[str, ...] = ()
     """Passages a person wrote: they stand in the text byte for byte."""
-    commitments: tuple[str, ...] = ()
-    """Open threads and live commitments, a short sentence each, that may not vanish."""
     prose: bool = True
-    """False where headings and lists are the shape that was asked for, as in a brief."""
+    """False where headings and lists are the shape that was asked for."""
     retells: bool = False
     """What is new is itself such a text, not messages: it may be told in the same words."""
     amends: bool = False
     """The earlier text was to be set right: it may stand as it is, and need not speak of everybody in the delta."""
     ceiling_words: int = 0
+    """What may not be exceeded; 0 = derived from the target."""
     sources: tuple[str, ...] = ()
+    """All texts that were shown beside the earlier text and the delta: what they name counts as heard."""
+    third_person: bool | None = None
+    """Whether the story is told in the third person; None = as the earlier text is, or the messages are."""
 
 
 class Refusal(StrEnum):
@@ -45,16 +47,19 @@ class Refusal(StrEnum):
     EMPTY = "empty"
     REFUSAL = "refusal"
     REASONING = "reasoning"
+    TALK = "assistant's talk"
     TRUNCATED = "truncated"
     TOOL_CALL = "tool call"
-    ECHO = "echo"
-    TOO_LONG = "too long"
-    GROWING = "growing"
-    WRONG_LANGUAGE = "wrong language"
     NOT_PROSE = "not prose"
+    ECHO = "echo"
+    UNCHANGED = "unchanged"
+    WRONG_LANGUAGE = "wrong language"
+    FIRST_PERSON = "first person"
+    TOO_LONG = "too long"
+    COLLAPSE = "collapse"
+    UNKNOWN_PERSON = "unknown person"
+    UNKNOWN_NUMBER = "unknown number"
     PEOPLE_MISSING = "people missing"
-    SPEAKERS_INVENTED = "speakers invented"
-    THREAD_DROPPED = "thread dropped"
     HAND_TEXT_TOUCHED = "hand text touched"
     RESIDUE = "residue"
     SHAPE = "wrong shape"
@@ -68,8 +73,8 @@ class Accepted:
     """The answer after harmless tidying."""
     shed: tuple[str, ...]
     """Names and numbers of the earlier text that are gone: a recap must shed, and the log says what."""
-    unverified: tuple[str, ...]
-    """Sentences for which no support was found in what was read."""
+    unverified: tuple[str, ...] = ()
+    """Always empty: what is accepted is not doubted."""
     warnings: tuple[str, ...] = ()
     """What is not as it should be in a note that can be kept."""
     beside: tuple[tuple[Kind, str], ...] = ()
@@ -82,8 +87,6 @@ class Refused:
 
     kind: Refusal
     reason: str
-    lost: tuple[str, ...] = ()
-    """The commitments that are gone, where that is the reason."""
 
 
 def brief(text: str, longest: int = 60) -> str:

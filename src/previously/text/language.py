@@ -74,7 +74,9 @@ _LATIN = {
 _SETS = {language: frozenset(words.split()) for language, words in _LATIN.items()}
 
 STOP_WORDS = frozenset(
-    word for language in ("German", "French", "Spanish", "Portuguese", "Italian", "Dutch") for word in _SETS[language]
+    word
+    for language in ("English", "German", "French", "Spanish", "Portuguese", "Italian", "Dutch")
+    for word in _SETS[language]
 ) | frozenset(
     "и в не на я что он с как а то все она так его но да ты к у же вы за бы по только ее мне было вот от меня еще "
     "нет о из ему "
@@ -133,11 +135,17 @@ def languages_of(text: str) -> Mapping[str, float]:
     return {language: weight / total for language, weight in sorted(weights.items())} if total else {}
 
 
+def main_language(text: str) -> str:
+    """The language most of a text is in, "" where that cannot be told."""
+    shares = languages_of(text)
+    return max(shares, key=lambda name: (shares[name], name), default="")
+
+
 def wrong_language(source: str, text: str) -> str | None:
     """The language an answer is in when its story is not: None when that cannot be said."""
     told = {language: share for language, share in languages_of(text).items() if language}
     of_source = languages_of(source)
-    main = max(of_source, key=lambda name: (of_source[name], name), default="")
+    main = main_language(source)
     if main and of_source[main] >= MOSTLY and not told and _is_foreign(text, main):
         return "another language"
     if not told or _letters(text) < LEAST_LETTERS:

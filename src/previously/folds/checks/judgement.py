@@ -1,0 +1,226 @@
+"""The one place where an answer is accepted or refused.
+
+The checks run from the plainest fault to the subtlest; the first that finds something is the reason. What must stay
+true: no text makes it raise, the same answer gets the same verdict, what is accepted is the model's text and nothing
+else, and a person's own passages are neither judged nor counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from math import floor
+
+from previously.core.asking import ModelReply
+from previously.core.words import count_words
+from previously.folds.checks import echo, shape
+from previously.folds.checks.material import Material, material_of
+from previously.folds.checks.verdict import Accepted, Asked, Refusal, Refused, brief
+from previously.text.language import wrong_language
+from previously.text.names import Heard, names_in, unheard_in, words_of
+from previously.text.numbers import LANGUAGES, numbers_in, values_in
+from previously.text.overlap import tokens_of
+from previously.text.sentences import is_cut
+from previously.text.voice import declines, first_person_in, talk_in
+
+_TOOL_REASONS = frozenset({"tool_calls", "tool_use", "function_call", "tool_call"})
+_FILTERED = frozenset({"content_filter", "safety", "refusal", "blocked", "prohibited_content", "recitation"})
+
+CEILING = 2
+"""An answer may be this many times its target where no ceiling is given: "about 400 words" is never met exactly."""
+
+SLACK = 30
+"""Words any answer may have, however little there was to read: names and a verb take room."""
+
+COLLAPSED = 0.4
+"""Under this share of the text it replaces an answer has lost it: honest rewriting keeps more than half."""
+
+NEWS = 25
+"""Words of new messages after which the earlier text cannot stand unchanged: less may be a greeting."""
+
+COUNTS = 3
+"""Up to here a text counts by itself: "the three of them"."""
+
+LEAST_PEOPLE = 3
+"""Of two people one may well go by "she"."""
+
+MOST_PEOPLE = 6
+"""How many of those who speak most are looked for: a crowd need not be named."""
+
+OFTEN = 4
+"""Times a name comes up in the delta that make it one the text should have."""
+
+_LEAST_WORDS = 4
+_MUCH_READ = 40
+"""From this many words read on, a word or two are no text."""
+
+_NOBODY = frozenset(
+    "narrator gm dm system user assistant human ai bot model storyteller keeper erzähler erzählerin narrateur "
+    "narratrice narrador narradora рассказчик ведущий 旁白 ナレーター 語り手 叙述者 player spieler you me".split()
+)
+
+
+def judge(asked: Asked, reply: ModelReply) -> Accepted | Refused:
+    """Decide whether a model's answer may become memory."""
+    finish = (reply.finish_reason or "").strip().lower()
+    if reply.tool_calls or finish in _TOOL_REASONS:
+        return Refused(Refusal.TOOL_CALL, "it is a tool call; answer with the text itself")
+    if finish in _FILTERED:
+        return Refused(Refusal.REFUSAL, f"the server withheld the answer ({finish})")
+    if not _visible(reply.text) and _visible(reply.reasoning):
+        return Refused(Refusal.REASONING, "it is reasoning without an answer")
+    return _judged(asked, reply.text, finish, by_model=True)
+
+
+def judge_text(asked: Asked, text: str) -> Accepted | Refused:
+    """Decide the same for a text that came without a wire reply. It may leave the earlier text as it is, and need not
+    end in a full stop."""
+    return _judged(asked, text, "", by_model=False)
+
+
+def _judged(asked: Asked, raw: str, finish: str, *, by_model: bool) -> Accepted | Refused:
+    answer = shape.without_reasoning(raw)
+    text = shape.tidied(answer)
+    if not _visible(text):
+        thought = _visible(raw)
+        return Refused(
+            Refusal.REASONING if thought else Refusal.EMPTY,
+            "it has no text beside reasoning" if thought else "it is empty",
+        )
+    if shape.is_open_block(raw):
+        return Refused(Refusal.REASONING, "it is reasoning that never comes to an end")
+    if shape.is_tool_call(text):
+        return Refused(Refusal.TOOL_CALL, "it is a tool call written out; answer with the text itself")
+    if finish in shape.CUT:
+        return Refused(Refusal.TRUNCATED, f"it was cut off before its end ({finish}); answer more briefly")
+    locked = [passage for passage in asked.locked if passage.strip()]
+    if any(passage in raw and passage not in text for passage in locked):
+        text = raw  # what looks like trimmings is a person's own text
+    touched = [passage for passage in locked if passage not in text]
+    if touched:
+        return Refused(Refusal.HAND_TEXT_TOUCHED, f"a passage written by hand is changed or gone: {brief(touched[0])}")
+    own = text
+    for passage in sorted(locked, key=len, reverse=True):
+        own = own.replace(passage, "\n")
+    material = material_of(asked)
+    if not _visible(own):
+        nothing = Refused(Refusal.EMPTY, "it has nothing beside the passages written by hand")
+        return nothing if material.told else Accepted(text, ())
+    if by_model and _unchanged(asked, material, text):
+        return Refused(Refusal.UNCHANGED, "it is the earlier text, without what happened since")
+    ends = not locked or not text.endswith(tuple(locked))
+    checks = (
+        _form(asked, material, own.strip(), by_model=by_model, ends=ends),
+        _size(asked, material, own),
+        _truth(asked, material, own),
+    )
+    for check in checks:
+        for refused in check:
+            return refused
+    return Accepted(text, _shed(asked, material, text))
+
+
+def _form(asked: Asked, material: Material, own: str, *, by_model: bool, ends: bool) -> Iterator[Refused]:
+    """What is no telling of the story at all."""
+    if declines(own):
+        yield Refused(Refusal.REFUSAL, f"the model declines: {brief(own)}")
+    if echo.echoes_prompt(material, asked.prompt, own):
+        yield Refused(Refusal.ECHO, "it repeats the instructions")
+    if asked.prose and echo.plays_on(material, own):
+        yield Refused(Refusal.ECHO, "it plays on instead of telling what happened")
+    if asked.prose and by_model and not asked.retells and echo.copies_story(material, own):
+        yield Refused(Refusal.ECHO, "it copies the messages")
+    talk = talk_in(own, material.story)
+    if talk:
+        yield Refused(Refusal.TALK, f"it speaks of its task instead of the story: {brief(talk)}")
+    structure = shape.structure_of(own, material.story) if asked.prose else None
+    if structure:
+        yield Refused(Refusal.NOT_PROSE, f"it is not prose but {structure}")
+    if ends and is_cut(own, lenient=not by_model):
+        yield Refused(Refusal.TRUNCATED, f"it breaks off: …{brief(own[-40:])}")
+    wrong = wrong_language("\n".join([asked.previous, *material.texts]), own)
+    if wrong:
+        yield Refused(Refusal.WRONG_LANGUAGE, f"it is in {wrong}; write in the language of the story")
+    if asked.prose and _third_person(asked, material):
+        said = first_person_in(own, material.language)
+        if said:
+            yield Refused(Refusal.FIRST_PERSON, f'it says "{said}" outside quotations; tell it in the third person')
+
+
+def _third_person(asked: Asked, material: Material) -> bool:
+    if asked.third_person is not None:
+        return asked.third_person
+    if asked.previous.strip():
+        return first_person_in(asked.previous, material.language) is None
+    # Where nobody's name stands beside what they say, "I" may be the one who tells the story.
+    named = any(message.speaker for message in material.told)
+    return named or all(first_person_in(text, material.language) is None for text in material.texts)
+
+
+def _size(asked: Asked, material: Material, own: str) -> Iterator[Refused]:
+    """What is far too long or far too short."""
+    words, before = count_words(own), count_words(asked.previous)
+    ceiling = max(asked.ceiling_words or CEILING * asked.target_words or material.words, SLACK)
+    if words > ceiling:
+        yield Refused(Refusal.TOO_LONG, f"it has {words} words; at most {ceiling} are allowed")
+    if words < _LEAST_WORDS and material.words >= _MUCH_READ:
+        yield Refused(Refusal.EMPTY, f"it says next to nothing: {brief(own)}")
+    expected = min(before, asked.target_words) if asked.target_words else before
+    if words < COLLAPSED * expected:
+        yield Refused(Refusal.COLLAPSE, f"it has {words} words where the earlier text had {before}: too much is lost")
+
+
+def _truth(asked: Asked, material: Material, own: str) -> Iterator[Refused]:
+    """What the story does not say: people and numbers from nowhere, and people who are gone."""
+    strangers = unheard_in(own, material.heard, material.language)
+    if strangers:
+        yield Refused(Refusal.UNKNOWN_PERSON, f"nobody has heard of {brief(', '.join(strangers))}")
+    # Where words for numbers cannot be read, digits can only be compared with digits.
+    readable = material.language in LANGUAGES or bool(material.values)
+    wrong = [
+        one.written for one in numbers_in(own, material.language) if one.sure and not _is_heard(one.value, material)
+    ]
+    if wrong and readable:
+        yield Refused(Refusal.UNKNOWN_NUMBER, f"a number that stands nowhere in the story: {brief(', '.join(wrong))}")
+    people = [] if asked.amends else _people(material)
+    named = Heard([own])
+    missing = [name for name in people if not named.has(name)]
+    if len(people) >= LEAST_PEOPLE and 2 * len(missing) > len(people):
+        yield Refused(
+            Refusal.PEOPLE_MISSING, f"most people of the new messages are not named: {brief(', '.join(missing))}"
+        )
+
+
+def _is_heard(value: float, material: Material) -> bool:
+    return value <= COUNTS or value in material.values or (value % 1 == 0.5 and floor(value) in material.values)
+
+
+def _people(material: Material) -> list[str]:
+    """Whom a text of these messages should name: who speaks, or, where few do, who is spoken of again and again."""
+    said = Counter(name for one in material.told if (name := (one.speaker or "").strip()))
+    people = [name for name, _ in said.most_common(MOST_PEOPLE) if words_of(name) and name.lower() not in _NOBODY]
+    if len(people) >= LEAST_PEOPLE:
+        return people
+    told = "\n".join(material.texts)
+    mentioned = Counter(words[-1] for name in names_in(told, material.language) if (words := words_of(name)))
+    often = [name for name in mentioned if told.count(name) >= OFTEN]
+    return [*people, *(name for name in often if not any(name in one for one in people))]
+
+
+def _unchanged(asked: Asked, material: Material, text: str) -> bool:
+    if asked.amends or not asked.previous.strip():
+        return False
+    news = sum(count_words(told) for told in material.texts if not told.lstrip().startswith("("))
+    return news >= NEWS and tokens_of(text) == tokens_of(asked.previous)
+
+
+def _shed(asked: Asked, material: Material, text: str) -> tuple[str, ...]:
+    """The loss audit: names and numbers of the earlier text that are gone, each once, in order."""
+    named, values = Heard([text]), values_in(text, material.language)
+    names = [name for name in names_in(asked.previous, material.language) if not named.has(name)]
+    numbers = [one for one in numbers_in(asked.previous, material.language) if one.sure and one.value not in values]
+    return (*names, *dict.fromkeys(one.written for one in numbers if one.value > 1))
+
+
+def _visible(text: str) -> bool:
+    return any(mark.isalnum() for mark in text)

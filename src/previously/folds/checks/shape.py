@@ -1,0 +1,125 @@
+"""The outer form of an answer: reasoning and wrapping come off, what is not prose is told.
+
+What must stay true: tidying never changes a word of the body, and tidying a tidied text changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from previously.core.text import clean
+from previously.core.words import count_words
+
+_NAMES = (
+    r"(?:think|thinking|thoughts?|reasoning|reason|reflection|reflect|analysis|scratchpad|inner_monologue|cot|"
+    r"seed:think)"
+)
+_OPEN = re.compile(rf"(?<!\s)\s*(?:<\|?{_NAMES}\|?>|\[{_NAMES}\]|◁think▷|<｜thinking｜>)", re.I)
+_CLOSE = re.compile(
+    rf"(?:</\|?{_NAMES}\|?>|<\|/{_NAMES}\|>|<\|end_?of_?{_NAMES}\|>|<\|{_NAMES}_end\|>|\[/{_NAMES}\]|◁/think▷|"
+    rf"<｜/thinking｜>)\s*",
+    re.I,
+)
+_CHANNEL = re.compile(r"\s*<\|channel\|>", re.I)
+_FINAL = re.compile(r"<\|channel\|>\s*final\s*(?:<\|message\|>)?", re.I)
+_MOST_BLOCKS = 4
+
+_TOOL_CALL = re.compile(
+    r"\s*(?:```(?:json|tool_code|tool_call)\s*)?(?:<tool_call|<function|<\|python_tag\||<tool_use|<｜tool|\[TOOL_CALL|"
+    r"Action:\s|Tool:\s|functions\.\w|[{\[\s]*\"(?:name|tool_calls|function|tool|action|arguments|command|id)\"\s*:|"
+    r"[a-z_]{3,40}\([a-z_]{1,40}\s*=|```tool_)",
+    re.I,
+)
+_TOOL_MARKUP = re.compile(r"</?(?:tool_call|function_call|tool_use|invoke)s?[> ]", re.I)
+_INVISIBLE = re.compile("[\ufeff\u200b\u200e\u200f\u2060\u00ad\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
+_END_TOKEN = (
+    r"(?:<\|?/?(?:s|eos|bos|im_end|im_start|eot_id|eot|end|end_of_text|endoftext|end_of_turn|start_of_turn)\|?>|"
+    r"\[/?INST\]|</?｜(?:begin▁of▁sentence|end▁of▁sentence|User|Assistant)｜>)"
+)
+_EDGES = re.compile(rf"\A(?:\s*{_END_TOKEN})+|(?<!\s)(?:\s*{_END_TOKEN})+\s*\Z|\s*\n\s*(?:-{{3,}}|\*{{3,}})\s*\Z")
+_FENCE = re.compile(r"\s*(?P<mark>```+|~~~+)[ \t]*[\w-]{0,20}[ \t]*\n(?P<body>.*?)\n?[ \t]*(?P=mark)\s*", re.S)
+_WRAPPER = re.compile(r"\s*<(?P<tag>[A-Za-z][\w-]{0,30})>\s*(?P<body>.*?)\s*</(?P=tag)>\s*", re.S)
+_LABEL = re.compile(
+    r"(?:#{1,6}[ \t]*|\*\*|__|【)?(?:(?:updated|new|revised|story) )?(?:recap|summary|synopsis|zusammenfassung|résumé|"
+    r"resumen|resumo|краткое содержание|пересказ|あらすじ|要約|摘要|总结)(?: so far)?"
+    r"(?:(?:\*\*|__|】)?[ \t]*[:：](?:\*\*|__)?[ \t]*|(?:\*\*|__|】)?[ \t]*\n)",
+    re.I,
+)
+
+_BULLET = re.compile(r"[ \t]*(?:[-*•‣◦▪●・][ \t]+|[•●・](?=\S)|\(?\d{1,2}[.)][ \t]+)\S")
+_HEADING = re.compile(
+    r"[ \t]*(?:#{1,6}[ \t]+\S|\*\*[^*\n]{1,60}\*\*:?[ \t]*$|【[^】\n]{1,30}】[ \t]*$|[=-]{4,}[ \t]*$|"
+    r"[^\s.!?。！？:：\"“「][^.!?。！？:：\"“「\n]{0,40}[:：][ \t]*$)"
+)
+_FIELD = re.compile(
+    r"[ \t]*(?:\*\*)?[^\W\d_][\w.'’/&()-]{0,30}(?: [\w.'’/&()-]{1,30}){0,2}(?:[ \t]*[:：=](?:\*\*)?|[ ][-–—])[ \t]*(?![\s\"“„«「『])"
+)
+_TABLE = re.compile(r"[ \t]*\|.*\|[ \t]*$")
+_TAG = re.compile(r"</?[A-Za-z_][\w:-]{0,40}(?:\s[^<>\n]{0,200})?/?>")
+
+CUT = frozenset(
+    {"length", "max_tokens", "max_output_tokens", "model_length", "error", "abort", "aborted", "cancelled", "timeout"}
+)
+"""What servers say when an answer stopped for another reason than being finished."""
+
+
+def without_reasoning(text: str) -> str:
+    """The answer after a closed block of reasoning; the text itself when there is none."""
+    final = _FINAL.search(text) if _CHANNEL.match(text) else None
+    if final:
+        return text[final.end() :].strip()
+    for _ in range(_MOST_BLOCKS):
+        opening, closing = _OPEN.search(text), _CLOSE.search(text)
+        if closing is None or (opening is not None and not _OPEN.match(text) and opening.start() < closing.start()):
+            break  # what opens and closes inside the text is its own
+        text = text[closing.end() :]
+    return text.strip()
+
+
+def is_open_block(text: str) -> bool:
+    """Whether an answer starts to think in tags and never stops."""
+    return bool((_OPEN.match(text) and not _CLOSE.search(text)) or (_CHANNEL.match(text) and not _FINAL.search(text)))
+
+
+def is_tool_call(text: str) -> bool:
+    """Whether an answer is a tool call written out."""
+    return bool(_TOOL_CALL.match(text) or _TOOL_MARKUP.search(text))
+
+
+def tidied(text: str) -> str:
+    """The answer without what surrounds it. What would leave nothing is left as it is."""
+    text = _INVISIBLE.sub("", clean(text)[0].replace("\r\n", "\n").replace("\r", "\n")).strip()
+    for _ in range(6):
+        before = text
+        text = _EDGES.sub("", text).strip()
+        for wrapped in (_FENCE, _WRAPPER):
+            match = wrapped.fullmatch(text)
+            if match and count_words(match.group("body")) >= 4 and "```" not in match.group("body"):
+                text = match.group("body").strip()
+        label = _LABEL.match(text)
+        if label and count_words(text[label.end() :]) >= 4:
+            text = text[label.end() :].strip()
+        if text == before:
+            break
+    return text
+
+
+def structure_of(text: str, story: str) -> str | None:
+    """What kind of structure stands in the place of prose; None when it is prose. Tags the story has are its own."""
+    if re.match(r"\s*[\[{]\s*[\"'{\[}\]]", text):
+        return "JSON"
+    if len([tag for tag in _TAG.findall(text) if tag not in story]) >= 2:
+        return "markup tags"
+    if "```" in text:
+        return "a code block"
+    lines = [line for line in text.split("\n") if line.strip()]
+    for called, pattern, share in (
+        ("a list", _BULLET, 0.4),
+        ("a table", _TABLE, 0.3),
+        ("fields with values", _FIELD, 0.6),
+    ):
+        found = sum(1 for line in lines if pattern.match(line[:400]) and count_words(line[:400]) <= 30)
+        if found >= 2 and found >= share * len(lines):
+            return called
+    headings = sum(1 for line in lines if _HEADING.match(line[:400]))
+    return "headings" if headings >= 2 or (headings and len(lines) == 1) else None

@@ -1,0 +1,300 @@
+"""Numbers in a text by value: digits of any script, and number words where there is a table for the language.
+
+The one reader of numbers. What must stay true: no text raises, the work is linear in the text, and one amount has one
+value however it is written: "a hundred and two, and three garnets" is 102 and 3, "two dozen" is 24, "24th" and
+"twenty-fourth" are 24. A word that may be a number and may be something else is read as an unsure one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+
+class Number(NamedTuple):
+    """One number of a text."""
+
+    value: float
+    written: str
+    sure: bool
+    """False for a word that need not be a number: it may stand for one, and proves none."""
+
+
+def _counted(words: str, start: int = 0, step: int = 1) -> dict[str, int]:
+    return {word: start + step * place for place, one in enumerate(words.split()) for word in one.split("/")}
+
+
+_ENGLISH = (
+    _counted(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen"
+    )
+    | _counted("twenty thirty forty/fourty fifty sixty seventy eighty ninety", 20, 10)
+    | _counted(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+        "fifteenth sixteenth seventeenth eighteenth nineteenth",
+        1,
+    )
+    | _counted("twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth", 20, 10)
+    | {"sixpence": 6, "ninepence": 9, "fortnight": 14}
+)
+_FRENCH = (
+    _counted("zéro un/une deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize")
+    | _counted("vingt/vingts trente quarante cinquante soixante septante octante nonante", 20, 10)
+    | _counted(
+        "premier/première deuxième troisième quatrième cinquième sixième septième huitième neuvième dixième onzième "
+        "douzième treizième quatorzième quinzième seizième",
+        1,
+    )
+    | {"vingtième": 20, "trentième": 30, "quarantième": 40, "dizaine": 10, "douzaine": 12, "quinzaine": 15}
+)
+_SPANISH = (
+    _counted(
+        "cero uno/un/una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince "
+        "dieciséis/dieciseis diecisiete dieciocho diecinueve veinte veintiuno/veintiún/veintiuna veintidós veintitrés "
+        "veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve"
+    )
+    | _counted("treinta cuarenta cincuenta sesenta setenta ochenta noventa", 30, 10)
+    | _counted(
+        "cien/ciento doscientos/doscientas trescientos/trescientas cuatrocientos/cuatrocientas quinientos/quinientas "
+        "seiscientos/seiscientas setecientos/setecientas ochocientos/ochocientas novecientos/novecientas",
+        100,
+        100,
+    )
+    | _counted("primero/primera/primer segundo/segunda tercero/tercera/tercer cuarto/cuarta quinto/quinta sexto/sexta "
+               "séptimo/séptima octavo/octava noveno/novena décimo/décima", 1)
+)  # fmt: skip
+_PORTUGUESE = (
+    _counted(
+        "zero um/uma dois/duas três quatro cinco seis sete oito nove dez onze doze treze catorze/quatorze quinze "
+        "dezasseis/dezesseis dezassete/dezessete dezoito dezanove/dezenove"
+    )
+    | _counted("vinte trinta quarenta cinquenta sessenta setenta oitenta noventa", 20, 10)
+    | _counted(
+        "cem/cento duzentos/duzentas trezentos/trezentas quatrocentos/quatrocentas quinhentos/quinhentas "
+        "seiscentos/seiscentas setecentos/setecentas oitocentos/oitocentas novecentos/novecentas",
+        100,
+        100,
+    )
+    | _counted("primeiro/primeira segundo/segunda terceiro/terceira quarto/quarta quinto/quinta sexto/sexta "
+               "sétimo/sétima oitavo/oitava nono/nona décimo/décima", 1)
+)  # fmt: skip
+
+
+def _russian() -> dict[str, int]:
+    table = _counted(
+        "ноль/нуль один/одна/одно/одну/одного/одной/одному/одним два/две/двух/двум/двумя/двое/двоих/вдвоём "
+        "три/трёх/трех/трём/трем/тремя/трое/троих/втроём четыре/четырёх/четырех/четырём/четырем/четверо/вчетвером"
+    ) | _counted("сто/ста двести/двухсот триста/трёхсот/трехсот четыреста/четырёхсот/четырехсот", 100, 100)
+    tens = "дцать/дцати/дцатью"
+    for value, stem in enumerate("пят шест сем восем девят десят".split(), 5):
+        soft = "восьм" if value == 8 else stem
+        table |= dict.fromkeys((f"{stem}ь", f"{soft}и", f"{stem}ью", f"{stem}еро"), value)
+        if value < 9:
+            table |= dict.fromkeys((f"{stem}ьдесят", f"{soft}идесяти"), 10 * value)
+        if value < 10:
+            table |= dict.fromkeys((f"{stem}ьсот", f"{soft}исот"), 100 * value)
+    teens = "оди две три четыр пят шест сем восем девят".split()
+    for value, stem in enumerate(teens, 11):
+        middle = "н" if stem in ("оди",) else ""
+        table |= {f"{stem}{middle}на{ending}": value for ending in tens.split("/")}
+    table |= {f"{stem}{ending}": value for stem, value in (("два", 20), ("три", 30)) for ending in tens.split("/")}
+    table |= {"сорок": 40, "сорока": 40, "девяносто": 90, "девяноста": 90}
+    ordinals = _counted("перв втор трет четвёрт/четверт пят шест седьм восьм девят десят", 1) | _counted(
+        "одиннадцат двенадцат тринадцат четырнадцат пятнадцат шестнадцат семнадцат восемнадцат девятнадцат двадцат", 11
+    )
+    ordinals |= {"тридцат": 30, "сороков": 40, "пятидесят": 50, "сот": 100}
+    endings = "ый ий ой ого ому ым ом ая ую ое ые ых ыми ья ьей ью ьего ье".split()
+    return table | {f"{stem}{ending}": value for stem, value in ordinals.items() for ending in endings}
+
+
+def _german() -> dict[str, int]:
+    units = _counted("ein zwei/zwo drei vier fünf sechs sieben acht neun", 1)
+    low = units | _counted("zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn", 10)
+    tens = _counted("zwanzig dreißig/dreissig vierzig fünfzig sechzig siebzig achtzig neunzig", 20, 10)
+    table = low | tens | {f"{one}und{ten}": units[one] + tens[ten] for one in units for ten in tens}
+    ordinals: dict[str, int] = {}
+    for word, value in table.items():
+        root = {"ein": "ers", "drei": "drit", "sieben": "sieb", "acht": "ach"}.get(word, word)
+        for ending in ("e", "en", "er", "es", "em"):
+            ordinals[f"{root}{'st' if value >= 20 else 't'}{ending}"] = value
+    return table | ordinals | {"null": 0, "eins": 1, "siebente": 7, "siebenten": 7}
+
+
+_TABLES = {
+    "English": _ENGLISH,
+    "German": _german(),
+    "French": _FRENCH,
+    "Spanish": _SPANISH,
+    "Portuguese": _PORTUGUESE,
+    "Russian": _russian(),
+}
+LANGUAGES = frozenset(_TABLES)
+"""The languages whose number words are read."""
+
+_SCALES = {
+    "English": {"hundred": 100, "hundreds": 100, "hundredth": 100, "dozen": 12, "thousand": 1_000, "million": 10**6},
+    "German": {"hundert": 100, "tausend": 1_000, "dutzend": 12, "million": 10**6, "millionen": 10**6},
+    "French": {"cent": 100, "cents": 100, "mille": 1_000, "million": 10**6, "millions": 10**6},
+    "Spanish": {"mil": 1_000, "millón": 10**6, "millones": 10**6},
+    "Portuguese": {"mil": 1_000, "milhão": 10**6, "milhões": 10**6},
+    "Russian": dict.fromkeys("тысяча тысячи тысяч тысячу тысячам тысячами".split(), 1_000)
+    | dict.fromkeys("миллион миллиона миллионов".split(), 10**6),
+}
+_JOINS = {"English": "and", "French": "et", "Spanish": "y", "Portuguese": "e", "German": "und"}
+_UNSURE = {
+    "English": frozenset({"second", "fortnight", "sixpence", "ninepence", "hundreds"}),
+    "German": frozenset({"ein", "achte", "achten", "achter", "achtes", "achtem", "elfe", "elfen"}),
+    "French": frozenset({"un", "une", "neuf", "dizaine", "douzaine", "quinzaine"}),
+    "Spanish": frozenset({"un", "una", "cuarto", "cuarta", "segundo", "segunda", "primer"}),
+    "Portuguese": frozenset({"um", "uma", "quarto", "quarta", "quinta", "sexta", "segunda", "segundo", "terceira"}),
+    "Russian": frozenset({"сорока", "вдвоём", "втроём", "вчетвером"}),
+}
+"""Words that are also articles, weekdays, rooms or verbs."""
+
+_DIGITS = r"(?<![A-Za-zÀ-žА-я_\d])\d+(?:[.,:'’\u00a0\u202f]\d+)*"
+_TOKEN = re.compile(
+    rf"(?P<digits>{_DIGITS})|(?P<kanji>[〇零一二三四五六七八九十百千万億两兩]+)|[^\W\d_〇零一二三四五六七八九十百千万億两兩]+"
+)
+_GROUPED = re.compile(r"\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})+")
+_GAP = re.compile(r"[ \u00a0]?-?[ \u00a0]?|\s")
+_KANJI = dict(zip("〇零一二三四五六七八九两兩", (0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 2, 2), strict=True))
+_KANJI_SCALES = {"十": 10, "百": 100, "千": 1_000}
+
+
+def values_in(text: str, language: str = "English") -> frozenset[float]:
+    """All values that a text may be said to hold, sure or not."""
+    return frozenset(number.value for number in numbers_in(text, language))
+
+
+def numbers_in(text: str, language: str = "English") -> list[Number]:
+    """The numbers of a text in order. Words are read in the language named, in none if it has no table."""
+    return list(_numbers(text, language))
+
+
+def _numbers(text: str, language: str) -> Iterator[Number]:
+    table, scales = _TABLES.get(language, {}), _SCALES.get(language, {})
+    run: list[tuple[str, int, int]] = []  # word, value, multiplier (0 where it is no scale)
+    joined, end = False, -1
+    for match in _TOKEN.finditer(text):
+        word = match.group().lower()
+        near = end >= 0 and _GAP.fullmatch(text, end, match.start()) is not None
+        end = match.end()
+        if match.lastgroup == "kanji":
+            yield from _of_run(run, language)
+            run = []
+            yield from _of_kanji(match.group())
+            continue
+        if match.lastgroup == "digits":
+            yield from _of_run(run, language)
+            values = _of_digits(match.group())
+            yield from (Number(value, match.group(), True) for value in values[:-1])
+            whole = values[-1] == int(values[-1])
+            run = [(match.group(), int(values[-1]), -1)] if whole else []
+            if not whole:
+                yield Number(values[-1], match.group(), True)
+            joined = False
+            continue
+        if near and run and word == _JOINS.get(language) and not joined:
+            joined = True
+            continue
+        scale, value = scales.get(word, 0), _german_value(word) if language == "German" else table.get(word)
+        if scale == 0 and value is None:
+            yield from _of_run(run, language)
+            run, joined = [], False
+            continue
+        if run and not (near and _goes_on(run, scale, value or 0, language, joined=joined)):
+            yield from _of_run(run, language)
+            run = []
+        run.append((word, value or 0, scale))
+        joined = False
+    yield from _of_run(run, language)
+
+
+def _goes_on(run: list[tuple[str, int, int]], scale: int, value: int, language: str, *, joined: bool) -> bool:
+    """Whether a number word belongs to the number before it."""
+    so_far = _value(run)
+    if scale:
+        return not joined
+    if run[-1][2] == -1:
+        return False  # after digits only a scale goes on
+    tail = so_far % 1_000
+    if language == "French":
+        if tail % 100 == 4 and value == 20 and not joined:  # quatre-vingt
+            return True
+        if tail % 100 in (60, 80) and 10 <= value <= 16:
+            return True
+        if tail % 100 in (10, 70, 90) and run[-1][0] == "dix" and 7 <= value <= 9:
+            return True
+    if joined and language in ("English", "German") and not (so_far >= 100 and tail % 100 == 0):
+        return False
+    if value < 10:
+        return so_far >= 20 and tail % 10 == 0 and tail % 100 != 10
+    if value < 100:
+        return so_far >= 100 and tail % 100 == 0
+    return so_far >= 1_000 and tail == 0
+
+
+def _value(run: list[tuple[str, int, int]]) -> int:
+    total = current = 0
+    for word, value, scale in run:
+        if scale > 0:
+            current = max(current, 1) * scale
+            if scale >= 1_000:
+                total, current = total + current, 0
+        elif word.startswith("vingt") and current % 100 == 4:
+            current += 76  # quatre-vingt is eighty, not twenty-four
+        else:
+            current += value
+    return total + current
+
+
+def _of_run(run: list[tuple[str, int, int]], language: str) -> Iterator[Number]:
+    if run:
+        unsure = len(run) == 1 and run[0][0] in _UNSURE.get(language, ())
+        yield Number(float(_value(run)), " ".join(word for word, _, _ in run), not unsure)
+
+
+@lru_cache(maxsize=4096)
+def _german_value(word: str) -> int | None:
+    """A German number word: compounds are one word, "vierhundertelf"."""
+    value = _TABLES["German"].get(word)
+    if value is not None:
+        return value
+    for scale, size in (("tausend", 1_000), ("hundert", 100)):
+        before, found, after = word.partition(scale)
+        if not found or word == scale:
+            continue
+        times = _german_value(before) if before else 1
+        rest = 0 if after in ("", "ste", "sten", "ster", "stes") else _german_value(after.removeprefix("und"))
+        return None if times is None or rest is None else times * size + rest
+    return None
+
+
+def _of_digits(written: str) -> list[float]:
+    """What digits say: 18,400 is one number, 9:40 and 9.40 are hours and minutes or large and small coin."""
+    if _GROUPED.fullmatch(written):
+        return [float(int(re.sub(r"\D", "", written)[:300]))]
+    pieces = re.split(r"\D", written)
+    if len(pieces) == 2 and len(pieces[1]) != 2 and ":" not in written:
+        return [float(f"{pieces[0][:300]}.{pieces[1][:15]}")]
+    return [float(int(piece[:300])) for piece in pieces]
+
+
+def _of_kanji(written: str) -> Iterator[Number]:
+    total = section = digit = 0
+    plain = all(mark in _KANJI for mark in written)
+    for mark in written[:40]:
+        if mark in _KANJI_SCALES:
+            section += max(digit, 1) * _KANJI_SCALES[mark]
+            digit = 0
+        elif mark in "万億":
+            total += max(section + digit, 1) * (10_000 if mark == "万" else 10**8)
+            section = digit = 0
+        else:
+            digit = 10 * digit + _KANJI[mark] if plain else _KANJI[mark]
+    # One sign alone is part of many words; two or more that begin with a count are an amount.
+    sure = len(written) > 1 and written[0] not in "万億千" and not plain
+    yield Number(float(total + section + digit), written, sure)
