@@ -15,13 +15,18 @@ from previously.formats import read_story
 
 STORIES = Path(__file__).parent / "stories"
 
+WINDOW_TOKENS = 16_384
+"""The window of the model that reads the views: large enough that a fold waits for its 3,000 tokens."""
+
 MEMORY_WINDOW_TOKENS = 32_768
 """The window of the model that folds: what the endpoint with answers in files says of itself."""
 
 SETTINGS: Mapping[str, Settings] = {
-    "saltworks-duet": Settings.of("roleplay", memory_window_tokens=MEMORY_WINDOW_TOKENS),
-    "table-of-four": Settings.of("roleplay", memory_window_tokens=MEMORY_WINDOW_TOKENS),
-    "glasshouse-novel": Settings.of("novel", timeline="recap", memory_window_tokens=MEMORY_WINDOW_TOKENS),
+    "saltworks-duet": Settings.of("roleplay", window_tokens=WINDOW_TOKENS, memory_window_tokens=MEMORY_WINDOW_TOKENS),
+    "table-of-four": Settings.of("roleplay", window_tokens=WINDOW_TOKENS, memory_window_tokens=MEMORY_WINDOW_TOKENS),
+    "glasshouse-novel": Settings.of(
+        "novel", timeline="recap", window_tokens=WINDOW_TOKENS, memory_window_tokens=MEMORY_WINDOW_TOKENS
+    ),
 }
 """The settings of each story, in the order of the report. The novel has a recap, as the others do, so that costs can
 be compared."""

@@ -18,6 +18,7 @@ from previously.runtime.books import Books
 from previously.runtime.combining import Combining
 from previously.runtime.folder import BuiltinFolder, Folder
 from previously.runtime.forgetting import Forgetting
+from previously.runtime.kept_answers import KeptAnswers
 from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
 from previously.runtime.prompts import check_prompts, load_prompts
 from previously.runtime.spending import spending_of
@@ -243,8 +244,13 @@ def _model_folder(
 ) -> Folder:
     from previously.runtime.model_folder import ModelFolder
 
-    spending = spending_of(store, owner, settings)
-    return ModelFolder(model, templates, window_tokens=settings.memory_window_tokens, spending=spending)
+    return ModelFolder(
+        model,
+        templates,
+        window_tokens=settings.memory_window_tokens,
+        spending=spending_of(store, owner, settings),
+        kept=KeptAnswers(store, owner),
+    )
 
 
 def _prompts(folder: str | Path | None, environment: Mapping[str, str]) -> Path | None:

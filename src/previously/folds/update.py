@@ -330,8 +330,8 @@ def _blocks(form: str) -> list[tuple[str, str]]:
 
 def _voices(context: Context) -> str:
     """Return who writes, in a sentence or two; nothing where nobody has a name."""
-    players = f"These are players: {', '.join(context.players)}." if context.players else ""
-    tellers = f"These write everybody else: {', '.join(context.tellers)}." if context.tellers else ""
+    players = f"Players write under the name: {', '.join(context.players)}." if context.players else ""
+    tellers = f"The storyteller writes under the name: {', '.join(context.tellers)}." if context.tellers else ""
     return as_data(" ".join(filter(None, (players, tellers))))
 
 
