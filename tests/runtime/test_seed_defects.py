@@ -15,7 +15,7 @@ from previously.demo.generated import generated_story
 from previously.folds.questions import Question
 from previously.folds.request import FoldRequest, words_read
 from previously.runtime.folder import BuiltinFolder, FolderReply
-from previously.storage.store import StoryKey
+from previously.runtime.kept_answers import Source
 from previously.view.memory import STALE
 
 SMALL = Settings(
@@ -36,7 +36,7 @@ class Recorder(BuiltinFolder):
     def __init__(self) -> None:
         self.asked: list[FoldRequest] = []
 
-    async def write(self, asked: Question, *, story: StoryKey | None = None, anew: bool = False) -> FolderReply:
+    async def write(self, asked: Question, *, source: Source | None = None, anew: bool = False) -> FolderReply:
         if isinstance(asked, FoldRequest):
             self.asked.append(asked)
         return await super().write(asked)
@@ -184,7 +184,7 @@ def test_an_answer_that_cannot_be_kept_is_refused_and_memory_goes_on(tmp_path: P
     class Silent(BuiltinFolder):
         made_by = "model"
 
-        async def write(self, asked: Question, *, story: StoryKey | None = None, anew: bool = False) -> FolderReply:
+        async def write(self, asked: Question, *, source: Source | None = None, anew: bool = False) -> FolderReply:
             return FolderReply("", "", Cost(1, 10, 0), made_by="model")
 
     place = tmp_path / "stories.db"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from previously.core.messages import Draft
     from previously.folds.questions import Question
     from previously.runtime.folder import FolderReply
-    from previously.storage.store import StoryKey
+    from previously.runtime.kept_answers import Source
     from previously.view.view import View
 
 BUDGET_TOKENS = 2_400
@@ -42,13 +42,13 @@ class CountingFolder:
         """Always, as the built-in folder is."""
         return True
 
-    async def write(self, asked: Question, *, story: StoryKey | None = None, anew: bool = False) -> FolderReply:
+    async def write(self, asked: Question, *, source: Source | None = None, anew: bool = False) -> FolderReply:
         """What the built-in folder writes."""
         from previously.folds.questions import words_read
         from previously.runtime.folder import BuiltinFolder
 
         self.words_read += words_read(asked)
-        return await BuiltinFolder().write(asked, story=story, anew=anew)
+        return await BuiltinFolder().write(asked, source=source, anew=anew)
 
 
 def demo(

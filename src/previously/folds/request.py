@@ -95,7 +95,7 @@ PLACEHOLDERS = {
     "recap": ("length", "previous", "bridge", "events", "hint"),
     "chapter": ("length", "title", "previous", "events", "hint"),
     "backbone": ("length", "title", "previous", "events", "hint"),
-    "amend": ("length", "previous", "removed", "events", "hint"),
+    "amend": ("previous", "removed", "events", "hint"),
     "scene": ("types", "aspects", "title", "known", "open", "state", "previous", "events", "hint"),
     "combine": ("length", "summaries", "hint"),
     "cast": ("name", "summary", "facts", "events", "hint"),

@@ -20,8 +20,9 @@ from previously.folds.scene_shape import scene_text
 from previously.lore.merge import Entries, merge
 from previously.runtime.folder import Folder
 
-COMBINED_WORDS = 180
-"""How long the combined summary should be: twice that is still a summary that a scene may have."""
+COMBINED_WORDS = 300
+"""How long the combined summary should be: some 400 tokens, so that one that runs a quarter over may still be a
+scene's (500)."""
 
 MOST_WORDS = 10_000
 EVERY_ENTRY = 1_000_000

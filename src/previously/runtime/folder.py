@@ -16,7 +16,7 @@ from previously.folds.builtin.quotes import quote, quote_whole
 from previously.folds.questions import Question, words_read
 from previously.folds.request import FoldRequest
 from previously.folds.update import UpdateFold
-from previously.storage.store import StoryKey
+from previously.runtime.kept_answers import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,9 @@ class Folder(Protocol):
     async def ready(self) -> bool:
         """Whether what it would write now is as good as it can: with a model behind it, that it would be asked."""
 
-    async def write(self, asked: Question, *, story: StoryKey | None = None, anew: bool = False) -> FolderReply:
+    async def write(self, asked: Question, *, source: Source | None = None, anew: bool = False) -> FolderReply:
         """Return the text that this request asks for. A reply with status `refused` says that there is none; only an
-        amend may end so. `story` is whose memory it is; with `anew` no answer that was kept is taken again."""
+        amend may end so. `source` is what an answer would be about; with `anew` no answer that was kept is taken again."""
 
 
 class BuiltinFolder:
@@ -86,7 +86,13 @@ class BuiltinFolder:
         """Always: it depends on nothing."""
         return True
 
-    async def write(self, asked: Question, *, story: StoryKey | None = None, anew: bool = False) -> FolderReply:  # noqa: ARG002
+    async def write(
+        self,
+        asked: Question,
+        *,
+        source: Source | None = None,  # noqa: ARG002
+        anew: bool = False,  # noqa: ARG002
+    ) -> FolderReply:
         """The text, written in this process in a few milliseconds."""
         if isinstance(asked, UpdateFold):
             text, beside = asked.builtin()

@@ -15,15 +15,18 @@ from uuid import uuid4
 from previously.core.marks import SPAN_SCOPE, MarkKind
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
 from previously.folds.chapter import Boundary
-from previously.folds.checks import Refused
+from previously.folds.checks import Refused, residue
 from previously.folds.questions import Question, amends, check_text
 from previously.folds.recap import FoldRules, NotDue
+from previously.folds.rendering import told
+from previously.folds.request import Amends, FoldRequest
 from previously.runtime.fold_report import FoldDone, FoldReport, done_of, failed_of
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.folder import Attempt, BuiltinFolder, Folder, FolderReply
+from previously.runtime.kept_answers import Source
 from previously.runtime.leasing import LEASE, renewed, taken
 from previously.runtime.note_steps import NoteSteps
-from previously.runtime.noted import NOTES
+from previously.runtime.noted import NOTES, notes_on
 from previously.runtime.reading import with_tail
 from previously.runtime.rehearsal import PLANNED, RehearsalFolder, RehearsalStore
 from previously.runtime.states import States
@@ -40,6 +43,7 @@ MOST_WARNINGS = 2
 
 OTHERS = "another process is folding this story"
 OUTDATED = "a note it was put together from was made anew"
+RESIDUE = "it tells of words that were removed"
 GOES_ROUND = "what was folded is not valid on the path: the story is being changed"
 
 Todo = Step | Together | Boundary | NotDue
@@ -123,7 +127,7 @@ class _Loop:
 
     async def perform(self, step: Step) -> None:
         """Make one fold and commit what came of it."""
-        reply = await self._reply(step.asked)
+        reply = await self._reply(step)
         if reply.status is Status.PROVISIONAL and not isinstance(step.asked, Written):
             self._anew = False
             if step.by_request:  # what is there is better
@@ -140,6 +144,8 @@ class _Loop:
         versions = self._versions(step, reply, version)
         for wanted, kept in zip(versions, await self.store.commit_all(self.key, versions), strict=True):
             await self._report(step, reply, wanted, kept)
+        if isinstance(step.asked, FoldRequest) and step.asked.amends:
+            await self._drop_residue(step.asked.amends, step.span.first)
 
     def _version(self, step: Step, reply: FolderReply, status: Status) -> NewVersion:
         """Return the version that a step's own text becomes."""
@@ -202,11 +208,27 @@ class _Loop:
             if last >= since:
                 await self.store.set_status(self.key, version, Status.UNDONE, reason=OUTDATED)
 
-    async def _reply(self, asked: Question | Written) -> FolderReply:
+    async def _drop_residue(self, amends: Amends, since: int) -> None:
+        """Drop episodes and notes behind a change that still tell of removed words: they saw a text that told of them,
+        and are asked for again."""
+        branch = await self.store.branch(self.key)
+        removed = [told(message) for message in amends.removed]
+        for note in await notes_on(self.store, self.key, branch, (Kind.EPISODE, Kind.NOTE)):
+            if note.span.last < since:
+                continue
+            run = await self.store.path(self.key, branch.name, note.span.first, note.span.last)
+            kept = [*amends.kept, *(f"{item.entry.message.speaker}: {told(item.entry.message)}" for item in run)]
+            if residue(removed, kept, note.version.made.text):
+                await self.store.set_status(self.key, note.version.id, Status.UNDONE, reason=RESIDUE)
+
+    async def _reply(self, step: Step) -> FolderReply:
+        asked, last = step.asked, step.run[-1]
         if isinstance(asked, Written):
             status = Status.COMMITTED if asked.firm else Status.PROVISIONAL
             return FolderReply(asked.text, asked.carry, Cost(), made_by=asked.made_by, checked=True, status=status)
-        return await _checked(await self.folder.write(asked, story=self.key, anew=self._fresh), asked)
+        return await _checked(
+            await self.folder.write(asked, source=Source(self.key, last.node, last.hash), anew=self._fresh), asked
+        )
 
     def report(self, stopped: str) -> FoldReport:
         """What was done until now."""

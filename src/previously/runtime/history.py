@@ -106,8 +106,9 @@ class History(ByHand):
         return await self._version(version)
 
     async def pending(self) -> list[Version]:
-        """What waits for approval, the oldest first."""
-        return [one for one in await self._store.versions(self._key) if one.made.status is Status.PENDING]
+        """What waits for approval, the oldest first; of texts that one answer gave, the first stands for all."""
+        waiting = [one for one in await self._store.versions(self._key) if one.made.status is Status.PENDING]
+        return [one for at, one in enumerate(waiting) if not any(_same_answer(one, other) for other in waiting[:at])]
 
     async def approve(self, version: int) -> Version:
         """Put a version that waits in force."""
@@ -122,6 +123,9 @@ class History(ByHand):
         found = await self._version(version)
         if found.made.status is not Status.PENDING:
             raise BadInput(f"Version {version} does not wait for approval: it is {found.made.status.value}.")
+        for other in await self._store.versions(self._key):
+            if other.id != version and other.made.status is Status.PENDING and _same_answer(other, found):
+                await self._store.set_status(self._key, other.id, status, reason=reason)
         return await self._store.set_status(self._key, version, status, reason=reason)
 
     async def _undo_mark(self, branch: BranchInfo, mark: Mark) -> str:
@@ -184,3 +188,13 @@ class History(ByHand):
             if digests[at] == note.made.first and has_read(note.made, digests[at : at + length]):
                 return Span(at, at + length - 1)
         return None
+
+
+def _same_answer(one: Version, other: Version) -> bool:
+    """Return whether two versions came of one answer: an update gives a recap, an episode and a note at once."""
+    together = {Kind.RECAP, Kind.EPISODE, Kind.NOTE}
+    return {one.made.kind, other.made.kind} <= together and (one.made.at, one.made.key, one.made.anchor) == (
+        other.made.at,
+        other.made.key,
+        other.made.anchor,
+    )

@@ -7,14 +7,27 @@ for: forgetting it, or any message of it, takes them away.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import blake2b
 
 from previously.core.asking import ModelReply, ModelRequest, Usage
+from previously.core.errors import StoreProblem
 from previously.runtime.times import time_at
 from previously.storage.store import Store, StoryKey
 
 TWO_STEPS = "two steps"
 """The fact that a model cannot give texts and lists in one answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What an answer is about: a story, and the last message that its request was made of."""
+
+    story: StoryKey
+    node: int
+    seen: bytes
+    """The hash of the path up to that message."""
 
 
 class KeptAnswers:
@@ -25,18 +38,27 @@ class KeptAnswers:
         self._owner = owner
         self._facts: dict[str, str] = {}
 
-    async def answer(self, story: StoryKey | None, model: str, request: ModelRequest) -> ModelReply | None:
+    async def answer(self, source: Source | None, model: str, request: ModelRequest) -> ModelReply | None:
         """Return the answer that this request was given before; None where it was not, or for no story."""
-        if self._store is None or story is None:
+        if self._store is None or source is None:
             return None
         text = await self._store.answer(self._owner, request_hash(model, request))
         return ModelReply(text, model, "stop", Usage(0, 0, False)) if text is not None else None
 
-    async def keep(self, story: StoryKey | None, model: str, request: ModelRequest, reply: ModelReply) -> None:
+    async def keep(self, source: Source | None, model: str, request: ModelRequest, reply: ModelReply) -> None:
         """Keep an answer for the next time the same is asked. One that was cut off is not the same a second time."""
-        if self._store is not None and story is not None and reply.finish_reason != "length":
-            hashed = request_hash(model, request)
-            await self._store.keep_answer(story, hashed, reply.text, model=model, at=time_at())
+        if self._store is None or source is None or reply.finish_reason == "length":
+            return
+        with suppress(KeyError, StoreProblem):  # the story was forgotten meanwhile; or there is no room for a cache
+            await self._store.keep_answer(
+                source.story,
+                request_hash(model, request),
+                reply.text,
+                model=model,
+                at=time_at(),
+                node=source.node,
+                seen=source.seen,
+            )
 
     async def takes_two_steps(self, model: str) -> bool:
         """Return whether a model is known to need texts and lists asked apart."""

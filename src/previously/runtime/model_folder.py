@@ -37,9 +37,8 @@ from previously.models.retry import (
     may_call,
 )
 from previously.runtime.folder import Attempt, BuiltinFolder, FolderReply
-from previously.runtime.kept_answers import KeptAnswers
+from previously.runtime.kept_answers import KeptAnswers, Source
 from previously.runtime.spending import NOTHING, Spending
-from previously.storage.store import StoryKey
 
 UNUSABLE_ANSWERS = 2
 """So many unusable answers show that a model cannot give texts and lists in one: it is asked for the texts alone."""
@@ -74,10 +73,10 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Desk:
-    """Which story's kept answers may be taken, and for which story new ones are kept."""
+    """Which story's kept answers may be taken, and for which new ones are kept."""
 
-    reads: StoryKey | None
-    story: StoryKey | None
+    reads: Source | None
+    source: Source | None
 
 
 class ModelFolder:
@@ -113,13 +112,13 @@ class ModelFolder:
         """Whether the model would be asked now."""
         return await self._why_not() == ""
 
-    async def write(self, asked: Question, *, story: StoryKey | None = None, anew: bool = False) -> FolderReply:
+    async def write(self, asked: Question, *, source: Source | None = None, anew: bool = False) -> FolderReply:
         """The model's text; if there is none, a provisional one with the reason, and for an amend a refusal."""
         if says_nothing(asked):
             return await self._fallback.write(asked)  # nothing to ask about
         if isinstance(asked, UpdateFold) and await self._kept.takes_two_steps(self._model.name):
             asked = in_steps(asked)
-        desk = _Desk(None if anew or asked.again else story, story)
+        desk = _Desk(None if anew or asked.again else source, source)
         runs = parts(asked, self._fits, asked.most_parts)
         why_not = await self._why_not()
         if len(runs) > asked.most_parts:
@@ -197,7 +196,7 @@ class ModelFolder:
             cost = Cost(1, reply.usage.input_tokens, reply.usage.output_tokens)
             verdict = check_reply(asked, question, reply)
             if isinstance(verdict, Accepted):
-                await self._kept.keep(desk.story, self._model.name, question, reply)
+                await self._kept.keep(desk.source, self._model.name, question, reply)
                 return _Asked(tuple(attempts), cost, verdict)
             attempts.append(self._attempt(template, f"{verdict.kind.value}: {verdict.reason}", reply.text, cost))
             if verdict.kind in seen and not _may_split(asked):

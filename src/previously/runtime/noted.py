@@ -181,11 +181,13 @@ async def every_note(store: PathStore, key: StoryKey, branch: BranchInfo) -> lis
     """The notes of which the first message stands on the path."""
     path = await store.path(key, branch.name, 0, branch.messages - 1) if branch.messages else []
     digests = [item.entry.digest for item in path]
-    kinds = NOTES if digests else ()
+    kinds = (*NOTES, Kind.EPISODE) if digests else ()
     return [note.id for kind in kinds for note in await store.notes(key, kind, SPAN_SCOPE, digests)]
 
 
-async def notes_on(store: PathStore, key: StoryKey, branch: BranchInfo) -> list[LiveVersion]:
+async def notes_on(
+    store: PathStore, key: StoryKey, branch: BranchInfo, kinds: Sequence[Kind] = (*NOTES, Kind.EPISODE)
+) -> list[LiveVersion]:
     """The notes whose whole run stands on the path, where it stands; of several of one run all, the oldest first."""
     path = await store.path(key, branch.name, 0, branch.messages - 1) if branch.messages else []
     digests = [item.entry.digest for item in path]
@@ -193,7 +195,7 @@ async def notes_on(store: PathStore, key: StoryKey, branch: BranchInfo) -> list[
     for at, one in enumerate(digests):
         places.setdefault(one, []).append(at)
     found: dict[int, LiveVersion] = {}
-    for kind in NOTES if digests else ():
+    for kind in kinds if digests else ():
         for note in await store.notes(key, kind, SPAN_SCOPE, list(places)):
             for at in places[note.made.first]:
                 run = digests[at : at + len(note.made.span)]

@@ -19,6 +19,7 @@ from previously.folds.request import FoldRequest
 from previously.folds.update import UPDATED, UpdateFold
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.folder import Folder, FolderReply
+from previously.runtime.kept_answers import Source
 from previously.storage.store import ALL_MARKS, BranchInfo, StoryKey
 
 T = TypeVar("T")
@@ -47,7 +48,7 @@ class RehearsalFolder:
         """Whether the real one is."""
         return await self._folder.ready()
 
-    async def write(self, asked: Question, *, story: StoryKey | None = None, anew: bool = False) -> FolderReply:
+    async def write(self, asked: Question, *, source: Source | None = None, anew: bool = False) -> FolderReply:
         """A text of the length that is asked for."""
         read = words_read(asked)
         if isinstance(asked, UpdateFold):

@@ -68,11 +68,12 @@ class Story(Transcript, History, Presence, LoreByHand, Standing):
         await self._store.keep_settings(self._key, kept)
         return self._tuning.in_force
 
-    async def fold(self, *, once: bool = False, progress: Progress | None = None) -> FoldReport:
-        """Fold all that is due, or with `once` at most one span."""
+    async def fold(self, *, once: bool = False, progress: Progress | None = None, fresh: bool = False) -> FoldReport:
+        """Fold all that is due, or with `once` at most one span. With `fresh`, no answer that a model gave to the very
+        same question before is taken again."""
         return await fold(
             self._store, self._key, self._folder, self._rules, pressed=self._pressed, once=once,
-            progress=progress,
+            progress=progress, fresh=fresh,
         )  # fmt: skip
 
     async def plan(self) -> FoldReport:
@@ -88,7 +89,7 @@ class Story(Transcript, History, Presence, LoreByHand, Standing):
         covered = await self._store.cover(self._key, branch.name)
         notes = await every_note(self._store, self._key, branch)
         await self._store.loosen(self._key, [*(version for _, _, version in covered), *notes])
-        return await self.fold(progress=progress)
+        return await self.fold(progress=progress, fresh=True)
 
     async def analyze(self, position: int | None = None, *, again: bool = False) -> FoldReport:
         """Analyse the fragment at a position, or all that have no analysis; with `again` also what has one."""

@@ -118,7 +118,11 @@ def words_of(name: str) -> list[str]:
 
 
 def _is_capital(word: str) -> bool:
-    return word[0].isupper() and not (len(word) > 1 and word.isupper())
+    return word[0].isupper() and not (len(word) > 1 and word.isupper()) and word[1:2] not in _APOSTROPHES
+
+
+_APOSTROPHES = ("'", "’")
+"""A single capital before one of these is no name: I'll, I've."""
 
 
 def names_in(text: str, language: str = "English") -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from previously.core.words import count_words
 from previously.text.sentences import QUOTED, whole_sentences
 
 _SINGLE = re.compile(
@@ -121,6 +122,10 @@ _OPENING = 400
 """Characters from the start within which a model declines: it does so first."""
 
 
+SPEAKS_TWICE, SHORT_TEXT = 2, 60
+"""Whoever tells of themselves in more than so many words says so more than once; a single "I" may be a letter."""
+
+
 def unquoted(text: str) -> str:
     """A text without what stands in quotation marks, one that is opened and never closed included."""
     return _UNCLOSED.sub(" ", _SINGLE.sub(" ", _SAME.sub(" ", QUOTED.sub(" ", text))))
@@ -132,8 +137,9 @@ def first_person_in(text: str, language: str) -> str | None:
     if pattern is None:
         return None
     own = unquoted(text)
-    found = pattern.search(_NUMERAL.sub(" ", own) if language in ("", "English") else own)
-    return found.group() if found else None
+    found = [one.group() for one in pattern.finditer(_NUMERAL.sub(" ", own) if language in ("", "English") else own)]
+    needed = SPEAKS_TWICE if count_words(own) > SHORT_TEXT else 1
+    return found[0] if len(found) >= needed else None
 
 
 def declines(text: str) -> bool:

@@ -50,7 +50,8 @@ def material_of(asked: Asked) -> Material:
         story,
         language,
         Heard([story]),
-        values_in(story, language),
+        # "One thousand, one hundred" is one number, "a hundred and two, three of them" two: both readings were heard.
+        values_in(story, language) | values_in(story.replace(",", " "), language),
         count_words(asked.previous) + sum(map(count_words, texts)),
     )
 
