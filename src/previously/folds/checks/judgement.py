@@ -196,14 +196,15 @@ def _is_heard(value: float, material: Material) -> bool:
 
 
 def _people(material: Material) -> list[str]:
-    """Whom a text of these messages should name: who speaks, or, where few do, who is spoken of again and again."""
-    said = Counter(name for one in material.told if (name := (one.speaker or "").strip()))
-    people = [name for name, _ in said.most_common(MOST_PEOPLE) if words_of(name) and name.lower() not in _NOBODY]
-    if len(people) >= LEAST_PEOPLE:
-        return people
+    """Whom a text of these messages should name: who is spoken of again and again, and where these are few, who speaks.
+    Whoever only speaks may be a player, who is told of by another name."""
     told = "\n".join(material.texts)
     mentioned = Counter(words[-1] for name in names_in(told, material.language) if (words := words_of(name)))
     often = [name for name in mentioned if told.count(name) >= OFTEN]
+    if len(often) >= LEAST_PEOPLE:
+        return often
+    said = Counter(name for one in material.told if (name := (one.speaker or "").strip()))
+    people = [name for name, _ in said.most_common(MOST_PEOPLE) if words_of(name) and name.lower() not in _NOBODY]
     return [*people, *(name for name in often if not any(name in one for one in people))]
 
 
