@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from xml.etree import ElementTree
 
+from previously.folds.commitments import commitments_after
+
 from benchmarks.planted import EACH, KEPT, KINDS, planted_story
 from benchmarks.survival import GROUPS, METHODS, OURS, chart, run
-from previously.folds.commitments import commitments_after
 
 
 def test_the_story_holds_every_fact_once_and_is_the_same_for_a_seed() -> None:

@@ -195,8 +195,8 @@ def _written(units: Sequence[_Unit], fresh: Sequence[_Unit], room: int) -> str:
     others = [unit for unit in units if not unit[0].promise] + [unit for unit in fresh if unit not in promises]
     listed = _rendered(promises, PROMISES) if promises else ""
     chosen = _chosen(others, room - count_words(listed))
-    if not chosen and not promises and others:
-        chosen = [_least(others, room)]
+    if not chosen and not promises and (units or fresh):
+        chosen = [_least(others or units, room)]
     return "\n".join(filter(None, [_rendered(chosen), listed]))
 
 
