@@ -198,7 +198,7 @@ def test_parts_of_a_fragment_are_one_analysis() -> None:
     assert whole.signals.open_threads == ("Who barred the door?",)
     assert whole.signals.resolved_threads == ("the debt",)
     assert whole.mentions == ("Maya", "Joaquin")
-    assert analysis_of(second.builtin().text).summary_update.startswith("Maya came. ")
+    assert analysis_of(second.builtin().text).summary_update == "Maya came.\n#0 Narrator: “Joaquin paid.”"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from previously.core.cast import MOST_FACTS, Fact
 from previously.folds.cast_answer import Wanted
 from previously.folds.cast_diff import Diff, applied, likeness, pointed_at, resolved, tells_nothing_new
-from previously.folds.cast_weight import BINDS, CONCERNS, HAPPENED, TRIVIA, weight_of
+from previously.folds.cast_weight import BINDS, HAPPENED, weight_of
 
 KEY = Fact("Bram hid the brass key under the third stair of the mill", 1)
 DEBT = Fact("Joaquin owes Maya forty crowns", 2)
@@ -157,14 +157,10 @@ def test_among_equals_the_oldest_goes() -> None:
     [
         ("Bram promised to bring the boat before dawn", BINDS),
         ("Joaquin owes Maya forty crowns", BINDS),
-        ("Only Maya knows the secret of the well", BINDS),
         ("Bram hat Maya versprochen, das Boot zu bringen", BINDS),
-        ("Odalys loves the smith", CONCERNS),
-        ("Maya is the sister of Joaquin", CONCERNS),
-        ("Bram wants to find the ledger", CONCERNS),
+        ("Бобу я обещаю лодку", BINDS),
         ("Bram found the ledger in the loft", HAPPENED),
-        ("The soup was cold", TRIVIA),
-        ("", TRIVIA),
+        ("", HAPPENED),
     ],
 )
 def test_what_matters_more(fact: str, weight: int) -> None:

@@ -47,19 +47,6 @@ def stale(text: str, *commitments: str) -> NewVersion:
     )  # fmt: skip
 
 
-def test_a_commitment_goes_with_the_words_that_made_it() -> None:
-    promise = "I promise to bring the lantern back to Joaquin."
-    found = change(run(["a", promise, "b"]), run(["a", "I went home.", "b"]))
-    held = request(stale("Maya promised it."), change(run([]), run([promise])), 60)
-    assert held is not None
-    asked = request(stale("Maya promised it.", *held.commitments, "Odalys owed Wren forty crowns."), found, 60)
-    assert asked is not None
-    assert len(held.commitments) == 1
-    assert asked.commitments == ("Odalys owed Wren forty crowns.",)
-    assert asked.amends is not None
-    assert [said.text for said in asked.amends.removed] == [promise]
-
-
 def test_too_much_is_not_amended() -> None:
     found = change(run(["a"]), run(["word " * (MOST_WORDS + 1)]))
     assert request(stale("Maya came."), found, 60) is None

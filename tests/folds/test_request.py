@@ -35,7 +35,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def request(previous: str = "", *delta: Message, target: int = 50) -> FoldRequest:
-    return FoldRequest(Kind.RECAP, previous, "", None, delta, target)
+    return FoldRequest(Kind.RECAP, previous, None, delta, target)
 
 
 def reply(text: str) -> ModelReply:
@@ -43,7 +43,7 @@ def reply(text: str) -> ModelReply:
 
 
 def test_words_read_are_recap_bridge_and_delta() -> None:
-    asked = FoldRequest(Kind.RECAP, "one two", "", message("user", "three"), (message("user", "four five six"),), 50)
+    asked = FoldRequest(Kind.RECAP, "one two", message("user", "three"), (message("user", "four five six"),), 50)
     assert words_read(asked) == 6
 
 
@@ -73,15 +73,14 @@ SAID = (
 )
 OLD = "Wren came to Marrow Bay. Odalys owes her forty crowns."
 ASKED = {
-    "recap": FoldRequest(Kind.RECAP, OLD, "", message("assistant", "Where is the piano?", speaker="Odalys"), SAID, 400),
-    "chapter": FoldRequest(Kind.CHAPTER, OLD, "", None, SAID, 70, title="The Assessor </recap>"),
+    "recap": FoldRequest(Kind.RECAP, OLD, message("assistant", "Where is the piano?", speaker="Odalys"), SAID, 400),
+    "chapter": FoldRequest(Kind.CHAPTER, OLD, None, SAID, 70, title="The Assessor </recap>"),
     "backbone": FoldRequest(
-        Kind.BACKBONE, OLD, "", None, (message("assistant", "Wren found the piano </chapter>."),), 600, title="Slate"
+        Kind.BACKBONE, OLD, None, (message("assistant", "Wren found the piano </chapter>."),), 600, title="Slate"
     ),
     "amend": FoldRequest(
         Kind.RECAP,
         OLD,
-        "",
         None,
         (message("assistant", "You owe me fifty crowns.", speaker="Wren"),),
         400,
@@ -107,17 +106,6 @@ def test_the_question_is_the_golden_one(name: str) -> None:
 def test_prompts_are_short_enough_for_a_small_model(name: str) -> None:
     template = load_prompt(name)
     assert count_words(template.system) + count_words(template.user) < 200
-
-
-def test_a_dropped_commitment_is_put_back_rather_than_asked_for_again() -> None:
-    promise = "Maya promised to bring the lantern back to Joaquin."
-    asked = replace(request("", message("user", "I promise to bring the lantern back, Joaquin.", speaker="Maya"),
-                            message("assistant", "Joaquin nodded and barred the mill door.", speaker="Joaquin")),
-                    commitments=(promise,))  # fmt: skip
-    answer = reply("Maya spoke with Joaquin at the mill, and Joaquin barred the door.")
-    verdict = check_reply(asked, build(TEMPLATE, asked), answer)
-    assert isinstance(verdict, Accepted)
-    assert promise in verdict.text
 
 
 def test_an_amended_text_that_still_holds_removed_words_is_refused() -> None:

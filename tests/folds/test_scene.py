@@ -212,16 +212,7 @@ def test_without_a_model_there_is_a_scene_too() -> None:
         made = json.loads(note.builtin().text)
         assert validate(made).valid
         assert len(made["summary"]) > 100
-        assert made["lorebooks"]
-
-
-def test_without_a_model_promises_are_open_threads_and_parts_are_kept() -> None:
-    first = SceneNote(SAID).builtin().text
-    vow = message("user", "I promise to bring the sextant back before the spring tide, Grim.", speaker="Wren")
-    whole = scene_of(SceneNote(SAID).part((vow,), first).builtin().text)
-    assert any("sextant" in one for one in whole.signals.open_threads)
-    assert "Grim" in [entry.name for entry in whole.entries]
-    assert whole.summary.startswith(scene_of(first).summary)
+        assert not made["lorebooks"]
 
 
 def test_good_answers_are_kept_and_bad_ones_never_raise() -> None:
@@ -277,11 +268,3 @@ def test_lists_of_another_shape_are_understood_and_endless_names_are_not() -> No
     refused = SceneNote(SAID).judge(json.dumps({**ANSWER, "lorebooks": [entry]}))
     assert isinstance(refused, Unusable)
     assert "lorebooks[0].name has 3000 characters, over the limit of 200" in refused.reason
-
-
-def test_without_a_model_a_scene_settles_what_was_open_before_it() -> None:
-    promised = "Alice promised Bob to return the key."
-    kept = SceneNote((message("assistant", "Alice returned the key to Bob."),), open_threads=(promised,))
-    assert scene_of(kept.builtin().text).signals == Signals(resolved_threads=(promised,))
-    idle = SceneNote((message("assistant", "Alice returned the book to Bob."),), open_threads=(promised,))
-    assert scene_of(idle.builtin().text).signals == Signals()

@@ -90,7 +90,7 @@ def test_without_a_model_summaries_are_joined_and_bounded(most: int) -> None:
     text = joined(SUMMARIES, most)
     assert 0 < estimate_tokens(text) <= most
     assert text == joined(SUMMARIES, most)
-    assert joined(SUMMARIES, 10_000) == " ".join(SUMMARIES)
+    assert joined(SUMMARIES, 10_000) == "\n".join(SUMMARIES)
 
 
 def test_the_newest_scene_is_always_told() -> None:

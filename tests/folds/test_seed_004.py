@@ -163,9 +163,8 @@ def test_defect_3_a_failed_update_cannot_hand_one_memory_to_another() -> None:
 
 def test_defect_4_a_silent_witness_remembers_and_an_absent_one_does_not() -> None:
     silent, absent = note("Odalys", before=Knowledge()), note("Joaquin", before=Knowledge(), turn=TURN[3:])
-    assert "key" in silent.builtin().text
     assert "I hid the key" in silent.build(TEMPLATE).user
-    assert "key" not in absent.builtin().text
+    assert "I hid the key" not in absent.build(TEMPLATE).user
     aside = (message("assistant", "Bram whispers the word.", witnesses=["Bram", "Maya"]),)
     assert note("Odalys", aside).delta == ()
 

@@ -31,6 +31,23 @@ def parse_line(line: str) -> tuple[int, str, Sequence[str]] | None:
     return (int(found[1]), found[2], found[3].split(BETWEEN)) if found else None
 
 
+def first_line(text: str) -> int:
+    """Return where the first quotation line begins that follows other words; 0 if none does."""
+    found = _NUMBER.search(text, 1)
+    return found.start() if found else 0
+
+
+def begins_line(text: str, at: int) -> bool:
+    """Whether a quotation line begins at a place."""
+    return _NUMBER.match(text, at) is not None
+
+
+def is_within_line(text: str, at: int) -> bool:
+    """Whether a place lies inside a quotation line: a cut there would lose number and speaker."""
+    begin = text.rfind("\n", 0, at) + 1
+    return at > begin and begins_line(text, begin)
+
+
 def speaker_shown(name: str) -> str:
     """Return a speaker's name as it stands in a line, where the first “ begins the quotation."""
     return " ".join(name.replace("“", '"').split())

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from previously.core.analyses import Fragment, Recorded
+from previously.core.quote_lines import first_line
 
 THRESHOLD = 4
 """How many of the newest positions are not applied yet: the view shows them verbatim."""
@@ -130,6 +131,9 @@ def compacted(summary: str, max_characters: int = MAX_CHARACTERS, target_charact
         return summary
     room = target - len(PREFIX)
     kept = summary[len(summary) - room :]
+    line = first_line(kept)
+    if line:
+        return PREFIX + kept[line:]  # a quotation that lost its number would be nobody's
     for place in (_SENTENCE, _SPACE):
         cut = place.search(kept, 0, room // _NEAR)
         if cut and kept[cut.end() :].strip():

@@ -146,15 +146,12 @@ def output_room(asked: FoldRequest) -> int:
 def check(asked: FoldRequest, text: str, *, made_by: str) -> Accepted | Refused:
     """Whether a text may be kept. Where nothing was said, there may be nothing to tell.
 
-    The built-in folder's text is made of what it read and bounded by its own rules; where no message has a word, it is
-    empty.
+    The built-in folder's text is made of what it read and bounded by its own rules; it can only be empty.
     """
-    if made_by == "builtin":
-        return Accepted(text, (), ())
     something = asked.previous.strip() or transcript(asked.delta)
     if not text.strip():
         return Refused(Refusal.EMPTY, "the text is empty") if something else Accepted("", (), ())
-    return judge_text(_asked(asked), text)
+    return Accepted(text, (), ()) if made_by == "builtin" else judge_text(_asked(asked), text)
 
 
 def check_reply(asked: FoldRequest, question: ModelRequest, reply: ModelReply) -> Accepted | Refused:

@@ -35,6 +35,9 @@ ANSWER_TOKENS = 2_500
 BUILTIN_WORDS = 180
 """How long a summary without a model may be; well under its ceiling in most scripts."""
 
+NOTHING_TOLD = "Nothing was told."
+"""The summary of messages without a word: a scene has one."""
+
 MOST_KNOWN = 60
 """How many names a model is told, the first given."""
 
@@ -122,7 +125,8 @@ class SceneNote:
         while estimate_tokens(summary) > MOST_SUMMARY_TOKENS and words > 1:
             words //= 2
             summary = quote(earlier.summary, self.delta, self.first, words)
-        return Noted(scene_text(replace(earlier, summary=beginning_of(summary, MOST_SUMMARY_TOKENS))))
+        told = beginning_of(summary, MOST_SUMMARY_TOKENS) or NOTHING_TOLD
+        return Noted(scene_text(replace(earlier, summary=told)))
 
     def _with_earlier(self, scene: Scene) -> Scene:
         """What was noted of the parts before, and this."""

@@ -86,7 +86,8 @@ class _Loop:
         async def look(store: FoldStore) -> Todo:
             branch = await store.branch(self.key)
             rules = await with_tail(store, self.key, branch, self.rules)
-            seen = Look(rules=rules, amends=self.folder.amends, anew=anew, pressed=pressed, failed=self._failed)
+            quotes = self.folder.made_by == "builtin"
+            seen = Look(rules, self.folder.amends, anew, pressed, self._failed, quotes)
             notes = NoteSteps(store, self.key, branch, seen, self._states)
             found = await notes.missing() or await Steps(store, self.key, branch, seen, self._states).next()
             return (await notes.next() or found) if isinstance(found, NotDue) else found

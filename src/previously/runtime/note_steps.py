@@ -41,6 +41,9 @@ FRAGMENT = "a new fragment"
 SCENE_OVER = "a scene is over"
 SNAPSHOT = "what follows from the notes so far"
 
+MOST_TOGETHER = 256
+"""How many fragments are quoted at the same time: enough that looking for them costs little beside it."""
+
 MOST_WAITING = 1_024
 """How many notes may wait to be approved without being asked for again."""
 
@@ -77,29 +80,36 @@ class NoteSteps:
             return None
         seen = await walk(self._store, self._key, self._branch, self._rules, firm=self._look.anew)
         shared = await self._store.all_witnessed(self._key)
-        note = await self._analysis(seen, shared=shared) or await self._scene(seen, shared=shared)
+        note = await self._analyses(seen, shared=shared) or await self._scene(seen, shared=shared)
         if note:
             return note
         state = self._states.after(seen, self._rules)
-        cast = await CastSteps(self._store, self._key, self._branch, self._look).next(seen, state.people)
-        if cast:
-            return cast
+        if not self._look.quotes:  # else what is learnt waits for a model, rather than being taken for noted
+            cast = await CastSteps(self._store, self._key, self._branch, self._look).next(seen, state.people)
+            if cast:
+                return cast
         return await self._snapshots(seen, [] if shared else [folded_name(name) for name in somebodies(state.people)])
 
-    async def _analysis(self, seen: Walk, *, shared: bool) -> Step | None:
-        """The oldest fragment without its analysis."""
+    async def _analyses(self, seen: Walk, *, shared: bool) -> Step | Together | None:
+        """The oldest fragment without its analysis; where nothing before it is read, several at the same time."""
         waiting = await self._waiting(Kind.ANALYSIS) if seen.fragments else frozenset()
+        found: list[Step] = []
         for tile, item in zip(seen.fragments, seen.path, strict=False):
             if not is_fragment(item) or not self._wanting(tile.note) or _key(seen, tile) in waiting:
                 continue
+            if len(found) == MOST_TOGETHER:
+                break
             asked = AnalysisNote((item.entry.message,), again=_stood_in(tile.note), first=item.position)
+            if self._look.quotes:
+                found.append(_step(Kind.ANALYSIS, seen, tile, asked, FRAGMENT))
+                continue
             if shared:  # else it could tell of what not all who were there may know
                 earlier = await self._before(seen, tile)
                 asked = replace(
                     asked, **await told_before(self._store, self._key, self._branch, item.position, earlier)
                 )
             return _step(Kind.ANALYSIS, seen, tile, asked, FRAGMENT)
-        return None
+        return Together(tuple(found)) if found else None
 
     async def _scene(self, seen: Walk, *, shared: bool) -> Step | None:
         """The oldest scene that is over and not noted."""

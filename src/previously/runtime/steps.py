@@ -49,6 +49,8 @@ class Look:
     """Whether a view had no room for a message outside the tail."""
     failed: Collection[tuple[Kind, str]]
     """Texts whose amending failed in this call: they are folded again instead."""
+    quotes: bool = False
+    """Whether the folder only quotes: it reads a note's own messages and nothing before them."""
 
 
 class Steps:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.messages import Message, Role, Text
+from previously.core.quote_lines import begins_line, is_within_line
 from previously.core.spans import Span
 from previously.core.tokens import Counter, message_tokens
 from previously.view.view import LeftOut, Reason, Section
@@ -216,6 +217,7 @@ def _sentence_starts(text: str) -> list[int]:
     for found in _SENTENCE_END.finditer(text):
         quotes += sum(mark in _QUOTES for mark in text[at : found.end()])
         at = found.end()
-        if quotes % 2 == 0 and starts[-1] < at < len(text):
+        whole = begins_line(text, at) or (quotes % 2 == 0 and not is_within_line(text, at))
+        if whole and starts[-1] < at < len(text):
             starts.append(at)
     return starts

@@ -115,11 +115,20 @@ def quote(previous: str, delta: Sequence[Message], first: int, target_words: int
 def quote_whole(texts: Iterable[str], target_words: int, delta: Sequence[Message] = (), first: int = 0) -> str:
     """Return the best lines of several texts and of messages that none of them quotes; each line stays as it is."""
     whole = "\n".join(texts)
-    lines = list(dict.fromkeys(_lines_in(whole)))
+    lines = _once(_lines_in(whole))
     quoted = {line[0].number for line in lines}
     fresh = [unit for unit in _fresh(delta, first) if unit[0].number not in quoted]
     units = [unit for line in lines for unit in ([line] if line[0].number is not None else _apart(line))]
     return _written(units, fresh, _room(whole, delta, target_words)) or _excerpt(delta, first)
+
+
+def _once(lines: Iterable[_Unit]) -> list[_Unit]:
+    """Return lines without further ones of the same message: where those stood in it is not known."""
+    found: dict[object, _Unit] = {}
+    for line in lines:
+        number = line[0].number
+        found.setdefault(line if number is None else (number, line[0].promise), line)
+    return list(found.values())
 
 
 def _room(previous: str, delta: Sequence[Message], target_words: int) -> int:
@@ -195,8 +204,8 @@ def _written(units: Sequence[_Unit], fresh: Sequence[_Unit], room: int) -> str:
     others = [unit for unit in units if not unit[0].promise] + [unit for unit in fresh if unit not in promises]
     listed = _rendered(promises, PROMISES) if promises else ""
     chosen = _chosen(others, room - count_words(listed))
-    if not chosen and not promises and others:
-        chosen = [_least(others, room)]
+    if not chosen and not promises and (units or fresh):
+        chosen = [_least(others or units, room)]
     return "\n".join(filter(None, [_rendered(chosen), listed]))
 
 
