@@ -56,3 +56,15 @@ def speaker_shown(name: str) -> str:
 def renumbered(text: str, shift: int) -> str:
     """Return a text whose messages now stand so many places further along."""
     return _NUMBER.sub(lambda found: f"#{max(0, int(found[1]) + shift)}", text) if shift else text
+
+
+def lines_before(text: str, first: int) -> str:
+    """Return a text without the lines that quote messages from a position on; prose stays."""
+    kept: list[str] = []
+    for line in text.split("\n"):
+        parsed = parse_line(line)
+        if parsed is None or parsed[0] < first:
+            kept.append(line)
+    while kept and kept[-1] in ("", PROMISES):
+        kept.pop()
+    return "\n".join(kept)

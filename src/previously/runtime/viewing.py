@@ -188,7 +188,11 @@ async def _material(
     most = MOST_READ if reader.name else branch.messages
     newest = await read_newest(store, key, branch, begin, asked.budget_tokens, cost, most)
     requests = await requests_before(store, key, branch, newest, before) if asked.for_agent else ()
-    return Material(branch.messages, opening_of(front), memories, newest, tail, all_witnessed, requests)
+    has_lore = False
+    if asked.lore_tokens:
+        known = await knowing.known(store, key, branch, rules, reader.name)
+        has_lore = bool((await knowing.lorebook(store, key, known, reader.name)).index.entries)
+    return Material(branch.messages, opening_of(front), memories, newest, tail, all_witnessed, has_lore, requests)
 
 
 async def _lore(

@@ -14,6 +14,7 @@ from previously.core.budgets import allot
 from previously.core.errors import BudgetTooSmall
 from previously.core.messages import Role, ToolResult
 from previously.core.paths import OnPath
+from previously.core.quote_lines import lines_before
 from previously.core.tokens import ESTIMATE, Counter
 from previously.view import accounting, tail
 from previously.view.accounting import Path, SystemCost
@@ -23,6 +24,9 @@ from previously.view.memory import Remembered, fit, section_tokens, system_messa
 from previously.view.readers import CHAT, LISTED, SHARES, TIMELINE, Reader
 from previously.view.view import LeftOut, Reason, Section, View
 from previously.view.working import WHOLE, Trim, cap_for, trimmed, trimmed_more
+
+FILLINGS = 3
+"""How often room that quotations gave up is filled again: the third time a line or two is left."""
 
 VOLATILE_SHARE = 2
 """Half of what recall and lore may take is kept free when older messages fill a view: they seldom take all of it."""
@@ -41,6 +45,8 @@ class Material:
     tail_messages: int
     all_witnessed: bool = True
     """Whether every message of the story was witnessed by everyone."""
+    has_lore: bool = True
+    """Whether the turn may bring up any lore."""
     requests: Sequence[OnPath] = ()
     """For an agent: what users said before `newest` that may be shown all the same."""
 
@@ -119,6 +125,7 @@ class _Desk:
     def __init__(self, material: Material, asked: Asked) -> None:
         self.asked, self.reader, self.counter = asked, asked.reader, asked.counter
         self.length, self.tail_messages = material.path_length, material.tail_messages
+        self.has_lore = material.has_lore
         self.opening = [item for item in material.opening if self.reader.witnessed(item.entry.message)]
         allowed = self.reader.sections
         self.guarded = bool(self.reader.name) and not material.all_witnessed
@@ -215,11 +222,23 @@ class _Desk:
         begins = Epoch(first, tuple(memories), tuple(cut), told, written, counter.name, trim, held)
         if len(kept) < len(shown) or not fills_room(asked):
             return begins
-        free = room - needed - (asked.recall_tokens + asked.lore_tokens) // VOLATILE_SHARE
+        reserve = (asked.recall_tokens + (asked.lore_tokens if self.has_lore else 0)) // VOLATILE_SHARE
         if ended != FIRST_VIEW:  # whoever goes on needs room for the tail to grow
-            free -= max(0, asked.ceiling_tokens - needed)
-        older = tail.newest_that_fit(self.units_before(first, trim), free, counter)
-        return replace(begins, first=older[0].position, tail=first) if older else begins
+            reserve += max(0, asked.ceiling_tokens - needed)
+        return self._filled(begins, room - needed - reserve)
+
+    def _filled(self, begins: Epoch, free: int) -> Epoch:
+        """Return an epoch with as many older messages as there is free room for. What is shown word for word need not
+        be quoted too, which makes room for more."""
+        units = self.units_before(begins.first, begins.trim)
+        filled = begins
+        for _ in range(FILLINGS):
+            spared = self.system_tokens(begins.memories) - self.system_tokens(filled.memories)
+            older = tail.newest_that_fit(units, free + spared, self.counter)
+            first = older[0].position if older else begins.first
+            memories = tuple(replace(one, text=lines_before(one.text, first)) for one in begins.memories)
+            filled = replace(begins, first=first, tail=begins.first if older else None, memories=memories)
+        return filled
 
     def units_before(self, end: int, trim: Trim) -> list[list[OnPath]]:
         """Return the units of the messages that were read before a position."""
