@@ -102,7 +102,7 @@ def test_what_only_an_excluded_section_tells_of_is_listed(tmp_path: Path) -> Non
             assert name not in {item.section.value for item in view.items}
             assert positions(view) == positions(whole) == set(range(60))
             assert view.fold_due == whole.fold_due
-        without = story.view(2_000, exclude=["recap", "chapters", "backbone", "pins", "threads"])
+        without = story.view(500, exclude=["recap", "chapters", "backbone", "pins", "threads"])
         assert {item.section for item in without.items} == {Section.TAIL}
         assert any(one.reason is Reason.EXCLUDED for one in without.left_out)
         with pytest.raises(BadInput, match="weather"):

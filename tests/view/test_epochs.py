@@ -55,14 +55,48 @@ def begun(memories: list[Remembered], length: int = 20, first: int = 0) -> Epoch
 
 
 def test_a_first_view_shows_what_is_remembered_and_what_is_not_folded() -> None:
-    view, epoch = build(material(20, [recap(9)]), ASKED)
+    view, epoch = build(material(20, [recap(9)], 10), ASKED)
     assert view.epoch == epochs.FIRST_VIEW
-    assert epoch.first == 10
+    assert epoch.first == epoch.tail_first == 10
     assert shown(view) == list(range(10, 20))
 
 
+def test_free_room_is_filled_with_older_messages() -> None:
+    view, epoch = build(material(200, [recap(189)], words=20), ASKED)
+    assert epoch.tail_first == 190
+    assert epoch.first < 190, "older messages are shown beside the recap that tells of them"
+    assert shown(view) == list(range(epoch.first, 200))
+    unused = ASKED.budget_tokens - view.tokens
+    assert unused < (ASKED.recall_tokens + ASKED.lore_tokens) // 2 + 60, "but for what recall and lore may take"
+    assert not view.left_out
+
+
+def test_an_epoch_that_goes_on_leaves_room_for_the_tail_to_grow() -> None:
+    _, full = build(material(200, [recap(189)], words=20), ASKED)
+    view, new = build(material(204, [recap(189)], words=30), ASKED, full)
+    assert view.epoch == epochs.NO_ROOM
+    assert new.first > full.first
+    later, same = build(material(208, [recap(189)], words=30), ASKED, new)
+    assert same is new and later.epoch == "", "the next turns fit"
+
+
+def test_readers_of_so_many_turns_see_no_more() -> None:
+    narrator = replace(ASKED, reader=reader_named("narrator", "game"))
+    view, epoch = build(material(200, [recap(189)]), narrator)
+    assert epoch.first == 190
+    assert shown(view) == list(range(190, 200))
+
+
+def test_what_is_shown_word_for_word_is_not_quoted_too() -> None:
+    lines = "\n".join(f"#{number} User: “{number} word word.”" for number in range(0, 190, 10))
+    view, epoch = build(material(200, [recap(189, lines)], words=20), ASKED)
+    told = view.messages[0].text
+    for number in range(0, 190, 10):
+        assert (f"#{number} User" in told) == (number < epoch.first)
+
+
 def test_newer_memory_waits_as_long_as_there_is_room() -> None:
-    before, epoch = build(material(20, [recap(9)]), ASKED)
+    before, epoch = build(material(20, [recap(9)], 10), ASKED)
     after, same = build(material(24, [recap(15, "Maya came home.")], 10), ASKED, epoch)
     assert same is epoch and after.epoch == ""
     assert after.messages[: len(before.messages)] == before.messages, "the front is byte for byte what it was"
@@ -70,12 +104,12 @@ def test_newer_memory_waits_as_long_as_there_is_room() -> None:
 
 
 def test_a_tail_over_its_ceiling_waits_for_memory_to_catch_up() -> None:
-    epoch = begun([recap(9)], 20)
+    epoch = begun([recap(9)], 20, 10)
     long = material(50, [recap(9)], 10, words=15)
     view, same = build(long, ASKED, epoch)
     assert same is epoch and view.fold_due, "folding is asked for before anything has to be left out"
     view, new = build(replace(long, memories=[recap(44)]), ASKED, epoch)
-    assert view.epoch == epochs.OUTGROWN and new.first == 45
+    assert view.epoch == epochs.OUTGROWN and new.tail_first == 45
     assert not view.fold_due
 
 
@@ -119,7 +153,7 @@ def test_memory_of_what_had_to_be_left_out_is_taken_up_at_once() -> None:
     view, epoch = build(material(30, []), small)
     assert view.left_out and view.fold_due
     view, new = build(material(30, [recap(25)]), small, epoch)
-    assert view.epoch == epochs.TOLD_NOW and new.first == 26
+    assert view.epoch == epochs.TOLD_NOW and new.tail_first == 26
     assert not view.left_out
 
 

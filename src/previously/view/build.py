@@ -28,6 +28,10 @@ from previously.view.working import WHOLE, Trim, cap_for, trimmed, trimmed_more
 FILLINGS = 3
 """How often room that quotations gave up is filled again: the third time a line or two is left."""
 
+GROWTH_SHARE = 5
+"""A fifth of the budget stays free beyond the tail's ceiling where an epoch goes on: so long may memory take to catch
+up with the tail before the front has to change."""
+
 VOLATILE_SHARE = 2
 """Half of what recall and lore may take is kept free when older messages fill a view: they seldom take all of it."""
 
@@ -224,7 +228,7 @@ class _Desk:
             return begins
         reserve = (asked.recall_tokens + (asked.lore_tokens if self.has_lore else 0)) // VOLATILE_SHARE
         if ended != FIRST_VIEW:  # whoever goes on needs room for the tail to grow
-            reserve += max(0, asked.ceiling_tokens - needed)
+            reserve += max(0, asked.ceiling_tokens - needed) + asked.budget_tokens // GROWTH_SHARE
         return self._filled(begins, room - needed - reserve)
 
     def _filled(self, begins: Epoch, free: int) -> Epoch:
