@@ -15,6 +15,7 @@ from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime.model_folder import ModelFolder
 from previously.runtime.prompts import load_prompts
+from tests.runtime.update_answers import answer
 
 CANARY = re.compile(r"\bQu[a-z]{6}\b", re.I)
 PROMPTS = load_prompts()
@@ -48,6 +49,7 @@ def kind_of(request: ModelRequest) -> str:
 
 
 _TAGS = {
+    "new_messages": "update",
     "scene": "scene",
     "fragment": "analysis",
     "memory": "cast",
@@ -67,10 +69,12 @@ def about(request: ModelRequest) -> str:
 def echo(request: ModelRequest) -> str:
     """An answer of the right shape that holds every canary of the question, wherever it can."""
     read = list(dict.fromkeys(found.capitalize() for found in CANARY.findall(request.user)))
-    people = re.findall(r"^([A-Z][a-z]+): ", request.user, re.M)
+    people = re.findall(r"^(?:#\d+ )?([A-Z][a-z]+): ", request.user, re.M)
     told = " ".join(f"{who} spoke of {word} at the mill." for who, word in zip(people * len(read), read, strict=False))
     told = told or " ".join(["They spoke at the mill.", *read])
     match kind_of(request):
+        case "update":
+            return answer(request, told, **_lists(read, people))
         case "scene":
             return json.dumps({"summary": told[:1_200], **_lore(read, people), **_signals(read, people)})
         case "analysis":
@@ -79,6 +83,22 @@ def echo(request: ModelRequest) -> str:
             return json.dumps({"summary": told[:600], "add": [f"{word} is hidden under the mill" for word in read[:9]]})
         case _:
             return told
+
+
+def _lists(read: list[str], people: list[str]) -> dict[str, str]:
+    """The lists of an update, every one with canaries; all of them are said of its first message."""
+    who = people[0] if people else "Somebody"
+    words = read or ["nothing"]
+    return {
+        "threads": "\n".join(f"- new #1 {who} to all: {word} brought home" for word in words[:4]),
+        "state": "\n".join(f"- #1 {word} / holder: {who}" for word in words[:4]),
+        "present": f"- #1: {who}, {', '.join(words[:2])}",
+        "learnt": "\n".join(f"- #1 {who}: {word} is hidden under the mill" for word in words[:3]),
+        "lore": "\n".join(
+            f"- #1 {word} | thing | {word}, brass key | Opens the mill, with {words[-1]}." for word in words[:4]
+        ),
+        "wishes": f"- #1 more of {words[0]}",
+    }
 
 
 def _lore(read: list[str], people: list[str]) -> dict[str, object]:

@@ -12,6 +12,7 @@ from previously.lore.state import state_text
 from previously.models.scripted import ScriptedModel
 from previously.runtime.knowing import Knowing
 from tests.runtime.echoing import folder_of, kind_of, part
+from tests.runtime.update_answers import answer, messages, recap_in
 
 PEOPLE = ("Maya", "Joaquin", "Odalys")
 
@@ -31,10 +32,37 @@ def faithful(request: ModelRequest) -> str:
         numbers = _numbers(part(request, "new_events"))
         told = f"They saw parcels {numbers[0]} to {numbers[-1]} go to the mill. They are glad. They wait."
         return json.dumps({"summary": told, "add": [f"Parcel {numbers[-1]} is at the mill"]})
+    if kind == "update":
+        return _updated(request)
     numbers = _numbers(request.user)
     strangers = sorted(set(_strangers(request.user)) - (set(_strangers(part(request, "old_words")))))
     told = f"Maya, Joaquin and Odalys carried parcels to the mill, {max(numbers, default=0)} by then."
     return " ".join([told, *(f"There they met {name}, who keeps the ferry." for name in strangers)])
+
+
+def _updated(request: ModelRequest) -> str:
+    said_now = messages(request)
+    numbers, strangers = _numbers(said_now), _strangers(said_now)
+    met = list(dict.fromkeys([*_strangers(recap_in(request)), *strangers]))
+    told = f"Maya, Joaquin and Odalys carried parcels to the mill, {numbers[-1]} by then."
+    places = {int(number): at for at, number in re.findall(r"^#(\d+) .*?[Pp]arcel (\d+)", said_now, re.M)}
+    first = next(iter(places.values()), "1")
+    last = places.get(numbers[-1], first)
+    people = list(dict.fromkeys(re.findall(r"mill with (\w+)", said_now))) or ["Nobody"]
+    sevenths = [number for number in places if number % 7 == 0]
+    return answer(
+        request,
+        " ".join([told, *(f"There they met {name}, who kept the ferry." for name in met)]),
+        episode=" ".join([told, *(f"They met {name}." for name in strangers)]),
+        threads="\n".join(
+            f"- new #{places[one]} Maya to all: parcel {one}, to be fetched again" for one in sevenths[:3]
+        ),
+        state="\n".join(f"- #{last} {who} / holds: parcel {numbers[-1]}" for who in people[:2]),
+        lore="\n".join(
+            [f"- #{last} {who} | person | {who}, carrier | Carried parcel {numbers[-1]}." for who in people]
+            + [f"- #{first} {name} | person | {name}, ferry | Kept the ferry at the mill." for name in strangers]
+        ),
+    )
 
 
 def _noted(kind: str, text: str) -> str:

@@ -9,6 +9,7 @@ import re
 
 from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
+from tests.runtime.update_answers import answer, is_update, messages, recap_in
 
 PEOPLE = ("Maya", "Joaquin", "Odalys")
 
@@ -37,19 +38,25 @@ def kind_of(request: ModelRequest) -> str:
         return "amend"
     if part(request, "chapter"):
         return "backbone"
+    if is_update(request):
+        return "recap" if "\nRECAP\n" in request.user else "span"
     return "chapter" if "<recap>" in request.user and "whole chapter" in request.user else "recap"
 
 
 def obedient(request: ModelRequest) -> str:
     """What a model says that does as it is told."""
-    before = part(request, "recap") + part(request, "story_so_far")
-    events = part(request, "new_events") + part(request, "chapter") + part(request, "new_words")
+    before = part(request, "recap") + part(request, "story_so_far") + recap_in(request)
+    events = part(request, "new_events") + part(request, "chapter") + part(request, "new_words") + messages(request)
     removed = part(request, "old_words")
     gone = set(_strangers(removed)) - set(_strangers(events))
     met = [name for name in dict.fromkeys([*_strangers(before), *_strangers(events)]) if name not in gone]
-    numbers = [int(number) for number in re.findall(r"\d+", before + events)]
+    numbers = [int(number) for number in re.findall(r"(?<!#)\b\d+", before + events)]
     told = f"Maya, Joaquin and Odalys carried parcels to the mill, {max(numbers, default=0)} by then."
-    return " ".join([told, *(f"There they met {name}." for name in met)])
+    text = " ".join([told, *(f"There they met {name}." for name in met)])
+    if not is_update(request):
+        return text
+    here = " ".join([told, *(f"There they met {name}." for name in _strangers(events))])
+    return answer(request, text, episode=here)
 
 
 def stubborn(request: ModelRequest) -> str:
