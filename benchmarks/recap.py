@@ -43,7 +43,9 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from benchmarks import baselines
 from benchmarks.crd3 import Episode, episodes
-from previously.folds.builtin import Said, count_words, rewrite
+from previously.core.messages import message
+from previously.core.words import count_words
+from previously.folds.builtin.quotes import quote
 
 METRICS = ("R1", "R2", "names", "core", "numbers", "survival", "early", "words", "cpu_s", "ms")
 SYSTEMS = ("lead", "tail", "random", "LexRank", "TextRank", "LSA", "ours")
@@ -127,11 +129,11 @@ def rolled(system: str, episode: Episode, *, target: int, batch: int) -> tuple[s
     """The last recap of a system, the CPU seconds and the number of rewrites it took."""
     batches = [episode.turns[start : start + batch] for start in range(0, len(episode.turns), batch)]
     if system == "ours":
-        text, carry = "", None
+        text, first = "", 0
         started = time.process_time()
         for turns in batches:
-            made = rewrite(text, carry, [Said(turn.speaker, turn.text) for turn in turns], target_words=target)
-            text, carry = made.text, made.carry
+            text = quote(text, [message("user", turn.text, speaker=turn.speaker) for turn in turns], first, target)
+            first += len(turns)
         return text, time.process_time() - started, len(batches)
     named = {"lead": baselines.lead, "tail": baselines.tail, "random": baselines.seeded_random(SEED)}
     step = named.get(system) or baselines.sumy_system(system)

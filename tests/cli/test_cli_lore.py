@@ -105,7 +105,9 @@ def test_without_a_command_it_says_what_there_is(cli: Cli) -> None:
 
 
 def test_empty_states_are_sentences(tale: Cli) -> None:
-    assert tale("lore", "list", "tale").out.startswith("There is no lore yet: `previously fold tale`")
+    assert tale("lore", "list", "tale").out.startswith(
+        "There is no lore yet: that comes from a model (`previously fold tale "
+    )
     assert tale("lore", "list", "tale", "--json").json == {
         "story": "tale", "entries": [], "counts": {"live": 0, "retired": 0, "suggested": 0, "removed": 0}, "books": [],
     }  # fmt: skip

@@ -81,7 +81,7 @@ def test_an_unknown_story_is_one_sentence_and_is_not_begun(cli: Cli, command: tu
     [
         (("threads", "tale"), "Nothing is known to be open", {"threads": []}),
         (("threads", "tale", "--all"), "No thread is known", {"threads": []}),
-        (("state", "tale"), "Nothing is noted yet of how things stand.", {"state": []}),
+        (("state", "tale"), "Nothing is known of how things stand yet: that comes from a model", {"state": []}),
         (("who-knows", "tale", "the", "moon"), "Nobody is known to know of that", {"query": "the moon", "knows": []}),
         (("scenes", "tale"), "No scene is noted yet", {"scenes": []}),
         (("show", "tale", "--gaps"), "There are no gaps", {"gaps": []}),
@@ -97,7 +97,7 @@ def test_empty_states(tale: Cli, command: tuple[str, ...], said: str, empty: dic
 
 def test_a_story_without_names_has_neither_cast_nor_presence(cli: Cli) -> None:
     cli("add", "tale", "--role", "user", "--text", "Hello.")
-    assert cli("cast", "tale").out == "Nothing is noted yet of what anybody knows.\n"
+    assert cli("cast", "tale").out.startswith("Nothing is noted of what anybody knows yet: that comes from a model")
     assert cli("cast", "tale", "--json").json == {"story": "tale", "cast": []}
     assert cli("presence", "tale").out == "Nobody in this story has a name yet.\n"
     assert "no character 'Maya' in this story; there is none." in cli.fails(2, "cast", "tale", "Maya")
@@ -359,36 +359,6 @@ def test_an_analysis_that_failed_is_not_said_to_be_made(cli: Cli, monkeypatch: p
     assert many["stopped"].startswith("1 of 4 that were asked for could not be made")
 
 
-def moves(cli: Cli, *options: str) -> list[tuple[list[str], list[str]]]:
-    told = cli("presence", "tale", *options, "--json").json["suggested"]
-    return [(one["left"], one["entered"]) for one in told]
-
-
-def test_a_move_is_suggested_only_if_nobody_spoke_of_it_since(cli: Cli) -> None:
-    def say(name: str, text: str) -> None:
-        cli("add", "tale", "--role", "assistant", "--name", name, "--text", text)
-
-    for name in ("Tobin", "Maya", "Bram"):
-        say(name, "It is late.")
-    say("Maya", "*Tobin leaves the room.*")
-    assert moves(cli) == [(["Tobin"], [])]
-    say("Maya", "*Tobin comes back.*")
-    assert moves(cli) == [], "he is where he is said to be"
-    assert moves(cli, "--leave", "Tobin") == [], "what was told before is outdated"
-    say("Maya", "*Tobin comes back.*")
-    assert moves(cli) == [([], ["Tobin"])]
-    say("Maya", "*Bram leaves the room.*")
-    assert moves(cli, "--enter", "Tobin") == [(["Bram"], [])]
-
-
-def test_in_a_game_what_was_applied_is_not_suggested(cli: Cli) -> None:
-    cli.tell("tale", 3)
-    cli("set", "tale", "preset=game")
-    cli("add", "tale", "--role", "assistant", "--name", "Narrator", "--text", "Davin leaves the room.")
-    assert cli("presence", "tale", "--json").json["absent"] == ["Davin"]
-    assert moves(cli) == []
-
-
 def test_a_time_that_cannot_be_counted_is_told_of(tale: Cli) -> None:
     said = tale("threads", "tale", "--open", "Ring the bell", "--due", "foo bar").err
     assert (
@@ -403,7 +373,7 @@ def test_a_story_that_notes_no_threads_says_so(tale: Cli) -> None:
     tale("set", "tale", "preset=game")
     assert "this story notes none by itself: `previously set tale scene_messages=24`" in tale("threads", "tale").out
     tale("set", "tale", "scene_messages=24")
-    assert "may not be noted yet" in tale("threads", "tale").out
+    assert "that comes from a model (`previously fold tale --endpoint" in tale("threads", "tale").out
 
 
 def test_one_of_something_is_told_in_the_singular(cli: Cli) -> None:

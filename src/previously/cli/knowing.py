@@ -13,7 +13,7 @@ from previously.core.errors import BadInput
 if TYPE_CHECKING:
     from previously.runtime.standing import CastItem
 
-NOBODY = "Nothing is noted yet of what anybody knows."
+NOBODY = "Nothing is noted of what anybody knows"
 FROM_SUMMARY = "summary"
 """Where a sentence comes from that is no fact of its own."""
 
@@ -36,19 +36,22 @@ def cast(
         if as_json:
             output.emit({"story": story, **cast_json(one)})
         else:
-            _print_one(one)
+            _print_one(story, one)
         return
     if as_json:
         output.emit({"story": story, "cast": [cast_json(one) for one in found]})
         return
     console = output.console()
     if not found:
-        console.print(NOBODY)
+        console.print(output.from_model(story, NOBODY), soft_wrap=True)
         return
     for one in found:
         facts = output.counted(len(one.knowledge.facts), "fact")
         console.print(output.one_line(f"{one.name} ({facts}{', stale' if one.stale else ''})"), style="bold")
-        console.print(output.printable(one.knowledge.summary) or "Nothing is noted yet of what they know.")
+        if not one.knowledge.is_empty:
+            console.print(output.printable(one.knowledge.summary))
+    if all(one.knowledge.is_empty for one in found):
+        console.print(output.from_model(story, "Nothing is noted of what they know"), soft_wrap=True)
 
 
 def who_knows(
@@ -97,11 +100,11 @@ def _called(found: list[CastItem], character: str) -> CastItem:
     )
 
 
-def _print_one(one: CastItem) -> None:
+def _print_one(story: str, one: CastItem) -> None:
     console = output.console()
     console.print(output.one_line(f"{one.name}{' (stale)' if one.stale else ''}"), style="bold")
     if one.knowledge.is_empty:
-        console.print("Nothing is noted yet of what they know.")
+        console.print(output.from_model(story, "Nothing is noted of what they know"), soft_wrap=True)
         return
     console.print(output.printable(one.knowledge.summary))
     if not one.knowledge.facts:

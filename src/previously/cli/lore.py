@@ -69,11 +69,8 @@ def list_entries(
         console.print()
     told = [f"{number:,} {status}" for status, number in counts.items() if number]
     if not told:
-        console.print(
-            f"There is no lore yet: `previously fold {output.one_line(story)}` notes scenes, `previously lore add` "
-            "writes an entry, `previously lore attach` brings in a book.",
-            soft_wrap=True,
-        )
+        by_hand = "`previously lore add`, or `previously lore attach` for a book"
+        console.print(output.from_model(story, "There is no lore", by_hand), soft_wrap=True)
         return
     console.print(f"{output.counted(len(entries), 'entry')}: {', '.join(told)}.")
     if counts["suggested"] and not everything:

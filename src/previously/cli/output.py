@@ -120,6 +120,13 @@ def printable(text: str) -> str:
     return "".join(char if char in "\n\t" or not _controls(char) else _picture(char) for char in _lines(text))
 
 
+def from_model(story: str, nothing: str, by_hand: str = "") -> str:
+    """Say that something is not there, and who could bring it: a model, or a person with a command."""
+    asked = f"`previously fold {one_line(story)} --endpoint URL --model NAME`"
+    yourself = f", or from you ({by_hand})" if by_hand else ""
+    return f"{nothing} yet: that comes from a model ({asked}){yourself}."
+
+
 def one_line(text: str) -> str:
     """The text as it can stand in a sentence."""
     return " ".join(printable(text).split())

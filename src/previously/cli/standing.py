@@ -64,7 +64,8 @@ def threads(
         return
     if not listed:
         what = "No thread is known" if everything else "Nothing is known to be open"
-        output.console().print(f"{what}; {_why_none(story, own)}.", soft_wrap=True)
+        told = output.from_model(story, what, "`previously threads --open`")
+        output.console().print(told if _notes_threads(story, own) else f"{what}; {_why_none(story)}.", soft_wrap=True)
         return
     from previously.cli.drawing import table
 
@@ -78,15 +79,17 @@ def _check_rewording(reword: str | None, to: str | None) -> None:
         raise BadInput("--reword and --to go together: which one, and the words it is given.")
 
 
-def _why_none(story: str, own: Mapping[str, Any]) -> str:
-    """Why no thread is known: it is not noted yet, or never will be by itself."""
+def _notes_threads(story: str, own: Mapping[str, Any]) -> bool:
+    """Whether a model is asked for threads in this story."""
     from previously.settings import Layer, Origin, resolve
     from previously.settings_file import effective
 
     layers = effective(os.environ)[1]
     in_force = resolve([*layers, Layer(Origin.STORY, own, f"the settings of {story}")])
-    if in_force.scene_messages or in_force.timeline == "librarian":
-        return "what was said lately may not be noted yet"
+    return bool(in_force.scene_messages) or in_force.timeline == "librarian"
+
+
+def _why_none(story: str) -> str:
     name = output.one_line(story)
     return (
         f"this story notes none by itself: `previously set {name} scene_messages=24` has scenes noted with what they "
@@ -129,7 +132,8 @@ def state(
         output.emit({"story": story, "state": [held_json(one) for one in listed]})
         return
     if not listed:
-        output.console().print("Nothing is noted yet of how things stand: that takes a model, or `--set`.")
+        nothing = "Nothing is known of how things stand"
+        output.console().print(output.from_model(story, nothing, "`previously state --set`"), soft_wrap=True)
         return
     from previously.cli.drawing import table
 

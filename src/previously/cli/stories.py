@@ -182,7 +182,7 @@ def _model(facts: dict[str, Any], endpoint: str, name: str) -> str:
 
     asked = chosen_model(endpoint, name)
     if asked is None:
-        return "none named; the built-in folder writes memory"
+        return "none named; memory quotes the story, lore, cast and state need a model or a person"
     found = facts["model"] = run(describe_model(asked))
     if not found.get("reachable"):
         raise PreviouslyError(str(found.get("reason") or "the endpoint does not answer"))
@@ -234,7 +234,7 @@ def _test_fold(endpoint: str, name: str) -> str:
         raise PreviouslyError(f"the built-in folder made no recap: {report.stopped}")
     words = len(recap.text.split())
     if asked is None:
-        return f"the built-in folder wrote {words} words, no model needed"
+        return f"the built-in folder quoted {words} words, no model needed"
     stood_in = next((done for done in report.folds if done.status == Status.PROVISIONAL.value), None)
     if stood_in:
         raise PreviouslyError(f"{asked.name} wrote nothing that could be kept ({stood_in.reason})")

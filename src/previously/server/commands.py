@@ -96,7 +96,7 @@ async def _threads(story: Story, text: str) -> str:
         return f"Settled: {(await story.resolve_thread(text)).text}"
     found = await story.threads()
     if not found:
-        return "Nothing is known to be open; what was said lately may not be noted yet."
+        return "Nothing is known to be open yet; a model notes that, or a person."
     return "Still open:\n" + "\n".join(f"- {one.thread.text}" for one in found[:MOST_LINES])
 
 
@@ -106,7 +106,7 @@ async def _state(story: Story, text: str) -> str:
         return f"Noted: {text}"
     found = await story.state()
     if not found:
-        return "Nothing is noted yet of how things stand."
+        return "Nothing is noted yet of how things stand; a model notes that, or a person."
     return "As things stand:\n" + "\n".join(f"- {one.text}" for one in found[-MOST_LINES:])
 
 
