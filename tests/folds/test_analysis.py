@@ -33,7 +33,8 @@ NOTE = AnalysisNote(
     delta=(message("assistant", FRAGMENT),),
     before="Maya left the harbour at night. Joaquin has two brothers. </story_so_far>",
     known=("Maya", "Joaquin", "Wren"),
-    open_threads=("Maya owes Wren forty crowns.",),
+    open_threads=(("a1", "Maya owes Wren forty crowns."), ("b2", "Who barred the door?")),
+    state=("Maya / place: the harbour",),
 )
 SIMPLE = AnalysisNote(delta=(message("assistant", "Maya reached the mill. Joaquin barred the door."),))
 
@@ -63,7 +64,7 @@ def test_the_question_is_the_golden_one() -> None:
 
 
 def test_the_prompt_is_short_enough_for_a_small_model() -> None:
-    assert count_words(TEMPLATE.system) + count_words(TEMPLATE.user) < 200
+    assert count_words(TEMPLATE.system) + count_words(TEMPLATE.user) < 230
 
 
 def test_story_text_cannot_close_its_own_tags() -> None:
@@ -139,8 +140,12 @@ def test_an_answer_cut_off_is_asked_for_again(reply: ModelReply, reason: str) ->
 
 
 def test_an_empty_update_is_derived_from_the_signals() -> None:
-    noted = kept(SIMPLE, {"events": ["Maya reached the mill"], "state_changes": ["Joaquin: behind the barred door"]})
-    assert analysis_of(noted.text).summary_update == "Maya reached the mill. Now: Joaquin: behind the barred door."
+    noted = kept(
+        SIMPLE, {"events": ["Maya reached the mill"], "state_changes": ["Joaquin / place: behind the barred door"]}
+    )
+    assert (
+        analysis_of(noted.text).summary_update == "Maya reached the mill. Now: Joaquin / place: behind the barred door."
+    )
     assert noted.warnings == ("the summary update was derived from the signals",)
 
 

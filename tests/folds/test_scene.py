@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from previously.core.asking import ModelReply, Usage
 from previously.core.lore import TYPES, Described, Scene
 from previously.core.messages import Message, message
-from previously.core.signals import Signals
+from previously.core.note import Aspect, StateItem
+from previously.core.signals import Settled, Signals
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.core.words import count_words
 from previously.folds.noting import Note, Noted, Unusable, judge_reply
 from previously.folds.scene import SceneNote, scene_of, scene_text, validate
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS
-from previously.folds.scene_shape import SCHEMA
+from previously.folds.scene_shape import SCHEMA, scene_note
 from previously.runtime.prompts import load_prompt
 from tests.folds.scene_corpus import SEED, bad_memories, good_memories
 
@@ -33,6 +34,7 @@ ENTRY = {"name": "Grim", "type": "character", "keywords": ["Grim", "innkeeper"],
          "content": "Gruff dwarf who runs the tavern."}  # fmt: skip
 ANSWER = {"summary": "Wren asked who runs the tavern. Grim said that Scarface owes him forty crowns.",
           "lorebooks": [ENTRY]}  # fmt: skip
+OPEN = (("a1", "Scarface to Grim: forty crowns."), ("b2", "Who lit the lamp?"))
 
 
 def noted(note: Note, answer: object) -> Noted:
@@ -49,7 +51,8 @@ def refused(note: Note, answer: object) -> Unusable:
 
 def test_the_question_is_the_golden_one() -> None:
     earlier = scene_text(Scene("Wren came to Marrow Bay.", (Described("Marrow Bay", "location", ("bay",), "A bay."),)))
-    note = SceneNote(SAID, earlier, ("Bram (character)", "Marrow Bay (location)"), "The </known_names> Tavern")
+    note = SceneNote(SAID, earlier, ("Bram (character)", "Marrow Bay (location)"), "The </known_names> Tavern",
+                     open_threads=OPEN[:1], state=("Wren / place: the quay",))  # fmt: skip
     assert (note.kind, note.prompt, note.again) == (Kind.SCENE, "scene", False)
     question = note.build(load_prompt("scene"), "Your last answer could not be used: summary is missing.")
     rendered = f"{question.system}\n=== user ===\n{question.user}\n"
@@ -59,7 +62,7 @@ def test_the_question_is_the_golden_one() -> None:
 
 def test_the_prompt_is_short_enough_for_a_small_model_and_names_every_type() -> None:
     template = load_prompt("scene")
-    assert count_words(template.system) + count_words(template.user) < 240
+    assert count_words(template.system) + count_words(template.user) < 330
     question = SceneNote(SAID).build(template)
     assert all(kind in question.system for kind in TYPES)
     assert "(none yet)" in question.user
@@ -268,3 +271,38 @@ def test_lists_of_another_shape_are_understood_and_endless_names_are_not() -> No
     refused = SceneNote(SAID).judge(json.dumps({**ANSWER, "lorebooks": [entry]}))
     assert isinstance(refused, Unusable)
     assert "lorebooks[0].name has 3000 characters, over the limit of 200" in refused.reason
+
+
+def test_threads_are_settled_by_number_and_kept_by_what_opened_them() -> None:
+    lists = {"resolved_threads": ["T1: He paid all forty.", "who lit the LAMP?", "T9: Something else."],
+             "open_threads": ["T2 Who lit the lamp?", "Wren to Grim: a boat."]}  # fmt: skip
+    scene = scene_of(noted(SceneNote(SAID, open_threads=OPEN), {**ANSWER, **lists}).text)
+    assert scene.settled == (Settled("a1", "He paid all forty."), Settled("b2", "Who lit the lamp?"))
+    assert scene.signals.open_threads == ("Wren to Grim: a boat.",), "what is open already is no new thread"
+    note = scene_note(scene_text(scene))
+    assert [(one.change.value, one.thread, one.text) for one in note.threads] == [
+        ("settled", "a1", "He paid all forty."), ("settled", "b2", "Who lit the lamp?"),
+        ("settled", "", "T9: Something else."), ("new", "", "Wren to Grim: a boat."),
+    ]  # fmt: skip
+
+
+def test_a_line_of_the_state_needs_an_aspect() -> None:
+    lists = {"state_changes": ["Wren / place: the tavern", "Wren is tired.", "Bar / condition: ended"]}
+    judged = noted(SceneNote(SAID), {**ANSWER, **lists})
+    assert any("Wren is tired." in one for one in judged.warnings)
+    assert scene_note(judged.text).state == (
+        StateItem("Wren", Aspect.PLACE, "the tavern"), StateItem("Bar", Aspect.CONDITION, ""),
+    )  # fmt: skip
+
+
+def test_an_entry_that_is_known_is_shown_as_a_whole_and_described_anew() -> None:
+    earlier = scene_text(Scene("They met.", (Described("Grim", "character", ("Grim",), "A dwarf."),)))
+    note = SceneNote(SAID, earlier, ("Grim (character): A dwarf.", "Lethen (location)"))
+    assert (
+        part_of(note.build(load_prompt("scene")).user, "known_names") == "Grim (character): A dwarf.\nLethen (location)"
+    )
+    assert scene_of(noted(note, ANSWER).text).entries[0].content == ENTRY["content"], "replaced, not appended to"
+
+
+def part_of(text: str, tag: str) -> str:
+    return text.split(f"<{tag}>\n")[1].split(f"\n</{tag}>")[0]

@@ -11,13 +11,14 @@ import pytest
 
 from previously.core.lore import TYPES, Described, Scene
 from previously.core.messages import message
+from previously.core.note import LoreItem
 from previously.core.tokens import estimate_tokens
 from previously.folds.combine import build as build_combining
 from previously.folds.combine import numbered
 from previously.folds.noting import Noted, Unusable
 from previously.folds.scene import SceneNote, scene_of, scene_text, together, validate
 from previously.formats.scene_memories import migrate
-from previously.lore.merging import Entries, reduce_lore
+from previously.lore.merge import Entries, merge
 from previously.lore.things import MOST_TOKENS
 from previously.runtime.prompts import load_prompt
 from tests.folds.scene_corpus import SEED
@@ -57,15 +58,16 @@ def asked(*words: str) -> bool:
 def merged(*things: Described) -> Entries:
     entries: Entries = {}
     for source, one in enumerate(things):
-        entries = reduce_lore(entries, Scene("", (one,)), source)
+        entries = merge(entries, [LoreItem(one.name, one.type, one.keywords, one.content)], source)
     return entries
 
 
 def _king() -> bool:
     """Status changes: told in the summary, and a status in the entry."""
     alive = Described("Aldric", "character", ("Aldric",), "King of the isles. Alive.")
-    dead = Described("Aldric", "character", ("Aldric",), "Status: deceased.")
-    return next(iter(merged(alive, dead).values())).content == "King of the isles. Status: deceased."
+    dead = Described("Aldric", "character", ("Aldric",), "King of the isles. Status: deceased.")
+    (entry,) = merged(alive, dead).values()
+    return (entry.content, entry.earlier) == (dead.content, (alive.content,))
 
 
 def _combined() -> str:

@@ -1,169 +1,95 @@
-"""How things stand now: what replaces what, what is kept, and what is told."""
+"""The current state: one value per thing and aspect."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from previously.core.signals import Signals
-from previously.core.states import Label
-from previously.lore.current import (
-    MOST_SHOWN,
-    NO_STATE,
-    Change,
-    Current,
-    changes_of,
-    held_by,
-    lines,
-    reduce_current,
-)
-from previously.lore.snapshots import current_json, current_of
+from previously.core.note import Aspect, LoreItem, Note, StateItem
+from previously.core.state_line import parse_state_line, render_state_line
+from previously.lore.by_hand import HeldRecord, corrected, record_of
+from previously.lore.current import MOST_HELD, UNSEEN_AFTER
+from previously.lore.state import EMPTY, Noted, State, after
 
 
-def after(*texts: str, by: str = "model") -> Current:
-    return reduce_current(NO_STATE, [Change(text, place, by) for place, text in enumerate(texts)])
+def told(*notes: tuple[str, ...], lore: tuple[LoreItem, ...] = (), length: int = 10) -> State:
+    state = EMPTY
+    for number, lines in enumerate(notes):
+        items = tuple(item for line in lines if (item := parse_state_line(line, 0)))
+        note = Note(state=items, lore=lore if not number else ())
+        state = after(state, Noted(note, bytes([number]), number * length, number * length + length - 1))
+    return state
 
 
-@pytest.mark.parametrize(
-    ("text", "subject", "label"),
-    [
-        ("Maya: at the mill", "Maya", Label.PLACE),
-        ("Maya reached the harbour", "Maya", Label.PLACE),
-        ("Maya is now in Lethen", "Maya", Label.PLACE),
-        ("Location: the cellar of the inn", "", Label.PLACE),
-        ("Time: evening", "", Label.TIME),
-        ("It is now night", "", Label.TIME),
-        ("Three days have passed", "", Label.TIME),
-        ("Alice: wounded in the shoulder", "Alice", Label.INJURY),
-        ("Alice's wound healed", "Alice", Label.INJURY),
-        ("Alice Liddell broke her arm", "Alice Liddell", Label.INJURY),
-        ("Maya has the brass key", "Maya", Label.POSSESSION),
-        ("Maya gave the key to Odalys", "Maya", Label.POSSESSION),
-        ("Wren died in the storm", "Wren", Label.STATUS),
-        ("Wren: captured by the guards", "Wren", Label.STATUS),
-        ("Maya and Wren are now enemies", "Maya", Label.RELATION),
-        ("Odalys no longer trusts Maya", "Odalys", Label.RELATION),
-        ("The bridge was swept away", "bridge", Label.OTHER),
-        ("The next morning Maya reached the mill", "Maya", Label.PLACE),
-        ("Three days later Maya went to Lethen", "Maya", Label.PLACE),
-        ("In the cellar Odalys found the ledger", "Odalys", Label.POSSESSION),
-        ("The Gentleman of the Docks: dead", "The Gentleman of the Docks", Label.STATUS),
-        ("She sang", "", Label.OTHER),
-    ],
-)
-def test_whom_a_change_is_about_and_what(text: str, subject: str, label: Label) -> None:
-    held = held_by(Change(text, 3))
-    assert held is not None
-    assert (held.subject, held.label, held.text, held.position) == (subject, label, text, 3)
+def lines(state: State) -> list[str]:
+    return [one.text for one in state.current.items]
 
 
 @pytest.mark.parametrize(
-    ("changes", "left"),
+    ("line", "item"),
     [
-        (["Alice: wounded in the shoulder", "Alice's wound healed"], ["Alice's wound healed"]),
-        (["Alice: wounded in the shoulder", "Alice's shoulder has healed"], ["Alice's shoulder has healed"]),
-        (["Alice broke her arm", "Alice: wounded in the leg"], ["Alice broke her arm", "Alice: wounded in the leg"]),
-        (["Alice broke her arm", "Alice: wounded in the leg", "Alice recovered"], ["Alice recovered"]),
-        (["Maya: at the mill", "Maya reached Lethen"], ["Maya reached Lethen"]),
-        (["Maya: at the mill", "Wren: at the inn"], ["Maya: at the mill", "Wren: at the inn"]),
-        (["Maya: at the mill", "maya: at the inn"], ["maya: at the inn"]),
-        (["Alice Liddell: at the mill", "Alice: at the inn"], ["Alice: at the inn"]),
-        (["Maya has the brass key", "Maya has the rope"], ["Maya has the brass key", "Maya has the rope"]),
-        (["Maya has the brass key", "Maya gave the key to Wren"], ["Maya gave the key to Wren"]),
-        (["Maya: at the mill", "Maya is wounded"], ["Maya: at the mill", "Maya is wounded"]),
-        (["Time: evening", "Three days have passed"], ["Three days have passed"]),
-        (["Maya trusts Wren", "Maya hates Wren"], ["Maya hates Wren"]),
-        (["Maya trusts Wren", "Maya hates Odalys"], ["Maya trusts Wren", "Maya hates Odalys"]),
-        (["Wren: captured", "Wren escaped"], ["Wren escaped"]),
-        (["", "  "], []),
+        ("Maya / place: the mill", StateItem("Maya", Aspect.PLACE, "the mill")),
+        ("- Bram's knife/HOLDER： Old  Wick", StateItem("Bram's knife", Aspect.HOLDER, "Old Wick")),
+        ("Order of 1/2 / office: clerk / scribe", StateItem("Order of 1/2", Aspect.OFFICE, "clerk / scribe")),
+        ("Story / time: ended.", StateItem("Story", Aspect.TIME, "")),
+        ("Maya: at the mill", None), ("Maya / mood: sad", None), (" / place: the mill", None), ("Maya / place:", None),
+        ("", None),
     ],
-)
-def test_the_newest_replaces_what_it_is_about_and_nothing_else(changes: list[str], left: list[str]) -> None:
-    state = after(*changes)
-    assert list(lines(state)) == left
-    assert len(state.items) + len(state.earlier) == len([one for one in changes if one.strip()])
+)  # fmt: skip
+def test_a_line_is_a_thing_an_aspect_and_a_value(line: str, item: StateItem | None) -> None:
+    assert parse_state_line(line) == item
+    if item and item.value:
+        assert parse_state_line(render_state_line(item.thing, item.aspect, item.value)) == item
 
 
-def test_what_was_replaced_is_kept() -> None:
-    state = after("Maya: at the mill", "Maya: at the inn", "Maya: at the harbour")
-    assert [one.text for one in state.earlier] == ["Maya: at the mill", "Maya: at the inn"]
+def test_the_newest_value_of_a_thing_and_aspect_replaces_the_older_one_and_nothing_else() -> None:
+    first = ("Maya / place: the mill", "Maya / condition: wounded", "Key / holder: Maya")
+    state = told(first, ("maya / place: the quay",))
+    assert lines(state) == ["Maya / condition: wounded", "Key / holder: Maya", "maya / place: the quay"]
+    assert [one.value for one in state.current.earlier] == ["the mill"]
 
 
-def test_two_people_of_one_first_name_are_not_confused() -> None:
-    state = after("Alice Liddell: at the mill", "Alice Moor: at the inn", "Alice: at the harbour")
-    assert len(state.items) == 3
+def test_a_value_ends_and_stays_at_hand() -> None:
+    state = told(("Maya / condition: wounded",), ("Maya / condition: ended", "Key / place: ended"))
+    assert (lines(state), [one.value for one in state.current.earlier]) == ([], ["wounded"])
 
 
-def test_it_is_by_subject_and_label() -> None:
-    found = after("Maya: at the mill", "Maya has the key", "Maya has the rope").by_subject()
-    assert [one.text for one in found["Maya"][Label.POSSESSION]] == ["Maya has the key", "Maya has the rope"]
-    assert found["Maya"][Label.PLACE][0].position == 0
+def test_a_thing_is_the_same_under_the_names_that_lore_knows() -> None:
+    ilse = LoreItem("Ilse Marrow", "person", ("Ilse",), "Clockmaker.")
+    both = (("Ilse / place: the tower",), ("Ilse Marrow / place: the ferry",))
+    assert lines(told(*both, lore=(ilse,))) == ["Ilse Marrow / place: the ferry"]
+    assert len(lines(told(*both))) == 2, "nothing says that they are one"
 
 
-def test_what_a_person_wrote_no_model_replaces() -> None:
-    mine = reduce_current(after("Maya: at the mill", by="person"), [Change("Maya: at the inn", 9)])
-    assert lines(mine) == ("Maya: at the mill",)
-    assert [one.text for one in mine.suggestions] == ["Maya: at the inn"]
-    again = reduce_current(mine, [Change("Maya: at the harbour", 9, "person")])
-    assert lines(again) == ("Maya: at the harbour",)
+def test_places_that_nobody_spoke_of_for_long_go_first() -> None:
+    old = ("Maya / place: the mill", "Maya / condition: wounded")
+    rest = tuple(f"Thing {number} / holder: Bram" for number in range(MOST_HELD - 1))
+    near = told(old, rest)
+    assert lines(near)[0] == "Maya / condition: wounded", "the oldest place of all"
+    far = told(("Key / holder: Maya",), old, rest[:-1], length=UNSEEN_AFTER + 1)
+    assert len(lines(far)) == MOST_HELD
+    assert "Key / holder: Maya" in lines(far)
+    assert "Maya / place: the mill" not in lines(far)
 
 
-def test_a_person_may_say_whom_and_what_it_is_about() -> None:
-    held = held_by(Change("hungry as a wolf", 1, "person", "Maya", Label.STATUS))
-    assert held is not None
-    assert (held.subject, held.label) == ("Maya", Label.STATUS)
+def test_what_a_person_says_no_note_replaces() -> None:
+    state = told(("Maya / place: the mill",), ("Maya / place: the quay",))
+    found = corrected(state, [(5, HeldRecord("Maya / place: the chapel")), (6, HeldRecord("It rains."))]).state.current
+    assert [one.text for one in found.items] == ["Maya / place: the chapel", "It rains."]
+    assert [one.value for one in found.suggestions] == ["the quay"]
 
 
-def test_where_there_is_too_much_the_oldest_of_no_label_go_first() -> None:
-    other = [f"The number {place} hummed a song" for place in range(MOST_SHOWN)]
-    state = after(other[0], "Maya: at the mill", *other[1:], "Wren: at the inn")
-    shown = lines(state)
-    assert len(shown) == MOST_SHOWN
-    assert "Maya: at the mill" in shown
-    assert shown[-1] == "Wren: at the inn"
-    assert set(state.items) >= {held for held in state.items if held.text in other[:2]}
-    assert other[0] not in shown
-    assert other[1] not in shown
-    assert other[2] in shown
-    assert len(state.items) == MOST_SHOWN + 2, "and nothing is deleted"
+def test_free_words_stand_beside_each_other_until_a_person_ends_them() -> None:
+    said = [(5, HeldRecord("It rains.")), (5, HeldRecord("Maya is tired.")), (6, HeldRecord("it  rains.", ended=True))]
+    assert [one.text for one in corrected(EMPTY, said).state.current.items] == ["Maya is tired."]
 
 
-def test_changes_come_from_signals() -> None:
-    signals = Signals(state_changes=("Maya: at the mill", "Night"))
-    assert changes_of(signals, 4, "builtin") == (
-        Change("Maya: at the mill", 4, "builtin"),
-        Change("Night", 4, "builtin"),
-    )
+def test_what_a_person_ended_may_come_to_hold_again() -> None:
+    ended = [(5, HeldRecord("Maya / place: ended"))]
+    assert corrected(told(("Maya / place: the mill",)), ended).state.current.items == ()
+    assert lines(corrected(told((), ("Maya / place: the quay",)), ended).state) == ["Maya / place: the quay"]
 
 
-TEXTS = [
-    "Maya: at the mill", "Maya reached Lethen", "Maya Moor: wounded in the leg", "Maya's leg healed", "Time: dawn",
-    "Wren has the key", "Wren lost the key", "Three days later", "Wren trusts Maya", "The bridge fell", "It rained",
-    "", ":", "a: b",
-]  # fmt: skip
-changes = st.lists(
-    st.builds(
-        Change,
-        st.one_of(st.sampled_from(TEXTS), st.text(max_size=20)),
-        st.integers(0, 99),
-        st.sampled_from(["model", "builtin", "person"]),
-    ),
-    max_size=30,
-)
-
-
-@settings(max_examples=80)
-@given(changes, st.integers(0, 30))
-def test_a_snapshot_and_the_rest_give_what_all_changes_give(history: list[Change], cut: int) -> None:
-    whole = reduce_current(NO_STATE, history)
-    assert reduce_current(reduce_current(NO_STATE, history[:cut]), history[cut:]) == whole
-    assert current_of(current_json(whole)) == whole
-    assert len(lines(whole)) <= MOST_SHOWN
-    words = sum(1 for one in history if one.text.split())
-    assert len(whole.items) + len(whole.earlier) + len(whole.suggestions) == words
-
-
-@pytest.mark.parametrize("given", [None, [], {"items": [{"label": "no such"}]}, {"items": "x"}])
-def test_a_snapshot_that_cannot_be_read_is_empty(given: object) -> None:
-    assert current_of(given) == NO_STATE
+def test_a_record_of_an_earlier_version_is_free_words() -> None:
+    old = record_of('{"kind": "held", "text": "Maya is in the mill.", "subject": "Maya"}')
+    assert old is not None
+    assert lines(corrected(EMPTY, [(0, old)]).state) == ["Maya is in the mill."]

@@ -124,7 +124,7 @@ def _signals(read: list[str], people: list[str]) -> dict[str, list[str]]:
     who = people[0] if people else "Somebody"
     return {
         "events": [f"{who} found {word}." for word in read[:3]],
-        "state_changes": [f"{who}: holds {word}" for word in read[:4]],
+        "state_changes": [f"{who} / holds: {word}" for word in read[:4]],
         "open_threads": [f"{who} promised to bring {word} home." for word in read[:4]],
         "resolved_threads": [],
     }

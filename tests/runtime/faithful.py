@@ -69,7 +69,7 @@ def _noted(kind: str, text: str) -> str:
     numbers, strangers = _numbers(text), _strangers(text)
     people = list(dict.fromkeys(re.findall(r"mill with (\w+)", text))) or ["Nobody"]
     signals = {
-        "state_changes": [f"{who}: at the mill with parcel {numbers[-1]}" for who in people[:2]],
+        "state_changes": [f"{who} / place: the mill with parcel {numbers[-1]}" for who in people[:2]],
         "open_threads": [f"{people[0]} promised to fetch parcel {numbers[-1]} again."] if numbers[-1] % 7 == 0 else [],
     }
     told = f"Parcels {numbers[0]} to {numbers[-1]} went to the mill with {' and '.join(people)}."

@@ -103,9 +103,19 @@ def gives_update_and_signals(desk: Desk) -> bool:
 
 
 def signals_are_in_the_view(desk: Desk) -> bool:
-    desk.librarian.more = {"state_changes": ["Maya: at the mill"], "open_threads": ["Maya owes Bram 40 crowns."]}
+    desk.librarian.more = {"state_changes": ["Maya / place: the mill"], "open_threads": ["Maya owes Bram 40 crowns."]}
     desk.write(1)
-    return "Maya owes Bram 40 crowns." in desk.shown() and "Maya: at the mill" in desk.shown()
+    return "Maya owes Bram 40 crowns." in desk.shown() and "Maya / place: the mill" in desk.shown()
+
+
+def threads_close(desk: Desk) -> bool:
+    desk.librarian.more = {"open_threads": ["Maya owes Bram 40 crowns."]}
+    desk.write(1)
+    desk.librarian.more = {"resolved_threads": ["T1: She paid all forty."]}
+    desk.write(1, 1)
+    (settled,) = desk.story.threads(everything=True)
+    told = part(desk.librarian.asked[-1], "open_threads") == "T1 Maya owes Bram 40 crowns."
+    return told and settled.thread.outcome == "She paid all forty." and desk.story.threads() == []
 
 
 def deferred(desk: Desk) -> bool:
@@ -320,6 +330,7 @@ BEHAVIOUR: dict[str, Callable[[Desk], bool]] = {
     "a saved fragment is analysed": analysed_after_each,
     "an analysis gives a summary update and structured signals": gives_update_and_signals,
     "signals are told in the context": signals_are_in_the_view,
+    "open threads are told by number, and settled by it": threads_close,
     "eligible updates are appended to the summary, deferred": deferred,
     "the newest positions are not folded yet": newest_not_folded,
     "the threshold can be set": threshold_is_a_setting,

@@ -236,32 +236,33 @@ def entries_outlive_combining(tavern: Tavern) -> bool:
     return [one.name for one in tavern.story.lore()] == ["Grim"] and "Gruff dwarf" in tavern.ask("Ask Grim.")
 
 
-def merged_by_name_and_type(tavern: Tavern) -> bool:
-    later = {**GRIM, "name": "GRIM", "keywords": ["Grim", "innkeeper"], "content": "Keeps a crossbow under the bar."}
+def merged_by_name(tavern: Tavern) -> bool:
+    later = {**GRIM, "name": "GRIM", "keywords": ["Grim", "innkeeper"], "content": "Gruff dwarf with a crossbow."}
     tavern.scene(memory_of("One.", GRIM), memory_of("Two.", later))
     tavern.scene()
     found = tavern.grim()
     return (
         len(tavern.story.lore()) == 1
-        and "Gruff dwarf" in found.content
-        and "crossbow" in found.content
+        and found.content == "Gruff dwarf with a crossbow."
+        and found.earlier == (GRIM["content"],)
         and {"bartender", "innkeeper"} <= set(found.keywords)
     )
 
 
-def another_type_is_another_thing(tavern: Tavern) -> bool:
-    tavern.scene(memory_of("One.", GRIM, {**GRIM, "type": "location", "content": "A ruined keep."}))
-    return len(tavern.story.lore()) == 2
-
-
-def newest_on_conflict(tavern: Tavern) -> bool:
-    tavern.scene(
-        memory_of("One.", {**GRIM, "content": "King of the isles. Alive."}),
-        memory_of("The king was killed.", {**GRIM, "content": "Status: deceased."}),
-    )
+def the_type_is_corrected(tavern: Tavern) -> bool:
+    tavern.scene(memory_of("One.", GRIM), memory_of("Two.", {**GRIM, "type": "location", "content": "A ruined keep."}))
     tavern.scene()
-    found = tavern.grim()
-    return found.content == "King of the isles. Status: deceased." and "Alive." in found.earlier
+    (found,) = tavern.story.lore()
+    return (found.type, found.content) == ("location", "A ruined keep.")
+
+
+def known_entries_are_shown_whole(tavern: Tavern) -> bool:
+    tavern.scene(memory_of("One.", GRIM), memory_of("Two."))
+    tavern.tell(2)
+    tavern.story.add("assistant", "Grim pours ale.")
+    tavern.story.end_scene()
+    tavern.story.fold()
+    return f"Grim (character): {GRIM['content']}" in part(tavern.asked[-1], "known_names")
 
 
 def known_names_are_told(tavern: Tavern) -> bool:
@@ -271,8 +272,8 @@ def known_names_are_told(tavern: Tavern) -> bool:
 
 
 def status_changes_are_current(tavern: Tavern) -> bool:
-    tavern.scene(memory_of("They rode.", state_changes=["Alice: wounded in the shoulder"]))
-    return "Alice: wounded in the shoulder" in tavern.ask()
+    tavern.scene(memory_of("They rode.", state_changes=["Alice / condition: wounded in the shoulder"]))
+    return "- Alice / condition: wounded in the shoulder" in tavern.ask()
 
 
 def repaired(tavern: Tavern) -> bool:
@@ -343,9 +344,9 @@ BEHAVIOUR: dict[str, Callable[[Tavern], bool]] = {
     "combining sends the summaries only": summaries_only,
     "combining gives back a timeline, not JSON": a_string_comes_back,
     "entries outlive combining": entries_outlive_combining,
-    "entries merge by name and type": merged_by_name_and_type,
-    "another type is another entry": another_type_is_another_thing,
-    "an update wins where it contradicts": newest_on_conflict,
+    "one thing has one entry, and an update replaces it": merged_by_name,
+    "another type corrects the entry": the_type_is_corrected,
+    "a known entry that the scene names is shown whole": known_entries_are_shown_whole,
     "known entries are told to the next scene": known_names_are_told,
     "a status change is told as how things stand": status_changes_are_current,
     "a structural fault is named and mended": repaired,

@@ -61,7 +61,7 @@ class Rewriter:
             {
                 "summary": f"Scene {self.scenes}. They rewrote everything.",
                 "lorebooks": list(entries.values()),
-                "state_changes": [f"{name}: at the mill, {self.scenes}" for name in chance.sample(NAMES, 2)],
+                "state_changes": [f"{name} / place: the mill, {self.scenes}" for name in chance.sample(NAMES, 2)],
                 "open_threads": [f"Who rings the bell for the {self.scenes}th time?"] if chance.random() < 0.2 else [],
                 "resolved_threads": ["Maya owes Bram 40 crowns."],
             }
@@ -74,13 +74,13 @@ def tell(story: BlockingStory, scenes: int, start: int = 0) -> None:
     story.fold()
 
 
-def item(story: BlockingStory, name: str, kind: str) -> LoreItem | None:
-    found = [one for one in story.lore(everything=True) if (one.name, one.type) == (name, kind)]
+def item(story: BlockingStory, name: str) -> LoreItem | None:
+    found = [one for one in story.lore(everything=True) if one.name == name]
     return found[0] if found else None
 
 
-Held = dict[tuple[str, str], dict[str, Any]]
-"""What a person wrote: by name and type the content, the keywords, or both."""
+Held = dict[str, dict[str, Any]]
+"""What a person wrote: by name the content, the keywords, or both."""
 
 
 class Life:
@@ -111,32 +111,33 @@ class Life:
     def write(self) -> None:
         name, kind = self.chance.choice(NAMES), self.chance.choice(("character", "item"))
         given: dict[str, Any] = {}
-        if self.chance.random() < 0.7 or (name, kind) not in self.here:
+        if self.chance.random() < 0.7 or name not in self.here:
             given["content"] = f"{self.number}: {NASTY}"
         if self.chance.random() < 0.5:
             given["keywords"] = [f"key {self.number}", "Lantern"]
         if given:
             entry = self.story.write_lore(name, kind, **given)
-            self.here[entry.name, kind] = {**self.here.get((entry.name, kind), {}), **given, "removed": False}
+            assert entry.type == kind, "the type is a person's too"
+            self.here[entry.name] = {**self.here.get(entry.name, {}), **given, "removed": False}
 
     def lock(self) -> None:
         entry = self.one_of(lambda one: one.status == "live")
         if entry:
             locked = self.story.lock_lore(entry.name, entry.type)
             assert locked.content == entry.content
-            self.here[entry.name, entry.type] = {"content": entry.content, "removed": False}
+            self.here[entry.name] = {"content": entry.content, "removed": False}
 
     def unlock(self) -> None:
-        entry = self.one_of(lambda one: (one.name, one.type) in self.here)
+        entry = self.one_of(lambda one: one.name in self.here)
         if entry:
             self.story.unlock_lore(entry.name, entry.type)
-            del self.here[entry.name, entry.type]
+            del self.here[entry.name]
 
     def remove(self) -> None:
-        entry = self.one_of(lambda one: (one.name, one.type) in self.here and one.status == "live")
+        entry = self.one_of(lambda one: one.name in self.here and one.status == "live")
         if entry:
             assert self.story.remove_lore(entry.name, entry.type).status == "removed"
-            self.here[entry.name, entry.type]["removed"] = True
+            self.here[entry.name]["removed"] = True
 
     def undo(self) -> None:
         """Write something and take it back: all is as it was."""
@@ -180,13 +181,13 @@ class Life:
         return self.chance.choice(found) if found else None
 
     def check(self) -> None:
-        now = {(one.name, one.type): one for one in self.story.lore(everything=True)}
+        now = {one.name: one for one in self.story.lore(everything=True)}
         for key, given in self.here.items():
             entry = now[key]
             if "content" in given:
                 assert entry.content == given["content"].strip()
             if "keywords" in given:
-                assert entry.keywords == tuple(dict.fromkeys([key[0], *given["keywords"]]))
+                assert entry.keywords == tuple(dict.fromkeys([key, *given["keywords"]]))
             assert entry.by == "person"
             assert (entry.status == "removed") is given["removed"]
         self.suggested |= {text for key in self.here for text in now[key].suggestions}
@@ -220,7 +221,7 @@ def answers(request: ModelRequest) -> str:
     number = int(request.user.split("for the ")[1].split("th time")[0])
     entry = GRIM if number < 4 else LATER
     threads = ["Maya owes Bram 40 crowns."] if number < 4 else []
-    held = [f"Maya: at the {'mill' if number < 4 else 'quay'}"]
+    held = [f"Maya / place: the {'mill' if number < 4 else 'quay'}"]
     return json.dumps({"summary": "They spoke.", "lorebooks": [entry], "open_threads": threads, "state_changes": held})
 
 
@@ -237,7 +238,7 @@ def story(lore: str) -> Iterator[BlockingStory]:
 
 
 def grim(story: BlockingStory) -> LoreItem:
-    found = item(story, "Grim", "character")
+    found = item(story, "Grim")
     assert found is not None
     return found
 
@@ -317,10 +318,10 @@ def test_what_a_person_says_of_threads_and_state_no_scene_takes_back(story: Bloc
     assert [one.thread.text for one in story.threads()] == ["Maya owes Bram 40 crowns."]
     story.resolve_thread("40 crowns")
     story.open_thread("Who rang the bell?", due="before winter")
-    story.hold("Maya: at the chapel")
+    story.hold("Maya / place: the chapel")
     tell(story, 2, 2)
     assert [one.thread.text for one in story.threads()] == ["Who rang the bell?"]
-    assert [one.text for one in story.state()] == ["Maya: at the chapel"]
+    assert [one.text for one in story.state()] == ["Maya / place: the chapel"]
 
 
 def test_what_a_person_said_of_threads_and_state_can_be_undone(story: BlockingStory) -> None:
@@ -328,7 +329,7 @@ def test_what_a_person_said_of_threads_and_state_can_be_undone(story: BlockingSt
     before = story.threads(), story.state()
     story.open_thread("Who rang the bell?")
     story.resolve_thread("40 crowns")
-    story.hold("Maya: at the chapel")
+    story.hold("Maya / place: the chapel")
     assert (story.threads(), story.state()) != before
     for deed in ("how things stand", "a thread", "a thread"):
         assert deed in story.undo()

@@ -122,7 +122,7 @@ class AnalysisNote:
                 "before": as_data(compacted(self.before.strip(), SHOWN_BEFORE, SHOWN_BEFORE)) or "(nothing yet)",
                 "known": as_data(", ".join(self.known[:SHOWN_NAMES])) or "(none yet)",
                 "open": as_data(number_threads(self.open_threads)) or "(none)",
-                "state": as_data("\n".join(self.state)) or "(nothing yet)",
+                "state": as_data("\n".join(self.state)) or "(none)",
                 "aspects": ASPECTS,
                 "so_far": f"\n{beginning}\n<noted>\n{as_data(noted)}\n</noted>\n" if noted else "",
                 "fragment": transcript(self.delta) or "(nothing)",

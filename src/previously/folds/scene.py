@@ -84,17 +84,18 @@ class SceneNote:
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
         earlier = scene_of(self.so_far)
-        described = [f"{one.name} ({one.type}): {one.content}" for one in earlier.entries]
-        names = dict.fromkeys([*described, *self.known])
+        described = {f"{one.name} ({one.type})": one.content for one in earlier.entries}
+        others = [one for one in self.known if one.partition(": ")[0] not in described]
+        names = [*(f"{name}: {content}" for name, content in described.items()), *others]
         system, user = fill(
             template,
             {
                 "types": ", ".join(TYPES),
                 "aspects": ASPECTS,
                 "title": f"The scene is called {as_data(self.title)!r}.\n\n" if self.title else "",
-                "known": as_data("\n".join(list(names)[:MOST_KNOWN])) or "(none yet)",
+                "known": as_data("\n".join(names[:MOST_KNOWN])) or "(none yet)",
                 "open": as_data(number_threads(self.open_threads)) or "(none)",
-                "state": as_data("\n".join(self.state)) or "(nothing yet)",
+                "state": as_data("\n".join(self.state)) or "(none)",
                 "previous": as_data(earlier.summary) or "(nothing yet)",
                 "events": transcript(self.delta) or "(nothing)",
                 "hint": f" {hint}" if hint else "",

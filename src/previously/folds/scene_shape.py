@@ -205,8 +205,8 @@ def newest_of_each(entries: Iterable[Described]) -> tuple[Described, ...]:
     found: dict[tuple[str, str], Described] = {}
     for one in entries:
         known = found.get(same_thing(one))
-        words = once([*one.keywords, *known.keywords]) if known else one.keywords
-        found[same_thing(one)] = replace(one, keywords=words)
+        both = replace(one, name=known.name, keywords=once([*known.keywords, *one.keywords])) if known else one
+        found[same_thing(one)] = both
     return tuple(found.values())
 
 

@@ -137,6 +137,8 @@ def corrected(state: State, records: Sequence[tuple[int, Record]]) -> Corrected:
         match record:
             case LoreRecord(deed):
                 before = find_entry(lore, record.name)
+                if before and before.key in by_hand and before.key != key_of(record.name):
+                    before = None  # another that a person wrote
                 key = before.key if before else key_of(record.name)
                 if deed is Deed.WRITE:
                     entry = _written(before, record, position)

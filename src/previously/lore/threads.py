@@ -7,6 +7,7 @@ which is not there does nothing and is listed. Words are compared only where an 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -178,18 +179,18 @@ def ranked(threads: Sequence[Thread], now: int, dormant_after: int = DORMANT_AFT
 
 
 def choose_shown(threads: Sequence[Thread], now: int, about: str = "", most: int = MOST_SHOWN) -> tuple[Thread, ...]:
-    """Return the open threads that a model is shown, the oldest first: all, or where there are too many those that
-    share a word of some length with the text they are read beside, then those that matter most."""
+    """Return the open threads that a model is shown, in the order they were opened: all, or where there are too many
+    those that share a word of some length with the text they are read beside, then those that matter most."""
     found = ranked(threads, now)
     if len(found) > most:
-        words = {one for one in folded(about).split() if len(one) > _SHORT_WORD}
-        near = [one for one in found if words & set(folded(one.text).split())]
+        words = set(_LONG_WORD.findall(folded(about)))
+        near = [one for one in found if not words.isdisjoint(_LONG_WORD.findall(folded(one.text)))]
         found = tuple(dict.fromkeys([*near[: most // 2], *found]))[:most]
-    return tuple(sorted(found, key=lambda one: (one.opened, one.id)))
+    return tuple(one for one in threads if one in found)
 
 
-_SHORT_WORD = 3
-"""Words of up to so many letters are mostly articles and the like, in the languages that have them."""
+_LONG_WORD = re.compile(r"\w{4,}")
+"""Shorter words are mostly articles and the like, in the languages that have them."""
 
 
 def lines(threads: Sequence[Thread], now: int, dormant_after: int = DORMANT_AFTER) -> tuple[Thread, ...]:

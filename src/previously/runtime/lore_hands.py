@@ -124,11 +124,12 @@ class LoreByHand(StoryHandle):
         """Give up what a person wrote of an entry: it is again what scenes say of it; None if they say nothing."""
         entry = await self._entry(name, kind)
         branch = await self.branch_info()
+        known = await self._store.at_one_moment(self._key.owner, self._known)
         marks = [
             mark
             for mark in await self._store.marks(self._key, branch.name, {MarkKind.LORE})
             if isinstance(record := record_of(mark.text), LoreRecord)
-            and key_of(record.name) in (entry.key, *map(key_of, entry.aliases))
+            and find_entry(known.state.lore, record.name) == entry
         ]
         if not marks:
             raise BadInput(f"Nobody wrote or locked the entry {entry.name!r}.")
