@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tests.goldens.normal_form import hash_of
+from tests.goldens.normal_form import LONG_LIST, hash_of
 
 MARKER = "<memory>"
 FOLLOWS = "<follows memory>"
@@ -105,6 +105,11 @@ class Apart:
             if isinstance(value, dict):
                 return {key: self._of_key(texts, figures, key, inside, f"{at}/{key}", visit)
                         for key, inside in value.items()}  # fmt: skip
+            if isinstance(value, list) and len(value) > LONG_LIST:
+                inner = Apart()
+                told = [inner.of_command(command, str(number), inside) for number, inside in enumerate(value)]
+                self.kept[at] = {"items": len(value), "hash": hash_of(inner.kept)}
+                return told
             if isinstance(value, list):
                 return [visit(inside, f"{at}/{number}") for number, inside in enumerate(value)]
             return value

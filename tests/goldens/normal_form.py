@@ -37,6 +37,7 @@ STORY_YEARS = ("2025-", "2026-04")
 
 _ID_IN_TEXT = re.compile(r"\b(version|pin) (\d+)")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:\+00:00|Z)")
+_MARK = re.compile(r"<[a-z_]+(?: memory| \d+)?>")
 _STAMP = re.compile(r"\d{8}-\d{6}")
 
 LONG_LIST = 24
@@ -104,4 +105,4 @@ def seal(value: Any) -> Any:
         return {key: seal(inside) for key, inside in value.items()}
     if isinstance(value, list):
         return {"count": len(value), "hash": hash_of(value)}
-    return hash_of(value) if isinstance(value, str) and not value.startswith("<") else value
+    return hash_of(value) if isinstance(value, str) and not _MARK.fullmatch(value) else value
