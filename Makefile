@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 CLIENTS := .clients/.ready
 
-.PHONY: help setup demo test test-clients check fix bench soak crash agree views leaks follow lock clean
+.PHONY: help setup demo test test-clients goldens check fix bench soak crash agree views leaks follow lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 22
@@ -37,6 +37,9 @@ $(CLIENTS): $(STAMP) requirements-clients.lock tests/clients/package.json tests/
 	@mkdir -p .clients && cp tests/clients/package.json tests/clients/package-lock.json .clients/
 	@cd .clients && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $(CLIENTS)
+
+goldens: setup ## Stored paths, answers of commands, bodies at the upstream: what is not as it was (ARGS=…)
+	@$(BIN)/python -m tests.goldens $(or $(ARGS),--check)
 
 check: setup ## Lint, types, layers, purity, documentation
 	@$(BIN)/ruff format --check .

@@ -1,0 +1,237 @@
+"""The JSON of every command: all of them on the beginning of the sample story, those that read and fold on each of the
+others.
+
+`serve` is no command that answers: see `upstream`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.goldens.corpora import Corpus
+from tests.goldens.memory_texts import Apart
+from tests.goldens.normal_form import normalise, seal, shorten
+from tests.goldens.run_cli import run_cli
+
+Seen = dict[str, Any]
+"""The last answer of each command as it came, ids and all."""
+
+Argument = str | Callable[[Seen], object]
+Step = tuple[Argument, ...]
+
+GROUPS = ("lore", "keys")
+"""Commands that have commands of their own."""
+
+FULL = "sample-begin"
+"""Where every command is run: short, since there are more than a hundred steps."""
+
+BOOK = {"entries": {"0": {"uid": 0, "key": ["Petronel"], "content": "The Petronel is a steamer.", "comment": "ship"}}}
+SCENE = {
+    "summary": "Wren asked Grim for the salt key. He refused, and she left without it.",
+    "lorebooks": [{"name": "Grim", "type": "character", "keywords": ["Grim"], "content": "Gruff barkeeper in Lethen."}],
+}
+OLDER_SCENE = {"narrative": "Alice met Bob at the forge.", "npcs_facts": {"Bob": "A smith with one hand."}}
+CONVERSATION = [
+    {"role": "system", "content": "You mend the bridge. Never push to main."},
+    *(
+        {
+            "role": role,
+            "content": f"{role} {number}: the {number}. stone of the bridge is loose and weighs {number} tons.",
+        }
+        for number in range(60)
+        for role in ("user", "assistant")
+    ),
+]
+
+READING: tuple[Step, ...] = (
+    ("import", "{file}", "--story", "tale"),
+    ("import", "{file}", "--story", "tale"),
+    ("fold", "tale", "--plan"),
+    ("fold", "tale", "--once"),
+    ("fold", "tale"),
+    ("fold", "tale"),
+    ("stories",),
+    ("show", "tale"),
+    ("show", "tale", "--gaps"),
+    ("log", "tale"),
+    ("blame", "tale"),
+    ("diff", "tale"),
+    ("view", "tale"),
+    ("view", "tale", "--budget", "3000", "--explain"),
+    ("view", "tale", "--budget", "3000", "--reader", "narrator", "--before", "20"),
+    ("search", "tale", "the key and the letter", "--top", "5"),
+    ("threads", "tale", "--all"),
+    ("state", "tale"),
+    ("cast", "tale"),
+    ("scenes", "tale"),
+    ("presence", "tale"),
+    ("lore", "list", "tale", "--all"),
+    ("lore", "explain", "tale"),
+    ("verify",),
+)
+"""What every story goes through."""
+
+CHANGING: tuple[Step, ...] = (
+    ("add", "tale", "--role", "user", "--name", "Ines Quillan", "--text", "Where is the key now?", "--id", "m-1"),
+    ("view", "tale", "--budget", "3000", "--exclude", "threads"),
+    ("view", "tale", "--budget", "3000"),
+    ("add", "tale", "--role", "assistant", "--name", "Wick", "--text", "Under the third stone, in my shoe."),
+    ("why", "tale", "-1"),
+    ("why", "tale", "0"),
+    ("search", "tale", "third stone", "--top", "2", "--as", "Wick"),
+    ("who-knows", "tale", "Ashdell"),
+    ("cast", "tale", "Wick"),
+    ("edit", "tale", "10", "--text", "The lamp was out that night."),
+    ("edit", "tale", "-1", "--text", "Under the fourth stone."),
+    ("fold", "tale", "--plan"),
+    ("fold", "tale"),
+    ("delete", "tale", "12"),
+    ("delete", "tale", "9999"),
+    ("hide", "tale", "3"),
+    ("unhide", "tale", "3"),
+    ("branch", "tale", "aside", "--at", "90"),
+    ("switch", "tale", "aside"),
+    ("show", "tale"),
+    ("switch", "tale", "main"),
+    ("stories",),
+    ("pin", "tale", "--text", "Wick is twelve."),
+    ("pin", "tale", "--at", "0"),
+    ("show", "tale"),
+    ("unpin", "tale", lambda seen: seen["show"]["pins"][0]["pin"]),
+    ("chapter", "tale", "--title", "The platform"),
+    ("undo", "tale"),
+    ("rewrite", "tale", "recap", "--text", "Ines left Dunmarrow with Wick."),
+    ("lock", "tale", "recap"),
+    ("show", "tale"),
+    ("unlock", "tale", "recap"),
+    ("undo", "tale"),
+    ("log", "tale"),
+    ("restore", "tale", lambda seen: seen["log"]["versions"][0]["id"]),
+    ("restore", "tale", lambda seen: _newest_recap(seen["log"])),
+    ("blame", "tale", lambda seen: seen["log"]["versions"][0]["id"]),
+    ("diff", "tale", *(lambda seen, at=at: seen["log"]["versions"][at]["id"] for at in (0, 1))),
+    ("threads", "tale", "--open", "Who lit the lamp?", "--due", "within 3 days"),
+    ("threads", "tale", "--resolve", "lit the lamp", "--all"),
+    ("state", "tale", "--set", "Wick is in the lamp room."),
+    ("presence", "tale", "--leave", "Wick"),
+    ("presence", "tale", "--enter", "Wick"),
+    ("scene", "tale"),
+    ("analyze", "tale", "0"),
+    ("analyze", "tale", "0", "--again"),
+    ("lore", "add", "tale", "Salt key", "--text", "Heavy, of grey iron.", "--type", "item", "--keyword", "salt key"),
+    ("lore", "edit", "tale", "Salt key", "--text", "Heavy, and rusty."),
+    ("lore", "lock", "tale", "Salt key"),
+    ("lore", "list", "tale"),
+    ("lore", "accept", "tale", "Salt key"),
+    ("lore", "remove", "tale", "Salt key"),
+    ("lore", "add", "tale", "Tide mark", "--text", "A line of salt.", "--type", "concept", "--keyword", "tide"),
+    ("lore", "unlock", "tale", "Tide mark"),
+    ("lore", "import", "{directory}/ships.json"),
+    ("lore", "books"),
+    ("lore", "attach", "tale", "ships"),
+    ("lore", "explain", "tale", "--reader", "narrator"),
+    ("lore", "detach", "tale", "ships"),
+    ("lore", "forget", "ships", "--yes"),
+    ("lore", "validate", "{directory}/scene.json"),
+    ("lore", "migrate", "{directory}/older.json"),
+    ("lore", "combine", "{directory}/scene.json", "{directory}/scene.json"),
+    ("set", "tale"),
+    ("set", "tale", "review=true", "fold_messages=20", "recap_words=120"),
+    ("fold", "tale"),
+    ("pending", "tale"),
+    ("reject", "tale", lambda seen: _first(seen["pending"]), "--reason", "dull"),
+    ("fold", "tale"),
+    ("pending", "tale"),
+    ("approve", "tale", lambda seen: _first(seen["pending"])),
+    ("set", "tale", "review=false"),
+    ("rebuild", "tale"),
+    ("compact", "{directory}/conversation.json", "--budget", "1200", "--pin", "3"),
+    ("keys", "add", "phone", "--owner", "ines"),
+    ("keys",),
+    ("keys", "remove", "phone"),
+    ("backup", "{directory}/kept.db"),
+    ("backup", "--list"),
+    ("restore", "{directory}/kept.db", "--story", "tale", "--as", "again"),
+    ("move", "--to", "{directory}/moved.db"),
+    ("forget", "tale", "0", "3", "--yes"),
+    ("forget", "again", "--yes"),
+    ("gc", "--older-than", "0"),
+    ("verify",),
+    ("doctor",),
+    ("demo", "--messages", "100"),
+)
+"""What one story goes through besides: every command that changes something, some of them refused."""
+
+LOGGED: tuple[Step, ...] = (
+    ("import", "{file}", "--story", "tale"),
+    ("fold", "tale"),
+    ("show", "tale"),
+    ("log", "tale"),
+    ("view", "tale", "--reader", "agent", "--budget", "3000"),
+    ("search", "tale", "test failed", "--top", "3"),
+    ("compact", "{file}", "--budget", "2000"),
+    ("verify",),
+)
+"""What the log of an agent goes through."""
+
+
+def take_commands(corpus: Corpus, directory: Path, apart: Apart) -> dict[str, Any]:
+    """Return the answer of every command of the corpus's sequence, in order."""
+    values = {"{file}": str(corpus.write_into(directory)), "{directory}": str(directory)}
+    _write_files(directory)
+    db = directory / f"{corpus.name}-commands.db"
+    seen: Seen = {}
+    taken: dict[str, Any] = {}
+    for number, step in enumerate(sequence_of(corpus)):
+        arguments = [_filled(part, seen, values) for part in step]
+        command = name_of(step)
+        answer = run_cli(db, *arguments, "--json")
+        seen[command] = answer
+        place = f"{number + 1:03} {command}"
+        told = apart.of_command(command, f"{corpus.name}/{place}", normalise(answer, str(directory)))
+        taken[place] = {
+            "arguments": [shorten(part) for part in step if isinstance(part, str)],
+            "answer": seal(told) if corpus.sealed else shorten(told),
+        }
+    return taken
+
+
+def sequence_of(corpus: Corpus) -> tuple[Step, ...]:
+    """Return the commands that a corpus goes through."""
+    if corpus.sealed:
+        return LOGGED
+    if corpus.long:
+        return tuple(step for step in READING if "--plan" not in step and "--once" not in step)
+    return (*READING, *CHANGING) if corpus.name == FULL else READING
+
+
+def name_of(step: Step) -> str:
+    """Return the name of the command, with that of its group."""
+    words = [part for part in step if isinstance(part, str)]
+    return " ".join(words[:2] if words[0] in GROUPS else words[:1])
+
+
+def _filled(part: Argument, seen: Seen, values: dict[str, str]) -> str:
+    if not isinstance(part, str):
+        return str(part(seen))
+    for name, value in values.items():
+        part = part.replace(name, value)
+    return part
+
+
+def _first(pending: Any) -> object:
+    return next((version["id"] for version in pending["versions"]), 0)
+
+
+def _newest_recap(log: Any) -> object:
+    recaps = [one["id"] for one in log["versions"] if one["kind"] == "recap" and one["status"] == "committed"]
+    return recaps[-1] if recaps else 0
+
+
+def _write_files(directory: Path) -> None:
+    given = {"ships": BOOK, "scene": SCENE, "older": OLDER_SCENE, "conversation": {"messages": CONVERSATION}}
+    for name, value in given.items():
+        (directory / f"{name}.json").write_text(json.dumps(value), encoding="utf-8")
