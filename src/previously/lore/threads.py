@@ -179,14 +179,14 @@ def ranked(threads: Sequence[Thread], now: int, dormant_after: int = DORMANT_AFT
 
 
 def choose_shown(threads: Sequence[Thread], now: int, about: str = "", most: int = MOST_SHOWN) -> tuple[Thread, ...]:
-    """Return the open threads that a model is shown, in the order they were opened: all, or where there are too many
+    """Return the open threads that a model is shown, the oldest first: all, or where there are too many
     those that share a word of some length with the text they are read beside, then those that matter most."""
     found = ranked(threads, now)
     if len(found) > most:
         words = set(_LONG_WORD.findall(folded(about)))
         near = [one for one in found if not words.isdisjoint(_LONG_WORD.findall(folded(one.text)))]
         found = tuple(dict.fromkeys([*near[: most // 2], *found]))[:most]
-    return tuple(one for one in threads if one in found)
+    return tuple(sorted(found, key=lambda one: (one.opened, one.id)))
 
 
 _LONG_WORD = re.compile(r"\w{4,}")
