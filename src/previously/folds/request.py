@@ -175,6 +175,7 @@ def _asked(asked: FoldRequest, prompt: str = "") -> Asked:
         prompt,
         asked.target_words,
         retells=asked.kind is Kind.BACKBONE,
+        may_stand=asked.kind is Kind.CHAPTER,
         amends=asked.amends is not None,
         sources=tuple(one for one in shown if one),
         third_person=True,

@@ -22,6 +22,8 @@ class FoldDone:
     reason: str
     span: Span
     cost: Cost
+    beside: tuple[str, ...] = ()
+    """The kinds of what else the same answer gave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +46,11 @@ class FoldReport:
         return sum(fold.cost.calls for fold in self.folds)
 
 
-def done_of(version: Version, attempts: tuple[Attempt, ...]) -> FoldDone:
+def done_of(version: Version, attempts: tuple[Attempt, ...], beside: tuple[str, ...] = ()) -> FoldDone:
     """A fold in a report, the attempts on the way included in what it took."""
     made = version.made
     cost = sum((attempt.cost for attempt in attempts), made.cost)
-    return FoldDone(made.kind, made.scope, made.status.value, made.made_by, made.reason, made.span, cost)
+    return FoldDone(made.kind, made.scope, made.status.value, made.made_by, made.reason, made.span, cost, beside)
 
 
 def failed_of(folds: Sequence[FoldDone]) -> str:

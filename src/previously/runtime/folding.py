@@ -143,8 +143,8 @@ class _Loop:
             self.done.append(done_of(Version(0, version, False), reply.attempts))
             return
         versions = self._versions(step, reply, version)
-        for wanted, kept in zip(versions, await self.store.commit_all(self.key, versions), strict=True):
-            await self._report(step, reply, wanted, kept)
+        kept = await self.store.commit_all(self.key, versions)
+        await self._report(step, reply, versions[0], kept)
         if isinstance(step.asked, FoldRequest) and step.asked.amends:
             await self._drop_residue(step.asked.amends, step.span.first)
 
@@ -187,20 +187,20 @@ class _Loop:
         ]  # fmt: skip
         return [own, *beside]
 
-    async def _report(self, step: Step, reply: FolderReply, wanted: NewVersion, kept: Version) -> None:
-        """Report a version that was kept; say what it cost if another fold was first."""
-        if kept.made.at != wanted.at and wanted.cost.calls:  # another fold was first; what this one cost is still spent
+    async def _report(self, step: Step, reply: FolderReply, wanted: NewVersion, kept: Sequence[Version]) -> None:
+        """Report what was kept of an answer; say what it cost if another fold was first."""
+        own, *beside = kept
+        if own.made.at != wanted.at and wanted.cost.calls:  # another fold was first; what this one cost is still spent
             lost = Attempt(
                 "another fold of the same messages was first", "", reply.cost, reply.model, reply.prompt_hash
             )
             await self.store.commit(self.key, _refused(wanted, lost))
-        if kept.made.kind is Kind.STATE:
+        if step.kind is Kind.STATE:
             return  # no fold that anybody asked for: it only saves reading the notes again
-        if kept.made.kind in NOTES:
+        if any(version.made.kind in NOTES for version in kept):
             await self._drop_snapshots(step.span.first)
-        first = kept.made.kind is step.kind
-        reported = replace(kept, made=replace(kept.made, reason=wanted.reason, cost=wanted.cost))
-        self.done.append(done_of(reported, reply.attempts if first else ()))
+        reported = replace(own, made=replace(own.made, reason=wanted.reason, cost=wanted.cost))
+        self.done.append(done_of(reported, reply.attempts, tuple(one.made.kind.value for one in beside)))
 
     async def _drop_snapshots(self, since: int) -> None:
         """Drop what was put together from notes before one of them was made, or made anew."""

@@ -211,7 +211,7 @@ def _people(material: Material) -> list[str]:
 
 
 def _unchanged(asked: Asked, material: Material, text: str) -> bool:
-    if asked.amends or not asked.previous.strip():
+    if asked.amends or asked.may_stand or not asked.previous.strip():
         return False
     news = sum(count_words(told) for told in material.texts if not told.lstrip().startswith("("))
     return news >= NEWS and tokens_of(text) == tokens_of(asked.previous)

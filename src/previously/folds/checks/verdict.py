@@ -33,6 +33,8 @@ class Asked:
     """What is new is itself such a text, not messages: it may be told in the same words."""
     amends: bool = False
     """The earlier text was to be set right: it may stand as it is, and need not speak of everybody in the delta."""
+    may_stand: bool = False
+    """The earlier text may stand as it is: it may have told all already."""
     ceiling_words: int = 0
     """What may not be exceeded; 0 = derived from the target."""
     sources: tuple[str, ...] = ()
