@@ -135,10 +135,11 @@ def test_files_are_combined_without_a_model(cli: Cli, tmp_path: Path) -> None:
     found = ran.json
     assert found["summary"] == f"{FIRST['summary']} {SECOND['summary']}"
     assert [(one["name"], one["content"]) for one in found["lorebooks"]] == [
-        ("Grim", "Gruff barkeeper in Lethen. Keeps the salt key. Status: dead."), ("Salt key", "Heavy, of grey iron."),
+        ("Grim", "Status: dead."), ("Salt key", "Heavy, of grey iron."),
     ]  # fmt: skip
     assert found["open_threads"] == ["Who flooded Lethen?"]
-    assert (found["scenes"], found["calls"], found["made_by"], found["left"]) == (2, 0, "builtin", [])
+    assert (found["scenes"], found["calls"], found["made_by"]) == (2, 0, "builtin")
+    assert found["left"] == ["Grim: Gruff barkeeper in Lethen. Keeps the salt key. Status: alive."]
     assert found["tokens_with_entries"] - found["tokens"] == found["tokens_saved"] > 0
     assert "2 scenes combined from" in ran.err
     assert "% saved" in ran.err

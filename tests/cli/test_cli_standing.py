@@ -11,7 +11,12 @@ import pytest
 
 from previously.blocking import BlockingMemory
 from previously.core.asking import ModelRequest
+from previously.core.digests import span_key
+from previously.core.marks import SPAN_SCOPE
 from previously.core.messages import Draft, message
+from previously.core.note import Note, WishItem, note_text
+from previously.core.spans import Span
+from previously.core.versions import Kind, NewVersion, Status
 from tests.cli.running import Cli
 from tests.cli.test_cli_lore import scripted
 
@@ -28,9 +33,7 @@ LINES = (
     ("user", "Ines", "Good night, Maya.", None),
 )
 SMALL = ("tail_messages=2", "scene_messages=8", "fold_messages=8", "recap_words=40", "chapter_messages=0")
-THREAD = {
-    "id", "text", "kind", "status", "due", "opened", "touched", "resolved", "by", "verified", "quote", "mentions",
-}  # fmt: skip
+THREAD = {"id", "text", "status", "due", "opened", "touched", "resolved", "outcome", "by", "earlier", "suggestions"}
 EVERY = [
     ("threads", "{}"), ("threads", "{}", "--open", "x"), ("threads", "{}", "--resolve", "x"), ("state", "{}"),
     ("state", "{}", "--set", "x"), ("cast", "{}"), ("cast", "{}", "Maya"), ("who-knows", "{}", "key"),
@@ -82,6 +85,7 @@ def test_an_unknown_story_is_one_sentence_and_is_not_begun(cli: Cli, command: tu
         (("threads", "tale"), "Nothing is known to be open", {"threads": []}),
         (("threads", "tale", "--all"), "No thread is known", {"threads": []}),
         (("state", "tale"), "Nothing is known of how things stand yet: that comes from a model", {"state": []}),
+        (("wishes", "tale"), "No wish is noted", {"wishes": []}),
         (("who-knows", "tale", "the", "moon"), "Nobody is known to know of that", {"query": "the moon", "knows": []}),
         (("scenes", "tale"), "No scene is noted yet", {"scenes": []}),
         (("show", "tale", "--gaps"), "There are no gaps", {"gaps": []}),
@@ -107,10 +111,9 @@ def test_what_is_open_is_listed(told: Cli) -> None:
     found = threads(told)
     assert all(set(one) == THREAD for one in found)
     promise = next(one for one in found if "mend the mill wheel" in one["text"])
-    assert (promise["kind"], promise["status"], promise["resolved"]) == ("promise", "open", None)
-    assert promise["quote"] in LINES[3][2]
+    assert (promise["status"], promise["resolved"], promise["outcome"]) == ("open", None, None)
     people = told("threads", "tale").out
-    assert people.splitlines()[0].split() == ["status", "kind", "thread", "due", "since", "by"]
+    assert people.splitlines()[0].split() == ["status", "thread", "due", "since", "by"]
     assert "mend the mill" in " ".join(people.split())
     assert shown(told)["threads"] == found
     assert "# Still open" in told("view", "tale", "--json").json["messages"][0]["content"]
@@ -154,17 +157,70 @@ def test_threads_by_hand_stand_whatever_is_folded_and_can_be_undone(told: Cli) -
 
 
 def test_how_things_stand(told: Cli) -> None:
-    found = told("state", "tale", "--set", "Maya is in the mill.", "--json").json["state"]
-    held = found[-1]
-    assert held == {"subject": "Maya", "label": "place", "text": "Maya is in the mill.", "since": 9, "by": "person"}
-    told("state", "tale", "--set", "Maya is in the tower.")
-    texts = [one["text"] for one in shown(told)["state"]]
-    assert "Maya is in the tower." in texts
-    assert "Maya is in the mill." not in texts, "somebody is at one place"
-    assert "# As things stand\n- Maya is in the tower." in told("view", "tale", "--json").json["messages"][0]["content"]
-    assert "Maya is in the tower." in told("state", "tale").out
+    found = told("state", "tale", "--set", "Maya / place: the mill", "--json").json["state"]
+    value = {"thing": "Maya", "aspect": "place", "value": "the mill"}
+    assert found == [{**value, "text": "Maya / place: the mill", "since": 9, "by": "person"}]
+    told("state", "tale", "--set", "Maya / place: the tower")
+    assert [one["text"] for one in shown(told)["state"]] == ["Maya / place: the tower"], "somebody is at one place"
+    told("state", "tale", "--set", "It rains.")
+    system = told("view", "tale", "--json").json["messages"][0]["content"]
+    assert "# As things stood before the messages below\n- It rains.\n- Maya / place: the tower" in system
+    assert "the tower" in told("state", "tale").out
     told("undo", "tale")
-    assert "Maya is in the mill." in [one["text"] for one in shown(told)["state"]]
+    told("undo", "tale")
+    assert [one["text"] for one in shown(told)["state"]] == ["Maya / place: the mill"]
+    ended = told("state", "tale", "--end", "the MILL", "--json")
+    assert (ended.err, ended.json["state"]) == ("Ended: Maya / place: the mill\n", [])
+
+
+def test_threads_are_reworded_and_opened_again(told: Cli) -> None:
+    told("threads", "tale", "--open", "Who lit the lamp?")
+    ran = told("threads", "tale", "--reword", "the lamp", "--to", "Who lit the lamp, and why?", "--json")
+    assert ran.err == "Reworded: Who lit the lamp, and why?\n"
+    mine = ran.json["threads"][0]
+    assert (mine["text"], mine["earlier"]) == ("Who lit the lamp, and why?", ["Who lit the lamp?"])
+    told("threads", "tale", "--resolve", mine["id"])
+    assert "Who lit the lamp, and why?" not in [one["text"] for one in threads(told)]
+    assert told("threads", "tale", "--reopen", "and why").err == "Open again: Who lit the lamp, and why?\n"
+    assert threads(told)[0]["id"] == mine["id"]
+    assert "--reword and --to go together" in told.fails(2, "threads", "tale", "--to", "Words.")
+    assert "No settled thread says 'the moon'" in told.fails(2, "threads", "tale", "--reopen", "the moon")
+
+
+def test_wishes_are_listed_reworded_and_withdrawn(told: Cli) -> None:
+    note = Note(wishes=(WishItem("Keep the fights short.", 0), WishItem("Not said by a player.", 1)))
+    noted(told, 4, 5, note)
+    (wish,) = told("wishes", "tale", "--json").json["wishes"]
+    assert wish == {"id": wish["id"], "text": "Keep the fights short.", "position": 4}
+    assert "# What the players asked for\n- Keep the fights short." in system_of(told)
+    ran = told("wishes", "tale", "--reword", "fights", "--to", "No fights.", "--json")
+    assert (ran.err, [one["text"] for one in ran.json["wishes"]]) == ("Reworded: No fights.\n", ["No fights."])
+    assert told("wishes", "tale", "--withdraw", wish["id"]).err == "Withdrawn: No fights.\n"
+    assert shown(told)["wishes"] == []
+    assert "what was said of a wish" in told("undo", "tale").out
+    assert [one["text"] for one in shown(told)["wishes"]] == ["No fights."]
+    assert "No wish says 'the moon'" in told.fails(2, "wishes", "tale", "--withdraw", "the moon")
+    told("edit", "tale", 4, "--text", "Something else.")
+    told("undo", "tale")
+    assert shown(told)["wishes"] == [], "what was noted goes with its message"
+
+
+def system_of(cli: Cli) -> str:
+    return str(cli("view", "tale", "--json").json["messages"][0]["content"])
+
+
+def noted(cli: Cli, first: int, last: int, note: Note) -> None:
+    """Keep a note of an update, as a fold does."""
+    with BlockingMemory(cli.db) as memory:
+        story = memory.story("tale")
+        run = story.messages(first, last)
+        digests = [item.entry.digest for item in run]
+        version = NewVersion(
+            Kind.NOTE, SPAN_SCOPE, Span(first, last), span_key(digests), None, note_text(note), "", Status.COMMITTED,
+            "model", "", "2026-01-01", anchor=run[-1].node, reach=len(run), first=digests[0],
+        )  # fmt: skip
+        inner = story._story
+        story._run(inner._store.commit(inner._key, version))
 
 
 def test_what_each_character_knows(told: Cli) -> None:
@@ -359,14 +415,6 @@ def test_an_analysis_that_failed_is_not_said_to_be_made(cli: Cli, monkeypatch: p
     assert many["stopped"].startswith("1 of 4 that were asked for could not be made")
 
 
-def test_a_time_that_cannot_be_counted_is_told_of(tale: Cli) -> None:
-    said = tale("threads", "tale", "--open", "Ring the bell", "--due", "foo bar").err
-    assert (
-        said == "Open: Ring the bell\n'foo bar' cannot be counted, so it never gets overdue; "
-        "'within 3 days' can, or 'by Friday'.\n"
-    )
-    for due in ("within 3 days", "by Friday", "within 20 messages"):
-        assert tale("threads", "tale", "--open", f"Ring it {due}", "--due", due).err == f"Open: Ring it {due}\n"
 
 
 def test_a_story_that_notes_no_threads_says_so(tale: Cli) -> None:

@@ -93,8 +93,7 @@ def add(
 
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
-        alike = [one for one in found.lore() if not one.book and key_of(one.name) == key_of(entry)]
-        there = next((one for one in alike if not kind or one.type == kind), None)
+        there = next((one for one in found.lore() if not one.book and key_of(one.name) == key_of(entry)), None)
         if there:
             raise BadInput(f"There is an entry {there.name!r} already; `previously lore edit` changes it.")
         made = found.write_lore(entry, kind, keywords=keywords, content=words(text))
@@ -111,16 +110,16 @@ def edit(
     text: Content = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put your own content or keywords in an entry. What you do not give stays as it is."""
+    """Put your own content, keywords or type in an entry. What you do not give stays as it is."""
     from previously.core.errors import BadInput
 
-    if keywords is None and text is None:
-        raise BadInput("There is nothing to change: give --text, --keyword or both.")
+    if keywords is None and text is None and not kind:
+        raise BadInput("There is nothing to change: give --text, --keyword or --type.")
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
-        known = _known(found.lore(everything=True), entry, kind)
+        known = _known(found.lore(everything=True), entry)
         content = None if text is None else words(text)
-        made = found.write_lore(known.name, known.type, keywords=keywords, content=content)
+        made = found.write_lore(known.name, kind or known.type, keywords=keywords, content=content)
     _done(story, "edited", made, f"{made.name} is as you say now; what scenes note of it is suggested.", as_json)
 
 
@@ -206,16 +205,13 @@ def _row(one: LoreItem) -> tuple[str, ...]:
     return f"{one.name}{status}", one.type, by, keywords, shortened(one.content, SHORT_CONTENT)
 
 
-def _known(entries: list[LoreItem], entry: str, kind: str) -> LoreItem:
+def _known(entries: list[LoreItem], entry: str) -> LoreItem:
     """The entry that is meant; one of a book is changed in the book."""
     from previously.core.errors import BadInput
     from previously.lore.keywords import key_of
 
-    alike = [one for one in entries if key_of(one.name) == key_of(entry) and (not kind or one.type == kind)]
+    alike = [one for one in entries if key_of(one.name) == key_of(entry)]
     own = [one for one in alike if not one.book]
-    if len(own) > 1:
-        types = ", ".join(one.type for one in own)
-        raise BadInput(f"There are several entries {entry!r}: {types}; say which with --type.")
     if own:
         return own[0]
     if alike:

@@ -23,8 +23,9 @@ from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote
 from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge_text, without_reasoning
 from previously.folds.noting import MOST_PARTS
-from previously.folds.read_update import EPISODE, LISTS, RECAP, TEXTS, NoteReader, Sections, cut_sections
+from previously.folds.read_update import EPISODE, LISTS, RECAP, STATE, TEXTS, NoteReader, Sections, cut_sections
 from previously.folds.rendering import Template, as_data, fill, speaker_of, told
+from previously.text.numbers import numbers_in
 
 UPDATED = "update"
 """What a recap carries that an update made: its span has an episode and a note, or is to have them."""
@@ -238,7 +239,7 @@ class UpdateFold:
             return Refused(Refusal.SHAPE, f"there is nothing under {heading}")
         if reply.finish_reason == "length" and list(sections.lines)[-1] == heading:
             return Refused(Refusal.TRUNCATED, f"it was cut off within {heading}")
-        verdict = self._checked(heading, text)
+        verdict = self._checked(heading, text, _sums(sections))
         if isinstance(verdict, Refused):
             return replace(verdict, reason=f"{heading}: {verdict.reason}")
         return verdict
@@ -247,15 +248,16 @@ class UpdateFold:
         """Return whether a recap that came another way may be kept."""
         return self._checked(RECAP, text)
 
-    def _checked(self, heading: str, text: str) -> Accepted | Refused:
+    def _checked(self, heading: str, text: str, sums: str = "") -> Accepted | Refused:
         is_recap = heading == RECAP
+        shown = (*self.context.texts, sums)
         words = self.recap_words if is_recap else self.episode_words
         asked = Asked(
             previous=self.context.recap if is_recap else "",
             delta=tuple(one for _, one in self.shown),
             target_words=words,
             ceiling_words=round(words * (RECAP_ROOM if is_recap else EPISODE_ROOM)),
-            sources=self.context.texts if is_recap else (*self.context.texts, self.context.recap),
+            sources=shown if is_recap else (*shown, self.context.recap),
             third_person=True,
         )
         return judge_text(asked, text)
@@ -297,6 +299,11 @@ class UpdateFold:
         if note == NO_NOTE and reader.dropped:
             return None, reader.dropped
         return note, reader.dropped
+
+
+def _sums(sections: Sections) -> str:
+    """Return the numbers of the state that an answer gives. Sums are reckoned there, and the texts may tell them."""
+    return " ".join(one.written for line in sections.items(STATE) for one in numbers_in(line))
 
 
 def in_steps(asked: UpdateFold) -> UpdateFold:
