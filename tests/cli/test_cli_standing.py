@@ -415,8 +415,6 @@ def test_an_analysis_that_failed_is_not_said_to_be_made(cli: Cli, monkeypatch: p
     assert many["stopped"].startswith("1 of 4 that were asked for could not be made")
 
 
-
-
 def test_a_story_that_notes_no_threads_says_so(tale: Cli) -> None:
     tale("set", "tale", "preset=game")
     assert "this story notes none by itself: `previously set tale scene_messages=24`" in tale("threads", "tale").out
