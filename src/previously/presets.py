@@ -48,6 +48,7 @@ PRESETS: Mapping[str, Mapping[str, int | str]] = {
         "chapter_messages": 0,
         "backbone_words": 0,
         "timeline": "brief",
+        "clock": "chat",
         "scene_messages": 0,
         "lore": "off",
         "cast": "off",
@@ -105,6 +106,7 @@ CHOICES = {
     "timeline": ("recap", "librarian", "scenes", "brief"),
     "lore": ("on", "suggest", "off"),
     "cast": ("group", "turn", "off"),
+    "clock": ("story", "chat"),
 }
 
 _WORDS = {**dict.fromkeys(("true", "yes", "on", "1"), True), **dict.fromkeys(("false", "no", "off", "0"), False)}

@@ -81,6 +81,9 @@ class Settings:
     """In how many of the newest messages keys are looked for."""
     cast: str = "group"
     """For whom is kept what they know: `group` (where several characters speak), `turn` (all, every turn) or `off`."""
+    clock: str = "story"
+    """Whose time counts: the story's own, told by its words, or the chat's (`chat`): then recalled passages say when
+    they were written."""
     dormant_messages: int = 200
     """A thread that nobody touched for this many messages is dormant; 0 = never."""
     review: bool = False

@@ -91,11 +91,9 @@ def test_a_name_that_is_none_ends_nothing(name: object) -> None:
     assert boundary(0, "", items(PLAIN, PLAIN, PLAIN, names={1: name}), 0) is None
 
 
-def test_a_pause_ends_a_scene_whatever_the_time_looks_like() -> None:
-    times = ("2026-03-14T22:00:00Z", "2026-03-14T22:05:00+00:00", "2026-03-15T09:00:00", "yesterday")
-    found = boundary(0, "", items(PLAIN, PLAIN, PLAIN, PLAIN, times=times), 1)
-    assert found is not None
-    assert found.position == 1
+def test_a_pause_of_the_chat_ends_no_scene() -> None:
+    times = ("2026-03-14T22:00:00Z", "2026-03-14T22:05:00+00:00", "2026-03-19T09:00:00", "yesterday")
+    assert boundary(0, "", items(PLAIN, PLAIN, PLAIN, PLAIN, times=times), 3) is None
 
 
 def test_twice_the_length_is_enough() -> None:

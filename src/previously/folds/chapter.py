@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from itertools import pairwise
 
 from previously.core.paths import OnPath
@@ -24,9 +23,6 @@ FINAL_SCENE = 6
 
 LONGEST = 2
 """A chapter without a scene end closes at so many times the length from which on one is looked for."""
-
-LONG_PAUSE = timedelta(hours=6)
-"""People who come back after this long begin a new scene."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +83,10 @@ _BEGINS = re.compile(rf"\s*(?:{_RULE}\s*(?:\n|$)|{'|'.join(_HEADINGS)}|\W*(?:{'|
 
 
 def scene_ends(item: OnPath, following: OnPath) -> bool:
-    """Whether a scene ends with a message, by what it says, by how the next one begins or by the time between."""
-    if _ENDS.search(told(item.entry.message)[-200:]) or _BEGINS.match(told(following.entry.message)[:200]):
-        return True
-    before, after = _time(item), _time(following)
-    return before is not None and after is not None and after - before >= LONG_PAUSE
-
-
-def _time(item: OnPath) -> datetime | None:
-    try:
-        at = datetime.fromisoformat(item.entry.attributes.at or "")
-    except ValueError:
-        return None
-    return at.replace(tzinfo=None)
+    """Whether a scene ends with a message, by what it says or by how the next one begins. How long people paused says
+    nothing: that is the chat's clock, not the story's."""
+    ends = _ENDS.search(told(item.entry.message)[-200:])
+    return bool(ends or _BEGINS.match(told(following.entry.message)[:200]))
 
 
 def request(title: str, known: Sequence[str], ending: Sequence[OnPath], target_words: int) -> FoldRequest:

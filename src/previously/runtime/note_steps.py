@@ -116,9 +116,12 @@ class NoteSteps:
         if not notes_scenes(self._rules):
             return None
         waiting = await self._waiting(Kind.SCENE) if seen.scenes else frozenset()
+        ends = set(await scene_ends(self._store, self._key, self._branch, self._rules, seen.first))
         for tile in seen.scenes:
             if not self._wanting(tile.note) or _key(seen, tile) in waiting:
                 continue
+            if self._rules.timeline is Timeline.RECAP and tile.span.last not in ends:
+                continue  # updates note what it did, and nobody asked for it
             run = seen.run(tile)
             asked = SceneNote(delta=story_messages(run), again=_stood_in(tile.note), first=first_position(run))
             if shared:  # else a name could be told that not all who were there have heard

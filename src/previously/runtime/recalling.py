@@ -111,6 +111,8 @@ async def recalled_for(
     budget_tokens: int,
     counter: Counter,
     until: int,
+    *,
+    dated: bool,
 ) -> list[Recalled]:
     """What is found again for a turn, the best first, within a budget: nothing of what the reader has seen anyway, and
     nothing from `until` on. Only what they have seen decides what is looked for."""
@@ -137,11 +139,12 @@ async def recalled_for(
     hits = [hit for hit in found.hits if hit.score >= WORTH_SHOWING * best and len(hit.why.terms) >= fewest]
     items = {hit.position: await _at(store, key, branch, hit.position) for hit in hits}
     hits = [hit for hit in hits if _may_be_shown(items[hit.position], reader)]
-    return _passages(hits, items, budget_tokens, counter, found.outline, excluded)
+    told = {position: _told(item, dated=dated) for position, item in items.items()}
+    return _passages(hits, told, budget_tokens, counter, found.outline, excluded)
 
 
 async def retold(
-    store: Store, key: StoryKey, branch: str, recalled: Sequence[Recalled], reader: Reader | None
+    store: Store, key: StoryKey, branch: str, recalled: Sequence[Recalled], reader: Reader | None, *, dated: bool
 ) -> list[Recalled]:
     """The same passages with their words; with a reader, only those that may be shown to them now."""
     if not recalled:
@@ -150,7 +153,7 @@ async def retold(
 
     found = [(one, await _at(store, key, branch, one.span.first)) for one in recalled]
     found = [(one, item) for one, item in found if reader is None or _may_be_shown(item, reader)]
-    return [replace(one, text=line_of(item.position, _told(item))) for one, item in found]
+    return [replace(one, text=line_of(item.position, _told(item, dated=dated))) for one, item in found]
 
 
 def _find(
@@ -175,7 +178,7 @@ def _find(
 
 def _passages(
     hits: Sequence[Hit],
-    items: dict[int, OnPath],
+    told: dict[int, Told],
     budget_tokens: int,
     counter: Counter,
     outline: Outline,
@@ -183,7 +186,6 @@ def _passages(
 ) -> list[Recalled]:
     from previously.recall.passages import passages
 
-    told = {position: _told(item) for position, item in items.items()}
     found = passages(hits, told, budget_tokens, counter.tokens, outline, excluded=excluded)
     best_first = sorted(found, key=lambda one: (-one.score, one.position))
     return [
@@ -198,7 +200,9 @@ def _within(
     from previously.recall.passages import chosen, line_of
 
     items = {hit.position: item for hit, item in hits}
-    costs = {position: float(counter.tokens(line_of(position, _told(item)))) for position, item in items.items()}
+    costs = {
+        position: float(counter.tokens(line_of(position, _told(item, dated=True)))) for position, item in items.items()
+    }
     return [(hit, items[hit.position]) for hit in chosen([hit for hit, _ in hits], budget_tokens, costs, outline)]
 
 
@@ -243,10 +247,10 @@ async def _at(store: Store, key: StoryKey, branch: str, position: int) -> OnPath
     return item
 
 
-def _told(item: OnPath) -> Told:
+def _told(item: OnPath, *, dated: bool) -> Told:
     from previously.recall.passages import Told
 
-    return Told(_text(item), item.entry.message.speaker, item.entry.attributes.at)
+    return Told(_text(item), item.entry.message.speaker, item.entry.attributes.at if dated else None)
 
 
 def _text(item: OnPath) -> str:

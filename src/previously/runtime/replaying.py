@@ -89,7 +89,7 @@ async def _replayed(
     view = shown_again(material, asked, recipe.epoch)
     assert view is not None, "there is room for anything"
     said = next((item.entry.message for item in (*requests, *newest) if item.position == recipe.turn_position), None)
-    passages = await retold(store, key, branch.name, recipe.recalled, None)
+    passages = await retold(store, key, branch.name, recipe.recalled, None, dated=recipe.dated)
     view = with_recall(view, passages, said, counter, recipe.lore)
     return replace(
         view,

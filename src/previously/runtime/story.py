@@ -205,6 +205,7 @@ class Story(Transcript, History, Presence, LoreByHand, Standing):
             settings.lore_percent,
             settings.lore_depth,
             for_agent=self._rules.timeline is Timeline.BRIEF,
+            dated=settings.clock == "chat",
         )
 
     async def recap(self) -> MemoryText | None:

@@ -108,7 +108,7 @@ async def _stable(store: Store, key: StoryKey, rules: FoldRules, asked: Asked, k
     material = await _material(store, key, branch, rules, asked, before, knowing)
     held: Sequence[Recalled] = ()
     if before.recipe and asked.recall_tokens and _same_turn(before, _turn(material)):
-        held = await retold(store, key, branch.name, before.recipe.recalled, asked.reader)
+        held = await retold(store, key, branch.name, before.recipe.recalled, asked.reader, dated=asked.dated)
     counter = before.counter or asked.counter
     lore = before.recipe.lore if before.recipe and _same_turn(before, _turn(material)) else ()
     held_tokens = counter.tokens(block(held, lore)) if held or lore else 0
@@ -243,7 +243,7 @@ async def _recalled(
     room = min(asked.recall_tokens, view.budget_tokens - view.tokens - spared) - MARKS_TOKENS
     seen = [item for item in material.newest if item.position in shown]
     return await recalled_for(
-        store, key, branch.name, seen, turn, asked.reader, room, asked.counter, material.path_length
+        store, key, branch.name, seen, turn, asked.reader, room, asked.counter, material.path_length, dated=asked.dated
     )
 
 
@@ -281,5 +281,6 @@ def _recipe(
         asked.furniture,
         began=view.epoch,
         tail_messages=material.tail_messages,
+        dated=asked.dated,
         lore=tuple(one for one in lore if one.item_reason in told),
     )

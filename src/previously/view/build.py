@@ -74,6 +74,8 @@ class Asked:
     """In how many of the newest messages keys are looked for."""
     for_agent: bool = False
     """Whether an agent at work reads it: old tool outputs give way first, and the newest request is always shown."""
+    dated: bool = False
+    """Whether passages say when they were written: by the chat's clock."""
     held_tokens: int = 0
     """What passages take that were recalled earlier in this turn: while the epoch goes on there must be room for them
     too."""

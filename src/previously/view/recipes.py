@@ -58,6 +58,8 @@ class Recipe:
     unchanged_tokens: int | None = None
     tail_messages: int = 0
     """How many messages were never folded."""
+    dated: bool = True
+    """Whether passages said when they were written."""
     lore: tuple[LoreShown, ...] = ()
     """What the turn brought up, with its words: an entry may read otherwise by now."""
 
