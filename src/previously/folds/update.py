@@ -45,9 +45,6 @@ FEWEST_EPISODE_WORDS, MOST_EPISODE_WORDS = 60, 150
 EPISODE_ROOM, RECAP_ROOM = 2.0, 1.45
 """How much longer than asked a text may be: a recap of 450 words up to 650. "About" was met within a fifth."""
 
-MOST_THREADS = 25
-"""How many open threads are shown: more of them were only noise to settle from."""
-
 BRIDGE_CHARACTERS = 700
 """How much of the end of the bridge is shown: it is where the new messages pick up."""
 

@@ -23,6 +23,7 @@ from previously.folds.tiling import note_tiles
 from previously.folds.update import UPDATED, Context, Part, UpdateFold
 from previously.lore.state import State
 from previously.lore.things import LoreEntry
+from previously.lore.threads import MOST_SHOWN, choose_shown
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.noted import Walk, walk
 from previously.runtime.states import States
@@ -30,8 +31,11 @@ from previously.runtime.step import Step
 from previously.runtime.told_before import lists_before, texts_before, with_hand_records
 from previously.storage.store import BranchInfo, StoryKey
 
-KNOWN_TOKENS = 750
-"""What entries that the messages name may take together: 320 to 740 were needed."""
+KNOWN_TOKENS = 500
+"""What entries that the messages name may take together: some ten of the length that is asked for."""
+
+THREAD_TOKENS = 600
+"""What the open threads may take together: some twenty of the length that is asked for. More were seldom settled."""
 
 MOST_OTHERS = 40
 """How many of the others are named, those described last: a line of 40 names keeps two alike apart."""
@@ -81,7 +85,7 @@ class UpdateSteps:
             bridge=bridge[0].entry.message if bridge else None,
             known=known,
             others=others,
-            threads=lists["open_threads"],
+            threads=_threads(state, first, about),
             state=lists["state"],
             players=_players(state.people, run),
             tellers=_tellers(state.people, run),
@@ -160,6 +164,16 @@ class UpdateSteps:
         for kind in (Kind.EPISODE, Kind.NOTE):
             found += await self._store.newest_versions(self._key, kind, SPAN_SCOPE, Status.PENDING, MOST_WAITING)
         return frozenset(version.made.key for version in found)
+
+
+def _threads(state: State, first: int, about: str) -> tuple[tuple[str, str], ...]:
+    """Return the open threads that are shown: as many as there is room for, those that matter most."""
+    still_open = [one for one in state.threads.threads if one.opened < first]
+    for most in range(MOST_SHOWN, 0, -1):
+        shown = choose_shown(still_open, first, about, most)
+        if sum(estimate_tokens(one.text) for one in shown) <= THREAD_TOKENS:
+            return tuple((one.id, one.text) for one in shown)
+    return ()
 
 
 def _divided(state: State, about: str) -> tuple[tuple[LoreItem, ...], tuple[str, ...]]:
