@@ -44,7 +44,7 @@ def test_for_people(cli: Cli, scratch: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert ran.err == ""
     assert "\x1b" not in ran.out
     assert "# Previously in this story" in ran.out
-    assert re.search(r"Left out: .*lines\s+of\s+threads\s+\(budget\)\.", ran.out, re.DOTALL)
+    assert re.search(r"#\d+ [A-Z][^:]*: “", ran.out)
     assert max(map(len, ran.out.splitlines())) <= 80
     assert list(scratch.iterdir()) == []
     assert not cli.db.exists()

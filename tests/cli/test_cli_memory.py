@@ -71,16 +71,10 @@ def test_view_keeps_its_shape_and_its_budget(long: Cli) -> None:
     assert ran["messages"][-1]["content"].endswith("Day 99.")
     for item in ran["items"]:
         assert set(item) == {"section", "tokens", "reason", "sources", "score"}
-    assert list(dict.fromkeys(item["section"] for item in ran["items"])) == [
-        "recap",
-        "threads",
-        "tail",
-        "lore",
-        "recall",
-    ]
+    assert list(dict.fromkeys(item["section"] for item in ran["items"]))[:2] == ["recap", "tail"]
     assert ran["items"][0]["sources"] == [[0, 79]]
     assert sum(item["tokens"] for item in ran["items"]) == ran["tokens"]
-    assert ran["left_out"] == []
+    assert all(one["what"].endswith("sentences of the recap") for one in ran["left_out"])
     assert ran["fold_due"] is False
 
 

@@ -133,7 +133,7 @@ def test_files_are_combined_without_a_model(cli: Cli, tmp_path: Path) -> None:
     files = [file(tmp_path, "1.json", FIRST), file(tmp_path, "2.json", SECOND)]
     ran = cli("lore", "combine", *files, "--json")
     found = ran.json
-    assert found["summary"] == f"{FIRST['summary']} {SECOND['summary']}"
+    assert found["summary"] == f"{FIRST['summary']}\n{SECOND['summary']}"
     assert [(one["name"], one["content"]) for one in found["lorebooks"]] == [
         ("Grim", "Status: dead."), ("Salt key", "Heavy, of grey iron."),
     ]  # fmt: skip

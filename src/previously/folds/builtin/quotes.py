@@ -45,8 +45,14 @@ NAME_WEIGHT = 2.0
 PROSE_WEIGHT = 2.0
 """A sentence of prose stands for many messages, a quotation for one."""
 
-UNBOUNDED_SHARE = 5
-"""Without a target, a fifth of the new words is quoted."""
+QUOTED_SHARE = 3
+"""At most a third of the new words is quoted, whatever the target: a recap as long as the story saves nothing."""
+
+UNBOUNDED = 1_000_000
+"""Words of a text without a target: more than any has."""
+
+LEAST_WORDS = 24
+"""So much may be quoted of any delta: a usual sentence with its number and speaker."""
 
 EXCERPT_CHARACTERS = 60
 """Of a message without a sentence that could be quoted, so much of its beginning stands for it."""
@@ -81,6 +87,14 @@ class _Sentence:
     """Whether it stands among the promises, or may do so."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """How many words there are: in all, and for what is no promise."""
+
+    whole: int
+    others: int
+
+
 _Unit = tuple[_Sentence, ...]
 """What is kept or dropped as a whole: a sentence, or a line."""
 
@@ -110,7 +124,13 @@ def quote(previous: str, delta: Sequence[Message], first: int, target_words: int
     With `target_words` 0 nothing of the text before is dropped.
     """
     units = [unit for line in _lines_in(previous) for unit in _apart(line)]
-    return _written(units, _fresh(delta, first), _room(previous, delta, target_words)) or _excerpt(delta, first)
+    quoted = {unit[0].text for unit in units}
+    fresh: list[_Unit] = []
+    for unit in _fresh(delta, first):  # what is said again in the same words says nothing new
+        if unit[0].text not in quoted:
+            quoted.add(unit[0].text)
+            fresh.append(unit)
+    return _written(units, fresh, _room(previous, delta, target_words)) or _excerpt(delta, first)
 
 
 def quote_whole(texts: Iterable[str], target_words: int, delta: Sequence[Message] = (), first: int = 0) -> str:
@@ -132,10 +152,10 @@ def _once(lines: Iterable[_Unit]) -> list[_Unit]:
     return list(found.values())
 
 
-def _room(previous: str, delta: Sequence[Message], target_words: int) -> int:
-    if target_words:
-        return target_words
-    return count_words(previous) + max(LINE_WORDS, sum(count_words(_said(one)) for one in delta) // UNBOUNDED_SHARE)
+def _room(previous: str, delta: Sequence[Message], target_words: int) -> _Room:
+    said = sum(count_words(_said(one)) for one in delta)
+    others = count_words(previous) + max(LEAST_WORDS, said // QUOTED_SHARE)
+    return _Room(target_words or UNBOUNDED, others)
 
 
 def _apart(line: _Unit) -> list[_Unit]:
@@ -198,15 +218,15 @@ def _lines_in(text: str) -> list[_Unit]:
     return lines
 
 
-def _written(units: Sequence[_Unit], fresh: Sequence[_Unit], room: int) -> str:
+def _written(units: Sequence[_Unit], fresh: Sequence[_Unit], room: _Room) -> str:
     """Return the units that are worth most, in the order of the story, promises last. A promise of an earlier text for
     which there is no room among the promises goes: where it stood in its message is not known any more."""
-    promises = _newest_promises([*units, *fresh], room // PROMISES_SHARE)
+    promises = _newest_promises([*units, *fresh], room.whole // PROMISES_SHARE)
     others = [unit for unit in units if not unit[0].promise] + [unit for unit in fresh if unit not in promises]
     listed = _rendered(promises, PROMISES) if promises else ""
-    chosen = _chosen(others, room - count_words(listed))
+    chosen = _chosen(others, min(room.whole - count_words(listed), room.others))
     if not chosen and not promises and (units or fresh):
-        chosen = [_least(others or units, room)]
+        chosen = [_least(others or units, room.whole)]
     return "\n".join(filter(None, [_rendered(chosen), listed]))
 
 
