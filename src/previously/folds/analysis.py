@@ -3,7 +3,7 @@
 An analysis reads one fragment. The summary before it, the names and the open threads are shown so that it can be
 understood, and so that a contradiction can be seen at all. What must stay true: a fragment is analysed again only when
 its words changed; an answer that notes nothing is no analysis; an empty summary update is derived from the signals, so
-that it is no gap; what the fragment does not support is marked.
+that it is no gap.
 """
 
 from __future__ import annotations

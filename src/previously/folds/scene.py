@@ -1,8 +1,8 @@
 """The scene: what a span leaves behind, `{summary, lorebooks}` and its signals.
 
 One question gives both, what happened and what things are. What must stay true: structural faults refuse, all of them
-named at once so that one repair ask can mend them, and all else only warns; what was noted of the parts before is never
-lost; the summary stays under its ceiling.
+named at once so that one repair ask can mend them, and all else only warns; what was noted of the parts before is
+never lost; the summary stays under its ceiling.
 """
 
 from __future__ import annotations

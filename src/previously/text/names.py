@@ -34,6 +34,12 @@ TITLES = frozenset(
 )
 """Words before a name that say what somebody is, not who."""
 
+NOBODY = frozenset(
+    "narrator gm dm system user assistant human ai bot model storyteller keeper erzähler erzählerin narrateur "
+    "narratrice narrador narradora рассказчик ведущий 旁白 ナレーター 語り手 叙述者 player spieler you me".split()
+)
+"""Who is named as a speaker and is no person of the story."""
+
 _EVERYDAY = TITLES | frozenset(
     "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
     "september october november december spring summer autumn winter christmas easter midsummer midnight noon god "
@@ -128,7 +134,7 @@ _APOSTROPHES = ("'", "’")
 def names_in(text: str, language: str = "English") -> list[str]:
     """The names of a text as written, each once, in order: runs of words with a capital inside a sentence, and
     katakana. In German only runs of two, since every noun has a capital."""
-    runs = [" ".join(run) for before, run in _runs(text) if _is_name(before, run, language)]
+    runs = [" ".join(run) for before, run in _runs(text, language) if _is_name(before, run, language)]
     return list(dict.fromkeys([*runs, *(KATAKANA.findall(text) if not text.isascii() else ())]))
 
 
@@ -136,7 +142,7 @@ def unheard_in(text: str, heard: Heard, language: str = "English") -> list[str]:
     """The names of a text that nobody has heard of, each once, in order."""
     ordinary = {word.casefold() for word in WORD.findall(text) if word[0].islower()}
     found: list[str] = []
-    for before, run in _runs(text):
+    for before, run in _runs(text, language):
         words = [word for word in run if _may_name(word, ordinary, language) and not heard.has_word(word)]
         if (
             words
@@ -167,8 +173,9 @@ def _is_name(before: str, run: list[str], language: str) -> bool:
     return len(run) > 1 and before not in _DETERMINERS and not before[:1].isdigit()
 
 
-def _runs(text: str) -> list[tuple[str, list[str]]]:
-    """Runs of words with a capital, and the word before each. The first word of a sentence begins none by itself."""
+def _runs(text: str, language: str) -> list[tuple[str, list[str]]]:
+    """Runs of words with a capital, and the word before each. The first word of a sentence is in none: it may be any
+    word. In German, where the verb comes second, two such words at the start are one name."""
     found: list[tuple[str, list[str]]] = []
     run: list[str] = []
     before, waiting, last = "", "", ""
@@ -186,7 +193,7 @@ def _runs(text: str) -> list[tuple[str, list[str]]]:
             if run:
                 found.append((before, run))
                 run = []
-            waiting = word if first and _is_capital(word) else ""
+            waiting = word if first and language == "German" and _is_capital(word) else ""
         elif run:
             run.append(word)
         else:

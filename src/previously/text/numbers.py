@@ -154,12 +154,19 @@ _UNSURE = {
 }
 """Words that are also articles, weekdays, rooms or verbs."""
 
-_DIGITS = r"(?<![A-Za-zÀ-žА-я_\d])\d+(?:[.,:'’\u00a0\u202f]\d+)*"
-_TOKEN = re.compile(
-    rf"(?P<digits>{_DIGITS})|(?P<kanji>[〇零一二三四五六七八九十百千万億两兩]+)|[^\W\d_〇零一二三四五六七八九十百千万億两兩]+"
-)
+COUNTS = 20
+"""Up to here an honest text counts and reckons by itself: thirteen letters where one came every year for twelve and one
+besides, eighteen hit points of twenty-four after six were lost. Nearly every number below stands in a span of ordinary
+length anyhow, so little is caught there. Amounts and dates that matter are mostly larger."""
+
+_DIGITS = r"(?<![A-Za-zÀ-žА-я_\d])\d{1,40}(?:[.,:'’\u00a0\u202f]\d{1,40}){0,4}"
+_SIGNS = "〇零一二三四五六七八九十百千万億两兩"
+_TOKEN = re.compile(rf"(?P<digits>{_DIGITS})|(?P<kanji>[{_SIGNS}]+)|[^\W\d_{_SIGNS}]+")
 _GROUPED = re.compile(r"\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})+")
 _GAP = re.compile(r"[ \u00a0]?-?[ \u00a0]?|\s")
+_LONGEST, _LARGEST = 12, 10**12
+"""Words of one number, and its value, beyond which nobody counts."""
+
 _KANJI = dict(zip("〇零一二三四五六七八九两兩", (0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 2, 2), strict=True))
 _KANJI_SCALES = {"十": 10, "百": 100, "千": 1_000}
 
@@ -216,6 +223,8 @@ def _numbers(text: str, language: str) -> Iterator[Number]:
 def _goes_on(run: list[tuple[str, int, int]], scale: int, value: int, language: str, *, joined: bool) -> bool:
     """Whether a number word belongs to the number before it."""
     so_far = _value(run)
+    if len(run) >= _LONGEST or so_far >= _LARGEST:
+        return False
     if scale:
         return not joined
     if run[-1][2] == -1:

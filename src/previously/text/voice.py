@@ -35,7 +35,8 @@ _FIRST_PERSON = {language: re.compile(pattern) for language, pattern in _FIRST.i
 _NUMERAL = re.compile(r"\b[A-Z]\w+ I(?=[,.;:)]| of\b)|\b(?:[Aa]ct|[Pp]art|[Cc]hapter|[Bb]ook|[Ww]ar) I\b")
 
 _DOING = (
-    r"(?:assist|help(?! but)|continue|fulfil|comply|provide|creat|writ|summar|engage|generat|produc(?:e|ing)|process|do "
+    r"(?:assist|help(?! but)|continue|fulfil|comply|provide|creat|writ|summar|engage|generat|"
+    r"produc(?:e|ing)|process|do "
     r"(?:that|this)|discuss|respond|answer|share|recap|proceed|access|see any|find any|complet)"
 )
 _NOT = r"(?:can(?:not|['’]t| not)|could(?: not|n['’]t)|won['’]t|will not|unable|not able|must decline|have to decline|"
@@ -87,7 +88,8 @@ _WORK = (
 )
 _TALK = re.compile(
     rf"^\W*(?:(?:sure|certainly|of course|okay|ok|alright|absolutely|got it|understood|gerne|natürlich|klar|bien sûr|"
-    rf"d['’]accord|claro|por supuesto|com certeza|конечно|хорошо|はい|承知しました|わかりました|好的|当然)[,.!。！、，]? ?)?"
+    rf"d['’]accord|claro|por supuesto|com certeza|конечно|хорошо|はい|承知しました|"
+    rf"わかりました|好的|当然)[,.!。！、，]? ?)?"
     rf"(?:here(?:['’]s| is| are)|below is|the following is|this is|voici|hier ist|aquí (?:está|tienes)|aqui está|вот|"
     rf"以下|这是)[^.!?。]{{0,120}}{_WORK}"
     rf"|^\W*(?:sure|certainly|of course|okay|alright|absolutely|got it|understood|no problem)[.!,:]"
@@ -98,8 +100,10 @@ _TALK = re.compile(
     r"必要であれば|お知らせください|请告诉我|请告知)"
     r"|\b(?:word count|wortanzahl|nombre de mots|количество слов)\b|字数|文字数|\(~?\d+ words\)"
     r"|\b(?:as|being) an? (?:\w+ ){0,2}(?:ai|language model|assistant|llm)\b[^.!?\n]{0,80}\bi\b"
-    r"|\b(?:the|this|that|your|my|first|second) (?:user (?:wants|asks|asked|is asking)\b[^.!?]{0,40}\b(?:me|us|summary|recap)|task (?:is|was)|prompt|"
-    r"instructions? (?:say|ask)|transcript (?:starts|begins|shows|says)|(?:new )?(?:recap|summary) (?:above|keeps|covers|"
+    r"|\b(?:the|this|that|your|my|first|second) (?:user (?:wants|asks|asked|"
+    r"is asking)\b[^.!?]{0,40}\b(?:me|us|summary|recap)|task (?:is|was)|prompt|"
+    r"instructions? (?:say|ask)|transcript (?:starts|begins|shows|says)|(?:new )?(?:recap|"
+    r"summary) (?:above|keeps|covers|"
     r"must|should|so far says))\b"
     r"|^\W*(?:key (?:points|facts|details)|main (?:points|beats)|thought process|thinking process|chain of thought|"
     r"(?:first |second |final |rough )?draft|analysis|plan|reasoning|step (?:1|one)|entwurf|borrador|brouillon|"
@@ -107,8 +111,10 @@ _TALK = re.compile(
     r"summari[sz]e|update|create|fold)\b|\bthe (?:most |next )?important thing to (?:keep|preserve|mention)\b"
     r"|\b(?:the task is to|second draft|past tense\.|third person,|thread(?: one)?:|about \d+ words|around \d+ words)"
     r"|\bder (?:be)?nutzer (?:möchte|will|bittet)\b|l['’]utilisateur (?:me )?(?:demande|veut)|\bel usuario (?:me )?"
-    r"(?:pide|quiere)\b|\bo usuário (?:me )?(?:pede|quer)\b|пользователь (?:хочет|просит)|(?:用户|用戶)(?:要求|希望|想要)|"
-    r"ユーザーは[^。\n]{0,60}(?:求め|望ん|依頼)|\b(?:preciso|necesito|debo|devo) (?:escribir|escrever|resumir|mencionar|"
+    r"(?:pide|quiere)\b|\bo usuário (?:me )?(?:pede|quer)\b|пользователь (?:хочет|просит)|"
+    r"(?:用户|用戶)(?:要求|希望|想要)|"
+    r"ユーザーは[^。\n]{0,60}(?:求め|望ん|依頼)|"
+    r"\b(?:preciso|necesito|debo|devo) (?:escribir|escrever|resumir|mencionar|"
     r"actualizar|atualizar)\b|\bmal sehen\b|\bdie figuren sind\b|\bwichtig (?:sind hier|ist hier)\b|首先，分析|"
     r"我来写|要約する必要|需要总结|ましょうか|您希望我",
     re.I,

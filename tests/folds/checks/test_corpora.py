@@ -11,18 +11,24 @@ from previously.folds.checks import Accepted, Refusal, Refused, judge, judge_tex
 from tests.folds.checks import corpus
 
 EXPECTED = {
-    "empty": {Refusal.EMPTY, Refusal.REASONING, Refusal.NOT_PROSE, Refusal.TRUNCATED},
+    "empty": {Refusal.EMPTY, Refusal.REASONING, Refusal.NOT_PROSE},
     "whitespace": {Refusal.EMPTY},
-    "refusal": {Refusal.REFUSAL, Refusal.PEOPLE_MISSING, Refusal.REASONING, Refusal.EMPTY},
-    "reasoning": {Refusal.REASONING},
-    "truncated": {Refusal.TRUNCATED},
-    "tool call": {Refusal.TOOL_CALL, Refusal.TRUNCATED, Refusal.NOT_PROSE},
-    "echo": {Refusal.ECHO},
-    "too long": {Refusal.TOO_LONG},
+    "refusal": {Refusal.REFUSAL, Refusal.FIRST_PERSON, Refusal.TALK, Refusal.EMPTY, Refusal.COLLAPSE},
+    "reasoning": {Refusal.REASONING, Refusal.TALK, Refusal.FIRST_PERSON},
+    "truncated": {Refusal.TRUNCATED, Refusal.TALK},
+    "tool call": {Refusal.TOOL_CALL, Refusal.NOT_PROSE},
+    "echo": {Refusal.ECHO, Refusal.NOT_PROSE},
+    "unchanged": {Refusal.UNCHANGED},
+    "assistant's talk": {Refusal.TALK, Refusal.REFUSAL},
+    "first person": {Refusal.FIRST_PERSON},
+    "unknown person": {Refusal.UNKNOWN_PERSON, Refusal.TALK},
+    "changed number": {Refusal.UNKNOWN_NUMBER},
+    "collapse": {Refusal.COLLAPSE},
+    "people missing": {Refusal.PEOPLE_MISSING, Refusal.COLLAPSE, Refusal.EMPTY},
+    "too long": {Refusal.TOO_LONG, Refusal.FIRST_PERSON},
     "wrong language": {Refusal.WRONG_LANGUAGE},
-    "invented speakers": {Refusal.SPEAKERS_INVENTED, Refusal.PEOPLE_MISSING},
-    "markup or preamble": {Refusal.NOT_PROSE, Refusal.ECHO, Refusal.REASONING, Refusal.TRUNCATED, Refusal.EMPTY},
-    "dropped threads": {Refusal.THREAD_DROPPED, Refusal.PEOPLE_MISSING},
+    "invented speakers": {Refusal.UNKNOWN_PERSON, Refusal.NOT_PROSE, Refusal.TRUNCATED, Refusal.COLLAPSE},
+    "markup or preamble": {Refusal.NOT_PROSE, Refusal.ECHO, Refusal.TALK, Refusal.TRUNCATED, Refusal.TOOL_CALL},
 }
 """What a class may be refused for: any fault an answer has will do, but not just any."""
 
@@ -40,9 +46,17 @@ def test_no_bad_reply_is_accepted(label: str) -> None:
 
 
 def test_there_are_enough_bad_replies() -> None:
-    assert len(corpus.bad_cases()) >= 600
-    assert len({(case.asked, case.reply) for case in corpus.bad_cases()}) >= 590
+    assert len(corpus.bad_cases()) >= 1_200
     assert {case.label for case in corpus.bad_cases()} == set(corpus.CLASSES)
+
+
+def test_what_makes_a_recap_bad_is_its_fault_alone() -> None:
+    """The recaps that the bad ones were made from are kept: the checks see the change and nothing else."""
+    for recap in corpus.recaps():
+        verdict = judge(corpus.asked_of(recap.scene), corpus.reply_of(recap.text))
+        assert isinstance(verdict, Accepted), (recap.scene.name, verdict)
+        assert verdict.text == recap.text
+        assert verdict.unverified == ()
 
 
 def test_at_most_one_good_recap_in_a_hundred_is_refused() -> None:
@@ -57,8 +71,8 @@ def test_at_most_one_good_recap_in_a_hundred_is_refused() -> None:
 
 def test_the_good_recaps_are_many_and_varied() -> None:
     cases = corpus.good_cases()
-    assert len(cases) >= 900
-    assert len({case.reply.text for case in cases}) >= 700
+    assert len(cases) >= 700
+    assert len({case.reply.text for case in cases}) >= 500
     assert len(corpus.recaps()) >= 60
     sizes = [count_words(case.reply.text) for case in cases]
     assert min(sizes) < 20
@@ -70,7 +84,7 @@ def test_the_good_recaps_are_many_and_varied() -> None:
 
 def test_tidying_leaves_the_recap_itself() -> None:
     for index, recap in enumerate(corpus.recaps()):
-        for wrapped in (*corpus.TRIMMINGS[index % 4 :: 4], corpus.LOCAL_TRIMMINGS[recap.scene.language]):
+        for wrapped in corpus.TRIMMINGS[index % 3 :: 3]:
             verdict = judge(corpus.asked_of(recap.scene), corpus.reply_of(wrapped.format(recap.text)))
             assert isinstance(verdict, Accepted), (verdict, wrapped)
             assert verdict.text == recap.text, wrapped

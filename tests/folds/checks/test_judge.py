@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from previously.core.asking import ModelReply
 from previously.core.messages import Message, Role, Text, Thinking, ToolCall, ToolResult, message
-from previously.folds.checks import Accepted, Asked, Refusal, Refused, find_support, judge, judge_text
+from previously.folds.checks import Accepted, Asked, Refusal, Refused, judge, judge_text
 from tests.folds.checks import corpus
 from tests.folds.checks.corpus import reply_of
 
@@ -45,21 +47,6 @@ def test_the_loss_audit_lists_names_and_numbers_that_are_gone() -> None:
     assert isinstance(verdict, Accepted)
     assert {"Agathe", "Vauclaire", "300"} <= {word for shed in verdict.shed for word in shed.split()}
     assert "Matthis" not in verdict.shed
-
-
-def test_a_sentence_without_support_is_marked_not_refused() -> None:
-    verdict = verdict_on(GOOD + " Later the bishop of Orléans crowned a walrus with 99 pearls.")
-    assert isinstance(verdict, Accepted)
-    assert verdict.unverified == ("Later the bishop of Orléans crowned a walrus with 99 pearls.",)
-
-
-def test_support_names_the_message_and_its_words() -> None:
-    first, second = find_support(ASKED, GOOD)
-    assert first.message == 0
-    assert "lantern" in first.words
-    assert second.message == 1
-    asked = Asked(PREVIOUS, (message("system", "Be brief."), *DELTA), "", 100)
-    assert [one.message for one in find_support(asked, GOOD)] == [1, 2]
 
 
 @pytest.mark.parametrize("finish", ["length", "max_tokens", "LENGTH", "error"])
@@ -108,6 +95,53 @@ def test_hand_text_that_looks_like_trimmings_stays() -> None:
     assert mine in verdict.text
 
 
+def test_names_and_numbers_of_other_sources_are_heard() -> None:
+    text = f"{GOOD} They spoke of Queen Ysabeau and of the 62 steps."
+    assert kind_of(text) is Refusal.UNKNOWN_PERSON
+    prompt = "Like this: Ysabeau counted 62 steps."
+    assert kind_of(text, Asked(PREVIOUS, DELTA, prompt, 100)) is Refusal.UNKNOWN_PERSON  # an example is no source
+    assert kind_of(text, Asked(PREVIOUS, DELTA, "", 100, sources=("Ysabeau rules.", "Sixty-two steps."))) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Matthis’s lantern was Odile's, and the Matthises never came to Vauclaire.",
+        "In March the French sold Sister Agathe’s 300 sheep, and Odile told Matthis on a Tuesday.",
+        "Yesterday Odile barred the door. Bruno the dog slept, and Matthis lit the Candle.",
+        "Odile of Vauclaire told the Sister that Matthis had paid forty-five crowns.",
+    ],
+)
+def test_forms_of_known_names_and_everyday_capitals_are_no_strangers(text: str) -> None:
+    assert kind_of(text) is None
+
+
+def test_the_story_decides_whether_somebody_may_say_i() -> None:
+    own = "I promised Odile the lantern before the fair; at the dark mill something scratched at the door."
+    assert kind_of(own) is Refusal.FIRST_PERSON
+    assert kind_of(own, Asked(PREVIOUS, DELTA, "", 100, third_person=False)) is None
+    assert kind_of(own, Asked("I came to the mill with Odile.", DELTA, "", 100)) is None
+    quoted = f"{GOOD} \"I am afraid of my own door,\" said Odile. 'We know,' said Matthis."
+    assert kind_of(quoted, Asked(PREVIOUS, DELTA, "", 100, third_person=True)) is None
+
+
+def test_a_king_is_no_first_person() -> None:
+    asked = Asked("Charles I, king of Vauclaire, slept.", DELTA, "", 100)
+    assert kind_of(f"{GOOD} Charles I, the king, slept.", asked) is None
+
+
+def test_a_ceiling_is_kept() -> None:
+    assert kind_of(GOOD, Asked(PREVIOUS, DELTA, "", 10, ceiling_words=80)) is None
+    assert kind_of(f"{GOOD} {PREVIOUS}", Asked(PREVIOUS, DELTA, "", 100, ceiling_words=40)) is Refusal.TOO_LONG
+
+
+def test_what_was_to_be_shorter_may_be() -> None:
+    long = " ".join(f"Matthis told Odile of the mill and the lantern on day {day}." for day in range(30))
+    assert kind_of(GOOD, Asked(long, DELTA, "", 70)) is None
+    assert kind_of(GOOD, Asked(long, DELTA, "", 400)) is Refusal.COLLAPSE
+    assert kind_of(GOOD, Asked(long, DELTA, "", 400, amends=True)) is Refusal.COLLAPSE
+
+
 def test_hand_text_does_not_count_against_the_ceiling() -> None:
     mine = "The hills remember every name. " + "They keep what is given to them and ask for nothing. " * 40
     asked = Asked(PREVIOUS, DELTA, "", 30, locked=(mine,))
@@ -120,18 +154,12 @@ def test_the_ceiling_is_twice_the_target() -> None:
     assert kind_of(f"{GOOD} {GOOD[:-1]} in the end.", asked) is Refusal.TOO_LONG
 
 
-def test_more_than_was_read_is_growth() -> None:
-    words = "red old new wet dry far shy big".split()
-    more = " ".join(f"Matthis told Odile of the lantern and the {word} fair." for word in words)
-    assert kind_of(f"{GOOD} {more}", Asked("", DELTA, "", 0)) is Refusal.GROWING
-
-
-def test_the_earlier_text_handed_back_is_an_echo_of_a_model() -> None:
+def test_a_model_may_not_hand_back_the_earlier_text() -> None:
     delta = tuple(
         message("assistant", "Odile told Matthis how the flood had come. " * 10, speaker="Odile") for _ in range(3)
     )
     asked = Asked(GOOD, delta, "", 100)
-    assert kind_of(GOOD, asked) is Refusal.ECHO
+    assert kind_of(GOOD, asked) is Refusal.UNCHANGED
     assert isinstance(judge_text(asked, GOOD), Accepted)
 
 
@@ -139,13 +167,6 @@ def test_structure_is_fine_where_it_was_asked_for() -> None:
     brief = "## Goal\n- Matthis brings Odile the lantern before the fair.\n\n## Facts\n- It cost 45 crowns."
     assert kind_of(brief) is Refusal.NOT_PROSE
     assert kind_of(brief, Asked(PREVIOUS, DELTA, "", 100, prose=False)) is None
-
-
-def test_names_from_the_prompt_are_not_invented() -> None:
-    text = "Matthis and Odile spoke of Queen Ysabeau, of Gontran Lesage and of old Perrine Delorme."
-    assert kind_of(text) is Refusal.SPEAKERS_INVENTED
-    card = "Ysabeau rules. Gontran Lesage is her steward, and Perrine Delorme his aunt."
-    assert kind_of(text, Asked(PREVIOUS, DELTA, card, 100)) is None
 
 
 def test_tool_results_are_part_of_the_story_and_thinking_is_not() -> None:
@@ -161,10 +182,7 @@ def test_tool_results_are_part_of_the_story_and_thinking_is_not() -> None:
     asked = Asked(PREVIOUS, (*DELTA, told), "", 100)
     verdict = verdict_on(GOOD + " The mill measures 62 feet.", asked)
     assert isinstance(verdict, Accepted)
-    assert verdict.unverified == ()
-    other = verdict_on(GOOD + " Her secret plan was 777.", asked)
-    assert isinstance(other, Accepted)
-    assert other.unverified == ("Her secret plan was 777.",)
+    assert kind_of(GOOD + " Her secret plan was 777.", asked) is Refusal.UNKNOWN_NUMBER
 
 
 @pytest.mark.parametrize(
@@ -233,8 +251,8 @@ messages = st.builds(
     st.one_of(st.none(), st.text(max_size=10), st.sampled_from(["Odile", "Matthis", "コハク", " "])),
 )
 askings = st.builds(
-    lambda previous, delta, prompt, target, locked, commitments, prose: Asked(
-        previous, tuple(delta), prompt, target, tuple(locked), tuple(commitments), prose
+    lambda previous, delta, prompt, target, locked, sources, prose: Asked(
+        previous, tuple(delta), prompt, target, tuple(locked), prose, sources=tuple(sources)
     ),
     texts,
     st.lists(messages, max_size=4),
@@ -271,7 +289,37 @@ def test_any_text_around_a_good_one_is_judged_without_raising(text: str) -> None
 
 
 @pytest.mark.parametrize(
-    "unit", ["a", "a. ", "\n", "<", "<think>", "- x\n", '"', "*a*", "“", "A: b\n", "は", "1 ", "two ", "```\n", ": "]
+    "unit",
+    [
+        "a",
+        "a. ",
+        "A ",
+        "\n",
+        "<",
+        "<think>",
+        "- x\n",
+        '"',
+        "*a*",
+        "“",
+        "A: b\n",
+        "は",
+        "1 ",
+        "1,",
+        "two ",
+        "```\n",
+        "カは",
+        "hundred ",
+        "'a ",
+        "I ",
+        "Mr. ",
+        "---\n",
+        "<|im_end|>",
+        "as an ",
+        "i can't ",
+    ],
 )
 def test_long_strange_answers_are_judged_in_linear_time(unit: str) -> None:
-    judge(ASKED, reply_of(unit * (200_000 // len(unit))))
+    text = unit * (100_000 // len(unit))
+    started = time.process_time()
+    judge(Asked(text, DELTA, text, 0), reply_of(text))
+    assert time.process_time() - started < 5  # about half a second; a square of it would be minutes

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from previously.folds.checks.material import Material
+from previously.text.names import NOBODY
 from previously.text.overlap import GRAM, grams_of, shared, tokens_of
 from previously.text.sentences import QUOTED
 
@@ -24,7 +25,6 @@ SPOKEN = 0.6
 _LABEL = re.compile(
     r"[ \t>*_\[\"]{0,4}(?P<name>[^\s:：*_\[\]\"“「][^:：\n\"“「]{0,40}?)[\]*_\"]{0,3}[ \t]*[:：](?![\d/])"
 )
-_ROLES = frozenset("user assistant system human ai narrator bot model player gm dm".split())
 _GESTURE = re.compile(r"(?<!\*)\*(?=\S)[^*\n]{12,400}\*(?!\*)")
 
 
@@ -44,7 +44,7 @@ def copies_story(material: Material, text: str) -> bool:
 def plays_on(material: Material, text: str) -> bool:
     """Whether the answer goes on with the story: lines with speakers, or talk and gestures that nobody made."""
     lines = [line for line in text.split("\n") if line.strip()]
-    known = {word for message in material.told for word in (message.speaker or "").lower().split()} | _ROLES
+    known = {word for message in material.told for word in (message.speaker or "").lower().split()} | NOBODY
     labels = [match.group("name").lower().split() for line in lines if (match := _LABEL.match(line[:200]))]
     named = [name for name in labels if len(name) <= 5 and not known.isdisjoint(name)]
     if len(named) >= 2 and len(named) >= 0.4 * len(lines):

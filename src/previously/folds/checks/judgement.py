@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from math import floor
 
 from previously.core.asking import ModelReply
@@ -17,10 +18,12 @@ from previously.folds.checks import echo, shape
 from previously.folds.checks.material import Material, material_of
 from previously.folds.checks.verdict import Accepted, Asked, Refusal, Refused, brief
 from previously.text.language import wrong_language
-from previously.text.names import Heard, names_in, unheard_in, words_of
-from previously.text.numbers import LANGUAGES, numbers_in, values_in
+from previously.text.names import NOBODY, Heard, names_in, unheard_in, words_of
+from previously.text.numbers import COUNTS, LANGUAGES, numbers_in, values_in
 from previously.text.overlap import tokens_of
 from previously.text.sentences import is_cut
+from previously.text.structure import structure_of
+from previously.text.terms import WORD
 from previously.text.voice import declines, first_person_in, talk_in
 
 _TOOL_REASONS = frozenset({"tool_calls", "tool_use", "function_call", "tool_call"})
@@ -38,11 +41,6 @@ COLLAPSED = 0.4
 NEWS = 25
 """Words of new messages after which the earlier text cannot stand unchanged: less may be a greeting."""
 
-COUNTS = 20
-"""Up to here an honest text counts and reckons by itself: thirteen letters where one came every year for twelve and one
-besides, eighteen hit points of twenty-four after six were lost. Nearly every number below stands in a span of ordinary
-length anyhow, so little is caught there. Amounts and dates that matter are mostly larger."""
-
 LEAST_PEOPLE = 3
 """Of two people one may well go by "she"."""
 
@@ -52,14 +50,8 @@ MOST_PEOPLE = 6
 OFTEN = 4
 """Times a name comes up in the delta that make it one the text should have."""
 
-_LEAST_WORDS = 4
 _MUCH_READ = 40
-"""From this many words read on, a word or two are no text."""
-
-_NOBODY = frozenset(
-    "narrator gm dm system user assistant human ai bot model storyteller keeper erzähler erzählerin narrateur "
-    "narratrice narrador narradora рассказчик ведущий 旁白 ナレーター 語り手 叙述者 player spieler you me".split()
-)
+"""From this many words read on, three words are no text."""
 
 
 def judge(asked: Asked, reply: ModelReply) -> Accepted | Refused:
@@ -75,20 +67,15 @@ def judge(asked: Asked, reply: ModelReply) -> Accepted | Refused:
 
 
 def judge_text(asked: Asked, text: str) -> Accepted | Refused:
-    """Decide the same for a text that came without a wire reply. It may leave the earlier text as it is, and need not
-    end in a full stop."""
+    """Decide the same for a text without a wire reply: it may be the earlier text, and need not end in a full stop."""
     return _judged(asked, text, "", by_model=False)
 
 
 def _judged(asked: Asked, raw: str, finish: str, *, by_model: bool) -> Accepted | Refused:
-    answer = shape.without_reasoning(raw)
-    text = shape.tidied(answer)
+    text = shape.tidied(shape.without_reasoning(raw))
     if not _visible(text):
-        thought = _visible(raw)
-        return Refused(
-            Refusal.REASONING if thought else Refusal.EMPTY,
-            "it has no text beside reasoning" if thought else "it is empty",
-        )
+        thought = Refused(Refusal.REASONING, "it has no text beside reasoning")
+        return thought if _visible(raw) else Refused(Refusal.EMPTY, "it is empty")
     if shape.is_open_block(raw):
         return Refused(Refusal.REASONING, "it is reasoning that never comes to an end")
     if shape.is_tool_call(text):
@@ -106,19 +93,14 @@ def _judged(asked: Asked, raw: str, finish: str, *, by_model: bool) -> Accepted 
         own = own.replace(passage, "\n")
     material = material_of(asked)
     if not _visible(own):
-        nothing = Refused(Refusal.EMPTY, "it has nothing beside the passages written by hand")
-        return nothing if material.told else Accepted(text, ())
+        alone = Refused(Refusal.EMPTY, "it has nothing beside the passages written by hand")
+        return alone if material.told else Accepted(text, ())
     if by_model and _unchanged(asked, material, text):
         return Refused(Refusal.UNCHANGED, "it is the earlier text, without what happened since")
     ends = not locked or not text.endswith(tuple(locked))
-    checks = (
-        _form(asked, material, own.strip(), by_model=by_model, ends=ends),
-        _size(asked, material, own),
-        _truth(asked, material, own),
-    )
-    for check in checks:
-        for refused in check:
-            return refused
+    form = _form(asked, material, own.strip(), by_model=by_model, ends=ends)
+    for refused in chain(form, _size(asked, material, own), _truth(asked, material, own)):
+        return refused
     return Accepted(text, _shed(asked, material, text))
 
 
@@ -135,7 +117,7 @@ def _form(asked: Asked, material: Material, own: str, *, by_model: bool, ends: b
     talk = talk_in(own, material.story)
     if talk:
         yield Refused(Refusal.TALK, f"it speaks of its task instead of the story: {brief(talk)}")
-    structure = shape.structure_of(own, material.story) if asked.prose else None
+    structure = structure_of(own, material.story) if asked.prose else None
     if structure:
         yield Refused(Refusal.NOT_PROSE, f"it is not prose but {structure}")
     if ends and is_cut(own, lenient=not by_model):
@@ -165,7 +147,7 @@ def _size(asked: Asked, material: Material, own: str) -> Iterator[Refused]:
     ceiling = max(asked.ceiling_words or CEILING * asked.target_words or material.words, SLACK)
     if words > ceiling:
         yield Refused(Refusal.TOO_LONG, f"it has {words} words; at most {ceiling} are allowed")
-    if words < _LEAST_WORDS and material.words >= _MUCH_READ:
+    if words <= 3 and material.words >= _MUCH_READ:
         yield Refused(Refusal.EMPTY, f"it says next to nothing: {brief(own)}")
     expected = min(before, asked.target_words) if asked.target_words else before
     if words < COLLAPSED * expected:
@@ -178,19 +160,15 @@ def _truth(asked: Asked, material: Material, own: str) -> Iterator[Refused]:
     if strangers:
         yield Refused(Refusal.UNKNOWN_PERSON, f"nobody has heard of {brief(', '.join(strangers))}")
     # Where words for numbers cannot be read, digits can only be compared with digits.
-    readable = material.language in LANGUAGES or bool(material.values)
-    wrong = [
-        one.written for one in numbers_in(own, material.language) if one.sure and not _is_heard(one.value, material)
-    ]
-    if wrong and readable:
+    numbers = numbers_in(own, material.language) if material.language in LANGUAGES or material.values else []
+    wrong = [one.written for one in numbers if one.sure and not _is_heard(one.value, material)]
+    if wrong:
         yield Refused(Refusal.UNKNOWN_NUMBER, f"a number that stands nowhere in the story: {brief(', '.join(wrong))}")
     people = [] if asked.amends else _people(material)
     named = Heard([own])
     missing = [name for name in people if not named.has(name)]
     if len(people) >= LEAST_PEOPLE and 2 * len(missing) > len(people):
-        yield Refused(
-            Refusal.PEOPLE_MISSING, f"most people of the new messages are not named: {brief(', '.join(missing))}"
-        )
+        yield Refused(Refusal.PEOPLE_MISSING, f"most people of the messages are not named: {brief(', '.join(missing))}")
 
 
 def _is_heard(value: float, material: Material) -> bool:
@@ -201,12 +179,13 @@ def _people(material: Material) -> list[str]:
     """Whom a text of these messages should name: who is spoken of again and again, and where these are few, who speaks.
     Whoever only speaks may be a player, who is told of by another name."""
     told = "\n".join(material.texts)
-    mentioned = Counter(words[-1] for name in names_in(told, material.language) if (words := words_of(name)))
-    often = [name for name in mentioned if told.count(name) >= OFTEN]
+    times = Counter(WORD.findall(told))
+    named = dict.fromkeys(words[-1] for name in names_in(told, material.language) if (words := words_of(name)))
+    often = sorted((name for name in named if times[name] >= OFTEN), key=lambda name: -times[name])[:MOST_PEOPLE]
     if len(often) >= LEAST_PEOPLE:
         return often
     said = Counter(name for one in material.told if (name := (one.speaker or "").strip()))
-    people = [name for name, _ in said.most_common(MOST_PEOPLE) if words_of(name) and name.lower() not in _NOBODY]
+    people = [name for name, _ in said.most_common(MOST_PEOPLE) if words_of(name) and name.lower() not in NOBODY]
     return [*people, *(name for name in often if not any(name in one for one in people))]
 
 

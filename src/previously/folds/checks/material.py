@@ -44,29 +44,15 @@ def material_of(asked: Asked) -> Material:
     speakers = "\n".join(dict.fromkeys(message.speaker for message in told if message.speaker))
     story = "\n".join([asked.previous, speakers, *texts, *asked.sources, *asked.locked])
     language = main_language("\n".join([asked.previous, *texts])) or "English"
-    return Material(
-        told,
-        texts,
-        story,
-        language,
-        Heard([story]),
-        # "One thousand, one hundred" is one number, "a hundred and two, three of them" two: both readings were heard.
-        values_in(story, language) | values_in(story.replace(",", " "), language),
-        count_words(asked.previous) + sum(map(count_words, texts)),
-    )
+    words = count_words(asked.previous) + sum(map(count_words, texts))
+    # "One thousand, one hundred" is one number, "a hundred and two, three of them" two: both readings were heard.
+    values = values_in(story, language) | values_in(story.replace(",", " "), language)
+    return Material(told, texts, story, language, Heard([story]), values, words)
 
 
 def text_of(message: Message) -> str:
     """All of a message that a text may tell of: what was said, what tools were given and gave back."""
-    pieces: list[str] = []
-    for part in message.parts:
-        match part:
-            case Text(text) | ToolResult(_, text) | Error(text):
-                pieces.append(text)
-            case ToolCall(_, name, arguments):
-                pieces.append(f"{name} {arguments}")
-            case Image(_, caption):
-                pieces.append(caption)
-            case _:
-                pass
-    return "\n".join(piece for piece in pieces if piece)
+    said = [part.text for part in message.parts if isinstance(part, Text | ToolResult | Error)]
+    said += [f"{part.name} {part.arguments}" for part in message.parts if isinstance(part, ToolCall)]
+    said += [part.caption for part in message.parts if isinstance(part, Image)]
+    return "\n".join(piece for piece in said if piece)

@@ -10,18 +10,17 @@ import re
 from collections.abc import Sequence
 
 from previously.text.language import STOP_WORDS, main_language
-from previously.text.numbers import numbers_in, values_in
+from previously.text.numbers import COUNTS, numbers_in, values_in
 from previously.text.overlap import tokens_of
 from previously.text.sentences import QUOTED
-from previously.text.terms import WORD, key_of, keys_of
-
-_COUNTS = 3
-"""Up to here a text counts by itself: "the two of them", "a third time"."""
+from previously.text.terms import SPACELESS, WORD, key_of, keys_of
 
 _LEAST = 4
-"""Letters from which a word is distinctive; shorter ones count where they have a capital inside a sentence."""
+"""Letters from which a word is distinctive; shorter ones count where they have a capital."""
 
-_RUN = re.compile("[\u30a1-\u30fa\u30fc]{2,}|[\u3400-\u4dbf\u4e00-\u9fff]{2,}|[\uac00-\ud7af]{2,}|[\u0e01-\u0e7f]{3,}")
+_WHOLE = re.compile("[\u30a1-\u30fa\u30fc]{2,}|[\uac00-\ud7af]{2,}")
+_PAIRS = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]{2,}|[\u0e01-\u0e7f]{2,}")
+"""Scripts in which nothing parts the words: compared two signs at a time."""
 
 
 def residue(removed: Sequence[str], kept: Sequence[str], text: str) -> list[str]:
@@ -38,10 +37,10 @@ def _words(gone: str, left: str, text: str) -> list[str]:
         if (key := key_of(word)) in standing
         and key not in kept
         and key not in STOP_WORDS
-        and not _RUN.search(word)
+        and not SPACELESS.search(word)
         and (len(key) >= _LEAST or (word[0].isupper() and len(key) > 1))
     ]
-    pieces = [run[at : at + 2] for run in _RUN.findall(gone) for at in range(len(run) - 1)]
+    pieces = [run[at : at + 2] for run in _PAIRS.findall(gone) for at in range(len(run) - 1)] + _WHOLE.findall(gone)
     return found + [piece for piece in pieces if piece in text and piece not in left]
 
 
@@ -49,7 +48,7 @@ def _numbers(gone: str, left: str, text: str) -> list[str]:
     language = main_language(f"{left}\n{gone}") or "English"
     kept, standing = values_in(left, language), values_in(text, language)
     numbers = [one for one in numbers_in(gone, language) if one.value in standing and one.value not in kept]
-    return [one.written for one in numbers if one.value > _COUNTS and one.sure]
+    return [one.written for one in numbers if one.value > COUNTS and one.sure]
 
 
 def _quotes(gone: str, left: str, text: str) -> list[str]:

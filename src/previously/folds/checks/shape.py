@@ -1,4 +1,4 @@
-"""The outer form of an answer: reasoning and wrapping come off, what is not prose is told.
+"""The outer form of an answer: reasoning and wrapping come off, a tool call is told.
 
 What must stay true: tidying never changes a word of the body, and tidying a tidied text changes nothing.
 """
@@ -36,7 +36,11 @@ _END_TOKEN = (
     r"(?:<\|?/?(?:s|eos|bos|im_end|im_start|eot_id|eot|end|end_of_text|endoftext|end_of_turn|start_of_turn)\|?>|"
     r"\[/?INST\]|</?｜(?:begin▁of▁sentence|end▁of▁sentence|User|Assistant)｜>)"
 )
-_EDGES = re.compile(rf"\A(?:\s*{_END_TOKEN})+|(?<!\s)(?:\s*{_END_TOKEN})+\s*\Z|\s*\n\s*(?:-{{3,}}|\*{{3,}})\s*\Z")
+_FIRST = re.compile(rf"(?:\s*{_END_TOKEN})+")
+_LAST = re.compile(rf"(?:\s*{_END_TOKEN})+\Z|\s*\n\s*(?:-{{3,}}|\*{{3,}})\Z")
+_EDGE = 200
+"""Characters of the end in which such marks are looked for."""
+
 _FENCE = re.compile(r"\s*(?P<mark>```+|~~~+)[ \t]*[\w-]{0,20}[ \t]*\n(?P<body>.*?)\n?[ \t]*(?P=mark)\s*", re.S)
 _WRAPPER = re.compile(r"\s*<(?P<tag>[A-Za-z][\w-]{0,30})>\s*(?P<body>.*?)\s*</(?P=tag)>\s*", re.S)
 _LABEL = re.compile(
@@ -45,17 +49,6 @@ _LABEL = re.compile(
     r"(?:(?:\*\*|__|】)?[ \t]*[:：](?:\*\*|__)?[ \t]*|(?:\*\*|__|】)?[ \t]*\n)",
     re.I,
 )
-
-_BULLET = re.compile(r"[ \t]*(?:[-*•‣◦▪●・][ \t]+|[•●・](?=\S)|\(?\d{1,2}[.)][ \t]+)\S")
-_HEADING = re.compile(
-    r"[ \t]*(?:#{1,6}[ \t]+\S|\*\*[^*\n]{1,60}\*\*:?[ \t]*$|【[^】\n]{1,30}】[ \t]*$|[=-]{4,}[ \t]*$|"
-    r"[^\s.!?。！？:：\"“「][^.!?。！？:：\"“「\n]{0,40}[:：][ \t]*$)"
-)
-_FIELD = re.compile(
-    r"[ \t]*(?:\*\*)?[^\W\d_][\w.'’/&()-]{0,30}(?: [\w.'’/&()-]{1,30}){0,2}(?:[ \t]*[:：=](?:\*\*)?|[ ][-–—])[ \t]*(?![\s\"“„«「『])"
-)
-_TABLE = re.compile(r"[ \t]*\|.*\|[ \t]*$")
-_TAG = re.compile(r"</?[A-Za-z_][\w:-]{0,40}(?:\s[^<>\n]{0,200})?/?>")
 
 CUT = frozenset(
     {"length", "max_tokens", "max_output_tokens", "model_length", "error", "abort", "aborted", "cancelled", "timeout"}
@@ -91,7 +84,9 @@ def tidied(text: str) -> str:
     text = _INVISIBLE.sub("", clean(text)[0].replace("\r\n", "\n").replace("\r", "\n")).strip()
     for _ in range(6):
         before = text
-        text = _EDGES.sub("", text).strip()
+        first = _FIRST.match(text)
+        text = text[first.end() :] if first else text
+        text = (text[:-_EDGE] + _LAST.sub("", text[-_EDGE:])).strip()
         for wrapped in (_FENCE, _WRAPPER):
             match = wrapped.fullmatch(text)
             if match and count_words(match.group("body")) >= 4 and "```" not in match.group("body"):
@@ -102,24 +97,3 @@ def tidied(text: str) -> str:
         if text == before:
             break
     return text
-
-
-def structure_of(text: str, story: str) -> str | None:
-    """What kind of structure stands in the place of prose; None when it is prose. Tags the story has are its own."""
-    if re.match(r"\s*[\[{]\s*[\"'{\[}\]]", text):
-        return "JSON"
-    if len([tag for tag in _TAG.findall(text) if tag not in story]) >= 2:
-        return "markup tags"
-    if "```" in text:
-        return "a code block"
-    lines = [line for line in text.split("\n") if line.strip()]
-    for called, pattern, share in (
-        ("a list", _BULLET, 0.4),
-        ("a table", _TABLE, 0.3),
-        ("fields with values", _FIELD, 0.6),
-    ):
-        found = sum(1 for line in lines if pattern.match(line[:400]) and count_words(line[:400]) <= 30)
-        if found >= 2 and found >= share * len(lines):
-            return called
-    headings = sum(1 for line in lines if _HEADING.match(line[:400]))
-    return "headings" if headings >= 2 or (headings and len(lines) == 1) else None
