@@ -117,7 +117,7 @@ class Knowing:
             why = f"a wish since message {wish.position}"
             found.append(_item(Section.WISHES, f"- {wish.text}", why, by_hand=wish.by == threads.PERSON))
         for thread in threads.lines(known.state.threads.threads, branch.messages, asleep):
-            line = f"- {thread.text}" + (f" (due {thread.due})" if thread.due else "")
+            line = f"- {thread.text}" + (f" ({thread.due})" if thread.due else "")
             found.append(_item(Section.THREADS, line, "an open thread", by_hand=thread.by == threads.PERSON))
         for item in reversed(known.state.current.items):
             why = f"how things stand since message {item.position}"
