@@ -113,8 +113,10 @@ def test_a_sentence_that_begins_like_a_heading_is_none() -> None:
 
 
 def test_a_wrapped_line_goes_on_the_item_before_it() -> None:
-    wrapped = "THREADS\n- new #2 Ada to Finn: ten crowns,\n  before the fair\nLORE\n- #1 Ada | person | Ada |\n  A glazier.\nEND"
-    note, dropped = read(wrapped)
+    note, dropped = read(
+        "THREADS\n- new #2 Ada to Finn: ten crowns,\n  before the fair\n"
+        "LORE\n- #1 Ada | person | Ada |\n  A glazier.\nEND"
+    )
     assert note.threads[0].text == "Ada to Finn: ten crowns, before the fair"
     assert note.lore[0].content == "A glazier."
     assert dropped == []
@@ -123,7 +125,8 @@ def test_a_wrapped_line_goes_on_the_item_before_it() -> None:
 def test_source_or_nothing() -> None:
     note, dropped = read(
         "THREADS\n- new a promise without a message\n- new #9 beyond the span\n- T7 settled #1 no such thread\n"
-        "- T1 now the fair is over\n- T1 settled when nobody saw\nSTATE\n- Kiln / place: the yard\n- #1 Kiln / mood: sad\n"
+        "- T1 now the fair is over\n- T1 settled when nobody saw\n"
+        "STATE\n- Kiln / place: the yard\n- #1 Kiln / mood: sad\n"
         "WISHES\n- #2 said by the storyteller\nLORE\n- #8 Finn | person | Finn | A cousin.\nEND"
     )
     assert note == Note()
@@ -161,7 +164,8 @@ def test_numbers_stand_for_offsets_in_the_span() -> None:
 
 def test_lists_in_other_scripts() -> None:
     note, dropped = read(
-        "THREADS\n- new #2 健二から花子へ：祭りまでに十両\nSTATE\n- #3 鍵 / holder：花子\nPRESENT\n- #1-#4：健二、花子\n"
+        "THREADS\n- new #2 健二から花子へ：祭りまでに十両\nSTATE\n- #3 鍵 / holder：花子\n"
+        "PRESENT\n- #1-#4：健二、花子\n"
         "LORE\n- #1 Анна | person | Анна, стекольщица | Стекольщица из Мирка.\nEND"
     )
     assert note.threads[0].text == "健二から花子へ：祭りまでに十両"

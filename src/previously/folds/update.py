@@ -21,7 +21,7 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote
-from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge_text, without_reasoning
+from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge, judge_text, without_reasoning
 from previously.folds.noting import MOST_PARTS
 from previously.folds.read_update import EPISODE, LISTS, RECAP, STATE, TEXTS, NoteReader, Sections, cut_sections
 from previously.folds.rendering import Template, as_data, fill, speaker_of, told
@@ -236,20 +236,22 @@ class UpdateFold:
             return Refused(Refusal.SHAPE, f"there is nothing under {heading}")
         if reply.finish_reason == "length" and list(sections.lines)[-1] == heading:
             return Refused(Refusal.TRUNCATED, f"it was cut off within {heading}")
-        verdict = self._checked(heading, text, _sums(sections))
+        # Whether the answer came to its end is judged here: what was cut off behind this text does it no harm.
+        asked, alone = self._asked(heading, _sums(sections)), replace(reply, text=text, finish_reason="stop")
+        verdict = judge(asked, alone)
         if isinstance(verdict, Refused):
             return replace(verdict, reason=f"{heading}: {verdict.reason}")
         return verdict
 
     def judge_recap(self, text: str) -> Accepted | Refused:
         """Return whether a recap that came another way may be kept."""
-        return self._checked(RECAP, text)
+        return judge_text(self._asked(RECAP), text)
 
-    def _checked(self, heading: str, text: str, sums: str = "") -> Accepted | Refused:
+    def _asked(self, heading: str, sums: str = "") -> Asked:
         is_recap = heading == RECAP
         shown = (*self.context.texts, sums)
         words = self.recap_words if is_recap else self.episode_words
-        asked = Asked(
+        return Asked(
             previous=self.context.recap if is_recap else "",
             delta=tuple(one for _, one in self.shown),
             target_words=words,
@@ -257,7 +259,6 @@ class UpdateFold:
             sources=shown if is_recap else (*shown, self.context.recap),
             third_person=True,
         )
-        return judge_text(asked, text)
 
     def of_run(self, runs: Sequence[tuple[Message, ...]], recap: str) -> UpdateFold:
         """Return the same for the first of the runs that are left to ask, after this recap. Pieces of a message that

@@ -73,7 +73,8 @@ class Folder(Protocol):
 
     async def write(self, asked: Question, *, source: Source | None = None, anew: bool = False) -> FolderReply:
         """Return the text that this request asks for. A reply with status `refused` says that there is none; only an
-        amend may end so. `source` is what an answer would be about; with `anew` no answer that was kept is taken again."""
+        amend may end so. `source` is what an answer would be about; with `anew` no answer that was kept is taken again.
+        """
 
 
 class BuiltinFolder:
