@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-from previously.core.words import count_words
 from previously.text.sentences import QUOTED, whole_sentences
 
 _SINGLE = re.compile(
@@ -18,7 +17,8 @@ _SAME = re.compile(r"”[^“”\n]*”")
 _UNCLOSED = re.compile(r"[“„«「『\"][^“”„«»「」『』\"\n]*$", re.M)
 
 _FIRST = {
-    "English": r"\b(?:I|I['’](?:m|ll|d|ve)|[Mm]e|[Mm]yself|[Mm]y|[Ww]e|[Ww]e['’](?:re|ll|d|ve)|us|[Oo]ur|[Oo]urs|"
+    # "I" before a word is the teller; before a comma it may be a letter or a numeral.
+    "English": r"\b(?:I(?=\s+[a-z])|I['’](?:m|ll|d|ve)|[Mm]e|[Mm]yself|[Mm]y|[Ww]e|[Ww]e['’](?:re|ll|d|ve)|us|[Oo]ur|[Oo]urs|"
     r"[Oo]urselves)\b",
     "German": r"\b(?:[Ii]ch|[Mm]ich|[Mm]ir|[Mm]eine[mnrs]?|[Mm]ein|[Ww]ir|[Uu]ns|[Uu]nsere?[mnrs]?)\b",
     "French": r"\b(?:[Jj]e|[Jj]['’]\w+|[Mm]e|[Mm]['’]\w+|[Mm]oi|[Mm]on|[Mm]a|[Mm]es|[Nn]ous|[Nn]otre|[Nn]os)\b",
@@ -128,10 +128,6 @@ _OPENING = 400
 """Characters from the start within which a model declines: it does so first."""
 
 
-SPEAKS_TWICE, SHORT_TEXT = 2, 60
-"""Whoever tells of themselves in more than so many words says so more than once; a single "I" may be a letter."""
-
-
 def unquoted(text: str) -> str:
     """A text without what stands in quotation marks, one that is opened and never closed included."""
     return _UNCLOSED.sub(" ", _SINGLE.sub(" ", _SAME.sub(" ", QUOTED.sub(" ", text))))
@@ -143,9 +139,8 @@ def first_person_in(text: str, language: str) -> str | None:
     if pattern is None:
         return None
     own = unquoted(text)
-    found = [one.group() for one in pattern.finditer(_NUMERAL.sub(" ", own) if language in ("", "English") else own)]
-    needed = SPEAKS_TWICE if count_words(own) > SHORT_TEXT else 1
-    return found[0] if len(found) >= needed else None
+    found = pattern.search(_NUMERAL.sub(" ", own) if language in ("", "English") else own)
+    return found.group() if found else None
 
 
 def declines(text: str) -> bool:
