@@ -427,6 +427,8 @@ GERMAN = (
     (
         "Am Abend vor dem Jahrmarkt kam Ada in die Glashütte von Mirk und bat ihren Vetter Finn um zehn Kronen.",
         "Finn zählte ihr zehn Kronen in die Hand. Hinter der Tür hörte die alte Tess jedes Wort.",
+        "Es war schon spät, und der Regen fiel auf die Dächer der Stadt. Sie ging mit dem Geld nach Hause und sagte "
+        "niemandem etwas davon, weil sie sich vor den Leuten schämte.",
     ),
     "Am Abend vor dem Jahrmarkt lieh Finn seiner Base Ada in der Glashütte zehn Kronen, und die alte Tess hörte es.",
     "Ada, eine Glaserin aus Mirk, hatte sich von ihrem Vetter Finn zehn Kronen geliehen. Tess wusste davon.",
