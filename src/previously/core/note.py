@@ -1,7 +1,7 @@
 """A note: what one span of messages adds to memory beside its recap.
 
 Each item names the message it comes from by its offset in the span, so that a note is valid wherever the span stands.
-A thread is named by what opened it (the span's key and the item's index), never by the number a model was shown.
+A thread is named by what opened it (the span's key and the item's words), never by the number a model was shown.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ThreadItem:
     at: int | None = None
     """The offset of its message; None where it happened before the span."""
     thread: str = ""
-    """The thread it changes; empty for a new one, whose id is `thread_id` of the note's key and the item's index."""
+    """The thread it changes; empty for a new one, whose id is `thread_id` of the span's key and the item's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +130,12 @@ _ITEMS: dict[str, type[Any]] = {
 Item = TypeVar("Item")
 
 
-def thread_id(key: bytes, index: int) -> str:
-    """Return the id of the thread that a note of the span with this key opened as its item number `index`."""
+def thread_id(key: bytes, text: str) -> str:
+    """Return the id of the thread that a note of the span with this key opened in these words. Were it the item's place
+    in the note, a note made anew would lend it to another thread."""
     state = blake2b(key, digest_size=8, person=b"prev.thread.2")
-    state.update(index.to_bytes(4, "big"))
+    state.update(" ".join(text.split()).casefold().encode("utf-8", "surrogatepass"))
     return state.hexdigest()
-
-
-def opened(note: Note, key: bytes) -> Iterator[tuple[str, ThreadItem]]:
-    """Yield the threads a note opens, each with its id."""
-    for index, item in enumerate(note.threads):
-        if item.change is ThreadChange.NEW:
-            yield thread_id(key, index), item
 
 
 def note_text(note: Note) -> str:

@@ -113,11 +113,11 @@ def reduce_threads(threads: Threads, items: Iterable[tuple[int, int, ThreadItem]
     """Return the threads after the items of one note, each with its index and position. `key` is that of its span."""
     found = {one.id: one for one in threads.threads}
     unmatched = list(threads.unmatched)
-    for index, position, item in items:
+    for _, position, item in items:
         text = " ".join(item.text.split())
         thread = found.get(item.thread) if item.thread else _worded(found.values(), text)
         if item.change is ThreadChange.NEW:
-            thread = thread or Thread(thread_id(key, index), text, position, position, by=by)
+            thread = thread or Thread(thread_id(key, text), text, position, position, by=by)
             if text:
                 found[thread.id] = replace(thread, touched=max(thread.touched, position))
         elif thread is None:
@@ -186,7 +186,8 @@ def choose_shown(threads: Sequence[Thread], now: int, about: str = "", most: int
         words = set(_LONG_WORD.findall(folded(about)))
         near = [one for one in found if not words.isdisjoint(_LONG_WORD.findall(folded(one.text)))]
         found = tuple(dict.fromkeys([*near[: most // 2], *found]))[:most]
-    return tuple(sorted(found, key=lambda one: (one.opened, one.id)))
+    chosen = {one.id for one in found}
+    return tuple(one for one in sorted(threads, key=lambda one: one.opened) if one.id in chosen)
 
 
 _LONG_WORD = re.compile(r"\w{4,}")
