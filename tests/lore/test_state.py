@@ -39,10 +39,10 @@ def notes(draw: st.DrawFn, count: int) -> list[Note]:
     at = st.one_of(st.none(), st.integers(-1, LENGTH))
     threads = st.lists(
         st.builds(
-            lambda change, text, offset, span, index: ThreadItem(
-                change, text, offset, "" if change is ThreadChange.NEW else thread_id(key(span), index)
+            lambda change, text, offset, span, words: ThreadItem(
+                change, text, offset, "" if change is ThreadChange.NEW else thread_id(key(span), words)
             ),
-            st.sampled_from(ThreadChange), st.sampled_from(WORDS), at, st.integers(0, count), st.integers(0, 3),
+            st.sampled_from(ThreadChange), st.sampled_from(WORDS), at, st.integers(0, count), st.sampled_from(WORDS),
         ),
         max_size=4,
     )  # fmt: skip
@@ -96,7 +96,7 @@ def test_without_the_opener_its_operations_are_unmatched_and_nothing_else_change
     listed = [worded_apart(note, number) for number, note in enumerate(data.draw(notes(count)))]
     opener = Note(threads=(ThreadItem(ThreadChange.NEW, "The opener.", 0),))
     with_it, without = reduced([opener, *listed]), reduced([Note(), *listed])
-    gone = thread_id(key(0), 0)
+    gone = thread_id(key(0), "The opener.")
     assert tuple(one for one in with_it.threads.threads if one.id != gone) == without.threads.threads
     assert (with_it.lore, with_it.current, with_it.wishes) == (without.lore, without.current, without.wishes)
     cut_off = [one for one in without.threads.unmatched if one.thread == gone]

@@ -21,7 +21,8 @@ from previously.lore.threads import (
 )
 
 DEBT = "Bram to the widow Pell: three weeks' rent."
-FIRST = thread_id(b"a", 0)
+FIRST = thread_id(b"a", DEBT)
+LAMP = thread_id(b"a", "Who lit the lamp?")
 
 
 def new(text: str, at: int | None = 0) -> ThreadItem:
@@ -66,13 +67,21 @@ def test_a_thread_that_goes_on_after_it_was_settled_is_open() -> None:
 
 
 def test_what_names_a_thread_that_is_not_there_does_nothing_and_is_listed() -> None:
-    whole = story((new(DEBT), new("Who lit the lamp?")), (settled(FIRST, "Paid."), now(thread_id(b"a", 1), "Who did?")))
-    cut = story((), (settled(FIRST, "Paid."), now(thread_id(b"a", 1), "Who did?"), new("A boat.")))
+    whole = story((new(DEBT), new("Who lit the lamp?")), (settled(FIRST, "Paid."), now(LAMP, "Who did?")))
+    cut = story((), (settled(FIRST, "Paid."), now(LAMP, "Who did?"), new("A boat.")))
     assert [one.text for one in whole.threads.threads] == [DEBT, "Who did?"]
     assert [one.text for one in cut.threads.threads] == ["A boat."]
     assert [(one.thread, one.text) for one in cut.threads.unmatched] == [
         (FIRST, "Paid."),
-        (thread_id(b"a", 1), "Who did?"),
+        (LAMP, "Who did?"),
+    ]
+
+
+def test_a_note_made_anew_in_another_order_settles_the_same_thread() -> None:
+    swapped = story((new("Who lit the lamp?"), new(DEBT)), (settled(FIRST, "Paid."),))
+    assert [(one.text, one.settled is None) for one in swapped.threads.threads] == [
+        ("Who lit the lamp?", True),
+        (DEBT, False),
     ]
 
 
@@ -92,9 +101,9 @@ def test_the_very_words_of_an_open_thread_are_that_thread() -> None:
     assert [one.settled for one in again.threads.threads] == [10, None], "a settled one is not opened by its words"
 
 
-def test_an_item_without_a_message_of_the_span_is_passed_over_and_keeps_its_index() -> None:
+def test_an_item_without_a_message_of_the_span_is_passed_over() -> None:
     state = story((new("From nowhere.", 10), new("Before it.", -1), new(DEBT, 9)))
-    assert (only(state).id, only(state).opened) == (thread_id(b"a", 2), 9)
+    assert (only(state).id, only(state).opened) == (FIRST, 9)
     assert only(story((new(DEBT),), (settled(FIRST, "Paid.", None),))).settled == 19, "settled earlier, noted here"
 
 
@@ -131,7 +140,7 @@ def test_a_model_is_shown_all_threads_or_those_that_are_near() -> None:
 
 def test_what_is_kept_is_bounded() -> None:
     notes = [tuple(new(f"Debt {number} of {note}.") for number in range(8)) for note in range(60)]
-    ids = [[thread_id(bytes([ord("a") + note]), number) for number in range(8)] for note in range(60)]
+    ids = [[thread_id(bytes([ord("a") + at]), item.text) for item in note] for at, note in enumerate(notes)]
     assert len(story(*notes).threads.threads) == MOST_OPEN
     paid = [tuple(settled(one, "Paid.") for one in ids[note]) for note in range(60)]
     both = [(*opened, *closed) for opened, closed in zip(notes, paid, strict=True)]

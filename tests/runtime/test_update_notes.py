@@ -58,7 +58,7 @@ def told(story: BlockingStory) -> Note:
         lore=(LoreItem("Bram", "person", ("Bram",), "Harbour clerk.", (1,)),),
         wishes=(WishItem("Slower, please.", 6), WishItem("Said by nobody.", 7)),
     )
-    ident = thread_id(keep(story, 0, 9, opening), 0)
+    ident = thread_id(keep(story, 0, 9, opening), opening.threads[0].text)
     keep(story, 10, 19, Note(threads=(ThreadItem(ThreadChange.NOW, "Bram to Pell: ten shillings.", 3, ident),)))
     closing = Note(
         threads=(
