@@ -12,12 +12,14 @@ Noted = Mapping[int, Sequence[str]]
 """By position, who was there; a position of which nothing was noted is not in it."""
 
 
-async def noted_presence(_story: Story) -> Noted | None:
-    """Return who was there by message, as folds noted it; None while the engine notes no presence.
-
-    The only place to change once a story can tell.
-    """
-    return None
+async def noted_presence(story: Story) -> Noted | None:
+    """Return who was there by message, as updates noted it; None where nothing is noted."""
+    found: dict[int, Sequence[str]] = {}
+    for span, note in await story.notes():
+        for item in note.present:
+            for offset in range(item.first, item.last + 1):
+                found[span.first + offset] = item.names
+    return found or None
 
 
 def score_presence(labels: Sequence[Present], noted: Noted | None, folded_through: int) -> dict[str, Any] | None:

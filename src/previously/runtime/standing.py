@@ -14,6 +14,7 @@ from previously.core.cast import Knowledge
 from previously.core.errors import BadInput
 from previously.core.lore import Scene
 from previously.core.marks import SPAN_SCOPE, Mark, MarkKind
+from previously.core.note import Note, note_of
 from previously.core.people import Person, characters
 from previously.core.spans import Span, position_on
 from previously.core.text import clean
@@ -211,6 +212,17 @@ class Standing(StoryHandle):
                     names = tuple(one.name for one in scene.entries)
                     found.append(SceneText(tile.span, scene.summary, names, made.made_by, tile.note.id, scene))
             return found
+
+        return await self._store.at_one_moment(self._key.owner, read)
+
+    async def notes(self) -> list[tuple[Span, Note]]:
+        """Return what updates noted of each span, in path order."""
+
+        async def read(store: Store) -> list[tuple[Span, Note]]:
+            branch = await store.branch(self._key)
+            path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
+            found = await store.notes(self._key, Kind.NOTE, SPAN_SCOPE, [item.entry.digest for item in path])
+            return [(tile.span, note_of(tile.note.made.text)) for tile in note_tiles(path, found) if tile.note]
 
         return await self._store.at_one_moment(self._key.owner, read)
 

@@ -18,8 +18,8 @@ _UNCLOSED = re.compile(r"[“„«「『\"][^“”„«»「」『』\"\n]*$", 
 
 _FIRST = {
     # "I" before a word is the teller; before a comma it may be a letter or a numeral.
-    "English": r"\b(?:I(?=\s+[a-z])|I['’](?:m|ll|d|ve)|[Mm]e|[Mm]yself|[Mm]y|[Ww]e|[Ww]e['’](?:re|ll|d|ve)|us|[Oo]ur|[Oo]urs|"
-    r"[Oo]urselves)\b",
+    "English": r"\b(?:I(?=\s+[a-z])|I['’](?:m|ll|d|ve)|[Mm]e|[Mm]yself|[Mm]y|[Ww]e|[Ww]e['’](?:re|ll|d|ve)|us|[Oo]ur|"
+    r"[Oo]urs|[Oo]urselves)\b",
     "German": r"\b(?:[Ii]ch|[Mm]ich|[Mm]ir|[Mm]eine[mnrs]?|[Mm]ein|[Ww]ir|[Uu]ns|[Uu]nsere?[mnrs]?)\b",
     "French": r"\b(?:[Jj]e|[Jj]['’]\w+|[Mm]e|[Mm]['’]\w+|[Mm]oi|[Mm]on|[Mm]a|[Mm]es|[Nn]ous|[Nn]otre|[Nn]os)\b",
     "Spanish": r"\b(?:[Yy]o|[Mm]e|[Mm]í|[Mm]is?|[Cc]onmigo|[Nn]osotr[oa]s|[Nn]os|[Nn]uestr[oa]s?)\b",
