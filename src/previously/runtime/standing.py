@@ -217,6 +217,7 @@ class Standing(StoryHandle):
 
     async def notes(self) -> list[tuple[Span, Note]]:
         """Return what updates noted of each span, in path order."""
+        from previously.folds.tiling import note_tiles
 
         async def read(store: Store) -> list[tuple[Span, Note]]:
             branch = await store.branch(self._key)
