@@ -12,10 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from previously.core.messages import Message, Role
-from previously.core.note import Note, StateItem, ThreadItem, WishItem
+from previously.core.note import LearntItem, Note, StateItem, ThreadItem, WishItem
 from previously.core.people import People, Person
 from previously.core.plain import from_plain, to_plain
+from previously.core.witnessing import folded_name
 from previously.lore.current import NO_STATE, Current, reduce_current
+from previously.lore.learnt import Learner, Learnt, reduce_learnt
 from previously.lore.merge import Entries, merge
 from previously.lore.things import Key, LoreEntry
 from previously.lore.threads import NO_THREADS, Threads, reduce_threads
@@ -27,7 +29,7 @@ FORM = "2"
 MOST_ENTRIES = 1_000
 """Entries that are kept at hand; of those retired, the ones described longest ago are left to the notes."""
 
-Item = TypeVar("Item", ThreadItem, StateItem, WishItem)
+Item = TypeVar("Item", ThreadItem, StateItem, WishItem, LearntItem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class State:
     current: Current = NO_STATE
     people: People = field(default_factory=dict)
     wishes: tuple[Wish, ...] = ()
+    learnt: Learnt = field(default_factory=dict)
 
     @property
     def known(self) -> tuple[LoreEntry, ...]:
@@ -91,6 +94,7 @@ def after(state: State, noted: Noted) -> State:
         threads=reduce_threads(state.threads, noted.placed(note.threads), noted.key, noted.by),
         current=reduce_current(state.current, noted.placed(note.state), lore, noted.by),
         wishes=reduce_wishes(state.wishes, wishes, noted.key),
+        learnt=reduce_learnt(state.learnt, noted.placed(note.learnt)),
     )
 
 
@@ -110,6 +114,7 @@ def state_text(state: State) -> str:
         "threads": to_plain(state.threads),
         "current": to_plain(state.current),
         "wishes": [to_plain(one) for one in state.wishes],
+        "learnt": [to_plain(one) for one in state.learnt.values()],
         "people": [to_plain(one) for one in state.people.values()],
         "names": list(state.people),
     }
@@ -130,6 +135,7 @@ def state_of(text: str) -> State | None:
             from_plain(Current, plain["current"]),
             dict(zip(plain["names"], people, strict=True)),
             tuple(from_plain(Wish, one) for one in plain["wishes"]),
+            {folded_name(one.name): one for one in (from_plain(Learner, given) for given in plain["learnt"])},
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

@@ -13,7 +13,6 @@ from previously.core.people import People, Person, characters, is_group
 from previously.core.versions import Kind, Status
 from previously.core.witnessing import folded_name, knows_of
 from previously.folds.cast import CastNote
-from previously.folds.tiling import leading
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.noted import Walk
 from previously.runtime.step import Step, Together
@@ -44,7 +43,9 @@ class CastSteps:
         mode = self._look.rules.cast
         if mode == "off" or (mode == "group" and not is_group(people)):
             return None
-        through = await self._turn_end() if mode == "turn" else _scene_end(seen)
+        if mode == "group" and await self._store.all_witnessed(self._key):
+            return None  # nobody said who was there: the update tells what they learnt
+        through = await self._turn_end() if mode == "turn" else seen.settled
         reason = TURN_OVER if mode == "turn" else WITNESSED
         by_name = {one.name: one for one in people.values()}
         steps = [await self._update(by_name[name], through, reason) for name in characters(people)]
@@ -92,11 +93,6 @@ class CastSteps:
     async def _waits(self, scope: str, run: list[OnPath]) -> bool:
         pending = await self._store.newest_versions(self._key, Kind.CAST, scope, Status.PENDING, 1)
         return bool(pending) and pending[0].made.anchor == run[-1].node
-
-
-def _scene_end(seen: Walk) -> int:
-    scenes = leading(seen.scenes)
-    return scenes[-1].span.last if scenes else seen.first - 1
 
 
 def _counts(person: Person, item: OnPath) -> bool:

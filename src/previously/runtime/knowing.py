@@ -16,6 +16,7 @@ from previously.core.witnessing import folded_name
 from previously.folds.recap import FoldRules
 from previously.lore import current, threads
 from previously.lore.by_hand import Corrected, LoreRecord, Record, corrected, record_of
+from previously.lore.learnt import Learnt
 from previously.lore.state import State
 from previously.lore.things import LoreEntry
 from previously.runtime.fold_store import MemoryStore, SnapshotStore
@@ -100,7 +101,8 @@ class Knowing:
         """What the lists of a view say for a reader, the most important of each first."""
         found: list[Remembered] = []
         if reader.name and Section.CAST in reader.sections:
-            knows, stale = await knowledge(store, key, branch, reader.name)
+            learnt = (await self.known(store, key, branch, rules, reader.name)).state.learnt
+            knows, stale = await knowledge(store, key, branch, reader.name, learnt)
             lines = [knows.summary, *(f"- {fact.text}" for fact in knows.facts)]
             why = f"what {reader.name} knows" + (", stale: an earlier message was changed" if stale else "")
             found += [_item(Section.CAST, line, why) for line in lines if line]
@@ -125,8 +127,11 @@ class Knowing:
         return found
 
 
-async def knowledge(store: MemoryStore, key: StoryKey, branch: BranchInfo, name: str) -> tuple[Knowledge, bool]:
-    """What a character knows, and whether an earlier message was changed since that was noted."""
+async def knowledge(
+    store: MemoryStore, key: StoryKey, branch: BranchInfo, name: str, learnt: Learnt
+) -> tuple[Knowledge, bool]:
+    """Return what a character knows, and whether an earlier message was changed since that was noted. Where it was never
+    asked for by itself, it is what updates noted that they learnt."""
     scope = OWN_SCOPE + folded_name(name)
     exact = await store.live(key, branch.name, Kind.CAST, scope)
     stale: LiveVersion | None = None
@@ -134,7 +139,10 @@ async def knowledge(store: MemoryStore, key: StoryKey, branch: BranchInfo, name:
     if behind and await store.all_witnessed(key):  # else it may tell of what they are not to know any more
         stale = await stale_version(store, key, branch, Kind.CAST, scope, start=0, exact=exact)
     live = stale or exact
-    return (knowledge_of(live.version.made.text) if live else NOTHING_KNOWN), stale is not None
+    if live:
+        return knowledge_of(live.version.made.text), stale is not None
+    learner = learnt.get(folded_name(name))
+    return (Knowledge(facts=learner.facts) if learner else NOTHING_KNOWN), False
 
 
 def _item(section: Section, text: str, reason: str, *, by_hand: bool = False) -> Remembered:

@@ -170,9 +170,10 @@ class Standing(StoryHandle):
         async def read(store: Store) -> list[CastItem]:
             branch = await store.branch(self._key)
             known = await self._knowing.known(store, self._key, branch, self._rules)
-            found = []
-            for name in characters(known.state.people):
-                knows, stale = await knowledge(store, self._key, branch, name)
+            state, found = known.state, []
+            told = [one.name for key, one in state.learnt.items() if key not in state.people]
+            for name in sorted({*characters(state.people), *told}):
+                knows, stale = await knowledge(store, self._key, branch, name, state.learnt)
                 found.append(CastItem(name, knows, stale))
             return found
 
