@@ -130,7 +130,7 @@ class Knowing:
 async def knowledge(
     store: MemoryStore, key: StoryKey, branch: BranchInfo, name: str, learnt: Learnt
 ) -> tuple[Knowledge, bool]:
-    """Return what a character knows, and whether an earlier message was changed since that was noted. Where it was never
+    """Return what a character knows, and whether an earlier message was changed since that was noted. Where it was not
     asked for by itself, it is what updates noted that they learnt."""
     scope = OWN_SCOPE + folded_name(name)
     exact = await store.live(key, branch.name, Kind.CAST, scope)
