@@ -141,13 +141,6 @@ def test_what_was_seen_counts_before_what_was_said_of_it() -> None:
     assert knowledge_of(noted({"add": ["The ledger is forged"]}, note).text).facts[0].source == "witnessed"
 
 
-def test_what_nothing_supports_is_flagged_and_kept() -> None:
-    found = noted({"summary": f"{GOOD} Zanthia rules the moon.", "add": ["Zanthia keeps a dragon", "It glows"]})
-    assert set(found.unverified) == {"Zanthia rules the moon.", "Zanthia keeps a dragon", "It glows"}
-    assert "Zanthia keeps a dragon" in found.text
-    assert noted({"summary": GOOD, "add": ["Bram hid the brass key"]}).unverified == ()
-
-
 @pytest.mark.parametrize("about", ["Bram", "Joaquin Reyes"])
 def test_an_answer_about_somebody_else_is_not_kept(about: str) -> None:
     found = CastNote.of("Maya", MILL).judge(json.dumps({"character": about, "summary": GOOD}))

@@ -9,13 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from previously.folds.checks.losses import dropped, lost
 
 from previously.core.messages import Message, message
 from previously.core.words import count_words
 from previously.folds.builtin.names import NameBook
-from previously.folds.checks.material import book_of, material_of
-from previously.folds.checks.verdict import Asked
 from previously.folds.commitments import LONGEST_WORDS, MOST, commitments_after, glance, openings, put_back, settling
 from previously.folds.commitments.people import People
 from previously.folds.commitments.vows import vow_in, will_in
@@ -169,23 +166,6 @@ def test_put_back_adds_prose_at_the_end() -> None:
 EVERY = [*((None, text) for text in PLAIN), *(pair for found, _ in ABROAD.values() for pair in found)]
 
 
-@given(
-    st.lists(st.sampled_from(EVERY), min_size=1, max_size=4),
-    st.sampled_from(
-        ["", "Mara rowed home.", 'Tomas said "no', 'He wrote: "It ends." Then he left', "A list:", "港は静かだった。"]
-    ),
-)
-def test_what_is_put_back_is_found_by_the_checks(chosen: list[tuple[str | None, str]], recap: str) -> None:
-    delta = (FOG, *(said(text, speaker or "Mara") for speaker, text in chosen))
-    material = material_of(Asked("", delta, "", 400))
-    found = commitments_after((), delta)
-    for one in found:
-        text = put_back(recap, [one])
-        assert dropped([one], material, text, book_of(material, text)) == []
-    text = put_back(recap, found)
-    assert dropped(found, material, text, book_of(material, text)) == []
-
-
 @given(st.lists(st.tuples(st.sampled_from(["Mara", "マラ", None]), st.text(max_size=200)), max_size=4))
 def test_any_text_can_be_read(told: list[tuple[str | None, str]]) -> None:
     read = [message("user", text, speaker=by) for by, text in told]
@@ -237,15 +217,6 @@ def test_names_asked_for_late_are_the_same(read: list[str], asked: str) -> None:
     one = settling.known(asked)
     assert people.surely_in(one.capitals) <= terms
     assert terms & one.about <= one.nameable
-
-
-@given(st.lists(SENTENCES, min_size=1, max_size=5), st.lists(SENTENCES, max_size=4), st.lists(SENTENCES, max_size=4))
-def test_what_is_lost_is_what_was_dropped(open_now: list[str], told: list[str], recap: list[str]) -> None:
-    delta = (FOG, *(said(text) for text in told), message("system", "Tomas is Lethen."))
-    asked = Asked("Lethen kept the lantern.", delta, "", 400, commitments=tuple(open_now))
-    material = material_of(asked)
-    text = ". ".join([*recap, *open_now[::2]])
-    assert lost(asked, text) == dropped(open_now, material, text, book_of(material, text))
 
 
 def test_odd_letters_in_a_number_are_read_too() -> None:

@@ -109,17 +109,6 @@ def test_prompts_are_short_enough_for_a_small_model(name: str) -> None:
     assert count_words(template.system) + count_words(template.user) < 200
 
 
-def test_a_dropped_commitment_is_put_back_rather_than_asked_for_again() -> None:
-    promise = "Maya promised to bring the lantern back to Joaquin."
-    asked = replace(request("", message("user", "I promise to bring the lantern back, Joaquin.", speaker="Maya"),
-                            message("assistant", "Joaquin nodded and barred the mill door.", speaker="Joaquin")),
-                    commitments=(promise,))  # fmt: skip
-    answer = reply("Maya spoke with Joaquin at the mill, and Joaquin barred the door.")
-    verdict = check_reply(asked, build(TEMPLATE, asked), answer)
-    assert isinstance(verdict, Accepted)
-    assert promise in verdict.text
-
-
 def test_an_amended_text_that_still_holds_removed_words_is_refused() -> None:
     asked = ASKED["amend"]
     question = build(load_prompt("amend"), asked)
