@@ -168,20 +168,6 @@ def test_what_the_summary_tells_already_is_not_told_again() -> None:
     assert isinstance(NOTE.judge('{"summary_update": "Maya left the harbour at night."}'), Unusable)
 
 
-def test_what_the_fragment_does_not_support_is_marked_and_kept() -> None:
-    noted = kept(
-        NOTE,
-        {
-            "summary_update": "Maya reached the mill at dusk, where Joaquin stood by the wheel.",
-            "events": ["Maya took the brass key", "The dragon burned the granary of Vienna"],
-            "open_threads": ["Joaquin promised Maya to bring the lantern back before dawn"],
-            "mentions": ["Maya", "Wren", "Gandalf"],
-        },
-    )
-    assert noted.unverified == ("The dragon burned the granary of Vienna", "Gandalf")
-    assert "granary" in noted.text
-
-
 def test_contradictions_are_kept() -> None:
     answer = {
         "summary_update": "Joaquin spoke of his only brother.",

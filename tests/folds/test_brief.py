@@ -205,11 +205,6 @@ def test_what_is_pinned_stands_there() -> None:
     assert "Deploy only on Fridays." in note.builtin().text
 
 
-def test_what_stands_nowhere_is_marked() -> None:
-    noted = kept(NOTE, "## Goal\n- Add rotation.\n## Relevant Files\n- src/loghub/phantom.py: made up")
-    assert noted.unverified == ("src/loghub/phantom.py: made up",)
-
-
 @pytest.mark.parametrize("cap", [200, 400, 800])
 def test_the_cap_holds_whatever_a_model_writes(cap: int) -> None:
     note = BriefNote(ROTATION, render(EARLIER), most_tokens=cap)

@@ -122,9 +122,9 @@ def test_what_an_answer_both_removes_and_adds_stays() -> None:
 
 
 def test_a_whole_list_changes_what_it_words_anew_and_takes_nothing_away() -> None:
-    whole = ("Joaquin still owes Maya forty crowns", "The duke is dead", "odalys loves the SMITH")
+    whole = ("Joaquin owes Maya forty silver crowns", "The duke is dead", "odalys loves the SMITH")
     assert change(Wanted(whole=whole)) == [
-        KEY.text, LOVE.text, "Joaquin still owes Maya forty crowns", "The duke is dead",
+        KEY.text, LOVE.text, "Joaquin owes Maya forty silver crowns", "The duke is dead",
     ]  # fmt: skip
 
 

@@ -102,11 +102,6 @@ def test_an_answer_changes_summary_and_facts() -> None:
     assert found.text == canonical(json.loads(found.text))
 
 
-def test_what_nothing_supports_is_flagged_and_kept() -> None:
-    found = noted({"summary": f"{GOOD} Zanthia rules the moon.", "add": ["Zanthia keeps a dragon", "It glows"]})
-    assert set(found.unverified) == {"Zanthia rules the moon.", "Zanthia keeps a dragon", "It glows"}
-    assert "Zanthia keeps a dragon" in found.text
-    assert noted({"summary": GOOD, "add": ["Bram hid the brass key"]}).unverified == ()
 
 
 @pytest.mark.parametrize("about", ["Bram", "Joaquin Reyes"])

@@ -146,23 +146,6 @@ def test_semantic_faults_only_warn() -> None:
     assert any("generic keyword: 'man'" in one for one in warnings)
 
 
-def test_what_nothing_read_supports_is_marked() -> None:
-    invented = {**ENTRY, "name": "Lady Vex", "keywords": ["Lady Vex", "vampire"],
-                "content": "Ancient vampire who commands the northern legions."}  # fmt: skip
-    half = {**ENTRY, "content": "Gruff dwarf. Lost his left arm to a Venusian octopus."}
-    marked = noted(SceneNote(SAID), {**ANSWER, "lorebooks": [half, invented]}).unverified
-    assert "Lady Vex" in marked
-    assert "Grim: Lost his left arm to a Venusian octopus." in marked
-    assert noted(SceneNote(SAID), ANSWER).unverified == ()
-
-
-def test_a_name_that_is_only_known_is_no_invention() -> None:
-    entry = {**ENTRY, "name": "Odalys", "keywords": ["Odalys", "owner"], "content": "Grim runs the tavern for her."}
-    assert "Odalys" in noted(SceneNote(SAID), {**ANSWER, "lorebooks": [entry]}).unverified
-    known = SceneNote(SAID, known=("Odalys (character)",))
-    assert "Odalys" not in noted(known, {**ANSWER, "lorebooks": [entry]}).unverified
-
-
 def test_signals_are_kept_when_given() -> None:
     lists = {"open_threads": ["Scarface owes Grim forty crowns."], "state_changes": ["Wren is at the tavern."],
              "resolved_threads": []}  # fmt: skip

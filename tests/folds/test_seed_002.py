@@ -218,14 +218,6 @@ def test_sizes_are_bounded_by_code_whatever_a_model_writes() -> None:
     assert estimate_tokens(shown) <= MOST_TOKENS
 
 
-def test_names_and_sentences_without_a_source_are_marked() -> None:
-    note = SceneNote((message("assistant", "Wren crossed to Lethen with the salt key."),))
-    invented = in_entry(name="Lady Vex", content="Vampire queen of the northern legions.")
-    judged = note.judge(json.dumps(invented))
-    assert isinstance(judged, Noted)
-    assert "Lady Vex" in judged.unverified
-
-
 def test_combining_the_example_of_the_seed_saves_71_percent() -> None:
     def words(tokens: int) -> str:
         text = "harbour"

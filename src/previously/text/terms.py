@@ -19,6 +19,18 @@ SPACELESS = re.compile("[\u3005\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud
 _KANA = re.compile("[\u3040-\u30ff]")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _ENDING = re.compile(r"(?<=\w{3})(?:ies|ing|ed|es|s|en|er|em|e|y)$")
+_FAMILIES = (
+    "promise promised promises promising swear swears swore sworn vow vows vowed oath pledge pledged versprach "
+    "versprochen verspricht promis promet promit prometió promete prometeu обещал обещала обещает обещание",
+    "owe owes owed owing debt debts schuldet schulden doit dette deuda dívida долг долга",
+    "hide hides hid hidden conceal concealed",
+    "give gives gave given",
+    "die died dies dead",
+    "find finds found",
+)
+_FAMILY = {word: f"~{number}" for number, words in enumerate(_FAMILIES) for word in words.split()}
+"""Words of one meaning whose forms no ending explains."""
+
 _PREFIX = 5
 """Letters by which words of one family are still told from others."""
 
@@ -54,4 +66,4 @@ def _terms_of(word: str) -> tuple[str, ...]:
     if SPACELESS.search(word) or _KANA.search(word):
         return ()
     parts = [part for part in word.split("-") if len(part) >= 3 and part.casefold() not in STOP_WORDS]
-    return tuple(_ENDING.sub("", key_of(part))[:_PREFIX] for part in parts)
+    return tuple(_FAMILY.get(part.casefold()) or _ENDING.sub("", key_of(part))[:_PREFIX] for part in parts)

@@ -38,8 +38,8 @@ SLACK = 30
 COLLAPSED = 0.4
 """Under this share of the text it replaces an answer has lost it: honest rewriting keeps more than half."""
 
-NEWS = 25
-"""Words of new messages after which the earlier text cannot stand unchanged: less may be a greeting."""
+NEWS = 60
+"""Words of new messages after which the earlier text cannot stand unchanged: a few short lines may change nothing."""
 
 LEAST_PEOPLE = 3
 """Of two people one may well go by "she"."""
