@@ -51,12 +51,18 @@ def obedient(request: ModelRequest) -> str:
     gone = set(_strangers(removed)) - set(_strangers(events))
     met = [name for name in dict.fromkeys([*_strangers(before), *_strangers(events)]) if name not in gone]
     numbers = [int(number) for number in re.findall(r"(?<!#)\b\d+", before + events)]
-    told = f"Maya, Joaquin and Odalys carried parcels to the mill, {max(numbers, default=0)} by then."
+    told = _told(before + events, numbers)
     text = " ".join([told, *(f"There they met {name}." for name in met)])
     if not is_update(request):
         return text
-    here = " ".join([told, *(f"There they met {name}." for name in _strangers(events))])
+    here = " ".join([_told(events, numbers), *(f"There they met {name}." for name in _strangers(events))])
     return answer(request, text, episode=here)
+
+
+def _told(read: str, numbers: list[int]) -> str:
+    named = [name for name in PEOPLE if name in read] or ["Somebody"]
+    people = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+    return f"{people} carried parcels to the mill, {max(numbers, default=0)} by then."
 
 
 def stubborn(request: ModelRequest) -> str:

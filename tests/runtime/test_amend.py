@@ -64,7 +64,7 @@ def remembered(story: BlockingStory) -> str:
     return "\n".join(text.text for text in texts if text)
 
 
-def test_a_text_with_changes_under_it_is_shown_marked_and_set_right_in_one_call(
+def test_a_text_with_changes_under_it_is_shown_marked_and_set_right_in_two_calls(
     story: BlockingStory, listening: Listening
 ) -> None:
     tell(story, 10)
@@ -79,9 +79,10 @@ def test_a_text_with_changes_under_it_is_shown_marked_and_set_right_in_one_call(
     assert stale.stale
     assert stale.span.first == 0
     assert STALE in story.view().messages[0].text
-    (fold,) = story.fold().folds
+    fold, span = story.fold().folds
     assert (fold.kind, fold.reason, fold.status) == (Kind.RECAP, "an earlier message was changed", "committed")
-    assert listening.asked() == {"amend": 1}
+    assert (span.kind, span.reason, span.status) == (Kind.EPISODE, "a message of it was changed", "committed")
+    assert listening.asked() == {"amend": 1, "span": 1}
     live = story.recap()
     assert live is not None
     assert not live.stale
@@ -170,7 +171,7 @@ def test_insertions_and_deletions_are_amended_too(story: BlockingStory, listenin
     story.delete(where)
     story.fold()
     assert "Zephyrine" not in remembered(story), "the text from before is exact again"
-    assert listening.asked() == {"amend": 1}
+    assert listening.asked() == {"amend": 1, "span": 1}
 
 
 def test_an_edit_in_a_closed_chapter_leaves_the_other_chapters_alone(place: str | Path, listening: Listening) -> None:
@@ -193,7 +194,7 @@ def test_an_edit_in_a_closed_chapter_leaves_the_other_chapters_alone(place: str 
         backbone = story.backbone()
         assert backbone is not None
         assert "Zephyrine" in backbone.text
-        assert listening.asked() == {"amend": 2}, "one for the chapter, one for the backbone"
+        assert listening.asked() == {"amend": 2, "span": 1}, "the chapter, the backbone, and the span's own notes"
 
 
 def test_an_edit_of_message_0_of_10000_costs_one_call_per_rolling_text_and_one_span(
@@ -213,7 +214,7 @@ def test_an_edit_of_message_0_of_10000_costs_one_call_per_rolling_text_and_one_s
         listening.asked()
         story.edit(0, said(0, "Perpetua"))
         story.fold()
-        assert listening.asked() == {"amend": 2}
+        assert listening.asked() == {"amend": 2, "span": 1}
         assert story.chapters()[1:] == chapters[1:]
         assert "Zephyrine" not in remembered(story)
         assert "Perpetua" in story.chapters()[0].text

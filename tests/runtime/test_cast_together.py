@@ -22,7 +22,7 @@ from tests.runtime.echoing import about, folder_of, kind_of, part
 NAMES = ("Ada", "Bram", "Cleo", "Dov", "Esme", "Finn", "Greta", "Hugo", "Ines", "Jonas", "Kaja", "Liv", "Milo", "Nell",
          "Odalys", "Piet", "Quill", "Rosa", "Sven", "Tova")  # fmt: skip
 GAME = Settings.of("game", tail_turns=1)
-GROUP = Settings(tail_messages=1, scene_messages=4, fold_messages=1_000, chapter_messages=0)
+GROUP = Settings(tail_messages=1, fold_messages=1_000, chapter_messages=0)
 SECRET = '"The brass key is under the stair," says Bram.'
 SUMMARY = "{0} was at the mill. {0} heard the bell. {0} waits for the tide."
 
@@ -236,16 +236,19 @@ async def test_in_a_role_play_for_two_nobody_is_asked_about() -> None:
     memory, story, model = await opened(learnt, GROUP)
     for number in range(12):
         await story.add("user" if number % 2 else "assistant", f"{number}. Rain.", name=("Bram", "Anna")[number % 2])
+    await story.end_scene(8)
     await story.fold()
     assert await story.cast() == [] or not await knows(story)
     assert {kind_of(asked) for asked in model.requests} == {"scene"}
     await memory.close()
 
 
-async def test_in_a_group_everybody_is_updated_with_the_scene() -> None:
+async def test_in_a_group_everybody_is_updated_with_a_scene_that_a_person_ended() -> None:
     memory, story, model = await opened(learnt, GROUP)
     for number in range(9):
         await story.add("assistant", f"{number}. Rain.", name=("Bram", "Cleo", "Dov")[number % 3])
+    assert (await story.fold()).folds == ()
+    await story.end_scene(7)
     report = await story.fold()
     assert {done.span.last for done in report.folds if done.kind is Kind.CAST} == {7}
     assert sorted(await knows(story)) == ["Bram", "Cleo", "Dov"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from previously.core.spans import Span
 from previously.core.versions import Status, Version
@@ -29,14 +30,13 @@ class Wanted:
 def find_missing(
     region: Sequence[Span], episodes: Sequence[Tile], notes: Sequence[Tile], longest: int, *, anew: bool
 ) -> list[Wanted]:
-    """Return what is missing in the spans of `region`, in path order; runs without an episode in pieces of `longest`
-    messages at most. With `anew`, what is not firm is wanted again."""
+    """Return what is missing in the spans of `region`, in path order; runs without an episode in equal pieces of about
+    `longest` messages. With `anew`, what is not firm is wanted again."""
     wanted: list[Wanted] = []
     firm = {tile.span for tile in notes if tile.note and (tile.note.firm or not anew)}
     loose = {tile.span: tile.note for tile in notes if tile.note and tile.span not in firm}
     for gap in _gaps(region, [tile.span for tile in episodes]):
-        for first in range(gap.first, gap.last + 1, longest):
-            wanted.append(Wanted(Span(first, min(first + longest - 1, gap.last)), True))
+        wanted += [Wanted(piece, True) for piece in _pieces(gap, longest)]
     for tile in episodes:
         if not any(span.first <= tile.span.first and tile.span.last <= span.last for span in region):
             continue
@@ -45,6 +45,14 @@ def find_missing(
         elif tile.span not in firm:
             wanted.append(Wanted(tile.span, False, loose.get(tile.span)))
     return sorted(wanted, key=lambda one: one.span)
+
+
+def _pieces(gap: Span, longest: int) -> list[Span]:
+    """Return a run in equal pieces. One message more than `longest`, as an insertion leaves it, is still one piece: a
+    piece of one message would cost as much as the other."""
+    count = max(1, round(len(gap) / longest))
+    starts = [gap.first + len(gap) * number // count for number in range(count + 1)]
+    return [Span(first, end - 1) for first, end in pairwise(starts)]
 
 
 def _gaps(region: Sequence[Span], covered: Sequence[Span]) -> list[Span]:
