@@ -193,6 +193,23 @@ class Standing(StoryHandle):
             raise BadInput(f"A scene ends with message {position} already.")
         return await self._add_mark(branch, MarkKind.SCENE, position)
 
+    async def episodes(self) -> list[MemoryText]:
+        """Return what happened in each span that an update told, in path order; of spans told anew the newest."""
+        from previously.folds.tiling import note_tiles
+
+        async def read(store: Store) -> list[MemoryText]:
+            branch = await store.branch(self._key)
+            path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
+            digests = [item.entry.digest for item in path]
+            notes = await store.notes(self._key, Kind.EPISODE, SPAN_SCOPE, digests) if path else []
+            tiles = [(tile.span, tile.note) for tile in note_tiles(path, notes) if tile.note]
+            return [
+                MemoryText(moved(note.made.text, note.made, span), span, note.made.made_by, note.id)
+                for span, note in tiles
+            ]
+
+        return await self._store.at_one_moment(self._key.owner, read)
+
     async def scenes(self) -> list[SceneText]:
         """Every scene that was noted and stands on the path, the oldest first."""
         from previously.folds.tiling import TileRules, scene_tiles
@@ -212,23 +229,6 @@ class Standing(StoryHandle):
                     names = tuple(one.name for one in scene.entries)
                     found.append(SceneText(tile.span, scene.summary, names, made.made_by, tile.note.id, scene))
             return found
-
-        return await self._store.at_one_moment(self._key.owner, read)
-
-    async def episodes(self) -> list[MemoryText]:
-        """Return what happened in each span that an update told, in path order; of spans told anew the newest."""
-        from previously.folds.tiling import note_tiles
-
-        async def read(store: Store) -> list[MemoryText]:
-            branch = await store.branch(self._key)
-            path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
-            digests = [item.entry.digest for item in path]
-            notes = await store.notes(self._key, Kind.EPISODE, SPAN_SCOPE, digests) if path else []
-            tiles = [(tile.span, tile.note) for tile in note_tiles(path, notes) if tile.note]
-            return [
-                MemoryText(moved(note.made.text, note.made, span), span, note.made.made_by, note.id)
-                for span, note in tiles
-            ]
 
         return await self._store.at_one_moment(self._key.owner, read)
 
