@@ -113,6 +113,7 @@ class BlockingStory:
     brief = _blocking(Story.brief)
     chapters = _blocking(Story.chapters)
     backbone = _blocking(Story.backbone)
+    episodes = _blocking(Story.episodes)
     rebuild = _blocking(Story.rebuild)
     close_chapter = _blocking(Story.close_chapter)
     write = _blocking(Story.write)

@@ -11,8 +11,7 @@ from previously.core.digests import digest
 from previously.core.messages import Entry, message
 from previously.core.paths import OnPath
 from previously.core.words import count_words
-from previously.folds.recap import Due, NeedMore, NotDue, RecapRules, plan
-from previously.folds.recap import request as make_request
+from previously.folds.recap import Due, NeedMore, NotDue, RecapRules, brief_of, plan
 from previously.folds.rendering import told
 from previously.settings import Settings
 
@@ -103,10 +102,10 @@ def test_whatever_is_due_lies_outside_the_tail(
             assert len(due.delta) >= messages or delta >= words
 
 
-def test_the_opening_is_read_over_and_system_messages_of_the_story_are_told() -> None:
+def test_a_brief_reads_over_the_opening_and_tells_system_messages_of_the_story() -> None:
     items = on_path(["Be brief.", "Maya came.", "A storm breaks."])
     for index in (0, 2):
         said = message("system", items[index].entry.message.text)
         items[index] = replace(items[index], entry=replace(items[index].entry, message=said))
-    asked = make_request(None, None, Due(tuple(items), ""), Settings().fold_rules)
+    asked = brief_of(None, Due(tuple(items), ""), Settings().fold_rules)
     assert [told(said) for said in asked.delta] == ["Maya came.", "A storm breaks."]

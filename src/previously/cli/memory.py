@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +11,10 @@ import typer
 
 from previously.cli import output
 from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, opened, opened_for_folding
+from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
+    from previously.blocking import BlockingStory
     from previously.core.spans import Span
     from previously.runtime.fold_report import FoldDone, FoldReport
     from previously.runtime.remembering import ChapterText, MemoryText
@@ -25,15 +28,21 @@ def fold(
     story: Story,
     plan: Annotated[bool, typer.Option("--plan", help="Only say what would be folded.")] = False,
     once: Annotated[bool, typer.Option("--once", help="Fold one span at most.")] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="Fold everything anew, what is folded already too.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --anew: do not ask.")] = False,
     endpoint: Endpoint = "",
     model: ModelName = "",
     as_json: AsJson = False,
 ) -> None:
     """Fold all that is due into memory."""
+    if anew and once:
+        raise BadInput("--anew folds everything: it does not go with --once.")
     with opened_for_folding(ctx, endpoint, model) as memory:
         found = memory.story(story, create=False)
         if plan:
-            report = found.plan()
+            report = found.plan(anew=anew)
+        elif anew:
+            report = fold_anew(found, story, yes=yes)
         else:
             with output.progress(f"Folding {output.one_line(story)}") as progress:
                 report = found.fold(once=once, progress=progress)
@@ -45,6 +54,25 @@ def fold(
         output.emit(report_json(story, report))
     else:
         print_folds(report, planned=plan)
+
+
+def fold_anew(found: BlockingStory, story: str, *, yes: bool) -> FoldReport:
+    """Fold everything anew. What it will cost is said first, and asked about where somebody sits at a terminal."""
+    from previously.runtime.fold_report import FoldReport
+
+    planned = found.plan(anew=True)
+    read = sum(done.cost.input_tokens for done in planned.folds)
+    written = sum(done.cost.output_tokens for done in planned.folds)
+    money = f", about {price(planned):,.4f} in money" if price(planned) else ""
+    output.note(
+        f"Folding {story} anew: {output.counted(len(planned.folds), 'fold')}, "
+        f"{output.counted(planned.calls, 'model call')}, about {read:,} tokens to read and {written:,} to write{money}."
+    )
+    at_terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    if at_terminal and not yes and not typer.confirm("Fold it anew?", err=True):
+        return FoldReport((), "nobody wanted it")
+    with output.progress(f"Folding {output.one_line(story)} anew") as progress:
+        return found.rebuild(progress=progress)
 
 
 def show(
@@ -140,11 +168,13 @@ _GAPS = {
 def _print_beside(story: str, beside: Mapping[str, Any]) -> None:
     """What there is beside the texts, in a line each, with the command that shows it."""
     lines = [
+        ("log", output.counted(len(beside["episodes"]), "episode")),
         ("scenes", output.counted(len(beside["scenes"]), "scene")),
         ("lore list", output.counted(len(beside["lore"]), "entry") + " of lore"),
         ("threads", output.counted(len(beside["threads"]), "open thread")),
         ("state", output.counted(len(beside["state"]), "line") + " of how things stand"),
         ("cast", output.counted(len(beside["cast"]), "character") + " whose knowledge is kept"),
+        ("wishes", f"{len(beside['wishes']):,} of the players' wishes"),
     ]
     told = [f"  {what}: `previously {command} {output.one_line(story)}`" for command, what in lines if what[0] != "0"]
     if told:
@@ -173,7 +203,10 @@ def _chapter_json(one: ChapterText) -> dict[str, Any]:
     }
 
 
-_DEEDS = {"scene": ("noted", "as a scene"), "analysis": ("analysed", ""), "state": ("put together", "in a snapshot")}
+_DEEDS = {
+    "scene": ("noted", "as a scene"), "analysis": ("analysed", ""), "state": ("put together", "in a snapshot"),
+    "episode": ("folded", "into an episode"), "note": ("noted", ""),
+}  # fmt: skip
 """What is done to messages, where it is not folding, and what becomes of them."""
 
 
@@ -191,7 +224,8 @@ def _did(done: FoldDone) -> str:
             verb = f"{verb}, waiting for approval,"
         case "refused":
             verb = f"could not be {'amended' if verb == 'folded' else verb}"
-    return f"{verb} {into}".rstrip()
+    beside = f" with {' and '.join(done.beside)}" if done.beside else ""
+    return f"{verb} {into}".rstrip() + beside
 
 
 def whose(scope: str) -> str:
@@ -254,6 +288,7 @@ def _fold_json(done: FoldDone) -> dict[str, object]:
         "made_by": done.made_by,
         "reason": done.reason,
         "span": pair(done.span),
+        "beside": list(done.beside),
         "calls": done.cost.calls,
         "input_tokens": done.cost.input_tokens,
         "output_tokens": done.cost.output_tokens,

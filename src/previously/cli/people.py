@@ -170,17 +170,17 @@ def reject(
 def rebuild(
     ctx: typer.Context,
     story: Story,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     endpoint: Endpoint = "",
     model: ModelName = "",
     as_json: AsJson = False,
 ) -> None:
-    """Fold everything anew with the model and prompts of now. What is there stays until better stands in its place."""
-    from previously.cli.memory import print_folds, report_json
+    """Fold everything anew, as `fold --anew` does. What is there stays until better stands in its place."""
+    from previously.cli.memory import fold_anew, print_folds, report_json
 
     with opened_for_folding(ctx, endpoint, model) as memory:
         found = memory.story(story, create=False)
-        with output.progress(f"Rebuilding {output.one_line(story)}") as progress:
-            report = found.rebuild(progress=progress)
+        report = fold_anew(found, story, yes=yes)
     if as_json:
         output.emit(report_json(story, report))
     else:

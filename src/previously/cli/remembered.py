@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
     from previously.core.analyses import Analysis
+    from previously.core.note import Note
+    from previously.core.versions import Version
     from previously.lore.current import Held
     from previously.lore.wishes import Wish
     from previously.runtime.lore_hands import LoreItem
+    from previously.runtime.remembering import MemoryText
     from previously.runtime.standing import CastItem, SceneText, ThreadItem
 
 
@@ -20,6 +23,7 @@ def remembered_json(story: BlockingStory) -> dict[str, Any]:
     """The parts of `show` that are lists: what scenes left behind, what is open, how things stand, who knows what."""
     lore = [one for one in story.lore(everything=True) if not one.book and one.status != "removed"]
     return {
+        "episodes": [episode_json(one) for one in story.episodes()],
         "scenes": [scene_json(number, one) for number, one in enumerate(story.scenes(), 1)],
         "lore": [lore_json(one) for one in lore],
         "books": story.attached_books(),
@@ -44,6 +48,11 @@ def lore_json(one: LoreItem) -> dict[str, Any]:
         "suggestions": list(one.suggestions),
         "earlier": list(one.earlier),
     }
+
+
+def episode_json(one: MemoryText) -> dict[str, Any]:
+    """What happened in one span."""
+    return {"span": [one.span.first, one.span.last], "text": one.text, "id": one.version}
 
 
 def scene_json(number: int, one: SceneText) -> dict[str, Any]:
@@ -109,3 +118,33 @@ def analysis_json(position: int, one: Analysis) -> dict[str, Any]:
         "mentions": list(one.mentions),
         "contradictions": list(one.contradictions),
     }
+
+
+def readable(version: Version) -> str:
+    """Return the text of a version for people: a note under headings, with the messages its items come from."""
+    from previously.core.note import note_of
+    from previously.core.versions import Kind
+
+    made = version.made
+    return note_lines(note_of(made.text), made.span.first) if made.kind is Kind.NOTE else made.text
+
+
+def note_lines(note: Note, first: int) -> str:
+    """Return a note whose span begins at that position, in lines under headings; empty lists are left out."""
+
+    def at(*offsets: int | None) -> str:
+        return " ".join(f"#{first + one}" for one in offsets if one is not None)
+
+    lists = {
+        "THREADS": [f"{one.change.value} {at(one.at) or 'earlier'}: {one.text}" for one in note.threads],
+        "STATE": [f"{at(one.at)} {one.thing} / {one.aspect.value}: {one.value or 'ended'}" for one in note.state],
+        "PRESENT": [f"{at(one.first)}-{at(one.last)}: {', '.join(one.names) or '-'}" for one in note.present],
+        "LEARNT": [f"{at(one.at)} {', '.join(one.names)}: {one.text}" for one in note.learnt],
+        "LORE": [f"{at(*one.at)} {one.name} | {one.type} | {one.content}" for one in note.lore],
+        "WISHES": [f"{at(one.at)} {one.text}" for one in note.wishes],
+        "SCENES": [f"ends at {at(one)}" for one in note.scene_ends],
+    }
+    blocks = [
+        "\n".join([heading, *(f"- {item.strip()}" for item in items)]) for heading, items in lists.items() if items
+    ]
+    return "\n\n".join(blocks) or "nothing to note"

@@ -49,13 +49,14 @@ def log(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
 
 def diff(ctx: typer.Context, story: Story, old: Which = None, new: Other = None, as_json: AsJson = False) -> None:
     """Show word by word what changed from one version to another; by default from the one before the newest."""
+    from previously.cli.remembered import readable
     from previously.core.diffs import ChangeKind, diff_words
 
     with opened(ctx) as memory:
         kept = [version for version in memory.story(story, create=False).log() if version.made.status != "refused"]
     newer = _chosen(kept, new if new is not None else kept[-1].id if kept else None)
     older = _chosen(kept, old if old is not None else _before(kept, newer).id)
-    changes = diff_words(older.made.text, newer.made.text)
+    changes = diff_words(readable(older), readable(newer))
     if as_json:
         runs = [{"kind": change.kind.value, "text": change.text} for change in changes]
         output.emit({"story": story, "old": older.id, "new": newer.id, "changes": runs})
@@ -73,6 +74,9 @@ def diff(ctx: typer.Context, story: Story, old: Which = None, new: Other = None,
 
 def blame(ctx: typer.Context, story: Story, which: Which = None, as_json: AsJson = False) -> None:
     """Say where a version came from: which messages, who wrote it, what it cost; by default the recap in force."""
+    from previously.cli.remembered import readable
+    from previously.core.versions import Kind
+
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
         versions = found.log()
@@ -105,6 +109,9 @@ def blame(ctx: typer.Context, story: Story, which: Which = None, as_json: AsJson
     for what, words in rows:
         console.print(f"{what + ':':<12}", style="bold", end="")
         console.print(output.printable(words), soft_wrap=True)
+    if made.kind in (Kind.EPISODE, Kind.NOTE):  # no other command shows these
+        console.print()
+        console.print(output.printable(readable(version)), soft_wrap=True)
 
 
 def _texts_in_force(story: BlockingStory, versions: list[Version]) -> list[int]:

@@ -69,7 +69,6 @@ def request(stale: NewVersion, found: Change, target_words: int, before: str = "
     return FoldRequest(
         kind=stale.kind,
         previous=stale.text,
-        bridge=None,
         delta=added,
         target_words=target_words,
         carry=stale.carry,

@@ -17,7 +17,6 @@ def request(before: LiveVersion | None, title: str, chapter: str, target_words: 
     return FoldRequest(
         kind=Kind.BACKBONE,
         previous=text_now(before) if before else "",
-        bridge=None,
         delta=(Message(Role.ASSISTANT, (Text(chapter),)),),
         target_words=target_words,
         title=title,

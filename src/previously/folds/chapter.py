@@ -95,7 +95,6 @@ def request(title: str, known: Sequence[str], ending: Sequence[OnPath], target_w
     return FoldRequest(
         kind=Kind.CHAPTER,
         previous="\n\n".join(text for text in known if text.strip()),
-        bridge=None,
         delta=story_messages(ending),
         target_words=target_words,
         title=title,

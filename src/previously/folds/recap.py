@@ -17,12 +17,11 @@ from previously.core.pairing import units
 from previously.core.paths import OnPath, opening_of
 from previously.core.spans import Span
 from previously.core.tokens import message_tokens
-from previously.core.versions import Kind, LiveVersion
+from previously.core.versions import LiveVersion
 from previously.core.words import count_words
 from previously.folds.brief import MOST_TOKENS, BriefNote
 from previously.folds.builtin.quotes import text_now
 from previously.folds.rendering import told
-from previously.folds.request import FoldRequest
 
 AGAIN = "made anew"
 
@@ -190,22 +189,9 @@ BRIEF_TOKENS_PER_WORD = 1.5
 """A brief is full of paths and names, which take more than words do."""
 
 
-def request(
-    live: LiveVersion | None, bridge: OnPath | None, due: Due, rules: FoldRules, *, again: bool = False
-) -> FoldRequest | BriefNote:
-    """What to ask for this delta; `again` where something provisional stands in its place."""
-    delta = story_messages(due.delta)
+def brief_of(live: LiveVersion | None, due: Due, rules: FoldRules, *, again: bool = False) -> BriefNote:
+    """Return what to ask for this delta of an agent's conversation; `again` where something provisional stands in its
+    place."""
+    most = int(rules.recap.target_words * BRIEF_TOKENS_PER_WORD) or MOST_TOKENS
     again = again and due.reason == AGAIN
-    previous, target_words = text_now(live) if live else "", rules.recap.target_words
-    if rules.timeline is Timeline.BRIEF:
-        most = int(target_words * BRIEF_TOKENS_PER_WORD) or MOST_TOKENS
-        return BriefNote(delta, previous, again, most)
-    return FoldRequest(
-        kind=Kind.RECAP,
-        previous=previous,
-        bridge=bridge.entry.message if bridge else None,
-        delta=delta,
-        target_words=target_words,
-        again=again,
-        first=first_position(due.delta),
-    )
+    return BriefNote(story_messages(due.delta), text_now(live) if live else "", again, most)

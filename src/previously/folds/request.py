@@ -31,12 +31,10 @@ from previously.folds.rendering import Template, as_data, fill, told, transcript
 
 @dataclass(frozen=True, slots=True)
 class FoldRequest:
-    """What the folder is given. The bridge is the last message already folded: shown, so that the first new one has
-    its question, and not to be told again."""
+    """What the folder is given."""
 
     kind: Kind
     previous: str
-    bridge: Message | None
     delta: tuple[Message, ...]
     target_words: int
     again: bool = False
@@ -72,8 +70,7 @@ class Amends:
 def words_read(asked: FoldRequest) -> int:
     """How many words the folder is given to read."""
     removed = asked.amends.removed if asked.amends else ()
-    others = (asked.bridge, *removed, *asked.delta)
-    return count_words(asked.previous) + sum(count_words(told(message)) for message in others if message)
+    return count_words(asked.previous) + sum(count_words(told(message)) for message in (*removed, *asked.delta))
 
 
 PLACEHOLDERS = {
@@ -92,7 +89,6 @@ PLACEHOLDERS = {
         "recap_words",
         "lore_entries",
     ),
-    "recap": ("length", "previous", "bridge", "events", "hint"),
     "chapter": ("length", "title", "previous", "events", "hint"),
     "backbone": ("length", "title", "previous", "events", "hint"),
     "amend": ("previous", "removed", "events", "hint"),
@@ -107,14 +103,12 @@ PLACEHOLDERS = {
 
 def build(template: Template, asked: FoldRequest, hint: str = "") -> ModelRequest:
     """The question for a model. `hint` says why its last answer could not be kept."""
-    bridge = f"\n<already_told>\n{_end_of(transcript([asked.bridge]))}\n</already_told>\n" if asked.bridge else ""
     system, user = fill(
         template,
         {
             "length": f"about {asked.target_words} words" if asked.target_words else "as long as it needs to be",
             "title": f" It is called {as_data(asked.title)!r}." if asked.title else "",
             "previous": as_data(asked.previous.strip()) or "(none yet)",
-            "bridge": bridge,
             "removed": transcript(asked.amends.removed if asked.amends else ()) or "(nothing)",
             "events": _events(asked) or "(nothing)",
             "hint": f" {hint}" if hint else "",
@@ -128,14 +122,6 @@ def _events(asked: FoldRequest) -> str:
     if asked.kind is Kind.BACKBONE and not asked.amends:
         return as_data("\n\n".join(told(message) for message in asked.delta))
     return transcript(asked.delta)
-
-
-BRIDGE_CHARACTERS = 600
-"""How much of the end of the bridge is shown: it is where the new events pick up."""
-
-
-def _end_of(text: str) -> str:
-    return text if len(text) <= BRIDGE_CHARACTERS else f"…{text[-BRIDGE_CHARACTERS:]}"
 
 
 def output_room(asked: FoldRequest) -> int:
@@ -168,7 +154,6 @@ def check_reply(asked: FoldRequest, question: ModelRequest, reply: ModelReply) -
 
 def _asked(asked: FoldRequest, prompt: str = "") -> Asked:
     shown = [asked.title, *(asked.amends.kept if asked.amends else ())]
-    shown += [asked.bridge.speaker or "", told(asked.bridge)] if asked.bridge else []
     return Asked(
         asked.previous,
         asked.delta,

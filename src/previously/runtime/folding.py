@@ -289,10 +289,10 @@ async def make(store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules
 
 
 async def plan_folds(
-    store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules, *, pressed: Pressed
+    store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules, *, pressed: Pressed, anew: bool = False
 ) -> FoldReport:
-    """The folds that `fold` would make now, with what each would read."""
-    rehearsal = RehearsalStore(store)
+    """The folds that `fold` would make now, with what each would read; with `anew`, if nothing were folded yet."""
+    rehearsal = RehearsalStore(store, anew=anew)
 
     async def pressed_from_the_start() -> bool:
         return not rehearsal.written and await pressed()  # a view of what is only rehearsed cannot be had

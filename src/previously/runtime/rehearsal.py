@@ -71,10 +71,12 @@ class RehearsalFolder:
 
 
 class RehearsalStore:
-    """Reads through to a store; keeps marks and versions to itself."""
+    """Reads through to a store; keeps marks and versions to itself. What is there already counts as loose where
+    everything is to be made anew."""
 
-    def __init__(self, store: FoldStore) -> None:
+    def __init__(self, store: FoldStore, *, anew: bool = False) -> None:
         self._store = store
+        self._anew = anew
         self._marks: list[Mark] = []
         self._versions: list[Version] = []
         self._ids = 0
@@ -140,7 +142,8 @@ class RehearsalStore:
             if (version.made.kind, version.made.scope) == (kind, scope)
             and (through is None or version.made.span.last <= through)
         ]
-        there = await self._store.live(key, branch, kind, scope, firm=firm, through=through)
+        hidden = self._anew and firm
+        there = None if hidden else await self._store.live(key, branch, kind, scope, firm=firm, through=through)
         return max([*own, *([there] if there else [])], key=lambda one: one.span.last, default=None)
 
     async def spans(self, key: StoryKey, branch: str, kind: Kind, *, firm: bool = False) -> set[tuple[str, int, int]]:
@@ -149,7 +152,7 @@ class RehearsalStore:
             for version in self._versions
             if version.made.kind is kind
         }
-        return await self._store.spans(key, branch, kind, firm=firm) | own
+        return own if self._anew and firm else await self._store.spans(key, branch, kind, firm=firm) | own
 
     async def newest_versions(
         self, key: StoryKey, kind: Kind, scope: str, status: Status, most: int, *, beyond: int = -1
@@ -159,7 +162,8 @@ class RehearsalStore:
     async def notes(self, key: StoryKey, kind: Kind, scope: str, firsts: Sequence[bytes]) -> list[Version]:
         made = [one for one in self._versions if (one.made.kind, one.made.scope) == (kind, scope)]
         own = [one for one in made if one.made.first and one.made.first in firsts]
-        return await self._store.notes(key, kind, scope, firsts) + own
+        there = await self._store.notes(key, kind, scope, firsts)
+        return [*([replace(one, firm=False) for one in there] if self._anew else there), *own]
 
     async def cover(
         self, key: StoryKey, branch: str, kind: Kind | None = None, *, firm: bool = False

@@ -33,6 +33,7 @@ from previously.runtime.derived import analysis_now, fragments_of
 from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import Known, knowledge
 from previously.runtime.noted import analysed, ends_of
+from previously.runtime.remembering import MemoryText
 from previously.storage.store import Store
 
 LONGEST_SAID = 500
@@ -193,6 +194,23 @@ class Standing(StoryHandle):
         if any(mark.position == position for mark in marks):
             raise BadInput(f"A scene ends with message {position} already.")
         return await self._add_mark(branch, MarkKind.SCENE, position)
+
+    async def episodes(self) -> list[MemoryText]:
+        """Return what happened in each span that an update told, in path order; of spans told anew the newest."""
+        from previously.folds.tiling import note_tiles
+
+        async def read(store: Store) -> list[MemoryText]:
+            branch = await store.branch(self._key)
+            path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
+            digests = [item.entry.digest for item in path]
+            notes = await store.notes(self._key, Kind.EPISODE, SPAN_SCOPE, digests) if path else []
+            tiles = [(tile.span, tile.note) for tile in note_tiles(path, notes) if tile.note]
+            return [
+                MemoryText(moved(note.made.text, note.made, span), span, note.made.made_by, note.id)
+                for span, note in tiles
+            ]
+
+        return await self._store.at_one_moment(self._key.owner, read)
 
     async def scenes(self) -> list[SceneText]:
         """Every scene that was noted and stands on the path, the oldest first."""

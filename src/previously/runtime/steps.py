@@ -256,9 +256,7 @@ class Steps:
             asked = await self._updates.ask(due.delta, Part.WHOLE, text, again=again and due.reason == recap.AGAIN)
             beside = await self._updates.beside(due.delta)
             return Step(Kind.RECAP, stretch.scope, due.delta, before, asked, due.reason, beside=beside)
-        first = due.span.first
-        bridge = await self._path(first - 1, first - 1) if first else []
-        question = recap.request(live, bridge[0] if bridge else None, due, self._rules, again=again)
+        question = recap.brief_of(live, due, self._rules, again=again)
         return Step(Kind.RECAP, stretch.scope, due.delta, before, question, due.reason)
 
     async def _stale(

@@ -76,10 +76,11 @@ class Story(Transcript, History, Presence, LoreByHand, Standing):
             progress=progress, fresh=fresh,
         )  # fmt: skip
 
-    async def plan(self) -> FoldReport:
-        """What `fold` would do, without doing it. Later folds assume texts of their target length."""
+    async def plan(self, *, anew: bool = False) -> FoldReport:
+        """What `fold` would do, or with `anew` what `rebuild` would, without doing it. Later folds assume texts of
+        their target length."""
         return await persistently(
-            lambda: plan_folds(self._store, self._key, self._folder, self._rules, pressed=self._pressed)
+            lambda: plan_folds(self._store, self._key, self._folder, self._rules, pressed=self._pressed, anew=anew)
         )
 
     async def rebuild(self, *, progress: Progress | None = None) -> FoldReport:
