@@ -23,6 +23,7 @@ from previously.models.retry import MAX_CALLS
 from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime import model_folder
 from previously.runtime.prompts import load_prompt
+from tests.runtime.update_answers import answer, is_update, messages
 
 RULES = Settings(
     scene_messages=0, cast="off", tail_messages=2, fold_messages=6, fold_words=400, fold_tokens=900, recap_words=60
@@ -33,11 +34,18 @@ GOOD = "Maya carried the parcels to the mill and promised Joaquin to be back by 
 
 def good(request: ModelRequest) -> str:
     """A fair recap of whatever is asked: it says how far the story has got."""
-    numbers = [int(number) for number in re.findall(r"\d+", request.user.split("<new_events>")[1])]
-    return (
+    read = messages(request) if is_update(request) else request.user.split("<new_events>")[1]
+    numbers = [int(number) for number in re.findall(r"(?<!#)\b\d+", read)]
+    told = (
         "Maya carried the parcels to the mill and promised Joaquin to be back by noon, while Odalys kept the ledger. "
         f"By then they had got as far as number {max(numbers, default=0)}."
     )
+    return answer(request, told) if is_update(request) else told
+
+
+def plain(request: ModelRequest) -> str:
+    """The same words whatever is asked."""
+    return answer(request, GOOD) if is_update(request) else GOOD
 
 
 @pytest.fixture(autouse=True)
@@ -65,15 +73,16 @@ def version_of(story: BlockingStory, ident: int | None) -> Version:
 
 
 def test_a_models_recap_is_kept_with_its_cost_and_origin(tmp_path: Path) -> None:
-    model = ScriptedModel(GOOD, name="small-7b")
+    model = ScriptedModel(plain, name="small-7b")
     with BlockingMemory(tmp_path / "s.db", settings=RULES, model=model) as memory:
         story = memory.story("tale")
         tell(story, 9)
         report = story.fold()
-        (version,) = story.log()
+        version, episode, note = story.log()
     assert [fold.status for fold in report.folds] == ["committed"]
     assert (version.made.made_by, version.made.model, version.made.text) == ("model", "small-7b", GOOD)
     assert version.made.cost.calls == report.calls == len(model.requests) == 1
+    assert [(one.made.kind, one.made.cost.calls) for one in (episode, note)] == [(Kind.EPISODE, 0), (Kind.NOTE, 0)]
     assert version.made.prompt_hash
     assert version.firm
     assert model.closed
@@ -81,7 +90,7 @@ def test_a_models_recap_is_kept_with_its_cost_and_origin(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("bad", "calls"),
-    [("", 2), ("I'm sorry, but I can't help with that.", 1), ("<think>hm", 2), (DOWN, 3)],
+    [("", 3), ("I'm sorry, but I can't help with that.", 3), ("<think>hm", 3), (DOWN, 3)],
     ids=["empty", "refusal", "thoughts", "down"],
 )
 def test_after_the_last_try_the_built_in_folder_steps_in(tmp_path: Path, bad: Scripted, calls: int) -> None:
@@ -101,12 +110,13 @@ def test_after_the_last_try_the_built_in_folder_steps_in(tmp_path: Path, bad: Sc
 
 
 def test_a_refused_answer_is_asked_for_again_with_the_reason(tmp_path: Path) -> None:
-    model = ScriptedModel(["", GOOD])
+    replies = iter(("", GOOD))
+    model = ScriptedModel(lambda request: (said := next(replies)) and answer(request, said))
     with BlockingMemory(tmp_path / "s.db", settings=RULES, model=model) as memory:
         story = memory.story("tale")
         tell(story, 9)
         story.fold()
-        assert statuses(story) == ["refused", "committed"]
+        assert statuses(story) == ["refused", "committed", "committed", "committed"]
         assert story.log()[0].made.reason
     first, second = model.requests
     assert first != second
@@ -185,12 +195,13 @@ def test_many_people_over_many_parts_are_judged_part_by_part(tmp_path: Path) -> 
     ]
 
     def reply(request: ModelRequest) -> str:
-        events = request.user.split("<new_events>")[1]
+        events = messages(request)
         here = [name for name in people if f"{name}:" in events]
         numbers = re.findall(r"sack (\d+)", events)
-        return (
+        told = (
             f"{', '.join(here)} carried sacks to the mill in Lethen, up to sack {numbers[-1]}, and kept count of them."
         )
+        return answer(request, told)
 
     model = ScriptedModel(reply)
     small = Settings(scene_messages=0, cast="off", tail_messages=1, fold_words=2_500, fold_messages=500,
@@ -350,7 +361,7 @@ async def barrier_model(racers: int) -> tuple[ScriptedModel, Callable[[], Awaita
     async def reply(request: ModelRequest) -> str:
         thinking.set()
         await go_on.wait()
-        return GOOD
+        return plain(request)
 
     async def release() -> None:
         await thinking.wait()
@@ -374,7 +385,7 @@ async def test_fifty_racers_pay_for_one_call(tmp_path: Path) -> None:
         assert len(model.requests) == 1
         assert sum(len(report.folds) for report in results) == 1
         assert sum("another" in report.stopped for report in results) == 49
-        assert len(await story.log()) == 1
+        assert len(await story.log()) == 3, "recap, episode and note"
 
 
 async def test_a_path_that_moves_while_the_model_thinks_gets_nothing_false(tmp_path: Path) -> None:
