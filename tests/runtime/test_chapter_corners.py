@@ -62,11 +62,11 @@ def test_folding_goes_on_when_marks_of_two_chapters_meet(story: BlockingStory) -
 def test_a_chapter_that_a_model_never_writes_holds_up_nothing(tmp_path: Path) -> None:
     place = tmp_path / "stories.db"
     silent = ScriptedModel(lambda _: "")
-    refuses_one = ScriptedModel(lambda request: "" if "One" in request.user else obedient(request))
+    refuses_one = ScriptedModel(lambda request: "" if "Lampfall" in request.user else obedient(request))
     with BlockingMemory(place, settings=RULES, model=silent) as memory:
         story = memory.story("tale")
-        for name in ("One", "Two", "Three"):
-            tell(story, 30, 30 * len(name))
+        for number, name in enumerate(("Lampfall", "Weirgate", "Tollhouse")):
+            tell(story, 30, 30 * number)
             story.close_chapter(name)
         story.fold()
     with BlockingMemory(place, settings=RULES, model=refuses_one) as memory:

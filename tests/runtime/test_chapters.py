@@ -16,6 +16,7 @@ from previously.core.versions import Kind
 from previously.folds.chapter import FINAL_SCENE
 from previously.view.view import Reason, Section
 from tests.runtime.obedient import PEOPLE, kind_of, obedient, part, said, tell
+from tests.runtime.update_answers import messages, recap_in, under
 
 RULES = Settings(scene_messages=0, cast="off",
     tail_messages=4, fold_messages=10, fold_words=400, fold_tokens=900, recap_words=60, chapter_messages=30
@@ -105,8 +106,8 @@ def test_a_chapter_closed_by_command_keeps_its_title_and_the_tail_is_still_shown
     (one,) = story.chapters()
     assert "24 by then" in one.text
     assert story.view().messages == waiting.messages, "as long as there is room, nothing that was read moves"
-    view = story.view(2_000)
-    assert [item.sources[0].first for item in view.items if item.section is Section.TAIL] == [21, 22, 23, 24]
+    view = story.view(150)
+    assert [item.sources[0].first for item in view.items if item.section is Section.TAIL][-4:] == [21, 22, 23, 24]
     assert "Chapter 1, The Assessor: " in view.messages[0].text
     story.close_chapter("Renamed", 24)
     assert [one.title for one in story.chapters()] == ["Renamed"]
@@ -183,8 +184,10 @@ def test_the_recap_restarts_behind_a_chapter(story: BlockingStory, model: Record
     recap = story.recap()
     assert recap is not None
     assert recap.span.first == 20
-    first_of_second = [asked for asked in model.of("recap") if said(20) in part(asked, "new_events")]
-    assert part(first_of_second[0], "recap") == "(none yet)"
+    (first_of_second,) = [asked for asked in model.of("recap") if said(20) in messages(asked)]
+    assert recap_in(first_of_second) == ""
+    chapter = story.chapters()[0].text
+    assert under(first_of_second, "The story before") == chapter, "it is told what came before, and nothing twice"
 
 
 def test_many_chapters_stand_in_the_view_as_the_backbone_and_the_newest(story: BlockingStory) -> None:

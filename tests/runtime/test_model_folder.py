@@ -23,6 +23,7 @@ from previously.models.retry import MAX_CALLS
 from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime import model_folder
 from previously.runtime.prompts import load_prompt
+from tests.runtime.update_answers import answer, is_update, messages
 
 RULES = Settings(
     scene_messages=0, cast="off", tail_messages=2, fold_messages=6, fold_words=400, fold_tokens=900, recap_words=60
@@ -33,11 +34,18 @@ GOOD = "Maya carried the parcels to the mill and promised Joaquin to be back by 
 
 def good(request: ModelRequest) -> str:
     """A fair recap of whatever is asked: it says how far the story has got."""
-    numbers = [int(number) for number in re.findall(r"\d+", request.user.split("<new_events>")[1])]
-    return (
+    read = messages(request) if is_update(request) else request.user.split("<new_events>")[1]
+    numbers = [int(number) for number in re.findall(r"(?<!#)\b\d+", read)]
+    told = (
         "Maya carried the parcels to the mill and promised Joaquin to be back by noon, while Odalys kept the ledger. "
         f"By then they had got as far as number {max(numbers, default=0)}."
     )
+    return answer(request, told) if is_update(request) else told
+
+
+def plain(request: ModelRequest) -> str:
+    """The same words whatever is asked."""
+    return answer(request, GOOD) if is_update(request) else GOOD
 
 
 @pytest.fixture(autouse=True)
@@ -65,15 +73,16 @@ def version_of(story: BlockingStory, ident: int | None) -> Version:
 
 
 def test_a_models_recap_is_kept_with_its_cost_and_origin(tmp_path: Path) -> None:
-    model = ScriptedModel(GOOD, name="small-7b")
+    model = ScriptedModel(plain, name="small-7b")
     with BlockingMemory(tmp_path / "s.db", settings=RULES, model=model) as memory:
         story = memory.story("tale")
         tell(story, 9)
         report = story.fold()
-        (version,) = story.log()
+        version, episode, note = story.log()
     assert [fold.status for fold in report.folds] == ["committed"]
     assert (version.made.made_by, version.made.model, version.made.text) == ("model", "small-7b", GOOD)
     assert version.made.cost.calls == report.calls == len(model.requests) == 1
+    assert [(one.made.kind, one.made.cost.calls) for one in (episode, note)] == [(Kind.EPISODE, 0), (Kind.NOTE, 0)]
     assert version.made.prompt_hash
     assert version.firm
     assert model.closed
@@ -81,7 +90,7 @@ def test_a_models_recap_is_kept_with_its_cost_and_origin(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("bad", "calls"),
-    [("", 2), ("I'm sorry, but I can't help with that.", 1), ("<think>hm", 2), (DOWN, 3)],
+    [("", 3), ("I'm sorry, but I can't help with that.", 1), ("<think>hm", 3), (DOWN, 3)],
     ids=["empty", "refusal", "thoughts", "down"],
 )
 def test_after_the_last_try_the_built_in_folder_steps_in(tmp_path: Path, bad: Scripted, calls: int) -> None:
@@ -101,12 +110,13 @@ def test_after_the_last_try_the_built_in_folder_steps_in(tmp_path: Path, bad: Sc
 
 
 def test_a_refused_answer_is_asked_for_again_with_the_reason(tmp_path: Path) -> None:
-    model = ScriptedModel(["", GOOD])
+    replies = iter(("", GOOD))
+    model = ScriptedModel(lambda request: (said := next(replies)) and answer(request, said))
     with BlockingMemory(tmp_path / "s.db", settings=RULES, model=model) as memory:
         story = memory.story("tale")
         tell(story, 9)
         story.fold()
-        assert statuses(story) == ["refused", "committed"]
+        assert statuses(story) == ["refused", "committed", "committed", "committed"]
         assert story.log()[0].made.reason
     first, second = model.requests
     assert first != second
@@ -185,12 +195,13 @@ def test_many_people_over_many_parts_are_judged_part_by_part(tmp_path: Path) -> 
     ]
 
     def reply(request: ModelRequest) -> str:
-        events = request.user.split("<new_events>")[1]
+        events = messages(request)
         here = [name for name in people if f"{name}:" in events]
         numbers = re.findall(r"sack (\d+)", events)
-        return (
+        told = (
             f"{', '.join(here)} carried sacks to the mill in Lethen, up to sack {numbers[-1]}, and kept count of them."
         )
+        return answer(request, told)
 
     model = ScriptedModel(reply)
     small = Settings(scene_messages=0, cast="off", tail_messages=1, fold_words=2_500, fold_messages=500,
@@ -201,9 +212,10 @@ def test_many_people_over_many_parts_are_judged_part_by_part(tmp_path: Path) -> 
         for number in range(240):
             name = people[number // 20]
             story.add("user", f"I take sack {number} to the mill in Lethen and write it into the ledger.", name=name)
-        folds = story.fold().folds
+        folds = [fold for fold in story.fold().folds if fold.kind is Kind.RECAP]
         assert {fold.status for fold in folds} == {"committed"}
         assert len(model.requests) > len(folds), "they were split"
+        assert all("THREADS" not in request.user for request in model.requests), "for lists the window has no room"
 
 
 def test_nothing_is_asked_about_nothing(tmp_path: Path) -> None:
@@ -234,7 +246,7 @@ def test_a_fold_that_would_take_too_many_calls_is_left_to_the_built_in_folder(tm
 
 def test_what_does_not_fit_the_window_is_split_and_read_to_the_last_word(tmp_path: Path) -> None:
     small = Settings(
-        scene_messages=0, cast="off", tail_messages=1, fold_messages=2, recap_words=60, memory_window_tokens=2_048
+        scene_messages=0, cast="off", tail_messages=1, fold_messages=2, recap_words=60, memory_window_tokens=3_000
     )
     model = ScriptedModel(good)
     sentences = [f"Then Maya counted sack {number} at the mill with Odalys." for number in range(900)]
@@ -243,18 +255,20 @@ def test_what_does_not_fit_the_window_is_split_and_read_to_the_last_word(tmp_pat
         story.add("user", "Maya goes to the mill with Joaquin. " + " ".join(sentences), name="Maya")
         story.add("user", "Maya is back.", name="Maya")
         story.add("user", "Good.", name="Joaquin")
-        assert [fold.status for fold in story.fold().folds] == ["committed"]
+        recap, note = story.fold().folds
+    assert (recap.kind, recap.status) == (Kind.RECAP, "committed")
+    assert (note.kind, note.status) == (Kind.NOTE, "provisional"), "for lists the window has no room"
     assert len(model.requests) > 3
     read = " ".join(request.user for request in model.requests)
     assert all(sentence in read for sentence in sentences)
     for request in model.requests:
-        assert (len(request.system) + len(request.user)) // 4 + request.max_output_tokens <= 2_048 + 10
+        assert (len(request.system) + len(request.user)) // 4 + request.max_output_tokens <= 3_000 + 10
 
 
-@pytest.mark.parametrize("said", [None, 1_500])
+@pytest.mark.parametrize("said", [None, 2_100])
 def test_a_server_with_a_smaller_window_than_thought_is_asked_in_parts(tmp_path: Path, said: int | None) -> None:
     def reply(request: ModelRequest) -> Scripted:
-        if (len(request.system) + len(request.user)) // 4 + request.max_output_tokens > 1_500:
+        if (len(request.system) + len(request.user)) // 4 + request.max_output_tokens > 2_100:
             return ModelFailure(FailureKind.OVERFLOW, "The input is too long.", window_tokens=said)
         return good(request)
 
@@ -266,7 +280,7 @@ def test_a_server_with_a_smaller_window_than_thought_is_asked_in_parts(tmp_path:
         sentences = [f"Then Maya counted sack {number} at the mill with Joaquin and Odalys." for number in range(300)]
         for start in range(0, 300, 20):
             story.add("user", " ".join(sentences[start : start + 20]), name="Maya")
-        folds = story.fold().folds
+        folds = [fold for fold in story.fold().folds if fold.kind is Kind.RECAP]
         assert {fold.status for fold in folds} == {"committed"}
     read = " ".join(request.user for request in model.requests)
     folded = 20 * (folds[-1].span.last + 1)
@@ -282,7 +296,7 @@ def test_a_server_that_finds_everything_too_long_ends_in_the_built_in_folder(tmp
         story = memory.story("tale")
         tell(story, 9)
         assert [fold.status for fold in story.fold().folds] == ["provisional"]
-    assert len(model.requests) == 1, "it would not be any shorter"
+    assert len(model.requests) <= MAX_CALLS, "all at once, the texts alone, and less of them"
 
 
 @pytest.mark.parametrize(("name", "value"), [("calls_per_hour", 2), ("calls_per_day", 2), ("tokens_per_day", 500)])
@@ -304,7 +318,10 @@ def test_limits_hold_and_memory_goes_on_without_the_model(tmp_path: Path, name: 
 def test_any_plan_of_failures_is_survived(tmp_path: Path, edited: bool) -> None:
     """Random replies of every sort: never more than three calls a fold, never a loop, the view within budget."""
     settings = replace(RULES, chapter_messages=15) if edited else RULES
-    menu: list[Scripted] = [
+    menu: list[Scripted | Callable[[ModelRequest], Scripted]] = [
+        plain,
+        lambda request: ModelReply(plain(request).partition("\n\nTHREADS")[0], "m", "length", Usage(1, 1, True)),
+        lambda request: plain(request).replace("none", "- something else"),
         GOOD,
         "",
         " \n",
@@ -321,7 +338,12 @@ def test_any_plan_of_failures_is_survived(tmp_path: Path, edited: bool) -> None:
     ]
     for seed in range(25):
         pick = random.Random(seed)
-        model = ScriptedModel(lambda _, pick=pick: pick.choice(menu))  # type: ignore[misc]
+
+        def reply(request: ModelRequest, pick: random.Random = pick) -> Scripted:
+            found = pick.choice(menu)
+            return found(request) if callable(found) else found
+
+        model = ScriptedModel(reply)
         with BlockingMemory(tmp_path / f"{seed}.db", settings=settings, model=model) as memory:
             story = memory.story("tale")
             for start in range(0, 60, 12):
@@ -350,7 +372,7 @@ async def barrier_model(racers: int) -> tuple[ScriptedModel, Callable[[], Awaita
     async def reply(request: ModelRequest) -> str:
         thinking.set()
         await go_on.wait()
-        return GOOD
+        return plain(request)
 
     async def release() -> None:
         await thinking.wait()
@@ -374,7 +396,7 @@ async def test_fifty_racers_pay_for_one_call(tmp_path: Path) -> None:
         assert len(model.requests) == 1
         assert sum(len(report.folds) for report in results) == 1
         assert sum("another" in report.stopped for report in results) == 49
-        assert len(await story.log()) == 1
+        assert len(await story.log()) == 3, "recap, episode and note"
 
 
 async def test_a_path_that_moves_while_the_model_thinks_gets_nothing_false(tmp_path: Path) -> None:

@@ -36,6 +36,10 @@ CONTEXT_TOKENS = 2_700
 ANSWER_TOKENS = 2_600
 """What an answer may take: 1,300 to 1,950 were needed."""
 
+TOKENS_PER_WORD, LISTS_TOKENS, SPARE_TOKENS = 2, 1_300, 400
+"""Tokens for a word, which leaves room for a text longer than asked; for the lists beside the texts; and for headings
+and a little thought where only texts are asked for."""
+
 EPISODE_SHARE = 0.05
 """Words of an episode per token of new messages: 150 for 3,000."""
 
@@ -178,10 +182,14 @@ class UpdateFold:
     @property
     def output_tokens(self) -> int:
         """Return how many tokens an answer may take."""
-        texts = 2 * (self.recap_words or count_words(self.context.recap) + self.episode_words)
-        if not self.part.has_lists:
-            return texts + 400
-        return max(ANSWER_TOKENS, texts + 1_300) if self.part.has_recap else ANSWER_TOKENS
+        texts = self.recap_tokens + (TOKENS_PER_WORD * self.episode_words if self.part.has_episode else 0)
+        return max(ANSWER_TOKENS, texts + LISTS_TOKENS) if self.part.has_lists else texts + SPARE_TOKENS
+
+    @property
+    def recap_tokens(self) -> int:
+        """Return how many tokens its recap may take."""
+        words = self.recap_words or count_words(self.context.recap) + self.episode_words
+        return TOKENS_PER_WORD * words if self.part.has_recap else 0
 
     def _form(self, template: Template) -> str:
         length = f"about {self.recap_words} words" if self.recap_words else "as many words as it needs"

@@ -119,7 +119,7 @@ class ModelFolder:
         if isinstance(asked, UpdateFold) and await self._kept.takes_two_steps(self._model.name):
             asked = in_steps(asked)
         desk = _Desk(None if anew or asked.again else source, source)
-        runs = parts(asked, self._fits, asked.most_parts)
+        asked, runs = self._divided(asked, asked.most_parts)
         why_not = await self._why_not()
         if len(runs) > asked.most_parts:
             why_not = (
@@ -128,30 +128,38 @@ class ModelFolder:
             )
         elif amends(asked) and not self._fits(asked):
             why_not = "what changed does not fit the model's window"
+        elif isinstance(asked, UpdateFold) and not self._fits(part(asked, so_far(asked), runs)):
+            why_not = (
+                f"question and answer do not fit the model's window, which is taken for {self._window_tokens:,} tokens; "
+                "if it is larger, say so with memory_window_tokens"
+            )
         if why_not:
             return await self._without(asked, why_not, ())
         self._breaker = before_call(self._breaker, self._clock())
         attempts: list[Attempt] = []
-        text, cost, accepted = so_far(asked), NOTHING, None
+        before, cost, accepted = so_far(asked), NOTHING, None
         beside: list[tuple[Kind, str]] = []
+        used = 0
         while runs:
             pending = sum((attempt.cost for attempt in attempts), cost)
-            answer = await self._ask(part(asked, text, runs), pending, desk)
+            answer = await self._ask(part(asked, before, runs), pending, desk, used)
             attempts += answer.attempts
-            smaller = self._smaller_parts(answer.overflow, asked, text, runs)
-            if smaller:
-                runs = smaller
+            used += len(answer.attempts)
+            smaller = self._smaller_parts(answer.overflow, asked, before, runs)
+            if smaller and used < MAX_CALLS:
+                asked, runs = smaller
                 continue
             if answer.accepted is None:
                 if answer.fault is Fault.MODEL or (answer.fault is Fault.ANSWER and not asked.again):
                     self._breaker = after_failure(self._breaker, self._clock())
                 given_up = asked.again and answer.fault is Fault.ANSWER
                 return await self._without(asked, answer.reason, tuple(attempts), spent=cost, for_good=given_up)
-            text, cost, accepted, runs = answer.accepted.text, cost + answer.cost, answer.accepted, runs[1:]
+            cost, accepted, runs, used = cost + answer.cost, answer.accepted, runs[1:], 0
+            before = accepted.text or before  # where no recap is asked for, the next part is told the same one
             beside = joined_beside(beside, answer.accepted.beside)
         self._breaker = after_success(self._breaker)
         return FolderReply(
-            text,
+            accepted.text if accepted else "",
             UPDATED if isinstance(asked, UpdateFold) else asked.carry if isinstance(asked, FoldRequest) else "",
             cost,
             made_by="model",
@@ -165,17 +173,19 @@ class ModelFolder:
             beside=tuple(beside),
         )
 
-    async def _ask(self, asked: Question, pending: Cost, desk: _Desk) -> _Asked:
-        """One part: up to three calls, each within the limits; `pending` is what this fold has taken so far."""
+    async def _ask(self, asked: Question, pending: Cost, desk: _Desk, used: int) -> _Asked:
+        """One part: up to three calls, each within the limits, of which `used` were made; `pending` is what this fold
+        has taken so far."""
         template = self._templates[asked.prompt]
         attempts: list[Attempt] = []
         hint = ""
-        seen = {Refusal.REFUSAL}  # a model that will not is not asked again, and no fault is named to it twice
+        seen: set[Refusal] = set()  # a model that will not is not asked again, and no fault is named to it twice
+        split = False
         question = build(template, asked)
         known = await self._kept.answer(desk.reads, self._model.name, question)
         if known is not None and isinstance(verdict := check_reply(asked, question, known), Accepted):
             return _Asked((), NOTHING, verdict)
-        for calls in range(1, MAX_CALLS + 1):
+        for calls in range(used + 1, MAX_CALLS + 1):
             why_not = await self._over_limit(sum((attempt.cost for attempt in attempts), pending))
             if why_not:
                 return _Asked(tuple(attempts), reason=why_not, fault=Fault.NONE)
@@ -196,17 +206,18 @@ class ModelFolder:
             cost = Cost(1, reply.usage.input_tokens, reply.usage.output_tokens)
             verdict = check_reply(asked, question, reply)
             if isinstance(verdict, Accepted):
+                if split:  # it could not give all at once, and can give this
+                    await self._kept.take_two_steps(self._model.name)
                 await self._kept.keep(desk.source, self._model.name, question, reply)
                 return _Asked(tuple(attempts), cost, verdict)
             attempts.append(self._attempt(template, f"{verdict.kind.value}: {verdict.reason}", reply.text, cost))
-            if verdict.kind in seen and not _may_split(asked):
+            if verdict.kind is Refusal.REFUSAL or (verdict.kind in seen and not _may_split(asked)):
                 break
             seen.add(verdict.kind)
             hint = f"Your last answer could not be used: {verdict.reason}."
             refused = sum(1 for one in attempts if one.text)
             if refused >= UNUSABLE_ANSWERS and isinstance(asked, UpdateFold) and _may_split(asked):
-                await self._kept.take_two_steps(self._model.name)
-                asked, hint, seen = in_steps(asked), "", {Refusal.REFUSAL}
+                asked, hint, seen, split = in_steps(asked), "", set(), True
         return _Asked(tuple(attempts), reason=attempts[-1].reason, fault=Fault.ANSWER)
 
     def _attempt(self, template: Template, reason: str, text: str, cost: Cost) -> Attempt:
@@ -237,25 +248,34 @@ class ModelFolder:
     async def _over_limit(self, pending: Cost) -> str:
         return await self._spending.over_limit(pending) if self._spending else ""
 
+    def _divided(self, asked: Question, most: int | None = None) -> tuple[Question, list[tuple[Message, ...]]]:
+        """Return what to ask and the runs to ask it in. Where a window leaves no room for texts and lists in one, the
+        texts are asked for alone."""
+        runs = parts(asked, self._fits, most)
+        if isinstance(asked, UpdateFold) and _may_split(asked) and not self._fits(part(asked, so_far(asked), runs)):
+            return self._divided(in_steps(asked), most)
+        return asked, runs
+
     def _smaller_parts(
         self, overflow: ModelFailure | None, asked: Question, text: str, runs: list[tuple[Message, ...]]
-    ) -> list[tuple[Message, ...]]:
-        """What is left to ask, in smaller parts, when the server finds the first too long. Its window is taken for what
-        it says, or for half of what it was thought to be. Nothing when that makes no part smaller: so this ends."""
+    ) -> tuple[Question, list[tuple[Message, ...]]] | None:
+        """Return what is left to ask, in smaller parts, when the server finds the first too long. Its window is taken
+        for what it says, or for half of what it was thought to be. None when no part fits that: so this ends."""
         while overflow is not None and not amends(asked) and self._window_tokens >= 2 * SMALLEST_WINDOW_TOKENS:
             said = overflow.window_tokens
             known = said is not None and SMALLEST_WINDOW_TOKENS <= said < self._window_tokens
             self._window_tokens = said if said is not None and known else self._window_tokens // 2
             left = part(asked, text, [tuple(message for run in runs for message in run)])
-            smaller = parts(left, self._fits)
-            if smaller[0] != runs[0]:
-                return smaller
-        return []
+            smaller, found = self._divided(left)
+            if smaller != left or found[0] != runs[0]:
+                return smaller, found
+        return None
 
     def _fits(self, asked: Question) -> bool:
         """Whether the question fits, also when the recap before it has grown to what an answer may be."""
         question = build(self._templates[asked.prompt], asked)
-        growth = max(0, question.max_output_tokens - estimate_tokens(so_far(asked)))
+        grown = asked.recap_tokens if isinstance(asked, UpdateFold) else question.max_output_tokens
+        growth = max(0, grown - estimate_tokens(so_far(asked)))
         return _estimate(question) + growth + question.max_output_tokens <= self._window_tokens
 
 
