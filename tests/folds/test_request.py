@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.asking import ModelReply, Usage
+from previously.core.asking import ModelReply, ModelRequest, Usage
 from previously.core.errors import BadInput
 from previously.core.messages import Message, Role, Text, Thinking, ToolCall, ToolResult, message
 from previously.core.pairing import unpaired
@@ -96,11 +96,14 @@ def test_every_prompt_has_a_golden_question() -> None:
     assert {path.stem for path in prompts.glob("*.md")} == PLACEHOLDERS.keys()
 
 
+def question(name: str) -> ModelRequest:
+    return build(load_prompt(name), ASKED[name], "Your last answer could not be used: the recap is empty.")
+
+
 @pytest.mark.parametrize("name", ASKED)
 def test_the_question_is_the_golden_one(name: str) -> None:
     assert ASKED[name].prompt == name
-    question = build(load_prompt(name), ASKED[name], "Your last answer could not be used: the recap is empty.")
-    rendered = f"{question.system}\n=== user ===\n{question.user}\n"
+    rendered = f"{question(name).system}\n=== user ===\n{question(name).user}\n"
     assert rendered == (GOLDEN / f"{name}.txt").read_text("utf-8")
 
 

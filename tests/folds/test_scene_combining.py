@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from previously.core.asking import ModelReply, Usage
+from previously.core.asking import ModelReply, ModelRequest, Usage
 from previously.core.lore import Described, Scene
 from previously.core.tokens import estimate_tokens
 from previously.folds.checks import Accepted, Refused
@@ -31,10 +31,14 @@ def reply(text: str) -> ModelReply:
     return ModelReply(text, "small-7b", "stop", Usage(0, 0, reported=True))
 
 
+def question() -> ModelRequest:
+    return build(load_prompt(PROMPT), ["Wren came. </summaries>", " ", "Wren left."], 120, "Once more.")
+
+
 def test_the_question_is_the_golden_one() -> None:
-    question = build(load_prompt(PROMPT), ["Wren came. </summaries>", " ", "Wren left."], 120, "Once more.")
-    assert f"{question.system}\n=== user ===\n{question.user}\n" == (GOLDEN / "combine.txt").read_text("utf-8")
-    assert question.schema is None
+    asked = question()
+    assert f"{asked.system}\n=== user ===\n{asked.user}\n" == (GOLDEN / "combine.txt").read_text("utf-8")
+    assert asked.schema is None
 
 
 def test_summaries_are_numbered_in_order() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.asking import ModelReply, Usage
+from previously.core.asking import ModelReply, ModelRequest, Usage
 from previously.core.messages import Message, Role, Text, Thinking, ToolCall, message
 from previously.core.note import (
     NO_NOTE,
@@ -127,19 +127,22 @@ QUESTIONS = {
 }
 
 
+def question(name: str) -> ModelRequest:
+    asked, hint = QUESTIONS[name]
+    return asked.build(TEMPLATE, hint)
+
+
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_the_question_is_the_golden_one(name: str) -> None:
-    asked, hint = QUESTIONS[name]
-    question = asked.build(TEMPLATE, hint)
-    rendered = f"{question.system}\n=== user ===\n{question.user}\n"
+    rendered = f"{question(name).system}\n=== user ===\n{question(name).user}\n"
     assert rendered == (GOLDEN / f"{name}.txt").read_text("utf-8")
 
 
 @pytest.mark.parametrize("part", Part)
 def test_each_part_asks_for_its_headings_and_no_others(part: Part) -> None:
-    question = replace(WHOLE, part=part).build(TEMPLATE)
-    assert tuple(asked_for(question)) == part.value
-    assert question.user.endswith("\n\nEND")
+    asked = replace(WHOLE, part=part).build(TEMPLATE)
+    assert tuple(asked_for(asked)) == part.value
+    assert asked.user.endswith("\n\nEND")
     assert (part.has_recap, part.has_episode, part.has_lists) == (
         RECAP in part.value,
         EPISODE in part.value,

@@ -144,6 +144,8 @@ class RehearsalStore:
         ]
         hidden = self._anew and firm
         there = None if hidden else await self._store.live(key, branch, kind, scope, firm=firm, through=through)
+        if there and self._anew:
+            there = replace(there, version=replace(there.version, firm=False))
         return max([*own, *([there] if there else [])], key=lambda one: one.span.last, default=None)
 
     async def spans(self, key: StoryKey, branch: str, kind: Kind, *, firm: bool = False) -> set[tuple[str, int, int]]:

@@ -145,11 +145,12 @@ class UpdateSteps:
         return Step(kind, SPAN_SCOPE, run, None, asked, reason, beside=beside)
 
     async def _told_by_updates(self, seen: Walk) -> list[Span]:
-        """Return the spans of a walk that updates told, in path order, none over another."""
+        """Return the spans of a walk that updates told, in path order, none over another. What is about to be told anew
+        is left out: its episode and note come with it."""
         last = seen.first + len(seen.path) - 1
         spans: list[Span] = []
         for kind in (Kind.RECAP, Kind.CHAPTER):
-            for begin, end, ident in await self._store.cover(self._key, self._branch.name, kind):
+            for begin, end, ident in await self._store.cover(self._key, self._branch.name, kind, firm=self._anew):
                 if end < seen.first or begin > last or not await self._is_updated(ident):
                     continue
                 spans.append(Span(max(begin, seen.first), min(end, last)))

@@ -1,0 +1,20 @@
+"""Write the golden questions anew after a prompt was changed: `python -m tests.folds.write_golden`. Read the diff."""
+
+from __future__ import annotations
+
+from previously.core.asking import ModelRequest
+from tests.folds import test_request, test_scene_combining, test_update
+
+
+def write(name: str, question: ModelRequest) -> None:
+    """Write a question as the tests read it."""
+    text = f"{question.system}\n=== user ===\n{question.user}\n"
+    (test_request.GOLDEN / f"{name}.txt").write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    for name in test_request.ASKED:
+        write(name, test_request.question(name))
+    for name in test_update.QUESTIONS:
+        write(name, test_update.question(name))
+    write(test_scene_combining.PROMPT, test_scene_combining.question())
