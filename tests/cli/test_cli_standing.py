@@ -289,7 +289,7 @@ def test_scenes_are_listed_and_ended_by_hand(told: Cli) -> None:
     assert set(first) == {"scene", "span", "summary", "lorebooks", "made_by", "version"}
     assert (first["scene"], first["span"], first["made_by"]) == (1, [0, 7], "model")
     assert shown(told)["scenes"] == [first]
-    assert told("scenes", "tale").out.startswith("Scene 1 (messages 0-7, by builtin)\n")
+    assert told("scenes", "tale").out.startswith("Scene 1 (messages 0-7, by model)\n")
     assert told("scene", "tale", "--json").json == {"story": "tale", "position": 9}
     assert "A scene ends with message 9 already." in told.fails(2, "scene", "tale")
     assert "no message at position 99" in told.fails(2, "scene", "tale", "--at", 99)
@@ -312,7 +312,7 @@ def test_folds_of_every_kind_are_told_in_words(cli: Cli, monkeypatch: pytest.Mon
     assert "Message 0 would be analysed (a new fragment)" in plan
     ran = cli("fold", "tale").out
     for words in (
-        "Message 0 analysed (a new fragment)", "Messages 0-7 noted as a scene (a scene is over)",
+        "Message 0 analysed (a new fragment)", "Messages 0-7 noted as a scene (a scene is over",
         "noted as what bram knows", "noted as what maya knows", "folded into the recap",
     ):  # fmt: skip
         assert words in ran

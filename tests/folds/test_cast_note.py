@@ -102,8 +102,6 @@ def test_an_answer_changes_summary_and_facts() -> None:
     assert found.text == canonical(json.loads(found.text))
 
 
-
-
 @pytest.mark.parametrize("about", ["Bram", "Joaquin Reyes"])
 def test_an_answer_about_somebody_else_is_not_kept(about: str) -> None:
     found = CastNote.of("Maya", MILL).judge(json.dumps({"character": about, "summary": GOOD}))

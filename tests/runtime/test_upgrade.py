@@ -74,9 +74,7 @@ def test_all_of_it_can_be_made_anew_and_hands_stay(memory: BlockingMemory, asked
     assert report.calls > 0
     since = asked.since()
     assert since["update"] > 0 and not since["scene"]
-    covered = sorted(
-        (one.made.span.first, one.made.span.last) for one in story.log() if one.made.kind is Kind.EPISODE
-    )
+    covered = sorted((one.made.span.first, one.made.span.last) for one in story.log() if one.made.kind is Kind.EPISODE)
     assert covered[-1][1] >= 75, "the open chapter has its episodes now"
     assert story.chapters()[0].text == BY_HAND
     assert [one.text for one in story.pins()] == ["Odalys is left-handed."]

@@ -45,14 +45,18 @@ NAME_WEIGHT = 2.0
 PROSE_WEIGHT = 2.0
 """A sentence of prose stands for many messages, a quotation for one."""
 
+NEWEST_SHARE = 2
+"""Of what is new the best sentence that takes at most half of a text is quoted first: else one long old sentence would
+keep all that is new out of a short text."""
+
 QUOTED_SHARE = 3
 """At most a third of the new words is quoted, whatever the target: a recap as long as the story saves nothing."""
 
 UNBOUNDED = 1_000_000
 """Words of a text without a target: more than any has."""
 
-LEAST_WORDS = 24
-"""So much may be quoted of any delta: a usual sentence with its number and speaker."""
+LEAST_WORDS = 60
+"""So much may be quoted of any delta: of a few short messages all."""
 
 EXCERPT_CHARACTERS = 60
 """Of a message without a sentence that could be quoted, so much of its beginning stands for it."""
@@ -222,9 +226,10 @@ def _written(units: Sequence[_Unit], fresh: Sequence[_Unit], room: _Room) -> str
     """Return the units that are worth most, in the order of the story, promises last. A promise of an earlier text for
     which there is no room among the promises goes: where it stood in its message is not known any more."""
     promises = _newest_promises([*units, *fresh], room.whole // PROMISES_SHARE)
-    others = [unit for unit in units if not unit[0].promise] + [unit for unit in fresh if unit not in promises]
+    older = [unit for unit in units if not unit[0].promise]
+    others = [*older, *(unit for unit in fresh if unit not in promises)]
     listed = _rendered(promises, PROMISES) if promises else ""
-    chosen = _chosen(others, min(room.whole - count_words(listed), room.others))
+    chosen = _chosen(others, len(older), min(room.whole - count_words(listed), room.others))
     if not chosen and not promises and (units or fresh):
         chosen = [_least(others or units, room.whole)]
     return "\n".join(filter(None, [_rendered(chosen), listed]))
@@ -243,8 +248,9 @@ def _newest_promises(units: Sequence[_Unit], room: int) -> list[_Unit]:
     return found
 
 
-def _chosen(units: Sequence[_Unit], room: int) -> list[_Unit]:
-    """Return the units that are worth most within so many words: of each stretch the best, then the second best."""
+def _chosen(units: Sequence[_Unit], since: int, room: int) -> list[_Unit]:
+    """Return the units that are worth most within so many words: of each stretch the best, then the second best. From
+    `since` on they are new."""
     worth = _worth(units)
     stretch = _stretches(units, max(1, room // STRETCH_WORDS))
     ranked = sorted(range(len(units)), key=lambda index: (-worth[index], index))
@@ -255,7 +261,9 @@ def _chosen(units: Sequence[_Unit], room: int) -> list[_Unit]:
         taken[stretch[index]] += 1
     kept: list[int] = []
     begun: set[int] = set()
-    for _, _, index in sorted(order):
+    short = [index for index in ranked if index >= since and _cost(units[index]) <= room // NEWEST_SHARE]
+    newest = short[0] if since and short else None
+    for *_, index in sorted(order, key=lambda place: (place[2] != newest, place)):
         number = units[index][0].number
         cost = _cost(units[index]) - (_line_cost(units[index]) - 1 if number in begun else 0)
         if cost <= room:
