@@ -48,7 +48,9 @@ def obedient(request: ModelRequest) -> str:
     gone = set(_strangers(removed)) - set(_strangers(events))
     met = [name for name in dict.fromkeys([*_strangers(before), *_strangers(events)]) if name not in gone]
     numbers = [int(number) for number in re.findall(r"\d+", before + events)]
-    told = f"Maya, Joaquin and Odalys carried parcels to the mill, {max(numbers, default=0)} by then."
+    people = [name for name in PEOPLE if name in before + events] or ["They"]
+    who = f"{', '.join(people[:-1])} and {people[-1]}" if people[1:] else people[0]
+    told = f"{who} carried parcels to the mill, {max(numbers, default=0)} by then."
     return " ".join([told, *(f"There they met {name}." for name in met)])
 
 

@@ -59,17 +59,6 @@ def test_folding_goes_on_when_marks_of_two_chapters_meet(story: BlockingStory) -
     assert not story.view().fold_due
 
 
-def test_an_open_promise_outlives_its_chapter_in_the_smallest_views(place: str | Path) -> None:
-    with BlockingMemory(place, settings=RULES, model=ScriptedModel(obedient)) as memory:
-        story = memory.story("tale")
-        story.add("user", "I promise to pay Odalys forty crowns at midsummer.", name="Maya")
-        for chapter in range(15):
-            tell(story, 12, 12 * chapter)
-            story.close_chapter()
-            story.fold()
-        assert "forty crowns" in story.view(700).messages[0].text
-
-
 def test_a_chapter_that_a_model_never_writes_holds_up_nothing(tmp_path: Path) -> None:
     place = tmp_path / "stories.db"
     silent = ScriptedModel(lambda _: "")
