@@ -36,7 +36,9 @@ def faithful(request: ModelRequest) -> str:
         return _updated(request)
     numbers = _numbers(request.user)
     strangers = sorted(set(_strangers(request.user)) - (set(_strangers(part(request, "old_words")))))
-    told = f"Maya, Joaquin and Odalys carried parcels to the mill, {max(numbers, default=0)} by then."
+    people = [name for name in PEOPLE if name in request.user] or ["They"]
+    who = f"{', '.join(people[:-1])} and {people[-1]}" if people[1:] else people[0]
+    told = f"{who} carried parcels to the mill, {max(numbers, default=0)} by then."
     return " ".join([told, *(f"There they met {name}, who keeps the ferry." for name in strangers)])
 
 

@@ -48,7 +48,7 @@ class Script:
 
     def tells(self, request: ModelRequest) -> str:
         count = len(self.model.requests)
-        who = f"the {self.label} model told {count} times"
+        who = f"the {self.label} model told {'again ' * count}".rstrip()
         told = f"Maya carried parcels to the mill and promised to be back, as {who}."
         return json.dumps({"summary": told, "lorebooks": []}) if request.schema else told
 

@@ -23,7 +23,7 @@ from tests.runtime.echoing import about, folder_of, kind_of, part
 
 GAME = Settings.of("game", recall_percent=0)
 TOLD = (
-    "Maya and Joaquin searched the wreck for water. Joaquin found a rusted key and kept it from Maya. Bram promised "
+    "Maya and Joaquin searched the wreck for water. Joaquin found a rusted key and kept it from Maya. Anna promised "
     "to mend the raft before the storm. They argued about the light on the ridge until turn {}."
 )
 

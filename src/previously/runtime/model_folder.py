@@ -40,6 +40,12 @@ from previously.runtime.folder import Attempt, BuiltinFolder, FolderReply
 from previously.runtime.kept_answers import KeptAnswers, Source
 from previously.runtime.spending import NOTHING, Spending
 
+THINKING_TOKENS = 4_000
+"""What a reasoning model may think on top of its answer: about what current ones take for a question of this length."""
+
+THINKING_SHARE = 4
+"""But no more than a quarter of its window: the messages have to fit too."""
+
 UNUSABLE_ANSWERS = 2
 """So many unusable answers show that a model cannot give texts and lists in one: it is asked for the texts alone."""
 
@@ -105,6 +111,7 @@ class ModelFolder:
         self._sleep = sleep
         self._clock = clock
         self._jitter = jitter
+        self._thinking_tokens = 0
         self._breaker: BreakerState = CLOSED
         self._fallback = BuiltinFolder()
 
@@ -130,8 +137,8 @@ class ModelFolder:
             why_not = "what changed does not fit the model's window"
         elif isinstance(asked, UpdateFold) and not self._fits(part(asked, so_far(asked), runs)):
             why_not = (
-                f"question and answer do not fit the model's window, which is taken for {self._window_tokens:,} tokens; "
-                "if it is larger, say so with memory_window_tokens"
+                f"question and answer do not fit the model's window, which is taken for {self._window_tokens:,} "
+                "tokens; if it is larger, say so with memory_window_tokens"
             )
         if why_not:
             return await self._without(asked, why_not, ())
@@ -189,7 +196,7 @@ class ModelFolder:
             why_not = await self._over_limit(sum((attempt.cost for attempt in attempts), pending))
             if why_not:
                 return _Asked(tuple(attempts), reason=why_not, fault=Fault.NONE)
-            question = build(template, asked, hint)
+            question = self._with_thinking(build(template, asked, hint))
             reply = await self._model.ask(question)
             if isinstance(reply, ModelFailure):
                 unread = reply.kind is FailureKind.CONNECTION
@@ -204,6 +211,8 @@ class ModelFolder:
                 await self._sleep(decision.seconds)
                 continue
             cost = Cost(1, reply.usage.input_tokens, reply.usage.output_tokens)
+            if reply.reasoning:
+                self._thinking_tokens = min(THINKING_TOKENS, self._window_tokens // THINKING_SHARE)
             verdict = check_reply(asked, question, reply)
             if isinstance(verdict, Accepted):
                 if split:  # it could not give all at once, and can give this
@@ -219,6 +228,12 @@ class ModelFolder:
             if refused >= UNUSABLE_ANSWERS and isinstance(asked, UpdateFold) and _may_split(asked):
                 asked, hint, seen, split = in_steps(asked), "", set(), True
         return _Asked(tuple(attempts), reason=attempts[-1].reason, fault=Fault.ANSWER)
+
+    def _with_thinking(self, question: ModelRequest) -> ModelRequest:
+        """Return a question that leaves room to think to a model that has been seen to do so."""
+        most = max(question.max_output_tokens, self._window_tokens - _estimate(question))
+        wanted = question.max_output_tokens + self._thinking_tokens
+        return replace(question, max_output_tokens=min(wanted, most))
 
     def _attempt(self, template: Template, reason: str, text: str, cost: Cost) -> Attempt:
         return Attempt(reason, text, cost, self._model.name, template.hash)
