@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from previously.core.note import Aspect, LoreItem, Note, StateItem
+from previously.core.note import Aspect, LoreItem, Note, PresenceItem, StateItem
 from previously.core.state_line import parse_state_line, render_state_line
 from previously.lore.by_hand import HeldRecord, corrected, record_of
 from previously.lore.current import MOST_HELD, UNSEEN_AFTER
@@ -93,3 +93,30 @@ def test_a_record_of_an_earlier_version_is_free_words() -> None:
     old = record_of('{"kind": "held", "text": "Maya is in the mill.", "subject": "Maya"}')
     assert old is not None
     assert lines(corrected(EMPTY, [(0, old)]).state) == ["Maya is in the mill."]
+
+
+def test_a_place_that_is_not_said_again_of_somebody_present_has_lapsed() -> None:
+    first = Note(
+        state=(
+            StateItem("Sister Avice", Aspect.PLACE, "the lamp-house", 0),
+            StateItem("Avice's ledger", Aspect.PLACE, "the lamp-house", 0),
+            StateItem("Bram", Aspect.PLACE, "the tower", 0),
+            StateItem("Sister Avice", Aspect.CONDITION, "burnt hand", 0),
+        )
+    )
+    second = Note(
+        present=(PresenceItem(0, 9, ("Avice", "Bram")),), state=(StateItem("Bram", Aspect.PLACE, "the yard", 3),)
+    )
+    state = after(EMPTY, Noted(first, b"a", 0, 9))
+    assert len(state.current.standing) == 4
+    state = after(state, Noted(second, b"b", 10, 19))
+    assert [one.text for one in state.current.standing] == [
+        "Avice's ledger / place: the lamp-house",
+        "Sister Avice / condition: burnt hand",
+        "Bram / place: the yard",
+    ]
+    assert any(one.lapsed for one in state.current.items), "whoever notes what comes next is still shown it"
+    again = Note(state=(StateItem("Sister Avice", Aspect.PLACE, "the ferry", 1),))
+    assert "Sister Avice / place: the ferry" in [
+        one.text for one in after(state, Noted(again, b"c", 20, 29)).current.standing
+    ]

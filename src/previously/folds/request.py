@@ -76,6 +76,7 @@ def words_read(asked: FoldRequest) -> int:
 PLACEHOLDERS = {
     "update": (
         "voices",
+        "language",
         "known",
         "before",
         "recap",

@@ -25,6 +25,7 @@ from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines,
 from previously.folds.noting import MOST_PARTS
 from previously.folds.read_update import EPISODE, LISTS, RECAP, STATE, TEXTS, NoteReader, Sections, cut_sections
 from previously.folds.rendering import Template, as_data, fill, speaker_of, told
+from previously.text.language import main_language
 from previously.text.numbers import numbers_in
 
 UPDATED = "update"
@@ -174,10 +175,24 @@ class UpdateFold:
                 "\n\n".join(f"#{n} {speaker_of(one)}: {told(one)}" for n, (_, one) in enumerate(self.shown, 1))
             ),
             "form": self._form(template),
+            "language": self._language,
             "hint": f"\n\n{hint}" if hint else "",
         }
         system, user = fill(template, values)
         return ModelRequest(system, user, max_output_tokens=self.output_tokens)
+
+    @property
+    def _language(self) -> str:
+        """Return in which language to answer. Where it is known and not English, it is named: models translate what is
+        not said to stay."""
+        language = main_language("\n".join(told(one) for _, one in self.shown))
+        kept = "the words new, now, settled, earlier, ended and ends at"
+        if language in ("", "English"):
+            return f"Write in the language of the new messages; only the headings and {kept} stay English."
+        return (
+            f"Write in {language}, the language of the new messages. The headings, {kept}, the aspects (place, holder, "
+            "holds, condition, office, time) and the kinds (person, place, thing, group, rule, idea) stay English."
+        )
 
     @property
     def output_tokens(self) -> int:

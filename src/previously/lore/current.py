@@ -40,6 +40,8 @@ class Held:
     value: str
     position: int
     by: str = "model"
+    lapsed: bool = False
+    """Whether somebody's place was not said again of messages in which they were present: they may be anywhere."""
 
     @property
     def text(self) -> str:
@@ -56,14 +58,27 @@ class Current:
     suggestions: tuple[Held, ...] = ()
     """What a model would put in place of what a person wrote."""
 
+    @property
+    def standing(self) -> tuple[Held, ...]:
+        """Return what is known to hold: all but what has lapsed."""
+        return tuple(one for one in self.items if not one.lapsed)
+
 
 NO_STATE = Current()
 
 
-def reduce_current(current: Current, items: Iterable[tuple[int, int, StateItem]], lore: Entries, by: str) -> Current:
-    """Return the state after the items of one note, each with its index and position."""
+def reduce_current(
+    current: Current,
+    items: Iterable[tuple[int, int, StateItem]],
+    lore: Entries,
+    by: str,
+    present: Iterable[str] = (),
+) -> Current:
+    """Return the state after the items of one note, each with its index and position. `present` are those who were
+    there: a place of theirs that the note does not say again has lapsed."""
     place_of = placing(lore)
-    held = {place_of(one): one for one in current.items}
+    there = _Present(present, place_of)
+    held = {place_of(one): replace(one, lapsed=one.lapsed or there.has(one)) for one in current.items}
     earlier = list(current.earlier)
     newest = 0
     for _, position, item in items:
@@ -77,6 +92,23 @@ def reduce_current(current: Current, items: Iterable[tuple[int, int, StateItem]]
     gone = _surplus(list(held.values()), newest)
     kept = tuple(one for one in held.values() if one not in gone)
     return replace(current, items=kept, earlier=tuple([*earlier, *gone][-MOST_EARLIER:]))
+
+
+class _Present:
+    """Who was there, as places are looked up: by what the lore calls them, or by words of the name."""
+
+    def __init__(self, names: Iterable[str], place_of: Callable[[Held], Place]) -> None:
+        listed = list(names)
+        self._place_of = place_of
+        self._places = {place_of(Held(name, Aspect.PLACE, "", 0)) for name in listed}
+        self._words = [set(folded(name).split()) for name in listed]
+
+    def has(self, held: Held) -> bool:
+        """Return whether a value is the place of one of them; what a person wrote never is."""
+        if held.aspect is not Aspect.PLACE or held.by == PERSON:
+            return False
+        words = set(folded(held.thing).split())
+        return self._place_of(held) in self._places or any(one and one <= words for one in self._words)
 
 
 def placing(lore: Entries) -> Callable[[Held], Place]:

@@ -87,12 +87,19 @@ def after(state: State, noted: Noted) -> State:
     length = noted.last - noted.first + 1
     described = [one for one in note.lore if all(0 <= offset < length for offset in one.at)]
     wishes = [one for one in noted.placed(note.wishes) if noted.is_users(one[2].at)]
+    present = {name for one in note.present for name in one.names}
     lore = _kept(merge(state.lore, described, noted.last, noted.first)) if described else state.lore
     return replace(
         state,
         lore=lore,
         threads=reduce_threads(state.threads, noted.placed(note.threads), noted.key, noted.by),
-        current=reduce_current(state.current, noted.placed(note.state), lore, noted.by),
+        current=reduce_current(
+            state.current,
+            noted.placed(note.state),
+            lore,
+            noted.by,
+            {name for one in note.present for name in one.names},
+        ),
         wishes=reduce_wishes(state.wishes, wishes, noted.key),
         learnt=reduce_learnt(state.learnt, noted.placed(note.learnt)),
     )

@@ -121,7 +121,7 @@ class Knowing:
         for thread in threads.lines(known.state.threads.threads, branch.messages, asleep):
             line = f"- {thread.text}" + (f" ({thread.due})" if thread.due else "")
             found.append(_item(Section.THREADS, line, "an open thread", by_hand=thread.by == threads.PERSON))
-        for item in reversed(known.state.current.items):
+        for item in reversed(known.state.current.standing):
             why = f"how things stand since message {item.position}"
             found.append(_item(Section.STATE, f"- {item.text}", why, by_hand=item.by == current.PERSON))
         return found

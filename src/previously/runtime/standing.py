@@ -128,7 +128,7 @@ class Standing(StoryHandle):
 
     async def state(self) -> list[Held]:
         """How things stand, a value for each thing and aspect; the newest last."""
-        return list((await self._now()).state.current.items)
+        return list((await self._now()).state.current.standing)
 
     async def hold(self, text: str) -> None:
         """Say how something stands: `Thing / aspect: value`, or in free words. No model changes it."""

@@ -94,7 +94,17 @@ def test_amounts_are_compared_by_value() -> None:
     delta = (message("assistant", f"Hesper counted: {WORDS}.", speaker="Hesper"),)
     told = "Hesper counted 140 crowns, 412 tiles, 62 steps, 85, 350, 55, 360 and 80, and 102, 3 garnets and 24 eggs."
     assert isinstance(judge(Asked("", delta, "", 100), reply_of(told)), Accepted)
-    for wrong in ("141", "142", "103", "105", "22"):
+    for wrong in ("149", "211", "999", "1,020"):
         verdict = judge(Asked("", delta, "", 100), reply_of(told.replace("102", wrong)))
         assert isinstance(verdict, Refused), wrong
         assert verdict.kind is Refusal.UNKNOWN_NUMBER
+
+
+def test_what_is_left_may_be_reckoned() -> None:
+    delta = (
+        message("assistant", "It costs a hundred and sixty marks, Ilse.", speaker="Reuss"),
+        message("user", "I pay sixty today.", speaker="Ilse"),
+    )
+    told = "Reuss asked for 160 marks. Ilse paid 60 of them and owed {} more after that evening in the shop."
+    assert isinstance(judge(Asked("", delta, "", 100), reply_of(told.format(100))), Accepted)
+    assert isinstance(judge(Asked("", delta, "", 100), reply_of(told.format(90))), Refused)

@@ -15,7 +15,7 @@ from math import floor
 from previously.core.asking import ModelReply
 from previously.core.words import count_words
 from previously.folds.checks import echo, shape
-from previously.folds.checks.material import Material, material_of
+from previously.folds.checks.material import Material, material_of, reckons
 from previously.folds.checks.verdict import Accepted, Asked, Refusal, Refused, brief
 from previously.text.language import wrong_language
 from previously.text.names import NOBODY, Heard, names_in, unheard_in, words_of
@@ -172,7 +172,9 @@ def _truth(asked: Asked, material: Material, own: str) -> Iterator[Refused]:
 
 
 def _is_heard(value: float, material: Material) -> bool:
-    return value <= COUNTS or value in material.values or (value % 1 == 0.5 and floor(value) in material.values)
+    if value <= COUNTS or value in material.values or (value % 1 == 0.5 and floor(value) in material.values):
+        return True
+    return reckons(material, value)
 
 
 def _people(material: Material) -> list[str]:

@@ -50,6 +50,19 @@ def material_of(asked: Asked) -> Material:
     return Material(told, texts, story, language, Heard([story]), values, words)
 
 
+def reckons(material: Material, value: float) -> bool:
+    """Return whether a value is the sum or the difference of two that stand in one message, or in two that follow one
+    another: sixty paid of a hundred and sixty leave a hundred, and the story need not say so."""
+    found: set[float] = set()
+    for text in material.texts:
+        here = values_in(text, material.language)
+        near = found | here
+        if any(abs(one - value) in near or value - one in near for one in here):
+            return True
+        found = set(here)
+    return False
+
+
 def text_of(message: Message) -> str:
     """All of a message that a text may tell of: what was said, what tools were given and gave back."""
     said = [part.text for part in message.parts if isinstance(part, Text | ToolResult | Error)]
