@@ -1,4 +1,4 @@
-"""The update in other languages: answers that a strong model gave to the very question, headings found, language kept."""
+"""The update in other languages: a strong model's answers to the very question; headings found, language kept."""
 
 from __future__ import annotations
 

@@ -93,13 +93,7 @@ def after(state: State, noted: Noted) -> State:
         state,
         lore=lore,
         threads=reduce_threads(state.threads, noted.placed(note.threads), noted.key, noted.by),
-        current=reduce_current(
-            state.current,
-            noted.placed(note.state),
-            lore,
-            noted.by,
-            {name for one in note.present for name in one.names},
-        ),
+        current=reduce_current(state.current, noted.placed(note.state), lore, noted.by, present),
         wishes=reduce_wishes(state.wishes, wishes, noted.key),
         learnt=reduce_learnt(state.learnt, noted.placed(note.learnt)),
     )

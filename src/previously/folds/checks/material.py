@@ -57,7 +57,7 @@ def reckons(material: Material, value: float) -> bool:
     for text in material.texts:
         here = values_in(text, material.language)
         near = found | here
-        if any(abs(one - value) in near or value - one in near for one in here):
+        if any(not near.isdisjoint((value - one, one - value, value + one)) for one in here):
             return True
         found = set(here)
     return False
