@@ -14,8 +14,17 @@ from previously.core.asking import ModelRequest
 from previously.core.messages import Draft, message
 from previously.models.scripted import ScriptedModel
 from tests.cli.running import Cli, tell
+from tests.runtime.echoing import part
 
-SMALL = ("tail_messages=2", "scene_messages=8", "fold_messages=8", "recap_words=40", "chapter_messages=0", "cast=off")
+SMALL = (
+    "timeline=scenes",
+    "tail_messages=2",
+    "scene_messages=8",
+    "fold_messages=8",
+    "recap_words=40",
+    "chapter_messages=0",
+    "cast=off",
+)
 ENTRY = {
     "name", "type", "keywords", "content", "status", "by", "book", "locked", "suggestions", "earlier",
 }  # fmt: skip
@@ -46,12 +55,29 @@ NEVER = "It has no keys and is not constant, so it never fires."
 PLAIN = [{"name": "Bell", "type": "item", "keywords": ["bell"], "content": "Bronze, cracked."}]
 
 
+ORLA = {
+    "name": "Orla Finch", "type": "character", "keywords": ["Orla Finch", "Orla"],
+    "content": "Orla Finch had eleven sheep left when snow shut the pass.",
+}  # fmt: skip
+
+
+def noted(request: ModelRequest) -> str:
+    """What a model notes of the story that `tell` tells."""
+    if request.schema is None:
+        told = "Snow shut the pass. Orla Finch had eleven sheep left"
+        return f"{told}, and Davin said that she owed the miller forty crowns."
+    told = "Orla promised Davin to bring the bell down, and owed the miller forty crowns."
+    if "lorebooks" not in request.schema["properties"]:
+        return json.dumps({"summary_update": part(request, "fragment")})
+    return json.dumps({"summary": told, "lorebooks": [ORLA]})
+
+
 @pytest.fixture(scope="module")
 def folded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A story of 20 messages whose scenes are noted by the built-in folder, in a file."""
+    """A story of 20 messages whose scenes are noted by a model, in a file."""
     path = tmp_path_factory.mktemp("lore") / "stories.db"
     tell(path, "tale", 20)
-    with BlockingMemory(path) as memory:
+    with BlockingMemory(path, model=ScriptedModel(noted)) as memory:
         story = memory.story("tale")
         story.set(SMALL)
         story.fold()
@@ -202,7 +228,8 @@ def test_what_a_person_wrote_follows_the_branch(told: Cli) -> None:
     assert entries(told)["Bell"]["content"] == "Bronze."
 
 
-def test_in_a_novel_entries_are_suggested_first(cli: Cli) -> None:
+def test_in_a_novel_entries_are_suggested_first(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted(monkeypatch, noted)
     cli.tell("tale", 20)
     cli("set", "tale", "preset=novel", "tail_messages=2", "scene_messages=8")
     cli("fold", "tale")
@@ -223,9 +250,7 @@ def test_with_lore_off_only_what_people_wrote_comes_up(told: Cli) -> None:
     told("set", "tale", "lore=off")
     told("lore", "add", "tale", "Bell", "--text", "Bronze.")
     assert list(entries(told)) == ["Bell"]
-    assert (
-        "eleven sheep left" not in told("view", "tale", "--exclude", "recap", "--json").json["messages"][0]["content"]
-    )
+    assert ORLA["content"] not in shown_lore(told)
     assert [one["name"] for one in told("lore", "explain", "tale", "--json").json["entries"]] == ["Bell"]
 
 

@@ -17,8 +17,10 @@ from previously.core.messages import Draft, message
 from previously.core.note import Note, WishItem, note_text
 from previously.core.spans import Span
 from previously.core.versions import Kind, NewVersion, Status
+from previously.models.scripted import ScriptedModel
 from tests.cli.running import Cli
 from tests.cli.test_cli_lore import scripted
+from tests.runtime.echoing import part
 
 LINES = (
     ("assistant", "Narrator", "Rain fell on the mill all night.", None),
@@ -32,7 +34,9 @@ LINES = (
     ("assistant", "Maya", "The rain has stopped.", None),
     ("user", "Ines", "Good night, Maya.", None),
 )
-SMALL = ("tail_messages=2", "scene_messages=8", "fold_messages=8", "recap_words=40", "chapter_messages=0")
+SMALL = (
+    "timeline=scenes", "tail_messages=2", "scene_messages=8", "fold_messages=8", "recap_words=40", "chapter_messages=0",
+)  # fmt: skip
 THREAD = {"id", "text", "status", "due", "opened", "touched", "resolved", "outcome", "by", "earlier", "suggestions"}
 EVERY = [
     ("threads", "{}"), ("threads", "{}", "--open", "x"), ("threads", "{}", "--resolve", "x"), ("state", "{}"),
@@ -42,11 +46,26 @@ EVERY = [
 ]  # fmt: skip
 
 
+def noted(request: ModelRequest) -> str:
+    """What a model notes of these lines: of each character only what its question holds."""
+    if request.schema is None:
+        told = "Maya promised to mend the mill wheel before Friday and owed the miller forty crowns."
+        return f"Bram hid the brass key. {told}"
+    fields = request.schema["properties"]
+    if "lorebooks" in fields:
+        told = "Maya promised to mend the mill wheel before Friday."
+        return json.dumps({"summary": told, "lorebooks": [], "open_threads": [told]})
+    if "add" in fields:
+        seen = "Bram hid the brass key under the third stair." if "brass key" in request.user else "The wheel turned."
+        return json.dumps({"summary": f"{seen} It rained. They wait.", "add": [seen], "remove": [], "update": []})
+    return json.dumps({"summary_update": part(request, "fragment")})
+
+
 @pytest.fixture(scope="module")
 def folded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A story of three people in which not all were there for everything, folded by the built-in folder."""
+    """A story of three people in which not all were there for everything, folded by a model."""
     path = tmp_path_factory.mktemp("standing") / "stories.db"
-    with BlockingMemory(path) as memory:
+    with BlockingMemory(path, model=ScriptedModel(noted)) as memory:
         story = memory.story("tale")
         story.add_drafts([Draft(message(role, text, speaker=who, witnesses=seen)) for role, who, text, seen in LINES])
         story.set(SMALL)
@@ -189,7 +208,8 @@ def test_threads_are_reworded_and_opened_again(told: Cli) -> None:
 
 def test_wishes_are_listed_reworded_and_withdrawn(told: Cli) -> None:
     note = Note(wishes=(WishItem("Keep the fights short.", 0), WishItem("Not said by a player.", 1)))
-    noted(told, 4, 5, note)
+    told("set", "tale", "timeline=recap")
+    keep_note(told, 4, 5, note)
     (wish,) = told("wishes", "tale", "--json").json["wishes"]
     assert wish == {"id": wish["id"], "text": "Keep the fights short.", "position": 4}
     assert "# What the players asked for\n- Keep the fights short." in system_of(told)
@@ -209,7 +229,7 @@ def system_of(cli: Cli) -> str:
     return str(cli("view", "tale", "--json").json["messages"][0]["content"])
 
 
-def noted(cli: Cli, first: int, last: int, note: Note) -> None:
+def keep_note(cli: Cli, first: int, last: int, note: Note) -> None:
     """Keep a note of an update, as a fold does."""
     with BlockingMemory(cli.db) as memory:
         story = memory.story("tale")
@@ -235,7 +255,7 @@ def test_what_each_character_knows(told: Cli) -> None:
     assert [line for line in told("cast", "tale").out.splitlines() if line.startswith(("Bram (", "Maya ("))]
     people = told("cast", "tale", "Bram").out
     assert people.startswith("Bram\n")
-    assert "told by Ines  message 7" in people
+    assert "witnessed  message 7" in people
     assert [one["name"] for one in shown(told)["cast"]] == ["Bram", "Maya"]
 
 
@@ -270,9 +290,9 @@ def test_presence_holds_from_the_next_message_on(told: Cli) -> None:
 def test_scenes_are_listed_and_ended_by_hand(told: Cli) -> None:
     (first,) = told("scenes", "tale", "--json").json["scenes"]
     assert set(first) == {"scene", "span", "summary", "lorebooks", "made_by", "version"}
-    assert (first["scene"], first["span"], first["made_by"]) == (1, [0, 7], "builtin")
+    assert (first["scene"], first["span"], first["made_by"]) == (1, [0, 7], "model")
     assert shown(told)["scenes"] == [first]
-    assert told("scenes", "tale").out.startswith("Scene 1 (messages 0-7, by builtin)\n")
+    assert told("scenes", "tale").out.startswith("Scene 1 (messages 0-7, by model)\n")
     assert told("scene", "tale", "--json").json == {"story": "tale", "position": 9}
     assert "A scene ends with message 9 already." in told.fails(2, "scene", "tale")
     assert "no message at position 99" in told.fails(2, "scene", "tale", "--at", 99)
@@ -284,17 +304,18 @@ def test_scenes_are_listed_and_ended_by_hand(told: Cli) -> None:
     assert [one["span"] for one in shown(told)["scenes"]] == [[0, 4], [5, 7], [8, 9]]
 
 
-def test_folds_of_every_kind_are_told_in_words(cli: Cli, folded: Path) -> None:
+def test_folds_of_every_kind_are_told_in_words(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted(monkeypatch, noted)
     cli.tell("other", 1)
     with BlockingMemory(cli.db) as memory:
         story = memory.story("tale")
         story.add_drafts([Draft(message(role, text, speaker=who, witnesses=seen)) for role, who, text, seen in LINES])
-        story.set([*SMALL, "timeline=librarian"])
+        story.set(["timeline=librarian", *SMALL[1:]])
     plan = cli("fold", "tale", "--plan").out
     assert "Message 0 would be analysed (a new fragment)" in plan
     ran = cli("fold", "tale").out
     for words in (
-        "Message 0 analysed (a new fragment)", "Messages 0-7 noted as a scene (a scene is over)",
+        "Message 0 analysed (a new fragment)", "Messages 0-7 noted as a scene (a scene is over",
         "noted as what bram knows", "noted as what maya knows", "folded into the recap",
     ):  # fmt: skip
         assert words in ran
@@ -313,7 +334,8 @@ def test_analyses(cli: Cli) -> None:
     one = cli("analyze", "tale", "-5", "--json").json
     assert [(fold["kind"], fold["span"]) for fold in one["folds"]] == [("analysis", [1, 1])]
     (analysis,) = one["analyses"]
-    assert (analysis["position"], analysis["mentions"][:2]) == (1, ["Orla", "Davin"])
+    assert (analysis["position"], analysis["mentions"]) == (1, [])
+    assert analysis["summary_update"].startswith("#1 Orla: “")
     assert {"summary_update", "events", "state_changes", "open_threads", "resolved_threads", "contradictions"} < set(
         analysis
     )
@@ -374,7 +396,7 @@ def test_show_tells_people_what_else_is_kept(told: Cli) -> None:
 
 def test_notes_wait_for_approval_where_a_person_reviews(cli: Cli) -> None:
     cli.tell("tale", 12)
-    assert cli("set", "tale", "tail_messages=2", "scene_messages=8", "chapter_messages=0", "review=true").code == 0
+    assert cli("set", "tale", *SMALL, "review=true").code == 0
     assert [one["status"] for one in cli("fold", "tale", "--json").json["folds"] if one["kind"] == "scene"] == [
         "pending"
     ]
