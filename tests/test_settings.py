@@ -169,7 +169,8 @@ def test_a_preset_is_the_ground_and_whatever_is_given_stands_on_it() -> None:
 
 
 def test_a_fold_is_due_at_a_share_of_the_window_unless_somebody_says_otherwise() -> None:
-    assert resolve([variables(window_tokens="32768")]).fold_tokens == 8_192
+    assert resolve([variables(window_tokens="4096")]).fold_tokens == 1_024
+    assert resolve([variables(window_tokens="32768")]).fold_tokens == 3_000, "a longer span is told too briefly"
     assert resolve([file(window_tokens=32_768), variables(fold_tokens="99")]).fold_tokens == 99
     assert resolve([file(fold_tokens=99), story(window_tokens=32_768)]).fold_tokens == 99
     assert Settings.of("agent", window_tokens=100_000).fold_tokens == 85_000
@@ -328,7 +329,7 @@ def test_where_the_file_is_looked_for(tmp_path: Path) -> None:
     def words() -> int:
         return resolve(effective(environment, here, "linux")[1]).recap_words
 
-    assert words() == 400
+    assert words() == 450
     (home / "previously" / "previously.toml").write_text("recap_words = 1")
     assert words() == 1
     (here / "previously.toml").write_text("recap_words = 2")
@@ -337,7 +338,7 @@ def test_where_the_file_is_looked_for(tmp_path: Path) -> None:
     environment["PREVIOUSLY_CONFIG"] = "own.toml"
     assert words() == 3
     environment["PREVIOUSLY_CONFIG"] = ""
-    assert words() == 400
+    assert words() == 450
     environment["PREVIOUSLY_CONFIG"] = "none.toml"
     with pytest.raises(BadInput, match=r"PREVIOUSLY_CONFIG names .*none\.toml, which is not there"):
         words()
@@ -436,7 +437,7 @@ def test_the_page_has_every_value_of_every_preset() -> None:
     assert set(rows) == differing
     for key in differing - {"fold_tokens"}:
         assert rows[key].split(" | ") == [shown(getattr(Settings.of(preset), key)) for preset in PRESETS], key
-    assert rows["fold_tokens"].split(" | ") == ["25 % of the window"] * 2 + ["1,500", "85 % of the window"]
+    assert rows["fold_tokens"].split(" | ") == ["25 % of the window, 3,000 at most"] * 2 + ["1,500", "85 % of the window"]
 
 
 @pytest.mark.parametrize("key", DEFAULTS)

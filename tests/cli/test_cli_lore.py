@@ -16,7 +16,15 @@ from previously.models.scripted import ScriptedModel
 from tests.cli.running import Cli, tell
 from tests.runtime.echoing import part
 
-SMALL = ("tail_messages=2", "scene_messages=8", "fold_messages=8", "recap_words=40", "chapter_messages=0", "cast=off")
+SMALL = (
+    "timeline=scenes",
+    "tail_messages=2",
+    "scene_messages=8",
+    "fold_messages=8",
+    "recap_words=40",
+    "chapter_messages=0",
+    "cast=off",
+)
 ENTRY = {
     "name", "type", "keywords", "content", "status", "by", "book", "locked", "suggestions", "earlier",
 }  # fmt: skip

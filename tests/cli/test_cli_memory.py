@@ -6,17 +6,18 @@ import pytest
 
 from tests.cli.running import Cli
 
-FOLD = {"kind", "scope", "status", "made_by", "reason", "span", "calls", "input_tokens", "output_tokens"}
+VERSION = {"kind", "scope", "status", "made_by", "reason", "span", "calls", "input_tokens", "output_tokens"}
+FOLD = VERSION | {"beside"}
 SHOWN = {
-    "story", "branch", "messages", "recap", "chapters", "backbone", "layers", "scenes", "lore", "cast", "threads",
-    "brief",
+    "story", "branch", "messages", "recap", "chapters", "backbone", "layers", "episodes", "scenes", "lore", "cast",
+    "threads", "state", "wishes", "brief",
 }  # fmt: skip
 
 
 @pytest.fixture
 def long(cli: Cli) -> Cli:
     """A story in which two folds are due."""
-    cli.tell("tale", 100)
+    cli.tell("tale", 140)
     return cli
 
 
@@ -25,7 +26,7 @@ def test_fold_says_what_it_made(long: Cli) -> None:
     assert {"folds", "calls"} <= set(ran)
     assert ran["calls"] == 0
     assert [(fold["kind"], fold["scope"], fold["span"]) for fold in ran["folds"]] == [
-        ("recap", "", [0, 39]), ("recap", "", [40, 79]), ("scene", "*", [0, 39]), ("scene", "*", [40, 79]),
+        ("recap", "", [0, 59]), ("recap", "", [60, 119]),
     ]  # fmt: skip
     for fold in ran["folds"]:
         assert set(fold) == FOLD
@@ -33,12 +34,12 @@ def test_fold_says_what_it_made(long: Cli) -> None:
         assert fold["input_tokens"] > fold["output_tokens"] > 0
     again = long("fold", "tale", "--json").json
     assert (again["folds"], again["calls"]) == ([], 0)
-    assert "8 of 40 messages" in again["stopped"]
+    assert "8 of 60 messages" in again["stopped"]
 
 
 def test_fold_plan_changes_nothing(long: Cli) -> None:
     ran = long("fold", "tale", "--plan", "--json").json
-    assert ran["folds"][0]["span"] == [0, 39]
+    assert ran["folds"][0]["span"] == [0, 59]
     assert {fold["status"] for fold in ran["folds"]} == {"planned"}
     assert all(set(fold) == FOLD for fold in ran["folds"])
     assert long("log", "tale", "--json").json == {"versions": []}
@@ -46,33 +47,32 @@ def test_fold_plan_changes_nothing(long: Cli) -> None:
 
 
 def test_fold_once(long: Cli) -> None:
-    assert [fold["span"] for fold in long("fold", "tale", "--once", "--json").json["folds"]] == [[0, 39]]
+    assert [fold["span"] for fold in long("fold", "tale", "--once", "--json").json["folds"]] == [[0, 59]]
 
 
 def test_fold_for_people(long: Cli) -> None:
     plan = long("fold", "tale", "--plan").out.splitlines()
-    assert plan[0].startswith("Messages 0-39 would be folded into the recap (40 messages)")
+    assert plan[0].startswith("Messages 0-59 would be folded into the recap (60 messages)")
     ran = long("fold", "tale")
     assert ran.err == ""
-    assert ran.out.splitlines()[0].startswith("Messages 0-39 folded into the recap (40 messages)")
-    assert ran.out.splitlines()[2].startswith("Messages 0-39 noted as a scene (a scene is over)")
-    assert "4 folds made, 0 model calls" in ran.out
-    assert long("fold", "tale").out.startswith("Nothing was folded: 8 of 40 messages")
+    assert ran.out.splitlines()[0].startswith("Messages 0-59 folded into the recap (60 messages)")
+    assert "2 folds made, 0 model calls" in ran.out
+    assert long("fold", "tale").out.startswith("Nothing was folded: 8 of 60 messages")
 
 
 def test_view_keeps_its_shape_and_its_budget(long: Cli) -> None:
     long("fold", "tale")
-    ran = long("view", "tale", "--budget", 1200, "--json").json
+    ran = long("view", "tale", "--budget", 2000, "--json").json
     assert {"budget_tokens", "tokens", "messages", "items", "left_out", "fold_due"} <= set(ran)
     assert ran["report"]["sections"].keys() >= {"recap", "tail"}
-    assert 0 < ran["tokens"] <= ran["budget_tokens"] == 1200
+    assert 0 < ran["tokens"] <= ran["budget_tokens"] == 2000
     assert ran["messages"][0]["role"] == "system"
     assert all({"role", "content"} <= set(message) for message in ran["messages"])
-    assert ran["messages"][-1]["content"].endswith("Day 99.")
+    assert ran["messages"][-1]["content"].endswith("Day 139.")
     for item in ran["items"]:
         assert set(item) == {"section", "tokens", "reason", "sources", "score"}
     assert list(dict.fromkeys(item["section"] for item in ran["items"]))[:2] == ["recap", "tail"]
-    assert ran["items"][0]["sources"] == [[0, 79]]
+    assert ran["items"][0]["sources"] == [[0, 119]]
     assert sum(item["tokens"] for item in ran["items"]) == ran["tokens"]
     assert all(one["what"].endswith("sentences of the recap") for one in ran["left_out"])
     assert ran["fold_due"] is False
@@ -99,7 +99,7 @@ def test_view_for_people(long: Cli) -> None:
     assert "\x1b" not in ran.out
     assert "of 2,000 tokens" in ran.out
     assert "# Previously in this story" in ran.out
-    assert "99  Orla: " in ran.out
+    assert "139  Orla: " in ran.out
     assert "Then I sell two sheep." in ran.out
     assert "█ recap" in ran.out
     assert "one of the newest 12" in ran.out
@@ -120,7 +120,7 @@ def test_view_of_an_empty_story(tale: Cli) -> None:
 def test_show(long: Cli) -> None:
     before = long("show", "tale", "--json").json
     assert set(before) >= SHOWN
-    assert (before["story"], before["branch"], before["messages"], before["recap"]) == ("tale", "main", 100, None)
+    assert (before["story"], before["branch"], before["messages"], before["recap"]) == ("tale", "main", 140, None)
     for key in ("chapters", "layers", "scenes", "lore", "cast", "threads"):
         assert before[key] == []
     assert before["backbone"] is None
@@ -132,9 +132,9 @@ def test_show(long: Cli) -> None:
     assert isinstance(after, str)
     assert "Orla" in after
     people = long("show", "tale").out
-    assert "Recap (messages 0-79, by builtin)" in people
-    assert "Other branches: other (100)" in people
-    assert "99  Orla:" in people
+    assert "Recap (messages 0-119, by builtin)" in people
+    assert "Other branches: other (140)" in people
+    assert "139  Orla:" in people
 
 
 def test_log(long: Cli) -> None:
@@ -142,16 +142,16 @@ def test_log(long: Cli) -> None:
     long("fold", "tale")
     versions = long("log", "tale", "--json").json["versions"]
     assert [(one["kind"], one["span"]) for one in versions] == [
-        ("recap", [0, 39]), ("recap", [40, 79]), ("scene", [0, 39]), ("scene", [40, 79]),
+        ("recap", [0, 59]), ("recap", [60, 119]),
     ]  # fmt: skip
     for version in versions:
-        assert set(version) == FOLD | {"id", "at", "model", "prompt_hash"}
+        assert set(version) == VERSION | {"id", "at", "model", "prompt_hash"}
         assert isinstance(version["id"], int)
         assert version["at"].startswith("20")
     people = long("log", "tale").out.splitlines()
-    assert len(people) == 6
+    assert len(people) == 4
     assert "committed" in people[-1]
-    assert "40-79" in people[-1]
+    assert "60-119" in people[-1]
 
 
 def test_what_a_story_says_cannot_steer_the_terminal(cli: Cli) -> None:

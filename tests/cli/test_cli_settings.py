@@ -51,7 +51,7 @@ def test_setting_says_what_is_in_force_now(tale: Cli) -> None:
         tale("set", "tale", "recap_words=1_200", "review=on").out
         == "recap_words = 1,200 (story)\nreview = true (story)\n"
     )
-    assert tale("set", "tale", "recap_words=").out == "recap_words = 400 (default)\n"
+    assert tale("set", "tale", "recap_words=").out == "recap_words = 450 (default)\n"
     changed = tale("set", "tale", "recap_words=50", "--json").json
     assert changed["settings"]["recap_words"] == {"value": 50, "from": "story"}
 
@@ -60,7 +60,7 @@ def test_a_story_keeps_its_own_to_itself(tale: Cli) -> None:
     tale.tell("other")
     tale("set", "tale", "recap_words=50")
     assert in_force(tale)["recap_words"]["value"] == 50
-    assert in_force(tale, "other")["recap_words"] == {"value": 400, "from": "default"}
+    assert in_force(tale, "other")["recap_words"] == {"value": 450, "from": "default"}
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,9 @@ LINES = (
     ("assistant", "Maya", "The rain has stopped.", None),
     ("user", "Ines", "Good night, Maya.", None),
 )
-SMALL = ("tail_messages=2", "scene_messages=8", "fold_messages=8", "recap_words=40", "chapter_messages=0")
+SMALL = (
+    "timeline=scenes", "tail_messages=2", "scene_messages=8", "fold_messages=8", "recap_words=40", "chapter_messages=0",
+)  # fmt: skip
 THREAD = {"id", "text", "status", "due", "opened", "touched", "resolved", "outcome", "by", "earlier", "suggestions"}
 EVERY = [
     ("threads", "{}"), ("threads", "{}", "--open", "x"), ("threads", "{}", "--resolve", "x"), ("state", "{}"),
@@ -206,7 +208,8 @@ def test_threads_are_reworded_and_opened_again(told: Cli) -> None:
 
 def test_wishes_are_listed_reworded_and_withdrawn(told: Cli) -> None:
     note = Note(wishes=(WishItem("Keep the fights short.", 0), WishItem("Not said by a player.", 1)))
-    noted(told, 4, 5, note)
+    told("set", "tale", "timeline=recap")
+    keep_note(told, 4, 5, note)
     (wish,) = told("wishes", "tale", "--json").json["wishes"]
     assert wish == {"id": wish["id"], "text": "Keep the fights short.", "position": 4}
     assert "# What the players asked for\n- Keep the fights short." in system_of(told)
@@ -226,7 +229,7 @@ def system_of(cli: Cli) -> str:
     return str(cli("view", "tale", "--json").json["messages"][0]["content"])
 
 
-def noted(cli: Cli, first: int, last: int, note: Note) -> None:
+def keep_note(cli: Cli, first: int, last: int, note: Note) -> None:
     """Keep a note of an update, as a fold does."""
     with BlockingMemory(cli.db) as memory:
         story = memory.story("tale")
@@ -307,7 +310,7 @@ def test_folds_of_every_kind_are_told_in_words(cli: Cli, monkeypatch: pytest.Mon
     with BlockingMemory(cli.db) as memory:
         story = memory.story("tale")
         story.add_drafts([Draft(message(role, text, speaker=who, witnesses=seen)) for role, who, text, seen in LINES])
-        story.set([*SMALL, "timeline=librarian"])
+        story.set(["timeline=librarian", *SMALL[1:]])
     plan = cli("fold", "tale", "--plan").out
     assert "Message 0 would be analysed (a new fragment)" in plan
     ran = cli("fold", "tale").out
@@ -393,7 +396,7 @@ def test_show_tells_people_what_else_is_kept(told: Cli) -> None:
 
 def test_notes_wait_for_approval_where_a_person_reviews(cli: Cli) -> None:
     cli.tell("tale", 12)
-    assert cli("set", "tale", "tail_messages=2", "scene_messages=8", "chapter_messages=0", "review=true").code == 0
+    assert cli("set", "tale", *SMALL, "review=true").code == 0
     assert [one["status"] for one in cli("fold", "tale", "--json").json["folds"] if one["kind"] == "scene"] == [
         "pending"
     ]

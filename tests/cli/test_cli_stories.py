@@ -59,7 +59,7 @@ def test_doctor_finds_all_well(tale: Cli, monkeypatch: pytest.MonkeyPatch) -> No
     assert ran["stories"] == 1
     assert ran["size_bytes"] > 0
     assert ran["settings"]["fold_words"] == {"value": 900, "from": "PREVIOUSLY_FOLD_WORDS"}
-    assert ran["settings"]["fold_messages"] == {"value": 40, "from": "default"}
+    assert ran["settings"]["fold_messages"] == {"value": 60, "from": "default"}
     assert set(ran["extras"]) >= {"bench"}
     people = tale("doctor")
     assert people.out.endswith("All is well.\n")

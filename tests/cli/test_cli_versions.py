@@ -12,7 +12,7 @@ from previously import BlockingMemory, Settings
 from previously.cli.commands import app
 from previously.demo.generated import generated_story
 
-RULES = Settings(tail_messages=2, fold_messages=5, recap_words=40)
+RULES = Settings(tail_messages=2, fold_messages=5, recap_words=120)
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ async def analyse(
             if item.position > known.seen.first:
                 before = states.after(known.seen, rules, through=item.position - 1)
             steps.append(await _step(store, key, branch, item, tile.note, before, shared=shared))
-    report = await make(store, key, folder, rules, steps)
+    report = await make(store, key, folder, rules, steps, fresh=again)
     await _loosen(store, key, branch, [step for step in steps if step.replaces])
     return report
 

@@ -273,10 +273,12 @@ async def fold(
         await store.give_lease(key, LEASE, holder)
 
 
-async def make(store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules, steps: Sequence[Step]) -> FoldReport:
-    """Make these folds, one after the other, due or not."""
+async def make(
+    store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules, steps: Sequence[Step], *, fresh: bool = False
+) -> FoldReport:
+    """Make these folds, one after the other, due or not. `fresh` takes no answer that was kept."""
     holder = uuid4().hex
-    loop = _Loop(store, key, folder, rules)
+    loop = _Loop(store, key, folder, rules, fresh=fresh)
     try:
         for step in steps:
             if not await taken(store, key, holder):
