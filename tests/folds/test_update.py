@@ -309,7 +309,8 @@ def test_a_refused_text_names_its_section(heading: str, wrong: str, kind: Refusa
 
 def test_a_recap_must_not_collapse_and_must_not_stay_as_it_was() -> None:
     earlier = " ".join(f"In week {n} Ada owed {n} crowns to Finn and mended {n} windows." for n in range(1, 30))
-    asked = replace(WHOLE, context=replace(CONTEXT, recap=earlier))
+    more = message("assistant", "Finn counted the panes of the glasshouse once more, row by row. " * 8, speaker="Finn")
+    asked = replace(WHOLE, delta=(*WHOLE.delta, more), context=replace(CONTEXT, recap=earlier))
     assert refused(ANSWER, asked).kind is Refusal.COLLAPSE
     unchanged = refused(ANSWER.replace(RECAP_TEXT, earlier), asked)
     assert (unchanged.kind, unchanged.reason.split(":")[0]) == (Refusal.UNCHANGED, "RECAP")
