@@ -258,8 +258,10 @@ def from_scratch(story: BlockingStory, reader: str) -> str | None:
         seen = await noted._walked(inner._store, inner._key, branch, rules, None)
         kept = (await noted.walk(inner._store, inner._key, branch, rules, folded_name(reads))).snapshot
         tiles = (*seen.scenes, *seen.updates)
-        cut = any(tile.span.first <= kept.span.last < tile.span.last for tile in tiles) if kept else False
-        if cut or not all(tile.note for tile in seen.scenes):
+        ends = [kept.span.last, kept.span.first - 1] if kept else []
+        if any(tile.span.first <= end < tile.span.last for tile in tiles for end in ends):
+            return None
+        if not all(tile.note for tile in seen.scenes):
             return None
         return state_text(States().after(seen, rules, reads))
 
