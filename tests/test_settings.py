@@ -437,7 +437,10 @@ def test_the_page_has_every_value_of_every_preset() -> None:
     assert set(rows) == differing
     for key in differing - {"fold_tokens"}:
         assert rows[key].split(" | ") == [shown(getattr(Settings.of(preset), key)) for preset in PRESETS], key
-    assert rows["fold_tokens"].split(" | ") == ["25 % of the window, 3,000 at most"] * 2 + ["1,500", "85 % of the window"]
+    assert rows["fold_tokens"].split(" | ") == ["25 % of the window, 3,000 at most"] * 2 + [
+        "1,500",
+        "85 % of the window",
+    ]
 
 
 @pytest.mark.parametrize("key", DEFAULTS)

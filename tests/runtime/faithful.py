@@ -34,7 +34,8 @@ def faithful(request: ModelRequest) -> str:
         return json.dumps({"summary": told, "add": [f"Parcel {numbers[-1]} is at the mill"]})
     if kind == "update":
         return _updated(request)
-    numbers = _numbers(request.user)
+    numbers = _numbers(request.user.replace(part(request, "old_words"), ""))
+    numbers += [int(number) for number in re.findall(r"(\d+) by then", request.user)]
     strangers = sorted(set(_strangers(request.user)) - (set(_strangers(part(request, "old_words")))))
     people = [name for name in PEOPLE if name in request.user] or ["They"]
     who = f"{', '.join(people[:-1])} and {people[-1]}" if people[1:] else people[0]
@@ -46,7 +47,7 @@ def _updated(request: ModelRequest) -> str:
     said_now = messages(request)
     numbers, strangers = _numbers(said_now), _strangers(said_now)
     met = list(dict.fromkeys([*_strangers(recap_in(request)), *strangers]))
-    told = f"Maya, Joaquin and Odalys carried parcels to the mill, {numbers[-1]} by then."
+    told = _told(said_now + recap_in(request), numbers[-1])
     places = {int(number): at for at, number in re.findall(r"^#(\d+) .*?[Pp]arcel (\d+)", said_now, re.M)}
     first = next(iter(places.values()), "1")
     last = places.get(numbers[-1], first)
@@ -55,7 +56,7 @@ def _updated(request: ModelRequest) -> str:
     return answer(
         request,
         " ".join([told, *(f"There they met {name}, who kept the ferry." for name in met)]),
-        episode=" ".join([told, *(f"They met {name}." for name in strangers)]),
+        episode=" ".join([_told(said_now, numbers[-1]), *(f"They met {name}." for name in strangers)]),
         threads="\n".join(
             f"- new #{places[one]} Maya to all: parcel {one}, to be fetched again" for one in sevenths[:3]
         ),
@@ -65,6 +66,11 @@ def _updated(request: ModelRequest) -> str:
             + [f"- #{first} {name} | person | {name}, ferry | Kept the ferry at the mill." for name in strangers]
         ),
     )
+
+
+def _told(read: str, number: int) -> str:
+    named = [name for name in PEOPLE if name in read] or ["Somebody"]
+    return f"{' and '.join(named)} carried parcels to the mill, {number} by then."
 
 
 def _noted(kind: str, text: str) -> str:

@@ -146,6 +146,18 @@ def note_text(note: Note) -> str:
     return json.dumps(kept, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
+def note_words(note: Note) -> str:
+    """Return all that a note says, a line for each item, without the numbers of messages and the ids of threads."""
+    lines = [
+        *(one.text for one in (*note.threads, *note.wishes)),
+        *(f"{one.thing}: {one.value}" for one in note.state),
+        *(", ".join(one.names) for one in note.present),
+        *(f"{', '.join(one.names)}: {one.text}" for one in note.learnt),
+        *(f"{one.name}, {', '.join(one.keywords)}: {one.content}" for one in note.lore),
+    ]
+    return "\n".join(lines)
+
+
 def note_of(text: str) -> Note:
     """Return the note in the text of a version. What cannot be read is passed over, item by item."""
     try:

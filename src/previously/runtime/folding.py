@@ -13,6 +13,7 @@ from dataclasses import replace
 from uuid import uuid4
 
 from previously.core.marks import SPAN_SCOPE, MarkKind
+from previously.core.note import note_of, note_words
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
 from previously.folds.chapter import Boundary
 from previously.folds.checks import Refused, residue
@@ -219,7 +220,8 @@ class _Loop:
                 continue
             run = await self.store.path(self.key, branch.name, note.span.first, note.span.last)
             kept = [*amends.kept, *(f"{item.entry.message.speaker}: {told(item.entry.message)}" for item in run)]
-            if residue(removed, kept, note.version.made.text):
+            text = note.version.made.text
+            if residue(removed, kept, note_words(note_of(text)) if note.version.made.kind is Kind.NOTE else text):
                 await self.store.set_status(self.key, note.version.id, Status.UNDONE, reason=RESIDUE)
 
     async def _reply(self, step: Step) -> FolderReply:

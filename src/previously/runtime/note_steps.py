@@ -64,15 +64,20 @@ class NoteSteps:
         self._look = look
         self._rules = look.rules
         self._states = states
+        self._updates = UpdateSteps(store, key, branch, look.rules, states, anew=look.anew)
 
-    async def missing(self) -> Step | None:
+    async def missing(self) -> Step | Together | None:
         """Return the step that makes what an update left unnoted, which comes before all else: later updates are told
-        what is open. None where nothing is missing, or nobody could note it."""
+        what is open. Where more was noted than one look goes through, a snapshot, for the same reason. None where
+        nothing is missing, or nobody could note it."""
         if self._rules.timeline is not Timeline.RECAP or not self._look.amends or not self._branch.messages:
             return None
         seen = await walk(self._store, self._key, self._branch, self._rules, firm=self._look.anew)
-        updates = UpdateSteps(self._store, self._key, self._branch, self._rules, self._states, anew=self._look.anew)
-        return await updates.missing(seen)
+        found = await self._updates.missing(seen)
+        if found or seen.whole or not seen.updates:
+            return found
+        snapshots = await self._all_snapshots(seen, shared=await self._store.all_witnessed(self._key))
+        return snapshots if not self._look.anew or _are_firm(snapshots) else None
 
     async def next(self) -> Step | Together | None:
         """The next notes to be made, or a snapshot; None if there is nothing to do."""
@@ -83,12 +88,12 @@ class NoteSteps:
         note = await self._analyses(seen, shared=shared) or await self._scene(seen, shared=shared)
         if note:
             return note
-        state = self._states.after(seen, self._rules)
         if not self._look.quotes:  # else what is learnt waits for a model, rather than being taken for noted
-            cast = await CastSteps(self._store, self._key, self._branch, self._look).next(seen, state.people)
+            people = self._states.after(seen, self._rules).people
+            cast = await CastSteps(self._store, self._key, self._branch, self._look).next(seen, people)
             if cast:
                 return cast
-        return await self._snapshots(seen, [] if shared else [folded_name(name) for name in somebodies(state.people)])
+        return await self._all_snapshots(seen, shared=shared)
 
     async def _analyses(self, seen: Walk, *, shared: bool) -> Step | Together | None:
         """The oldest fragment without its analysis; where nothing before it is read, several at the same time."""
@@ -145,7 +150,13 @@ class NoteSteps:
         pending = await self._store.newest_versions(self._key, kind, SPAN_SCOPE, Status.PENDING, MOST_WAITING)
         return frozenset(version.made.key for version in pending)
 
-    async def _snapshots(self, seen: Walk, names: Sequence[str]) -> Step | Together | None:
+    async def _all_snapshots(self, seen: Walk, *, shared: bool) -> Together | None:
+        if await self._updates.lacks_first(seen):
+            return None
+        people = [] if shared else somebodies(self._states.after(seen, self._rules).people)
+        return await self._snapshots(seen, [folded_name(name) for name in people])
+
+    async def _snapshots(self, seen: Walk, names: Sequence[str]) -> Together | None:
         """Snapshots of all, and of what each of these may know, that are due."""
         walks = [seen] + [
             await walk(self._store, self._key, self._branch, self._rules, name, firm=self._look.anew) for name in names
@@ -160,7 +171,8 @@ class NoteSteps:
             return None
         run = seen.path[:length]
         state = self._states.after(seen, self._rules, name, through=seen.settled)
-        notes = [tile.note for tile in (*seen.scenes, *seen.fragments) if tile.note and tile.span.last <= seen.settled]
+        tiles = (*seen.scenes, *seen.fragments, *seen.updates)
+        notes = [tile.note for tile in tiles if tile.note and tile.span.last <= seen.settled]
         ends = await scene_ends(self._store, self._key, self._branch, self._rules)
         written = Written(
             state_text(state), "code", firm=all(note.firm for note in notes), carry=ends_before(ends, seen.settled)
@@ -187,6 +199,12 @@ def _step(kind: Kind, seen: Walk, tile: Tile, asked: Question, reason: str) -> S
     """The step that makes a note, in place of one that it was asked to replace."""
     replaces = tile.note.made.replaces if tile.note else None
     return Step(kind, SPAN_SCOPE, seen.run(tile), None, asked, reason, replaces)
+
+
+def _are_firm(snapshots: Together | None) -> bool:
+    """Return whether snapshots will count where only what is firm does."""
+    steps = snapshots.steps if snapshots else ()
+    return all(isinstance(step.asked, Written) and step.asked.firm for step in steps)
 
 
 def _key(seen: Walk, tile: Tile) -> bytes:

@@ -82,7 +82,14 @@ class Walk:
         for tile in sorted((*self.updates, *self.scenes), key=lambda one: one.span):
             if tile.note and tile.span.first <= through + 1:
                 through = max(through, tile.span.last)
-        return min(reached, through)
+        return self._uncut(min(reached, through))
+
+    def _uncut(self, end: int) -> int:
+        """Return the last position up to `end` at which no note is cut: what a snapshot cuts is read by nobody."""
+        for tile in sorted((*self.updates, *self.scenes), key=lambda one: one.span, reverse=True):
+            if tile.note and tile.span.first <= end < tile.span.last:
+                return self._uncut(tile.span.first - 1)
+        return end
 
 
 async def walk(

@@ -131,7 +131,10 @@ class UpdateSteps:
         episodes = note_tiles(seen.path, await self._store.notes(self._key, Kind.EPISODE, SPAN_SCOPE, digests))
         wanted = find_missing(region, episodes, seen.updates, self._rules.recap.due_messages, anew=self._anew)
         waiting = await self._waiting() if wanted else frozenset()
+        last = seen.first + len(seen.path) - 1
         for one in wanted:
+            if one.span.last == last and one.span.first > seen.first and not seen.whole:
+                continue  # what has its episode may reach over the end of the look: the next look begins before it
             run = seen.path[one.span.first - seen.first : one.span.last - seen.first + 1]
             step = await self._missing_step(one, run)
             if step.key not in waiting:
@@ -144,21 +147,37 @@ class UpdateSteps:
         beside = {other: ident for other, ident in (await self.beside(run)).items() if other is not kind}
         return Step(kind, SPAN_SCOPE, run, None, asked, reason, beside=beside)
 
-    async def _told_by_updates(self, seen: Walk) -> list[Span]:
-        """Return the spans of a walk that updates told, in path order, none over another. What is about to be told anew
-        is left out: its episode and note come with it."""
-        last = seen.first + len(seen.path) - 1
-        spans: list[Span] = []
-        for kind in (Kind.RECAP, Kind.CHAPTER):
-            for begin, end, ident in await self._store.cover(self._key, self._branch.name, kind, firm=self._anew):
-                if end < seen.first or begin > last or not await self._is_updated(ident):
-                    continue
-                spans.append(Span(max(begin, seen.first), min(end, last)))
-        return sorted(spans)
+    async def lacks_first(self, seen: Walk) -> bool:
+        """Return whether a walk begins with messages that are to be noted and are not yet. What was folded without
+        updates has no notes and never will."""
+        if not seen.updates or seen.updates[0].span.first <= seen.first:
+            return False
+        first, end = seen.first, seen.updates[0].span.first
+        told = {
+            at
+            for span, updated in await self._told(first, end - 1)
+            if not updated
+            for at in range(span.first, span.last + 1)
+        }
+        return len(told) < end - first
 
-    async def _is_updated(self, ident: int) -> bool:
-        version = await self._store.version(self._key, ident)
-        return version is not None and version.made.carry == UPDATED
+    async def _told_by_updates(self, seen: Walk) -> list[Span]:
+        """Return the spans of a walk that updates told, in path order. What is about to be told anew is left out: its
+        episode and note come with it."""
+        last = seen.first + len(seen.path) - 1
+        return sorted(span for span, updated in await self._told(seen.first, last, firm=self._anew) if updated)
+
+    async def _told(self, first: int, last: int, *, firm: bool = False) -> list[tuple[Span, bool]]:
+        """Return the spans that recaps and chapters tell of from one position to another, each with whether an update
+        told it."""
+        found: list[tuple[Span, bool]] = []
+        for kind in (Kind.RECAP, Kind.CHAPTER):
+            for begin, end, ident in await self._store.cover(self._key, self._branch.name, kind, firm=firm):
+                if end >= first and begin <= last:
+                    version = await self._store.version(self._key, ident)
+                    updated = version is not None and version.made.carry == UPDATED
+                    found.append((Span(max(begin, first), min(end, last)), updated))
+        return found
 
     async def _waiting(self) -> frozenset[bytes]:
         found: list[Version] = []
