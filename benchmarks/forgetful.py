@@ -32,6 +32,9 @@ _NOTES = {"fragment": 40, "scene": 120, "new_events": 60}
 _LENGTH = re.compile(r"about (\d+) words")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"']?\s+")
 _LABEL = re.compile(r"(?P<speaker>[A-Z]\w+): ")
+_NUMBER = re.compile(r"^#\d+ ", re.M)
+_RECAP = re.compile(r"^# The recap of this chapter so far\n(.*?)\n\n# ", re.S | re.M)
+_HEADINGS = re.compile(r"^(?:EPISODE|RECAP|THREADS|STATE|PRESENT|LEARNT|LORE|WISHES|SCENES)$", re.M)
 _NONE = "(none yet)"
 
 
@@ -60,7 +63,10 @@ class ForgetfulModel:
         """The summary of what a prompt holds."""
         self._calls += 1
         self.input_tokens += estimate_tokens(request.system) + estimate_tokens(request.user)
-        text = self._text(request) if request.schema is None else self._note(request)
+        if "<new_messages>\n" in request.user:
+            text = self._update(request)
+        else:
+            text = self._text(request) if request.schema is None else self._note(request)
         self.output_tokens += estimate_tokens(text)
         return text
 
@@ -85,6 +91,27 @@ class ForgetfulModel:
             for name in people
         ]
         return json.dumps({"summary": summary, "lorebooks": entries})
+
+    def _update(self, request: ModelRequest) -> str:
+        """An update in its form: episode and recap by the rule, and a line in the lists that need one."""
+        self.asked["update"] += 1
+        events = _NUMBER.sub("", request.user.split("<new_messages>\n")[1].split("\n</new_messages>")[0])
+        found = _RECAP.search(request.user)
+        earlier = found[1] if found and found[1] != _NONE else ""
+        form = request.user[request.user.rindex("# Your answer") :]
+        nothing = f"{_present(events) or 'Somebody'} went on with the day."
+        answer, text = [], ""
+        for heading in _HEADINGS.findall(form):
+            block = form.split(f"\n{heading}\n")[1].split("\n\n")[0]
+            length = _LENGTH.search(block)
+            wanted = int(length[1]) if length else 0
+            if heading in ("EPISODE", "RECAP"):
+                text = self._summary(earlier if heading == "RECAP" else "", events, wanted) or nothing
+            elif heading == "LORE":
+                text = "\n".join(f"- #1 {name} | person | {name} | {nothing}" for name in _named(events)[:2])
+            answer.append(f"{heading}\n{text or 'none'}")
+            text = ""
+        return "\n\n".join([*answer, "END"])
 
     def _text(self, request: ModelRequest) -> str:
         self.asked["text"] += 1
@@ -152,7 +179,11 @@ class ForgetfulModel:
 
 def _present(text: str) -> str:
     """Who speaks in a text, or is named in it."""
-    names = [name for name in CAST if re.search(rf"\b{name}\b", text)]
+    names = _named(text)
     if len(names) < 2:
         return "".join(names) + " and the others" if names else ""
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _named(text: str) -> list[str]:
+    return [name for name in CAST if re.search(rf"\b{name}\b", text)]
