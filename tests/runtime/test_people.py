@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -18,6 +17,7 @@ from previously.core.errors import BadInput, BudgetTooSmall
 from previously.core.marks import Mark, MarkKind
 from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime import model_folder
+from tests.runtime.update_answers import answer, is_update
 
 RULES = Settings(
     scene_messages=0,
@@ -47,10 +47,15 @@ class Script:
         return self.answer(request)
 
     def tells(self, request: ModelRequest) -> str:
+<<<<<<< HEAD
         count = len(self.model.requests)
         who = f"the {self.label} model told {'again ' * count}".rstrip()
+=======
+        count = len(self.model.requests) % 20  # a larger number would be one that the story does not have
+        who = f"the {self.label} model told {count} times"
+>>>>>>> testsr
         told = f"Maya carried parcels to the mill and promised to be back, as {who}."
-        return json.dumps({"summary": told, "lorebooks": []}) if request.schema else told
+        return answer(request, told) if is_update(request) else told
 
 
 @pytest.fixture(params=["in_memory", "sqlite"])
@@ -230,8 +235,8 @@ def test_undo_takes_back_folds_pins_and_chapters_one_by_one(told: BlockingStory)
 
 
 def test_a_scene_that_is_undone_is_made_anew(story: BlockingStory) -> None:
-    story.set(["scene_messages=20"])
     tell(story, 30)
+    story.end_scene(19)
     story.fold()
     (scene,) = story.scenes()
     assert story.undo() == f"version {scene.version}, scene of {scene.span}"
@@ -297,7 +302,7 @@ def test_under_review_nothing_is_in_force_before_it_is_approved(place: str, scri
                 with pytest.raises(BadInput, match="does not wait"):
                     decide(decided)
         assert "dull" in story.log()[0].made.reason
-        assert statuses(story) == ["refused", "committed"]
+        assert statuses(story) == ["refused"] * 3 + ["committed"] * 3, "recap, episode and note, with one decision"
 
 
 def test_a_rebuild_makes_everything_anew_and_loses_nothing(place: str, script: Script) -> None:

@@ -33,6 +33,10 @@ class Kind(StrEnum):
     """Lore, threads and current state up to a message: a snapshot, made by code from the notes before it."""
 
 
+REJECTED = "rejected by a person"
+"""How the reason begins for which a version was refused that a person did not approve."""
+
+
 class Status(StrEnum):
     """What became of a fold."""
 

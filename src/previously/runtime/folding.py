@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from previously.core.marks import SPAN_SCOPE, MarkKind
 from previously.core.note import note_of, note_words
-from previously.core.versions import Cost, Kind, NewVersion, Status, Version
+from previously.core.versions import REJECTED, Cost, Kind, NewVersion, Status, Version
 from previously.folds.chapter import Boundary
 from previously.folds.checks import Refused, residue
 from previously.folds.questions import Question, amends, check_text
@@ -38,6 +38,9 @@ from previously.storage.store import StoryKey
 
 TRIES_WITHOUT_PROGRESS = 3
 """A fold that is true where it was made but not on the path any more is no progress."""
+
+LOOKED_AT = 8
+"""How many of the newest refused versions are looked at: two folds with three calls each, and what was rejected."""
 
 MOST_WARNINGS = 2
 """How many of a note's warnings are told beside it."""
@@ -229,9 +232,14 @@ class _Loop:
         if isinstance(asked, Written):
             status = Status.COMMITTED if asked.firm else Status.PROVISIONAL
             return FolderReply(asked.text, asked.carry, Cost(), made_by=asked.made_by, checked=True, status=status)
-        return await _checked(
-            await self.folder.write(asked, source=Source(self.key, last.node, last.hash), anew=self._fresh), asked
-        )
+        source = Source(self.key, last.node, last.hash)
+        anew = self._fresh or await self._was_rejected(step)
+        return await _checked(await self.folder.write(asked, source=source, anew=anew), asked)
+
+    async def _was_rejected(self, step: Step) -> bool:
+        """Return whether a person rejected what was made of the same messages: the same answer would be no other."""
+        refused = await self.store.newest_versions(self.key, step.kind, step.scope, Status.REFUSED, LOOKED_AT)
+        return any(one.made.key == step.key and REJECTED in one.made.reason for one in refused)
 
     def report(self, stopped: str) -> FoldReport:
         """What was done until now."""

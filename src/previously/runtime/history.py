@@ -12,7 +12,7 @@ from previously.core.errors import BadInput
 from previously.core.marks import Mark, MarkKind, is_of_a_span, starts
 from previously.core.spans import Span
 from previously.core.text import clean
-from previously.core.versions import IN_FORCE, Kind, Status, Version, has_read
+from previously.core.versions import IN_FORCE, REJECTED, Kind, Status, Version, has_read
 from previously.runtime.by_hand import ByHand
 from previously.runtime.handle import PERSON
 from previously.runtime.noted import notes_on
@@ -117,7 +117,7 @@ class History(ByHand):
     async def reject(self, version: int, reason: str = "") -> Version:
         """Refuse a version that waits. The next fold makes another."""
         why = f": {clean(reason)[0]}" if reason.strip() else ""
-        return await self._decide(version, Status.REFUSED, f"rejected by a person{why}")
+        return await self._decide(version, Status.REFUSED, f"{REJECTED}{why}")
 
     async def _decide(self, version: int, status: Status, reason: str) -> Version:
         found = await self._version(version)

@@ -17,7 +17,7 @@ from previously.core.spans import Span
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status, Version
 from previously.folds.missing_notes import Wanted, find_missing
-from previously.folds.recap import FoldRules
+from previously.folds.recap import AGAIN, FoldRules
 from previously.folds.rendering import speaker_of, told
 from previously.folds.tiling import note_tiles
 from previously.folds.update import UPDATED, Context, Part, UpdateFold
@@ -144,6 +144,7 @@ class UpdateSteps:
     async def _missing_step(self, wanted: Wanted, run: Sequence[OnPath]) -> Step:
         asked = await self.ask(run, Part.SPAN if wanted.episode else Part.LISTS, again=wanted.again)
         kind, reason = (Kind.EPISODE, CHANGED) if wanted.episode else (Kind.NOTE, NO_NOTE_YET)
+        reason = AGAIN if wanted.note else reason
         beside = {other: ident for other, ident in (await self.beside(run)).items() if other is not kind}
         return Step(kind, SPAN_SCOPE, run, None, asked, reason, beside=beside)
 
@@ -175,9 +176,13 @@ class UpdateSteps:
             for begin, end, ident in await self._store.cover(self._key, self._branch.name, kind, firm=firm):
                 if end >= first and begin <= last:
                     version = await self._store.version(self._key, ident)
-                    updated = version is not None and version.made.carry == UPDATED
+                    updated = version is not None and version.made.carry == UPDATED and self._stays(version)
                     found.append((Span(max(begin, first), min(end, last)), updated))
         return found
+
+    def _stays(self, version: Version) -> bool:
+        """Return whether a recap is not about to be made anew: that gives episode and note too."""
+        return version.firm or not self._anew
 
     async def _waiting(self) -> frozenset[bytes]:
         found: list[Version] = []
