@@ -47,13 +47,8 @@ class Script:
         return self.answer(request)
 
     def tells(self, request: ModelRequest) -> str:
-<<<<<<< HEAD
         count = len(self.model.requests)
         who = f"the {self.label} model told {'again ' * count}".rstrip()
-=======
-        count = len(self.model.requests) % 20  # a larger number would be one that the story does not have
-        who = f"the {self.label} model told {count} times"
->>>>>>> testsr
         told = f"Maya carried parcels to the mill and promised to be back, as {who}."
         return answer(request, told) if is_update(request) else told
 

@@ -137,13 +137,8 @@ class ModelFolder:
             why_not = "what changed does not fit the model's window"
         elif isinstance(asked, UpdateFold) and not self._fits(part(asked, so_far(asked), runs)):
             why_not = (
-<<<<<<< HEAD
-                f"question and answer do not fit the model's window, which is taken for {self._window_tokens:,} "
-                "tokens; if it is larger, say so with memory_window_tokens"
-=======
                 f"it does not fit the model's window, which is taken for {self._window_tokens:,} tokens; if it "
                 "is larger, say so with memory_window_tokens"
->>>>>>> testsr
             )
         if why_not:
             return await self._without(asked, why_not, ())
