@@ -8,7 +8,7 @@ import pytest
 
 from previously.core.digests import digest
 from previously.core.errors import BudgetTooSmall
-from previously.core.messages import Attributes, Entry, Message, Role, Text, message
+from previously.core.messages import Attributes, Entry, Message, Role, Text, ToolCall, ToolResult, message
 from previously.core.paths import OnPath
 from previously.core.spans import Span
 from previously.view import epochs
@@ -69,6 +69,18 @@ def test_free_room_is_filled_with_older_messages() -> None:
     unused = ASKED.budget_tokens - view.tokens
     assert unused < (ASKED.recall_tokens + ASKED.lore_tokens) // 2 + 60, "but for what recall and lore may take"
     assert not view.left_out
+
+
+@pytest.mark.parametrize("size", [10, 3_000])
+def test_a_result_whose_call_stands_before_the_tail_is_filled_in_with_it_or_not_at_all(size: int) -> None:
+    newest = said(0, 19)
+    newest[14] = at(14, Message(Role.ASSISTANT, (ToolCall("1", "look", "{}"),)))
+    newest[15] = at(15, Message(Role.TOOL, (ToolResult("1", "word " * size),)))
+    view, epoch = build(Material(20, (), [recap(14)], newest, 4), ASKED)
+    assert view.tokens <= ASKED.budget_tokens
+    fits = size == 10
+    assert (epoch.first < 14, 14 in shown(view), 15 in shown(view)) == (fits, fits, fits)
+    assert set(shown(view)) >= set(range(16, 20))
 
 
 def test_an_epoch_that_goes_on_leaves_room_for_the_tail_to_grow() -> None:
