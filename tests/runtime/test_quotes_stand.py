@@ -4,6 +4,7 @@ edits, deletions, branches and swipes of any kind."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -103,7 +104,7 @@ RULES = {
 @pytest.mark.parametrize("timeline", RULES)
 @hypothesis_settings(max_examples=40)
 @given(steps=st.lists(ADD | CHANGE, min_size=2, max_size=10))
-def test_whatever_happens_to_a_story_its_memory_quotes_it(timeline: str, steps: list[tuple[str, ...]]) -> None:
+def test_whatever_happens_to_a_story_its_memory_quotes_it(timeline: str, steps: list[tuple[Any, ...]]) -> None:
     with BlockingMemory(":memory:", settings=RULES[timeline]) as memory:
         story = memory.story("tale")
         for number, (verb, *rest) in enumerate(steps):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from previously import BlockingMemory, Settings
+from previously import BlockingMemory, ScriptedModel, Settings
 from previously.blocking import BlockingStory
 from previously.core.versions import Cost
 from previously.core.words import count_words
@@ -17,6 +18,8 @@ from previously.folds.request import FoldRequest, words_read
 from previously.runtime.folder import BuiltinFolder, FolderReply
 from previously.runtime.kept_answers import Source
 from previously.view.memory import STALE
+from tests.runtime.obedient import obedient
+from tests.runtime.update_answers import is_update, messages, under
 
 SMALL = Settings(
     scene_messages=0,
@@ -126,13 +129,19 @@ def test_000_a_regeneration_does_not_double_what_is_told(story: BlockingStory, f
     assert sum("Joaquin answered" in text for text in told) == 1
 
 
-def test_000_the_bridge_is_shown_and_not_folded_again(story: BlockingStory, folder: Recorder) -> None:
-    tell(story, 60)
-    story.fold()
-    assert folder.asked[0].bridge is None
-    for earlier, later in zip(folder.asked, folder.asked[1:], strict=False):
-        assert later.bridge == earlier.delta[-1]
-        assert later.bridge not in later.delta
+def test_000_the_bridge_is_shown_and_not_folded_again() -> None:
+    model = ScriptedModel(obedient)
+    with BlockingMemory(":memory:", settings=SMALL, model=model) as memory:
+        told = memory.story("tale")
+        tell(told, 60)
+        told.fold()
+    updates = [request for request in model.requests if is_update(request)]
+    assert len(updates) > 2
+    assert under(updates[0], "Bridge") == ""
+    for earlier, later in pairwise(updates):
+        bridge = under(later, "Bridge")
+        assert messages(earlier).endswith(bridge)
+        assert bridge not in messages(later)
 
 
 def test_004_the_folds_input_does_not_grow_with_history(tmp_path: Path) -> None:

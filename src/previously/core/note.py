@@ -149,7 +149,8 @@ def note_text(note: Note) -> str:
 def note_words(note: Note) -> str:
     """Return all that a note says, a line for each item, without the numbers of messages and the ids of threads."""
     lines = [
-        *(one.text for one in (*note.threads, *note.wishes)),
+        *(one.text for one in note.threads),
+        *(one.text for one in note.wishes),
         *(f"{one.thing}: {one.value}" for one in note.state),
         *(", ".join(one.names) for one in note.present),
         *(f"{', '.join(one.names)}: {one.text}" for one in note.learnt),

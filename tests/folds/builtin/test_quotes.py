@@ -146,7 +146,7 @@ MESSAGES = st.builds(
 
 @given(st.lists(st.lists(MESSAGES, max_size=8), max_size=4), st.integers(0, 5), st.sampled_from([0, 12, 40, 150]))
 def test_every_text_is_made_of_the_story_and_bounded(folds: list[list[Message]], first: int, target: int) -> None:
-    text, at, path, links = "", first, dict[int, Message](), []
+    text, at, path, links = "", first, dict[int, Message](), list[str]()
     for delta in folds:
         path |= dict(enumerate(delta, at))
         text = quote(text, delta, at, target)
