@@ -23,7 +23,6 @@ from previously.models.retry import MAX_CALLS
 from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime import model_folder
 from previously.runtime.prompts import load_prompt
-from tests.runtime.echoing import part
 from tests.runtime.update_answers import answer, is_update, messages
 
 RULES = Settings(
@@ -161,7 +160,7 @@ def test_provisional_memory_is_made_anew_when_the_model_answers(tmp_path: Path) 
 
 def test_a_span_the_model_will_not_fold_does_not_switch_the_model_off(tmp_path: Path) -> None:
     def reply(request: ModelRequest) -> Scripted:
-        if "Parcel 9 " in part(request, "new_events"):
+        if "Parcel 9 " in messages(request):
             return ModelFailure(FailureKind.FILTERED, "Blocked by a content filter.")
         return good(request)
 
@@ -174,7 +173,7 @@ def test_a_span_the_model_will_not_fold_does_not_switch_the_model_off(tmp_path: 
         live = story.recap()
         assert live is not None
         assert (version_of(story, live.version).firm, live.made_by) == (True, "model")
-        blocked = [request for request in model.requests if "Parcel 9 " in part(request, "new_events")]
+        blocked = [request for request in model.requests if "Parcel 9 " in messages(request)]
         assert len(blocked) == 2, "once, and once more; then the built-in text stays"
         seen = len(model.requests)
         story.fold()

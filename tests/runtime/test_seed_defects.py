@@ -13,8 +13,8 @@ from previously.blocking import BlockingStory
 from previously.core.versions import Cost
 from previously.core.words import count_words
 from previously.demo.generated import generated_story
-from previously.folds.questions import Question
-from previously.folds.request import FoldRequest, words_read
+from previously.folds.questions import Question, words_read
+from previously.folds.update import UpdateFold
 from previously.runtime.folder import BuiltinFolder, FolderReply
 from previously.runtime.kept_answers import Source
 from previously.view.memory import STALE
@@ -37,10 +37,10 @@ class Recorder(BuiltinFolder):
     """The built-in folder, remembering what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[FoldRequest] = []
+        self.asked: list[UpdateFold] = []
 
     async def write(self, asked: Question, *, source: Source | None = None, anew: bool = False) -> FolderReply:
-        if isinstance(asked, FoldRequest):
+        if isinstance(asked, UpdateFold):
             self.asked.append(asked)
         return await super().write(asked)
 
@@ -76,7 +76,7 @@ def test_000_an_edit_that_keeps_the_message_count_is_noticed(story: BlockingStor
     live = story.recap()
     assert live is not None
     assert live.stale, "what was made from the old words is marked as such"
-    assert STALE in story.view().messages[0].text
+    assert STALE in story.view(400).messages[0].text, "where not all of it is shown word for word"
     folder.asked.clear()
     story.fold()
     told = [message for asked in folder.asked for message in asked.delta]
