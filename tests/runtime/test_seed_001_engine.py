@@ -395,7 +395,7 @@ def test_defect_3_contradictions_are_looked_for_against_what_is_known(desk: Desk
     desk.write(8, 10)
     so_far = part(desk.librarian.asked[-1], "story_so_far")
     assert "Then event12 happened" in so_far, "the summary of this chapter"
-    assert "came home" in so_far, "and of those before"
+    assert "Then event4 happened" in so_far, "and of the one before, in full"
 
 
 def test_defect_3_a_persons_summary_stays_and_is_gone_on_from(desk: Desk) -> None:

@@ -117,12 +117,14 @@ def by_command(tavern: Tavern) -> bool:
 
 
 def by_count(tavern: Tavern) -> bool:
+    tavern.story.set(["timeline=scenes"])
     tavern.tell(14)
     tavern.story.fold()
     return [(one.span.first, one.span.last) for one in tavern.story.scenes()] == [(0, 5), (6, 11)]
 
 
 def by_its_end(tavern: Tavern) -> bool:
+    tavern.story.set(["timeline=scenes"])
     tavern.tell(4)
     tavern.tell(1, "The next morning they rode out, {}.")
     tavern.tell(5)
@@ -131,6 +133,7 @@ def by_its_end(tavern: Tavern) -> bool:
 
 
 def never_in_the_tail(tavern: Tavern) -> bool:
+    tavern.story.set(["timeline=scenes"])
     tavern.tell(7)
     tavern.story.fold()
     return tavern.story.scenes() == []
@@ -307,7 +310,7 @@ def fewer_tokens(tavern: Tavern) -> bool:
         tavern.tell(6, "They talk of bandits, of the weather and of the road to the ruins for a long while, {}.")
         tavern.story.fold()
     raw = sum(estimate_tokens(item.entry.message.text) for item in tavern.story.messages())
-    return estimate_tokens(tavern.shown()) < raw / 2
+    return tavern.story.view(raw // 2).left_out == ()
 
 
 def a_scene_without_entries(tavern: Tavern) -> bool:

@@ -1,10 +1,9 @@
-"""The law of what people write of lore, threads and how things stand: no scene changes a byte of it; what scenes say
+"""The law of what people write of lore, threads and how things stand: no note changes a byte of it; what notes say
 since is suggested; whatever was done can be undone; a branch begins with what stood before its fork.
 """
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -17,12 +16,12 @@ from previously import BadInput, BlockingMemory, Draft, ScriptedModel, Settings,
 from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
 from previously.runtime.lore_hands import LoreItem
-from tests.runtime.echoing import folder_of, kind_of
+from tests.runtime.echoing import folder_of
+from tests.runtime.update_answers import answer, is_update, messages, under
 
 RULES = Settings(
     tail_messages=1,
-    scene_messages=2,
-    fold_messages=100_000,
+    fold_messages=2,
     fold_words=1_000_000,
     fold_tokens=1_000_000,
     chapter_messages=0,
@@ -36,40 +35,47 @@ SAYINGS = (
 )  # fmt: skip
 
 
+TOLD = "They spoke again and again."
+
+
 class Rewriter:
-    """A model whose every scene says something else of everything there is."""
+    """A model whose every note says something else of everything there is."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
-        self.scenes = 0
+        self.notes = 0
 
     def answer(self, request: ModelRequest) -> str:
-        assert kind_of(request) == "scene", request.user
-        self.scenes += 1
+        if not is_update(request):
+            return TOLD
+        self.notes += 1
         chance = self.chance
         entries = {
-            (name, kind): {
-                "name": chance.choice((name, name.upper(), f"{name} the Grey")),
-                "type": kind,
-                "keywords": [name, *chance.sample(("harbour", "smith", "Grey", "Scarface", "lantern"), 2)],
-                "content": " ".join([*chance.sample(SAYINGS, 3), f"Seen {self.scenes} times."]),
-            }
+            (name, kind): " | ".join(
+                (
+                    chance.choice((name, name.upper(), f"{name} the Grey")),
+                    kind,
+                    ", ".join([name, *chance.sample(("harbour", "smith", "Grey", "Scarface", "lantern"), 2)]),
+                    " ".join([*chance.sample(SAYINGS, 3), f"Seen {self.notes} times."]),
+                )
+            )
             for name in chance.sample(NAMES, 3)
-            for kind in chance.sample(("character", "item"), 1)
+            for kind in chance.sample(("person", "thing"), 1)
         }
-        return json.dumps(
-            {
-                "summary": f"Scene {self.scenes}. They rewrote everything.",
-                "lorebooks": list(entries.values()),
-                "state_changes": [f"{name} / place: the mill, {self.scenes}" for name in chance.sample(NAMES, 2)],
-                "open_threads": [f"Who rings the bell for the {self.scenes}th time?"] if chance.random() < 0.2 else [],
-                "resolved_threads": ["Maya owes Bram 40 crowns."],
-            }
+        states = [f"- #1 {name} / place: the mill, {self.notes}" for name in chance.sample(NAMES, 2)]
+        threads = [f"- new #1 Who rings the bell for the {self.notes}th time?"] if chance.random() < 0.2 else []
+        settled = [f"- {one.split()[0]} settled #1 Paid." for one in under(request, "Open").splitlines()]
+        return answer(
+            request,
+            TOLD,
+            lore="\n".join(f"- #1 {one}" for one in entries.values()),
+            state="\n".join(states),
+            threads="\n".join([*threads, *settled]),
         )
 
 
-def tell(story: BlockingStory, scenes: int, start: int = 0) -> None:
-    numbers = range(2 * start, 2 * (start + scenes))
+def tell(story: BlockingStory, spans: int, start: int = 0) -> None:
+    numbers = range(2 * start, 2 * (start + spans))
     story.add_drafts([Draft(message("assistant", f"They spoke for the {number}th time.")) for number in numbers])
     story.fold()
 
@@ -196,33 +202,36 @@ class Life:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_a_person_wrote_is_byte_identical_after_every_scene(seed: int) -> None:
-    """A thousand scenes in twenty stories, each of which tries to rewrite what there is."""
+def test_what_a_person_wrote_is_byte_identical_after_every_note(seed: int) -> None:
+    """A thousand notes in twenty stories, each of which tries to rewrite what there is."""
     rewriter = Rewriter(seed)
     with BlockingMemory(":memory:", settings=RULES, folder=folder_of(ScriptedModel(rewriter.answer))) as memory:
         life = Life(memory.story("tale"), seed)
         life.write()
         life.note()
-        while rewriter.scenes < 50:
-            tell(life.story, 5, rewriter.scenes)
+        while rewriter.notes < 50:
+            tell(life.story, 5, rewriter.notes)
             life.check()
             for _ in range(3):
                 life.deed()
                 life.check()
-        assert life.suggested, "what scenes say of it is suggested"
+        assert life.suggested, "what notes say of it is suggested"
 
 
-GRIM = {"name": "Grim", "type": "character", "keywords": ["Grim", "bartender"], "content": "Gruff dwarf. Sells ale."}
-LATER = {"name": "Grim", "type": "character", "keywords": ["Grim", "forge"], "content": "Forges swords at night."}
+GRIM = "Grim | person | Grim, bartender | Gruff dwarf. Sells ale."
+LATER = "Grim | person | Grim, forge | Forges swords at night."
 
 
 def answers(request: ModelRequest) -> str:
-    """A scene that speaks of Grim: first as the bartender, later as a smith."""
-    number = int(request.user.split("for the ")[1].split("th time")[0])
-    entry = GRIM if number < 4 else LATER
-    threads = ["Maya owes Bram 40 crowns."] if number < 4 else []
-    held = [f"Maya / place: the {'mill' if number < 4 else 'quay'}"]
-    return json.dumps({"summary": "They spoke.", "lorebooks": [entry], "open_threads": threads, "state_changes": held})
+    """A note that speaks of Grim: first as the bartender, later as a smith."""
+    number = int(messages(request).split("for the ")[1].split("th time")[0])
+    return answer(
+        request,
+        TOLD,
+        lore=f"- #1 {GRIM if number < 4 else LATER}",
+        threads="- new #1 Maya owes Bram 40 crowns." if number < 2 else "",
+        state=f"- #1 Maya / place: the {'mill' if number < 4 else 'quay'}",
+    )
 
 
 @pytest.fixture(params=["on", "suggest"])
@@ -243,7 +252,7 @@ def grim(story: BlockingStory) -> LoreItem:
     return found
 
 
-def test_what_scenes_say_of_what_a_person_wrote_is_suggested(story: BlockingStory) -> None:
+def test_what_notes_say_of_what_a_person_wrote_is_suggested(story: BlockingStory) -> None:
     tell(story, 2)
     story.write_lore("Grim", content="My own words.", keywords=["Grim", "ale"])
     tell(story, 2, 2)
@@ -254,7 +263,7 @@ def test_what_scenes_say_of_what_a_person_wrote_is_suggested(story: BlockingStor
     assert found.status == "live", "what a person wrote waits for nobody"
 
 
-def test_locking_keeps_what_stands_and_unlocking_gives_it_back_to_the_scenes(story: BlockingStory) -> None:
+def test_locking_keeps_what_stands_and_unlocking_gives_it_back_to_the_notes(story: BlockingStory) -> None:
     tell(story, 2)
     before = grim(story)
     assert story.lock_lore("Grim").content == before.content == "Gruff dwarf. Sells ale."
@@ -313,7 +322,7 @@ def test_a_branch_begins_with_what_stood_before_its_fork(story: BlockingStory) -
     assert grim(story).content == "Second words.", "what is written on one branch stays there"
 
 
-def test_what_a_person_says_of_threads_and_state_no_scene_takes_back(story: BlockingStory) -> None:
+def test_what_a_person_says_of_threads_and_state_no_note_takes_back(story: BlockingStory) -> None:
     tell(story, 2)
     assert [one.thread.text for one in story.threads()] == ["Maya owes Bram 40 crowns."]
     story.resolve_thread("40 crowns")
