@@ -250,7 +250,7 @@ def test_with_lore_off_only_what_people_wrote_comes_up(told: Cli) -> None:
     told("set", "tale", "lore=off")
     told("lore", "add", "tale", "Bell", "--text", "Bronze.")
     assert list(entries(told)) == ["Bell"]
-    assert ORLA["content"] not in shown_lore(told)
+    assert str(ORLA["content"]) not in shown_lore(told)
     assert [one["name"] for one in told("lore", "explain", "tale", "--json").json["entries"]] == ["Bell"]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.asking import ModelReply, ModelRequest, Usage
-from previously.core.messages import Message, Role, Text, Thinking, ToolCall, message
+from previously.core.messages import Message, Role, Text, Thinking, message
 from previously.core.note import (
     NO_NOTE,
     Aspect,
@@ -319,10 +319,10 @@ def test_a_text_may_be_so_long_and_no_longer() -> None:
     words = count_words(LONG)
     asked = replace(WHOLE, recap_words=200)
     most = int(200 * RECAP_ROOM) // words
-    assert accepted(ANSWER.replace(RECAP_TEXT, LONG * most), asked)
+    assert count_words(accepted(ANSWER.replace(RECAP_TEXT, LONG * most), asked).text) == words * most
     assert refused(ANSWER.replace(RECAP_TEXT, LONG * (most + 1)), asked).kind is Refusal.TOO_LONG
     longest = int(asked.episode_words * EPISODE_ROOM) // words
-    assert accepted(ANSWER.replace(EPISODE_TEXT, LONG * longest), asked)
+    assert accepted(ANSWER.replace(EPISODE_TEXT, LONG * longest), asked).text == RECAP_TEXT
     assert refused(ANSWER.replace(EPISODE_TEXT, LONG * (longest + 1)), asked).kind is Refusal.TOO_LONG
 
 
@@ -350,7 +350,7 @@ def test_an_answer_without_headings_is_refused(text: str) -> None:
 
 
 def test_a_call_of_a_tool_is_no_answer() -> None:
-    verdict = WHOLE.judge(replace(reply(ANSWER), tool_calls=(ToolCall("1", "look", "{}"),)))
+    verdict = WHOLE.judge(replace(reply(ANSWER), tool_calls=True))
     assert isinstance(verdict, Refused)
     assert verdict.kind is Refusal.TOOL_CALL
 

@@ -17,4 +17,4 @@ if __name__ == "__main__":
         write(name, test_request.question(name))
     for name in test_update.QUESTIONS:
         write(name, test_update.question(name))
-    write(test_scene_combining.PROMPT, test_scene_combining.question())
+    write("combine", test_scene_combining.question())
