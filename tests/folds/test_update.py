@@ -320,10 +320,10 @@ def test_a_text_may_be_so_long_and_no_longer() -> None:
     words = count_words(LONG)
     asked = replace(WHOLE, recap_words=200)
     most = int(200 * RECAP_ROOM) // words
-    accepted(ANSWER.replace(RECAP_TEXT, LONG * most), asked)
+    assert count_words(accepted(ANSWER.replace(RECAP_TEXT, LONG * most), asked).text) == words * most
     assert refused(ANSWER.replace(RECAP_TEXT, LONG * (most + 1)), asked).kind is Refusal.TOO_LONG
     longest = int(asked.episode_words * EPISODE_ROOM) // words
-    accepted(ANSWER.replace(EPISODE_TEXT, LONG * longest), asked)
+    assert accepted(ANSWER.replace(EPISODE_TEXT, LONG * longest), asked).text == RECAP_TEXT
     assert refused(ANSWER.replace(EPISODE_TEXT, LONG * (longest + 1)), asked).kind is Refusal.TOO_LONG
 
 

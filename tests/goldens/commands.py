@@ -65,6 +65,7 @@ READING: tuple[Step, ...] = (
     ("search", "tale", "the key and the letter", "--top", "5"),
     ("threads", "tale", "--all"),
     ("state", "tale"),
+    ("wishes", "tale"),
     ("cast", "tale"),
     ("scenes", "tale"),
     ("presence", "tale"),
