@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message
-from previously.core.versions import Kind
 from previously.core.words import count_words
 from previously.folds import request
 from previously.folds.checks import Accepted, Refusal, Refused
@@ -19,9 +18,6 @@ from previously.folds.noting import Note, Unusable, judge_reply
 from previously.folds.rendering import Template, told, transcript
 from previously.folds.request import FoldRequest
 from previously.folds.update import UpdateFold
-
-LONG_RECAP = 5
-"""The recap that a chapter's own is made from is so many times as long."""
 
 Question = FoldRequest | UpdateFold | Note
 
@@ -82,14 +78,11 @@ def parts(asked: Question, fits: Callable[[Question], bool], most: int | None = 
 
 
 def part(asked: Question, text: str, runs: Sequence[tuple[Message, ...]]) -> Question:
-    """The question for the first of the runs that are left, after `text`. All but the last of a chapter's make its
-    recap longer."""
+    """The question for the first of the runs that are left, after `text`."""
     if isinstance(asked, UpdateFold):
         return asked.of_run(runs, text)
     if not isinstance(asked, FoldRequest):
         return asked.part(runs[0], text)
-    if len(runs) > 1 and asked.kind is Kind.CHAPTER:
-        asked = replace(asked, kind=Kind.RECAP, target_words=LONG_RECAP * asked.target_words)
     return replace(asked, previous=text, delta=runs[0])
 
 
