@@ -153,7 +153,7 @@ def test_a_delta_that_does_not_fit_is_split_and_every_word_read_once(texts: list
 
 def test_every_part_of_what_was_split_is_asked_with_a_prompt_there_is() -> None:
     chapter = request("Maya left.", *(message("user", f"Maya walked on day {n}. " * 20) for n in range(9)))
-    runs = questions.parts(chapter, lambda asked: words_read(asked) <= 200)
+    runs = questions.parts(chapter, lambda asked: questions.words_read(asked) <= 200)
     assert len(runs) > 2
     text = chapter.previous
     for at in range(len(runs)):
