@@ -16,6 +16,7 @@ from previously.core.messages import Message, Role, Text, Thinking, ToolCall, To
 from previously.core.pairing import unpaired
 from previously.core.versions import Kind
 from previously.core.words import count_words
+from previously.folds import questions
 from previously.folds.checks import Accepted, Refusal, Refused
 from previously.folds.rendering import parse_template, told
 from previously.folds.request import (
@@ -148,6 +149,18 @@ def test_a_delta_that_does_not_fit_is_split_and_every_word_read_once(texts: list
     for run in runs:
         assert len(run) == 1 or sum(len(said.text) for said in run) <= room
         assert all(len(said.text) <= max(room, SMALLEST_PIECE) for said in run)
+
+
+def test_every_part_of_what_was_split_is_asked_with_a_prompt_there_is() -> None:
+    chapter = request("Maya left.", *(message("user", f"Maya walked on day {n}. " * 20) for n in range(9)))
+    runs = questions.parts(chapter, lambda asked: questions.words_read(asked) <= 200)
+    assert len(runs) > 2
+    text = chapter.previous
+    for at in range(len(runs)):
+        one = questions.part(chapter, text, runs[at:])
+        assert one.prompt in PLACEHOLDERS
+        text = f"{text} And on."
+        assert (one.delta, questions.so_far(one)) == (runs[at], text.removesuffix(" And on."))
 
 
 def worked(*sizes: int) -> list[Message]:
