@@ -245,8 +245,9 @@ class _Desk:
         return filled
 
     def units_before(self, end: int, trim: Trim) -> list[list[OnPath]]:
-        """Return the units of the messages that were read before a position."""
-        return [unit for unit in self.units_from(0, trim) if unit[-1].position < end]
+        """Return the units that begin before a position: a call whose result alone stands behind it is not shown
+        there."""
+        return [unit for unit in self.units_from(0, trim) if unit[0].position < end]
 
     def trim_for(self, first: int, trim: Trim) -> Trim:
         """What is shown of tool outputs in a tail that begins there: less than before, if the tail has outgrown its
