@@ -14,7 +14,8 @@ from uuid import uuid4
 
 from previously.core.marks import SPAN_SCOPE, MarkKind
 from previously.core.note import note_of, note_words
-from previously.core.versions import REJECTED, Cost, Kind, NewVersion, Status, Version
+from previously.core.spans import Span
+from previously.core.versions import REJECTED, Cost, Kind, LiveVersion, NewVersion, Status, Version
 from previously.folds.chapter import Boundary
 from previously.folds.checks import Refused, residue
 from previously.folds.questions import Question, amends, check_text
@@ -34,7 +35,7 @@ from previously.runtime.states import States
 from previously.runtime.step import Step, Together, Written
 from previously.runtime.steps import Look, Steps
 from previously.runtime.times import time_at
-from previously.storage.store import StoryKey
+from previously.storage.store import BranchInfo, StoryKey
 
 TRIES_WITHOUT_PROGRESS = 3
 """A fold that is true where it was made but not on the path any more is no progress."""
@@ -145,10 +146,10 @@ class _Loop:
             await self.store.commit(self.key, _refused(version, attempt))
         if version.status is Status.REFUSED:
             self.done.append(done_of(Version(0, version, False), reply.attempts))
-            return
-        versions = self._versions(step, reply, version)
-        kept = await self.store.commit_all(self.key, versions)
-        await self._report(step, reply, versions[0], kept)
+        else:
+            versions = self._versions(step, reply, version)
+            kept = await self.store.commit_all(self.key, versions)
+            await self._report(step, reply, versions[0], kept)
         if isinstance(step.asked, FoldRequest) and step.asked.amends:
             await self._drop_residue(step.asked.amends, step.span.first)
 
@@ -214,18 +215,31 @@ class _Loop:
                 await self.store.set_status(self.key, version, Status.UNDONE, reason=OUTDATED)
 
     async def _drop_residue(self, amends: Amends, since: int) -> None:
-        """Drop episodes and notes behind a change that still tell of removed words: they saw a text that told of them,
-        and are asked for again."""
+        """Drop what stands behind a change and still tells of removed words: it saw a text that told of them. It is
+        asked for again."""
         branch = await self.store.branch(self.key)
         removed = [told(message) for message in amends.removed]
-        for note in await notes_on(self.store, self.key, branch, (Kind.EPISODE, Kind.NOTE)):
-            if note.span.last < since:
-                continue
-            run = await self.store.path(self.key, branch.name, note.span.first, note.span.last)
-            kept = [*amends.kept, *(f"{item.entry.message.speaker}: {told(item.entry.message)}" for item in run)]
-            text = note.version.made.text
-            if residue(removed, kept, note_words(note_of(text)) if note.version.made.kind is Kind.NOTE else text):
-                await self.store.set_status(self.key, note.version.id, Status.UNDONE, reason=RESIDUE)
+        suspects = [
+            one
+            for one in await self._behind(branch, since)
+            if residue(removed, amends.kept, _words_of(one.version.made))
+        ]
+        path = await self.store.path(self.key, branch.name, 0, branch.messages - 1) if suspects else []
+        said = [f"{item.entry.message.speaker}: {told(item.entry.message)}" for item in path]
+        for one in suspects:  # what another message said before has not gone
+            if residue(removed, said[: one.span.last + 1], _words_of(one.version.made)):
+                await self.store.set_status(self.key, one.version.id, Status.UNDONE, reason=RESIDUE)
+                await self._drop_snapshots(one.span.first)
+
+    async def _behind(self, branch: BranchInfo, since: int) -> list[LiveVersion]:
+        """Return the recaps, chapters, episodes and notes on the path that reach behind a position."""
+        found = await notes_on(self.store, self.key, branch, (Kind.EPISODE, Kind.NOTE))
+        for kind in (Kind.RECAP, Kind.CHAPTER):
+            for first, last, ident in await self.store.cover(self.key, branch.name, kind):
+                version = await self.store.version(self.key, ident) if last >= since else None
+                if version:
+                    found.append(LiveVersion(version, Span(first, last)))
+        return [one for one in found if one.span.last >= since]
 
     async def _reply(self, step: Step) -> FolderReply:
         asked, last = step.asked, step.run[-1]
@@ -333,6 +347,10 @@ async def _checked(reply: FolderReply, asked: Question) -> FolderReply:
         attempts=(*reply.attempts, attempt),
         cost=Cost(),
     )
+
+
+def _words_of(made: NewVersion) -> str:
+    return note_words(note_of(made.text)) if made.kind is Kind.NOTE else made.text
 
 
 def _identity(step: Step) -> tuple[object, ...]:
