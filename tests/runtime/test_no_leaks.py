@@ -243,4 +243,4 @@ def test_nobody_learns_what_they_did_not_witness(seed: int, monkeypatch: pytest.
                 looked += 1
             look_at_questions(tale, fickle)
         kinds = {version.made.kind for version in tale.story.log()}
-        assert kinds & {Kind.SCENE, Kind.ANALYSIS, Kind.CAST}, "something was noted"
+        assert kinds & {Kind.SCENE, Kind.ANALYSIS, Kind.CAST, Kind.NOTE}, "something was noted"

@@ -87,12 +87,13 @@ class Steps:
             if one.hand_text or rest is None or (one.last_stretch.scope, rest.first, rest.last) in there:
                 continue
             pending = await self._pending(Kind.CHAPTER, one.last_stretch.scope, None, rest.first)
-            if pending is None:
-                return await self._chapter(one, rest)
-            waits = waits or pending
+            step = pending or await self._chapter(one, rest)
+            if isinstance(step, Step):
+                return step
+            waits = waits or step
         return waits
 
-    async def _chapter(self, one: Chapter, rest: Span) -> Step:
+    async def _chapter(self, one: Chapter, rest: Span) -> Step | NotDue:
         scope = one.last_stretch.scope
         stood = await self._store.live(self._key, self._branch.name, Kind.CHAPTER, scope, through=rest.last)
         if stood is None or stood.span != rest:  # otherwise it is only to be made anew
@@ -111,7 +112,8 @@ class Steps:
         if self._look.amends and self._rules.timeline is Timeline.RECAP and first <= rest.last:
             due = due if isinstance(due, Due) else Due(tuple(await self._path(first, rest.last)), CHAPTER_CLOSED)
         if isinstance(due, Due):
-            return await self._recap_step(one.last_stretch, live, due)
+            pending = await self._pending(Kind.RECAP, scope, live, first)
+            return pending or await self._recap_step(one.last_stretch, live, due)
         run = await self._path(rest.first, rest.last)
         known = [text_now(live)] if live else []
         ending = run[max(0, min(first, rest.last + 1 - chapter.FINAL_SCENE) - rest.first) :]
