@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from time import process_time
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -138,6 +141,39 @@ def test_a_bad_line_costs_only_itself() -> None:
     assert len(note.threads) == 3
     assert note.state == EXPECTED.state
     assert len(dropped) == 1
+
+
+def test_a_thread_may_be_settled_without_a_word() -> None:
+    note, dropped = read("THREADS\n- T1 settled #3\nEND")
+    assert note.threads == (ThreadItem(ThreadChange.SETTLED, "", 2, "one"),)
+    assert not dropped
+
+
+def test_lines_without_bullets_are_items_where_they_begin_like_one() -> None:
+    note, _ = read("STATE\n#2 Ada / place: the mill\nKiln / holder: ended\nEND")
+    assert note.state == (StateItem("Ada", Aspect.PLACE, "the mill", 1), StateItem("Kiln", Aspect.HOLDER, "", None))
+
+
+def test_a_dash_within_an_item_is_no_bullet() -> None:
+    note, _ = read("THREADS\n- new #2 Ada to Finn: ten crowns,\nbefore the fair - or the kiln\nEND")
+    assert note.threads[0].text == "Ada to Finn: ten crowns, before the fair - or the kiln"
+
+
+def test_keywords_are_parted_by_commas_alone() -> None:
+    note, _ = read("LORE\n- #1 Grog | thing | rum and coke, grog | A drink.\nEND")
+    assert note.lore[0].keywords == ("rum and coke", "grog")
+
+
+@pytest.mark.parametrize("hostile", ["(" * 40_000, "Ada" + " " * 40_000 + "Finn", "Ada, " * 20_000, "/" * 40_000])
+def test_hostile_lines_are_read_in_no_time(hostile: str) -> None:
+    for heading, line in (
+        ("PRESENT", f"- #1: {hostile}"),
+        ("STATE", f"- #1 {hostile}"),
+        ("LORE", f"- #1 {hostile}|a|b|c"),
+    ):
+        began = process_time()
+        read(f"{heading}\n{line}\nEND")
+        assert process_time() - began < 2, "a hundred times what it takes, and a tenth of what it took"
 
 
 def test_numbers_after_a_comma_need_their_mark() -> None:

@@ -387,8 +387,10 @@ def test_a_forgotten_end_costs_nothing_where_the_last_lists_are_there() -> None:
 
 
 def test_lists_of_which_no_line_can_be_read_are_no_note() -> None:
+    others = "\n\n".join(f"{heading}\nnone" for heading in ("STATE", "PRESENT", "LEARNT"))
     bad = (
-        f"EPISODE\n{EPISODE_TEXT}\n\nRECAP\n{RECAP_TEXT}\n\nTHREADS\n- Ada owed ten crowns\n\nWISHES\n- romance\n\nEND"
+        f"EPISODE\n{EPISODE_TEXT}\n\nRECAP\n{RECAP_TEXT}\n\nTHREADS\n- Ada owed ten crowns\n\n{others}\n\n"
+        "WISHES\n- romance\n\nEND"
     )
     verdict = accepted(bad)
     assert note_in(verdict) is None
@@ -396,6 +398,20 @@ def test_lists_of_which_no_line_can_be_read_are_no_note() -> None:
     one_good = accepted(bad.replace("- romance", "- #4 no romance"))
     assert note_in(one_good) == Note(wishes=note_of(dict(one_good.beside)[Kind.NOTE]).wishes)
     assert len(one_good.warnings) == 1
+
+
+def test_an_answer_with_few_of_the_lists_was_not_finished() -> None:
+    verdict = accepted(f"EPISODE\n{EPISODE_TEXT}\n\nRECAP\n{RECAP_TEXT}\n\nTHREADS\nnone\n\nEND")
+    assert note_in(verdict) is None
+    assert "are missing" in verdict.warnings[0]
+
+
+def test_an_item_that_names_somebody_nobody_has_heard_of_is_dropped() -> None:
+    stranger = LISTS_TEXT.replace("LORE\n", "LORE\n- #1 Bartholomew Quince | person | Quince | A shipowner.\n")
+    stranger = stranger.replace("THREADS\n", "THREADS\n- new #1 Ada to Quince: nine ducats\n")
+    verdict = accepted(ANSWER.replace(LISTS_TEXT, stranger))
+    assert note_in(verdict) == note_in(accepted(ANSWER))
+    assert sum("Quince stands nowhere" in one or "Bartholomew stands nowhere" in one for one in verdict.warnings) == 2
 
 
 def test_a_span_in_which_there_was_nothing_to_note_has_an_empty_note() -> None:

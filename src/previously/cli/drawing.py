@@ -22,6 +22,7 @@ _SPEAKER_STYLES = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_
 _SECTION_STYLES = {
     "system": "blue",
     "pins": "yellow",
+    "wishes": "bright_white",
     "backbone": "cyan",
     "chapters": "bright_magenta",
     "recap": "magenta",
@@ -39,6 +40,7 @@ _SIGNS = {
     "furniture": "▚",
     "system": "▒",
     "pins": "▪",
+    "wishes": "▫",
     "backbone": "▌",
     "chapters": "▐",
     "recap": "█",

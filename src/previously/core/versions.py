@@ -33,8 +33,8 @@ class Kind(StrEnum):
     """Lore, threads and current state up to a message: a snapshot, made by code from the notes before it."""
 
 
-REJECTED = "rejected by a person"
-"""How the reason begins for which a version was refused that a person did not approve."""
+REJECTED, TAKEN_BACK = "rejected by a person", "undone by a person"
+"""How the reason begins for which a person did not approve a version, or took it back."""
 
 
 class Status(StrEnum):

@@ -42,6 +42,9 @@ LONGEST_ITEM = 400
 LONGEST_ENTRY = 1_200
 """Characters of a lore entry that are kept: three long sentences have room."""
 
+LONGEST_LINE = 4_000
+"""Characters of a line that are looked at: an entry of lore has half as many."""
+
 LONGEST_NAME = 80
 """Characters of a name: what is longer is a sentence."""
 
@@ -66,11 +69,14 @@ _LEARNT = re.compile(rf"(?P<at>{_NUMBERS}){_GAP}(?P<names>[^:：]{{1,200}}?)\s*[
 _WITH_NUMBER = re.compile(rf"(?P<at>{_NUMBERS}){_GAP}(?P<text>.+)", re.S)
 _ENDS_AT = re.compile(rf"ends? (?:at|after|with){_GAP}(?P<at>{_NUMBERS})", re.I)
 _NUMBER = re.compile(r"(\d+)(?:\s*(?:[-–—]|to)\s*[#＃№]?\s?(\d+))?")
-_NAMES = re.compile(r"\s*(?:[,;，、；]|\band\b|&)\s*")
-_ASIDE = re.compile(r"\s*[(（][^)）]*[)）]")
+_NAMES = re.compile(r" ?(?:[,;，、；&]|\band\b) ?")
+_ASIDE = re.compile(r" ?[(（][^()（）]{0,200}[)）]")
+_COMMAS = re.compile(r" ?[,;，、；] ?")
 _ASPECTS = frozenset(one.value for one in Aspect)
 _NOTHING = frozenset({"none", "nothing", "n/a", "-", "–", "—", "nobody", "no one", ""})
-_STARTS_ITEM = re.compile(rf"\s*(?:{_NUMBERS}|T\s?\d+\b|new\b{_GAP}#|ends? at\b|[^|\n]{{1,120}}\|)", re.I)
+_STARTS_ITEM = re.compile(
+    rf"\s*(?:{_NUMBERS}|T\s?\d+\b|new\b{_GAP}#|ends? at\b|[^|\n]{{1,120}}\||[^/:\n]{{1,80}}/ ?\w{{4,9}} ?[:：])", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +103,12 @@ class Sections:
         """Return the items of a list. A line without a bullet goes on the item before it."""
         found: list[str] = []
         for line in self.lines.get(heading, ()):
-            text = _plain(line)
-            bare = _BULLET.sub("", text, count=1)
+            text = " ".join(_plain(line)[:LONGEST_LINE].split())
+            bullet = _BULLET.match(text)
+            bare = text[bullet.end() :] if bullet else text
             if not bare.strip() or bare.strip(" .").casefold() in _NOTHING:
                 continue
-            if found and bare == text and not _STARTS_ITEM.match(bare):
+            if found and not bullet and not _STARTS_ITEM.match(bare):
                 found[-1] = f"{found[-1]} {bare.strip()}"
             else:
                 found.append(bare.strip())
@@ -193,7 +200,8 @@ class NoteReader:
         for line in lines:
             match = _THREAD.fullmatch(line)
             text = _bounded(match["text"], LONGEST_ITEM) if match else ""
-            if not match or not text:
+            settled = match is not None and (match["change"] or "").lower() == "settled"
+            if not match or not (text or settled):
                 self._drop(line, "a thread says new, now or settled, a message and its words")
                 continue
             numbers = self._numbers(match["at"])
@@ -290,7 +298,7 @@ class NoteReader:
             if len(parts) < 4 or not name or len(name) > LONGEST_NAME or (match and not numbers):
                 self._drop(line, "an entry is name | kind | words that call it up | text, with its message")
                 continue
-            keywords = tuple(dict.fromkeys(one for one in _NAMES.split(parts[2]) if one and one != "-"))[:8]
+            keywords = tuple(dict.fromkeys(one for one in _COMMAS.split(parts[2]) if one and one != "-"))[:8]
             content = _bounded(" ".join(parts[3:]), LONGEST_ENTRY)
             if content and len(found) < MOST_LORE:
                 offsets = tuple(sorted(set(numbers)))

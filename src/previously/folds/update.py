@@ -26,6 +26,7 @@ from previously.folds.noting import MOST_PARTS
 from previously.folds.read_update import EPISODE, LISTS, RECAP, STATE, TEXTS, NoteReader, Sections, cut_sections
 from previously.folds.rendering import Template, as_data, fill, speaker_of, told
 from previously.text.language import main_language
+from previously.text.names import Heard, unheard_in
 from previously.text.numbers import numbers_in
 
 UPDATED = "update"
@@ -52,6 +53,13 @@ EPISODE_ROOM, RECAP_ROOM = 2.0, 1.45
 
 BRIDGE_CHARACTERS = 700
 """How much of the end of the bridge is shown: it is where the new messages pick up."""
+
+PEOPLE = frozenset({"person", "character"})
+"""The kinds whose names must have been heard: things are called by words of any kind."""
+
+MAY_BE_MISSING = 3
+"""How many of the seven lists an answer may leave out: some models skip those with nothing to say. One with fewer than
+half of them was not finished."""
 
 FIRST_LORE, LATER_LORE = 12, 6
 """How many entries are asked for: a first fold meets everybody."""
@@ -187,10 +195,11 @@ class UpdateFold:
         not said to stay."""
         language = main_language("\n".join(told(one) for _, one in self.shown))
         kept = "the words new, now, settled, earlier, ended and ends at"
-        if language in ("", "English"):
+        if language == "English":
             return f"Write in the language of the new messages; only the headings and {kept} stay English."
+        named = f"{language}, the language of the new messages" if language else "the language of the new messages"
         return (
-            f"Write in {language}, the language of the new messages. The headings, {kept}, the aspects (place, holder, "
+            f"Write in {named}. The headings, {kept}, the aspects (place, holder, "
             "holds, condition, office, time) and the kinds (person, place, thing, group, rule, idea) stay English."
         )
 
@@ -213,7 +222,13 @@ class UpdateFold:
             "{{episode_words}}": str(self.episode_words),
             "{{lore_entries}}": str(LATER_LORE if self.context.known or self.context.others else FIRST_LORE),
         }
-        form = "\n\n".join(block for heading, block in _blocks(template.form) if heading in self.part.value)
+        blocks = dict(_blocks(template.form))
+        if self.part.has_episode and not self.part.has_recap:  # how both texts are written stands under the recap
+            style = (
+                blocks[RECAP].rpartition("\n")[2].replace("Both texts are plain paragraphs", "Write plain paragraphs")
+            )
+            blocks[EPISODE] = f"{blocks[EPISODE]}\n{style}"
+        form = "\n\n".join(block for heading, block in blocks.items() if heading in self.part.value)
         for placeholder, value in words.items():
             form = form.replace(placeholder, value)
         return form
@@ -314,12 +329,35 @@ class UpdateFold:
         last_reached = reply.finish_reason != "length" and any(one in sections.lines for one in LISTS[-2:])
         if not sections.ended and not last_reached:
             return None, ["the lists were cut off"]
+        missing = [one for one in LISTS if one not in sections.lines]
+        if len(missing) > MAY_BE_MISSING:
+            return None, [f"the lists {', '.join(missing)} are missing"]
         by_user = {at for at, one in self.shown if one.role is Role.USER}
         reader = NoteReader([at for at, _ in self.shown], [ident for ident, _ in self.context.threads], by_user)
-        note = reader.read(sections)
+        note = self._without_strangers(reader.read(sections), reader.dropped)
         if note == NO_NOTE and reader.dropped:
             return None, reader.dropped
         return note, reader.dropped
+
+    def _without_strangers(self, note: Note, dropped: list[str]) -> Note:
+        """Return a note without items that name somebody nobody has heard of; what is noted counts as heard later."""
+        said = [f"{speaker_of(one)}: {told(one)}" for _, one in self.shown]
+        heard = Heard([*self.context.texts, self.context.recap, *said])
+        language = main_language("\n".join(said)) or "English"
+
+        def is_heard(words: str, name: str = "") -> bool:
+            """Names are told by capitals inside a sentence, so a name by itself is put into one."""
+            strangers = [*unheard_in(f"of {name}.", heard, language), *unheard_in(words, heard, language)]
+            dropped.extend(f"the name {one} stands nowhere: {name} {words[:120]}" for one in strangers[:1])
+            return not strangers
+
+        return replace(
+            note,
+            threads=tuple(one for one in note.threads if is_heard(one.text)),
+            state=tuple(one for one in note.state if is_heard(one.value)),
+            learnt=tuple(one for one in note.learnt if is_heard(one.text)),
+            lore=tuple(one for one in note.lore if is_heard(one.content, one.name if one.type in PEOPLE else "")),
+        )
 
 
 def _sums(sections: Sections) -> str:

@@ -15,7 +15,7 @@ from uuid import uuid4
 from previously.core.marks import SPAN_SCOPE, MarkKind
 from previously.core.note import note_of, note_words
 from previously.core.spans import Span
-from previously.core.versions import REJECTED, Cost, Kind, LiveVersion, NewVersion, Status, Version
+from previously.core.versions import REJECTED, TAKEN_BACK, Cost, Kind, LiveVersion, NewVersion, Status, Version
 from previously.folds.chapter import Boundary
 from previously.folds.checks import Refused, residue
 from previously.folds.questions import Question, amends, check_text
@@ -166,7 +166,7 @@ class _Loop:
             carry=reply.carry,
             status=status,
             made_by=reply.made_by,
-            reason="; ".join(filter(None, (step.reason, reply.reason, *reply.warnings[:MOST_WARNINGS]))),
+            reason="; ".join(filter(None, (step.reason, reply.reason, *_warnings(reply)))),
             at=time_at(),
             model=reply.model,
             prompt_hash=reply.prompt_hash,
@@ -247,13 +247,17 @@ class _Loop:
             status = Status.COMMITTED if asked.firm else Status.PROVISIONAL
             return FolderReply(asked.text, asked.carry, Cost(), made_by=asked.made_by, checked=True, status=status)
         source = Source(self.key, last.node, last.hash)
-        anew = self._fresh or await self._was_rejected(step)
+        anew = self._fresh or await self._was_taken_back(step)
         return await _checked(await self.folder.write(asked, source=source, anew=anew), asked)
 
-    async def _was_rejected(self, step: Step) -> bool:
-        """Return whether a person rejected what was made of the same messages: the same answer would be no other."""
-        refused = await self.store.newest_versions(self.key, step.kind, step.scope, Status.REFUSED, LOOKED_AT)
-        return any(one.made.key == step.key and REJECTED in one.made.reason for one in refused)
+    async def _was_taken_back(self, step: Step) -> bool:
+        """Return whether a person rejected or undid what was made of the same messages: the same answer would be no
+        other."""
+        for status, by_a_person in ((Status.REFUSED, REJECTED), (Status.UNDONE, TAKEN_BACK)):
+            found = await self.store.newest_versions(self.key, step.kind, step.scope, status, LOOKED_AT)
+            if any(one.made.key == step.key and by_a_person in one.made.reason for one in found):
+                return True
+        return False
 
     def report(self, stopped: str) -> FoldReport:
         """What was done until now."""
@@ -351,6 +355,12 @@ async def _checked(reply: FolderReply, asked: Question) -> FolderReply:
 
 def _words_of(made: NewVersion) -> str:
     return note_words(note_of(made.text)) if made.kind is Kind.NOTE else made.text
+
+
+def _warnings(reply: FolderReply) -> tuple[str, ...]:
+    """Return the first lines that were dropped of an answer, and how many there are beside them."""
+    more = len(reply.warnings) - MOST_WARNINGS
+    return (*reply.warnings[:MOST_WARNINGS], *([f"and {more} more lines dropped"] if more > 0 else []))
 
 
 def _identity(step: Step) -> tuple[object, ...]:

@@ -12,7 +12,7 @@ from previously.core.errors import BadInput
 from previously.core.marks import Mark, MarkKind, is_of_a_span, starts
 from previously.core.spans import Span
 from previously.core.text import clean
-from previously.core.versions import IN_FORCE, REJECTED, Kind, Status, Version, has_read
+from previously.core.versions import IN_FORCE, REJECTED, TAKEN_BACK, Kind, Status, Version, has_read
 from previously.runtime.by_hand import ByHand
 from previously.runtime.handle import PERSON
 from previously.runtime.noted import notes_on
@@ -60,7 +60,7 @@ class History(ByHand):
             return await self._undo_mark(branch, mark)
         if not newest:
             raise BadInput("There is nothing to undo: nothing is remembered yet.")
-        version = await self._store.set_status(self._key, newest, Status.UNDONE, reason="undone by a person")
+        version = await self._store.set_status(self._key, newest, Status.UNDONE, reason=TAKEN_BACK)
         for note in notes:
             if note.version.id == newest:
                 await self._without_snapshots(branch, note.span.first)

@@ -188,7 +188,7 @@ class ModelFolder:
         hint = ""
         seen: set[Refusal] = set()  # a model that will not is not asked again, and no fault is named to it twice
         split = False
-        question = build(template, asked)
+        plain = question = build(template, asked)
         known = await self._kept.answer(desk.reads, self._model.name, question)
         if known is not None and isinstance(verdict := check_reply(asked, question, known), Accepted):
             return _Asked((), NOTHING, verdict)
@@ -217,7 +217,7 @@ class ModelFolder:
             if isinstance(verdict, Accepted):
                 if split:  # it could not give all at once, and can give this
                     await self._kept.take_two_steps(self._model.name)
-                await self._kept.keep(desk.source, self._model.name, question, reply)
+                await self._kept.keep(desk.source, self._model.name, plain, reply)
                 return _Asked(tuple(attempts), cost, verdict)
             attempts.append(self._attempt(template, f"{verdict.kind.value}: {verdict.reason}", reply.text, cost))
             if verdict.kind is Refusal.REFUSAL or (verdict.kind in seen and not _may_split(asked)):

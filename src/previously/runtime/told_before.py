@@ -46,7 +46,7 @@ async def told_before(
 def lists_before(state: State, position: int, about: str = "") -> dict[str, Any]:
     """Return what was open and how things stood before a position, for a note of messages that say `about`."""
     still_open = [one for one in state.threads.threads if one.opened < position]
-    held = [one.text for one in state.current.items if one.position < position]
+    held = [one.text for one in state.current.standing if one.position < position]
     return {
         "open_threads": tuple((one.id, one.text) for one in choose_shown(still_open, position, about)),
         "state": tuple(held[-MOST_HELD:]),

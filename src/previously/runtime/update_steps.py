@@ -16,6 +16,7 @@ from previously.core.signals import folded
 from previously.core.spans import Span
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status, Version
+from previously.core.words import count_words
 from previously.folds.missing_notes import Wanted, find_missing
 from previously.folds.recap import AGAIN, FoldRules
 from previously.folds.rendering import speaker_of, told
@@ -44,7 +45,11 @@ FEW_WORDS = 6
 """How many words of an entry say who somebody is, where only that is told."""
 
 SMALL_STORY, SMALL_RECAP = 4_000, 300
-"""Until a story has so many tokens, so many words of recap are asked for: more would retell it."""
+"""The first recap of a story of fewer tokens has so many words at most: more would retell it."""
+
+WORDS_SHARE, FEWEST_WORDS = 4, 60
+"""A recap grows by at most a third of the words it reads (a quarter of their tokens), and has 60 words at least:
+whoever is asked for more than there is to tell pads it."""
 
 MOST_WAITING = 64
 """How many notes may wait to be approved without being asked for again."""
@@ -105,10 +110,12 @@ class UpdateSteps:
     def _words(self, run: Sequence[OnPath], context: Context) -> int:
         """Return how long the recap should be: shorter while there is little to tell."""
         target = self._rules.recap.target_words
-        if not target or context.recap or context.before:
-            return target
         tokens = sum(estimate_tokens(told(item.entry.message)) for item in run)
-        return min(target, SMALL_RECAP) if tokens < SMALL_STORY else target
+        if not target:
+            return 0
+        if not context.recap and not context.before and tokens < SMALL_STORY:
+            target = min(target, SMALL_RECAP)
+        return min(target, max(FEWEST_WORDS, count_words(context.recap) + tokens // WORDS_SHARE))
 
     async def beside(self, run: Sequence[OnPath]) -> dict[Kind, int]:
         """Return the episode and the note that this very run has, in whose place new ones are made."""
