@@ -42,7 +42,7 @@ with_weights = pytest.mark.skipif(
 def test_a_real_model_drives_every_text(tmp_path: Path) -> None:
     """Recap, chapter and backbone, then an amend of texts that a better model had written. A model this small is
     refused most of the time; it is asked each time, and memory goes on."""
-    lines = [(str(line["role"]), str(line["content"]), str(line["name"])) for line in generated_story(5)]
+    lines = [(str(line["role"]), str(line["content"]), str(line["name"])) for line in generated_story(3)]
     folds: list[FoldDone] = []
 
     def fold(place: str, model: Model, act: Callable[[BlockingStory], object]) -> None:
@@ -59,10 +59,10 @@ def test_a_real_model_drives_every_text(tmp_path: Path) -> None:
     def tell(story: BlockingStory) -> None:
         for role, text, name in lines:
             story.add(role, text, name=name)
+        story.close_chapter("The first evening")
 
     fold("own.db", _local(), tell)
-    fold("own.db", _local(), lambda story: story.close_chapter("The first evening"))
-    fold("amended.db", ScriptedModel(obedient), lambda story: tell_parcels(story, 6))
+    fold("amended.db", ScriptedModel(obedient), lambda story: tell_parcels(story, 3))
     fold("amended.db", ScriptedModel(obedient), lambda story: story.close_chapter())
     fold("amended.db", _local(), lambda story: story.edit(1, "Nothing of the sort was said."))
     asked = {(done.kind, done.reason.partition(";")[0]) for done in folds if done.cost.calls}
