@@ -296,28 +296,38 @@ def test_a_note_that_was_undone_is_made_again_by_itself(story: BlockingStory, sc
     assert len(story.threads()) == 1
 
 
-def test_what_was_answered_once_is_not_paid_for_again(story: BlockingStory, script: Script) -> None:
+def test_what_was_answered_once_is_not_paid_for_again(memory: BlockingMemory, script: Script) -> None:
+    story, same = memory.story("tale"), memory.story("told again")
+    tell(story, 8)
+    story.fold()
+    script.asked()
+    tell(same, 8)
+    (done,) = same.fold().folds
+    assert (done.cost.calls, script.asked()) == (0, []), "the same question has the same answer"
+    assert kept(same)[-3:] == ALL_THREE
+    same.rebuild()
+    assert script.asked() == [WHOLE], "who asks for all anew gets it anew"
+
+
+def test_what_a_person_took_back_is_asked_for_anew(story: BlockingStory, script: Script) -> None:
     tell(story, 8)
     story.fold()
     for _ in range(3):
         story.undo()
     script.asked()
-    (done,) = story.fold().folds
-    assert (done.cost.calls, script.asked()) == (0, [])
-    assert kept(story)[-3:] == ALL_THREE
-    story.rebuild()
-    assert script.asked() == [WHOLE], "who asks for all anew gets it anew"
+    story.fold()
+    assert script.asked() == [WHOLE], "the same answer would be what was taken back"
 
 
 def test_answers_go_with_a_message_that_is_forgotten(memory: BlockingMemory, script: Script) -> None:
     story = memory.story("tale")
     tell(story, 9)
     story.fold()
-    for _ in range(3):
-        story.undo()
     memory.forget("tale", 8)
     script.asked()
-    story.fold()
+    same = memory.story("told again")
+    tell(same, 9)
+    same.fold()
     assert script.asked() == [WHOLE]
 
 

@@ -172,9 +172,11 @@ class Standing(StoryHandle):
             branch = await store.branch(self._key)
             known = await self._knowing.known(store, self._key, branch, self._rules)
             state, found = known.state, []
-            told = [one.name for key, one in state.learnt.items() if key not in state.people]
+            # Where not everyone witnessed everything, an update may have noted what nobody told them.
+            learnt = state.learnt if await store.all_witnessed(self._key) else {}
+            told = [one.name for key, one in learnt.items() if key not in state.people]
             for name in sorted({*characters(state.people), *told}):
-                knows, stale = await knowledge(store, self._key, branch, name, state.learnt)
+                knows, stale = await knowledge(store, self._key, branch, name, learnt)
                 found.append(CastItem(name, knows, stale))
             return found
 
