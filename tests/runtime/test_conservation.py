@@ -363,7 +363,7 @@ def answers(request: ModelRequest) -> str:
 
 @manner("is cut off in its lists")
 def cut(request: ModelRequest) -> Scripted:
-    text = answers(request)
+    text = str(answers(request))
     if not is_update(request) or "THREADS" not in text:
         return text
     return ModelReply(text.partition("\nPRESENT")[0], "m", "length", Usage(1, 1, True))
@@ -371,7 +371,7 @@ def cut(request: ModelRequest) -> Scripted:
 
 @manner("is cut off in its texts")
 def cut_early(request: ModelRequest) -> Scripted:
-    return ModelReply(answers(request)[:40], "m", "length", Usage(1, 1, True))
+    return ModelReply(str(answers(request))[:40], "m", "length", Usage(1, 1, True))
 
 
 @manner("cannot give texts and lists in one")
@@ -466,7 +466,7 @@ TestHistories.settings = hypothesis_settings(
 )
 
 
-class TestHistoriesWithAModel(HistoriesWithAModel.TestCase):  # type: ignore[misc]
+class TestHistoriesWithAModel(HistoriesWithAModel.TestCase):  # type: ignore[misc,valid-type]
     settings = hypothesis_settings(max_examples=500 if SOAKING else 40, stateful_step_count=60 if SOAKING else 30)
 
     @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -346,6 +347,16 @@ def test_an_old_edit_costs_at_most_three_calls_however_many_chapters_there_are(p
         assert story.fold().folds == ()
 
 
+WRENS = "There were " + ", ".join(f"Wren{chr(97 + at)}ly" for at in range(12))
+"""People of whom the lists may tell."""
+
+
+def full_recap(request: ModelRequest) -> str:
+    """Return a recap as long as it is asked for."""
+    asked = re.search(r"written anew in about (\d+) words", request.user)
+    return " ".join([TOLD] * max(1, int(asked[1]) // len(TOLD.split()))) if asked else TOLD
+
+
 @pytest.mark.parametrize("words", [8, 60, 900])
 def test_question_and_answer_fit_the_window(place: str, words: int) -> None:
     """Whatever the length of the messages, and with all that memory can tell beside them."""
@@ -357,7 +368,7 @@ def test_question_and_answer_fit_the_window(place: str, words: int) -> None:
         long = "who keeps the northern gate of the old mill and owes nobody anything at all " * 4
         return answer(
             request,
-            " ".join([TOLD] * 50),
+            full_recap(request),
             episode=" ".join([TOLD] * 7),
             threads="\n".join(f"- new #1 {name} to Maya: {long}" for name in names[:8]),
             state="\n".join(f"- #1 {name} / place: {long}" for name in names),
@@ -369,7 +380,10 @@ def test_question_and_answer_fit_the_window(place: str, words: int) -> None:
     with BlockingMemory(place, settings=settings, model=script.model) as memory:
         story = memory.story("tale")
         text = " ".join(["Maya", "and", "Joaquin", "went", "to", "the", "old", "mill"] * (words // 8))
-        drafts = [Draft(message("user", f"{text}.", speaker=("Maya", "Joaquin")[at % 2])) for at in range(90)]
+        drafts = [
+            Draft(message("user", f"{text}. {WRENS if at == 0 else TOLD}", speaker=("Maya", "Joaquin")[at % 2]))
+            for at in range(90)
+        ]
         story.add_drafts(drafts)
         folds = story.fold().folds
     assert {one.status for one in folds if one.kind is Kind.RECAP} == {"committed"}
@@ -387,14 +401,16 @@ def test_a_span_of_the_largest_size_takes_one_call(place: str) -> None:
             f"- #1 Wren{chr(97 + at)}ly | person | Wren | Keeps the gate of the mill." for at in range(12)
         )
         threads = "\n".join(f"- new #1 Maya to Wren{chr(97 + at)}ly: a parcel, before noon" for at in range(8))
-        return answer(request, " ".join([TOLD] * 50), episode=TOLD, threads=threads, lore=people)
+        return answer(request, full_recap(request), episode=TOLD, threads=threads, lore=people)
 
     script = Script(full)
     settings = Settings(cast="off", memory_window_tokens=8_192, chapter_messages=0)
     with BlockingMemory(place, settings=settings, model=script.model) as memory:
         story = memory.story("tale")
         text = " ".join(["Maya and Joaquin went to the old mill"] * 7)
-        story.add_drafts([Draft(message("user", f"{at}. {text}.", speaker="Maya")) for at in range(200)])
+        story.add_drafts(
+            [Draft(message("user", f"{at}. {text}. {WRENS if at == 0 else TOLD}", speaker="Maya")) for at in range(200)]
+        )
         folds = story.fold().folds
     assert len(folds) >= 5
     assert {one.status for one in folds} == {"committed"}

@@ -250,12 +250,14 @@ class Steps:
 
     async def _recap_step(self, stretch: Stretch, live: LiveVersion | None, due: Due, *, again: bool = False) -> Step:
         before = live.version if live else None
-        if self._rules.timeline is Timeline.RECAP:
+        if self._rules.timeline is not Timeline.BRIEF:
             text = text_now(live) if live else ""
             if not self._look.amends:  # the built-in folder needs no more than the messages
                 asked = self._updates.ask_bare(due.delta, text)
                 return Step(Kind.RECAP, stretch.scope, due.delta, before, asked, due.reason)
-            asked = await self._updates.ask(due.delta, Part.WHOLE, text, again=again and due.reason == recap.AGAIN)
+            # Librarians and scenes have notes of their own: of what they have not told only the texts are wanted.
+            part = Part.WHOLE if self._rules.timeline is Timeline.RECAP else Part.TEXTS
+            asked = await self._updates.ask(due.delta, part, text, again=again and due.reason == recap.AGAIN)
             beside = await self._updates.beside(due.delta)
             return Step(Kind.RECAP, stretch.scope, due.delta, before, asked, due.reason, beside=beside)
         question = recap.brief_of(live, due, self._rules, again=again)
