@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from previously.core.asking import ModelRequest
-from tests.folds import test_request, test_scene_combining, test_update
+from tests.folds import test_request, test_scene_combining, test_update_fold
 
 
 def write(name: str, question: ModelRequest) -> None:
@@ -15,6 +15,6 @@ def write(name: str, question: ModelRequest) -> None:
 if __name__ == "__main__":
     for name in test_request.ASKED:
         write(name, test_request.question(name))
-    for name in test_update.QUESTIONS:
-        write(name, test_update.question(name))
+    for name in test_update_fold.QUESTIONS:
+        write(name, test_update_fold.question(name))
     write("combine", test_scene_combining.question())
