@@ -106,7 +106,7 @@ def test_a_chapter_closed_by_command_keeps_its_title_and_the_tail_is_still_shown
     (one,) = story.chapters()
     assert "24 by then" in one.text
     assert story.view().messages == waiting.messages, "as long as there is room, nothing that was read moves"
-    view = story.view(150)
+    view = story.view(400)
     assert [item.sources[0].first for item in view.items if item.section is Section.TAIL][-4:] == [21, 22, 23, 24]
     assert "Chapter 1, The Assessor: " in view.messages[0].text
     story.close_chapter("Renamed", 24)
