@@ -36,6 +36,8 @@ SAYINGS = (
 
 
 TOLD = "They spoke again and again."
+OF_WHOM = "grim, maya, bram, alice thornwood, scarface, the grey, the salt key and the drowned bell; and 灰原."
+"""Whoever is noted must have been heard of."""
 
 
 class Rewriter:
@@ -76,7 +78,8 @@ class Rewriter:
 
 def tell(story: BlockingStory, spans: int, start: int = 0) -> None:
     numbers = range(2 * start, 2 * (start + spans))
-    story.add_drafts([Draft(message("assistant", f"They spoke for the {number}th time.")) for number in numbers])
+    text = "They spoke for the {}th time, of " + OF_WHOM
+    story.add_drafts([Draft(message("assistant", text.format(number))) for number in numbers])
     story.fold()
 
 

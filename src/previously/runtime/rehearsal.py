@@ -170,10 +170,7 @@ class RehearsalStore:
     async def cover(
         self, key: StoryKey, branch: str, kind: Kind | None = None, *, firm: bool = False
     ) -> list[tuple[int, int, int]]:
-        if kind not in (Kind.RECAP, Kind.CHAPTER):
-            return []  # what could be taken out of force; nothing is
-        own = [(one.made.span.first, one.made.span.last, one.id) for one in self._versions if one.made.kind is kind]
-        return [*await self._store.cover(key, branch, kind, firm=firm), *own]
+        return []  # what could be taken out of force; nothing is
 
     async def set_status(self, key: StoryKey, version: int, status: Status, *, reason: str) -> Version:
         raise AssertionError("a rehearsal finds nothing that could be taken out of force")
