@@ -42,6 +42,8 @@ class State:
     people: People = field(default_factory=dict)
     wishes: tuple[Wish, ...] = ()
     learnt: Learnt = field(default_factory=dict)
+    veiled: frozenset[Key] = frozenset()
+    """Of somebody in particular: the names of things that were described in their absence. Never kept in a store."""
 
     @property
     def known(self) -> tuple[LoreEntry, ...]:

@@ -117,7 +117,7 @@ def reduce_threads(threads: Threads, items: Iterable[tuple[int, int, ThreadItem]
         text = " ".join(item.text.split())
         thread = found.get(item.thread) if item.thread else _worded(found.values(), text)
         if item.change is ThreadChange.NEW:
-            thread = thread or Thread(thread_id(key, text), text, position, position, by=by)
+            thread = thread or Thread(item.thread or thread_id(key, text), text, position, position, by=by)
             if text:
                 found[thread.id] = replace(thread, touched=max(thread.touched, position))
         elif thread is None:

@@ -11,11 +11,9 @@ from dataclasses import replace
 
 from previously.core.digests import span_key
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE
-from previously.core.people import somebodies
 from previously.core.signals import folded
 from previously.core.spans import Span
 from previously.core.versions import Kind, Status, Version
-from previously.core.witnessing import folded_name
 from previously.folds.analysis import AnalysisNote
 from previously.folds.questions import Question
 from previously.folds.recap import Timeline, first_position, story_messages
@@ -27,6 +25,7 @@ from previously.lore.things import LoreEntry
 from previously.runtime.cast_steps import CastSteps
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.noted import Walk, ends_before, is_fragment, notes_scenes, scene_ends, walk
+from previously.runtime.read_presence import Presences
 from previously.runtime.states import States
 from previously.runtime.step import Step, Together, Written
 from previously.runtime.steps import Look
@@ -57,13 +56,22 @@ MOST_WHOLE = 12
 class NoteSteps:
     """Looks at one branch of a story, with a store that answers as of one moment."""
 
-    def __init__(self, store: FoldStore, key: StoryKey, branch: BranchInfo, look: Look, states: States) -> None:
+    def __init__(
+        self,
+        store: FoldStore,
+        key: StoryKey,
+        branch: BranchInfo,
+        look: Look,
+        states: States,
+        presences: Presences,
+    ) -> None:
         self._store = store
         self._key = key
         self._branch = branch
         self._look = look
         self._rules = look.rules
         self._states = states
+        self._presences = presences
         self._updates = UpdateSteps(store, key, branch, look.rules, states, anew=look.anew)
 
     async def missing(self) -> Step | Together | None:
@@ -76,8 +84,8 @@ class NoteSteps:
         found = await self._updates.missing(seen)
         if found or seen.whole or not seen.updates:
             return found
-        snapshots = await self._all_snapshots(seen, shared=await self._store.all_witnessed(self._key))
-        return snapshots if not self._look.anew or _are_firm(snapshots) else None
+        snapshot = await self._snapshot(seen)
+        return snapshot if not self._look.anew or _is_firm(snapshot) else None
 
     async def next(self) -> Step | Together | None:
         """The next notes to be made, or a snapshot; None if there is nothing to do."""
@@ -90,10 +98,10 @@ class NoteSteps:
             return note
         if not self._look.quotes:  # else what is learnt waits for a model, rather than being taken for noted
             people = self._states.after(seen, self._rules).people
-            cast = await CastSteps(self._store, self._key, self._branch, self._look).next(seen, people)
+            cast = await CastSteps(self._store, self._key, self._branch, self._look, self._presences).next(seen, people)
             if cast:
                 return cast
-        return await self._all_snapshots(seen, shared=shared)
+        return await self._snapshot(seen)
 
     async def _analyses(self, seen: Walk, *, shared: bool) -> Step | Together | None:
         """The oldest fragment without its analysis; where nothing before it is read, several at the same time."""
@@ -150,37 +158,23 @@ class NoteSteps:
         pending = await self._store.newest_versions(self._key, kind, SPAN_SCOPE, Status.PENDING, MOST_WAITING)
         return frozenset(version.made.key for version in pending)
 
-    async def _all_snapshots(self, seen: Walk, *, shared: bool) -> Together | None:
-        if await self._updates.lacks_first(seen):
-            return None
-        people = [] if shared else somebodies(self._states.after(seen, self._rules).people)
-        return await self._snapshots(seen, [folded_name(name) for name in people])
-
-    async def _snapshots(self, seen: Walk, names: Sequence[str]) -> Together | None:
-        """Snapshots of all, and of what each of these may know, that are due."""
-        walks = [seen] + [
-            await walk(self._store, self._key, self._branch, self._rules, name, firm=self._look.anew) for name in names
-        ]
-        steps = [await self._snapshot(one, name) for one, name in zip(walks, ["", *names], strict=True)]
-        found = tuple(step for step in steps if step)
-        return Together(found) if found else None
-
-    async def _snapshot(self, seen: Walk, name: str) -> Step | None:
-        length, scope = seen.settled - seen.first + 1, OWN_SCOPE + name
-        if length < SNAPSHOT_MESSAGES:
+    async def _snapshot(self, seen: Walk) -> Step | None:
+        """Return the snapshot that is due."""
+        length = seen.settled - seen.first + 1
+        if length < SNAPSHOT_MESSAGES or await self._updates.lacks_first(seen):
             return None
         run = seen.path[:length]
-        state = self._states.after(seen, self._rules, name, through=seen.settled)
+        state = self._states.after(seen, self._rules, through=seen.settled)
         tiles = (*seen.scenes, *seen.fragments, *seen.updates)
         notes = [tile.note for tile in tiles if tile.note and tile.span.last <= seen.settled]
         ends = await scene_ends(self._store, self._key, self._branch, self._rules)
         written = Written(
             state_text(state), "code", firm=all(note.firm for note in notes), carry=ends_before(ends, seen.settled)
         )
-        there = await self._store.live(self._key, self._branch.name, Kind.STATE, scope, through=seen.settled)
+        there = await self._store.live(self._key, self._branch.name, Kind.STATE, OWN_SCOPE, through=seen.settled)
         replaces = there.version.id if there and there.span == Span(seen.first, seen.settled) else None
         before = seen.snapshot.version if seen.snapshot else None
-        return Step(Kind.STATE, scope, run, before, written, SNAPSHOT, replaces)
+        return Step(Kind.STATE, OWN_SCOPE, run, before, written, SNAPSHOT, replaces)
 
 
 def known_things(entries: Sequence[LoreEntry], about: str) -> tuple[str, ...]:
@@ -201,10 +195,9 @@ def _step(kind: Kind, seen: Walk, tile: Tile, asked: Question, reason: str) -> S
     return Step(kind, SPAN_SCOPE, seen.run(tile), None, asked, reason, replaces)
 
 
-def _are_firm(snapshots: Together | None) -> bool:
-    """Return whether snapshots will count where only what is firm does."""
-    steps = snapshots.steps if snapshots else ()
-    return all(isinstance(step.asked, Written) and step.asked.firm for step in steps)
+def _is_firm(snapshot: Step | None) -> bool:
+    """Return whether a snapshot will count where only what is firm does."""
+    return snapshot is None or (isinstance(snapshot.asked, Written) and snapshot.asked.firm)
 
 
 def _key(seen: Walk, tile: Tile) -> bytes:

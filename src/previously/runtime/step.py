@@ -40,6 +40,8 @@ class Step:
     """Whether somebody asked for it though nothing changed."""
     beside: Mapping[Kind, int] = field(default_factory=dict)
     """The notes of the same run in whose place those are made that come with it."""
+    rests_on: str = ""
+    """What stands for the presence it rests on, kept with what is made."""
 
     @property
     def span(self) -> Span:

@@ -104,7 +104,7 @@ def left_out(
 
 def _why(item: OnPath, reader: Reader) -> Reason:
     """Why a message of the tail is not shown. All of it is but for halves of what belongs together."""
-    if not reader.witnessed(item.entry.message):
+    if not reader.witnessed(item):
         return Reason.UNWITNESSED
     if item.entry.attributes.hidden:
         return Reason.HIDDEN

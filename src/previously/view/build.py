@@ -48,7 +48,7 @@ class Material:
     """The newest messages, as far back as the budget reaches; in path order."""
     tail_messages: int
     all_witnessed: bool = True
-    """Whether every message of the story was witnessed by everyone."""
+    """Whether the reader may know of every message of the path."""
     has_lore: bool = True
     """Whether the turn may bring up any lore."""
     requests: Sequence[OnPath] = ()
@@ -132,7 +132,7 @@ class _Desk:
         self.asked, self.reader, self.counter = asked, asked.reader, asked.counter
         self.length, self.tail_messages = material.path_length, material.tail_messages
         self.has_lore = material.has_lore
-        self.opening = [item for item in material.opening if self.reader.witnessed(item.entry.message)]
+        self.opening = [item for item in material.opening if self.reader.witnessed(item)]
         allowed = self.reader.sections
         self.guarded = bool(self.reader.name) and not material.all_witnessed
         if self.guarded:
@@ -180,7 +180,7 @@ class _Desk:
 
     def _is_request(self, item: OnPath) -> bool:
         said = item.entry.message
-        shown = self.reader.witnessed(said) and not item.entry.attributes.hidden
+        shown = self.reader.witnessed(item) and not item.entry.attributes.hidden
         answers = any(isinstance(part, ToolResult) for part in said.parts)  # and would need its call beside it
         return shown and said.role is Role.USER and bool(said.text) and not answers
 
@@ -189,9 +189,7 @@ class _Desk:
         items = trimmed([item for item in self.newest if item.position >= first], trim, self.counter)
         if self.reader.turns:
             items = list(tail.newest_turns(items, self.reader.turns))
-        return tail.units(
-            item for item in items if not item.entry.attributes.hidden and self.reader.witnessed(item.entry.message)
-        )
+        return tail.units(item for item in items if not item.entry.attributes.hidden and self.reader.witnessed(item))
 
     def shown_from(self, first: int, trim: Trim) -> list[OnPath]:
         """The messages of those units."""
