@@ -323,14 +323,14 @@ def _resolved(pieces: Sequence[_Piece], names: Names, next_speaker: str) -> list
 
 
 def _scene(pieces: Sequence[_Piece], names: Names, next_speaker: str) -> Iterator[Stretch]:
-    """Yield the stretches of one scene. Of messages of which nothing is known: all who speak in such messages, and
-    those who spoke before and were still there when it was last known."""
+    """Yield the stretches of one scene. Of messages of which nothing is known: all who speak in such messages, those
+    who spoke before and were still there when it was last known, and whoever was there before and after."""
     speaking = {name: None for piece in pieces if piece.is_open for name in piece.run.speakers if name}
     if next_speaker:
         speaking[next_speaker] = None
     spoke: dict[str, None] = {}
     there: tuple[str, ...] | None = None
-    for piece in pieces:
+    for place, piece in enumerate(pieces):
         span, run = Span(piece.first, piece.last), piece.run
         if not piece.is_open:
             there = piece.named
@@ -347,5 +347,8 @@ def _scene(pieces: Sequence[_Piece], names: Names, next_speaker: str) -> Iterato
         else:
             still = set(map(names.key, there)) if there is not None else None
             stayed = [name for name in spoke if still is None or names.key(name) in still]
+            after = next((one.named for one in pieces[place:] if not one.is_open), None)
+            again = set(map(names.key, after or ()))
+            stayed += [name for name in there or () if names.key(name) in again]
             yield Stretch(span, tuple(dict.fromkeys([*stayed, *speaking])), Source.INFERRED)
         spoke.update({name: None for name in run.speakers if name})

@@ -59,9 +59,8 @@ def _facts(state: State, is_self: Callable[[str], bool]) -> Iterator[KnownFact]:
         yield KnownFact(Weight.STATE, _fact(held.text, held.position))
     for entry in state.known:
         if entry.content:
-            yield KnownFact(
-                Weight.LORE, _fact(f"{entry.name}: {entry.content}", max(entry.sources, default=entry.touched))
-            )
+            since = max(entry.sources, default=entry.touched)
+            yield KnownFact(Weight.LORE, _fact(f"{entry.name}: {entry.content}", since))
 
 
 def _of_thread(thread: Thread) -> KnownFact:

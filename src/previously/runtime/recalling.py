@@ -128,8 +128,8 @@ async def recalled_for(
 
     def work(index: StoryIndex, path: PathEntries) -> Found:
         return _find(
-            index, path, text, asker=said.speaker, asked=asked, allowed=_allowed(reader), excluded=excluded, until=until,
-            most=MOST_FOR_A_VIEW,
+            index, path, text, asker=said.speaker, asked=asked, allowed=_allowed(reader), excluded=excluded,
+            until=until, most=MOST_FOR_A_VIEW,
         )  # fmt: skip
 
     found = await store.recall(key, branch, work)
