@@ -108,7 +108,9 @@ class Knowing:
         rules = await with_tail(store, key, branch, rules)
         if reader and presence is None:
             presence = await self.presence(store, key, branch, rules)
-        witness = Witness(reader, presence) if reader and presence and not presence.knows_all(reader) else None
+        witness = None
+        if reader and presence and not await is_told_all(store, key, reader, presence):
+            witness = Witness(reader, presence)
         seen = await walk_to_the_end(store, key, branch, rules, exact=witness is not None)
         begun = await self._begun(store, key, branch, rules, seen.snapshot, witness) if witness else None
         state = self._states.after(seen, rules, witness=witness, begun=begun)
@@ -227,11 +229,19 @@ async def knowledge(
     exact = await asked_alone(store, key, branch, name, presence)
     stale: LiveVersion | None = None
     behind = exact is None or exact.span.last < branch.messages - 1
-    if behind and presence.knows_all(name):  # else it may tell of what they are not to know any more
+    if behind and await is_told_all(store, key, name, presence):  # else it may tell of what is not for them any more
         scope = cast_scope(name, presence)
         stale = await stale_version(store, key, branch, Kind.CAST, scope, start=0, exact=exact)
     live = stale or exact
     return (knowledge_of(live.version.made.text) if live else None), stale is not None
+
+
+async def is_told_all(store: SnapshotStore, key: StoryKey, name: str, presence: Presence) -> bool:
+    """Return whether all memory is for somebody. Where people were told apart, given or by hand, texts may still tell
+    of what stands on the path no more and was not for them."""
+    if not name:
+        return True
+    return not presence.corrections and presence.knows_all(name) and await store.all_witnessed(key)
 
 
 def cast_scope(name: str, presence: Presence) -> str:

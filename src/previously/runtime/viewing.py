@@ -14,7 +14,7 @@ from previously.core.spans import position_on, spans_of
 from previously.core.tokens import Counter, message_tokens
 from previously.folds.recap import FoldRules
 from previously.runtime.earlier import Earlier
-from previously.runtime.knowing import Knowing
+from previously.runtime.knowing import Knowing, is_told_all
 from previously.runtime.lore_in_views import Turn, overtaken, scanned, told_of
 from previously.runtime.reading import MOST_READ, read_newest, with_tail
 from previously.runtime.recalling import recalled_for, retold
@@ -26,7 +26,6 @@ from previously.storage.store import NO_NODE, BranchInfo, Store, StoryKey
 from previously.storage.view_store import KeptRecipe
 from previously.view.build import Asked, Material, build, fills_room
 from previously.view.epochs import Epoch
-from previously.view.readers import Reader
 from previously.view.recipes import Recipe, digests_of, to_text, unchanged_tokens
 from previously.view.view import Section, View
 from previously.view.volatile import MARKS_TOKENS, LoreShown, Recalled, block, with_recall
@@ -172,7 +171,7 @@ async def _material(
     tail = rules.recap.tail_messages
     memories = await memories_of(store, key, branch, rules, asked.budget_tokens)
     memories += await knowing.lists(store, key, branch, rules, reader)
-    all_witnessed = _knows_all(reader)
+    all_witnessed = reader.presence is None or await is_told_all(store, key, reader.name, reader.presence)
     remembered = max((one.span.last for one in memories if one.span and one.section in reader.sections), default=-1)
     if not all_witnessed:
         remembered = -1
@@ -249,10 +248,6 @@ async def _recalled(
     return await recalled_for(
         store, key, branch.name, seen, turn, asked.reader, room, asked.counter, material.path_length, dated=asked.dated
     )
-
-
-def _knows_all(reader: Reader) -> bool:
-    return not reader.name or (reader.presence is not None and reader.presence.knows_all(reader.name))
 
 
 def _turn(material: Material) -> OnPath | None:
