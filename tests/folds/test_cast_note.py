@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from previously.core.asking import ModelReply, Usage
 from previously.core.cast import MOST_FACTS, Fact, Knowledge, knowledge_of
-from previously.core.messages import message
+from previously.core.messages import Message, message
 from previously.core.versions import Kind
 from previously.core.words import count_words
 from previously.folds.cast import MOST_SENTENCES, MOST_WORDS, CastNote, bounded
@@ -26,6 +26,7 @@ MILL = (
     message("assistant", "Rain beats on the mill. Maya and Bram sit by the fire."),
     message("assistant", '*Bram leans closer.* "I hid the brass key under the third stair."', speaker="Bram"),
     message("user", '"Why there?" *I put another log on the fire.*', speaker="Maya"),
+    message("assistant", "Joaquin burned the ledger.", witnesses=["Joaquin"]),
     message("assistant", "Bram told Maya that Joaquin owes the harbour master forty crowns."),
 )
 BEFORE = Knowledge(
@@ -59,6 +60,13 @@ def test_a_first_note_says_that_nothing_is_known() -> None:
     question = CastNote.of("Maya", ()).build(TEMPLATE)
     assert "(nothing yet)" in question.user
     assert "(no facts yet)" in question.user
+
+
+def test_a_note_can_only_hold_what_was_witnessed_however_it_is_made() -> None:
+    assert MILL[3] not in CastNote("Maya", MILL).delta
+    assert MILL[3] not in CastNote.of("Maya", MILL).part(MILL, "").delta
+    assert MILL[3] in CastNote.of(" joaquin", MILL).delta
+    assert CastNote.of("", MILL).delta == CastNote.of("  ", MILL).delta == ()
 
 
 def test_a_part_goes_on_from_what_the_parts_before_noted() -> None:
@@ -144,6 +152,49 @@ def test_every_summary_is_bounded(text: str) -> None:
     assert count_words(kept) <= MOST_WORDS + 1
     assert cut or kept == " ".join(kept.split())
     kept.encode()
+
+
+NAMES = ("Maya", "Bram", "Joaquin", "Odalys")
+SAYINGS = (
+    "{who} promised Bram to bring the {canary} before dawn.",
+    "Maya found the {canary} in the loft and hid it.",
+    '"I owe you the {canary}, Maya," said Joaquin.',
+    "I swear the {canary} is ours. Tell no one.",
+    '*I give {who} the {canary} and nod.* "Keep it secret."',
+    "{who} told Maya that the {canary} is gone.",
+)
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> list[tuple[str, Message]]:
+    """Messages, each with a word of its own that stands nowhere else."""
+    found: list[tuple[str, Message]] = []
+    for number in range(draw(st.integers(1, 7))):
+        canary = f"zorb{'abcdefghij'[number]}ent"
+        text = draw(st.sampled_from(SAYINGS)).format(who=draw(st.sampled_from(NAMES)), canary=canary)
+        witnesses = draw(st.none() | st.lists(st.sampled_from(NAMES), unique=True))
+        speaker = draw(st.none() | st.sampled_from(NAMES))
+        found.append(
+            (canary, message(draw(st.sampled_from(["user", "assistant"])), text, speaker=speaker, witnesses=witnesses))
+        )
+    return found
+
+
+@settings(max_examples=60)
+@given(stories(), st.sampled_from(NAMES))
+def test_nothing_that_was_not_witnessed_gets_into_a_note(story: list[tuple[str, Message]], name: str) -> None:
+    so_far = ""
+    half = len(story) // 2
+    for at, run in ((half, story[:half]), (len(story), story[half:])):
+        note = CastNote.of(name, [said for _, said in run], so_far=so_far, at=at)
+        question, made = note.build(TEMPLATE), note.builtin()
+        echoed = note.judge(json.dumps({"summary": question.user[:400], "add": question.user.splitlines()[:9]}))
+        for canary, said in story:
+            own = said.speaker == name
+            if said.witnesses is not None and name not in said.witnesses and not own:
+                assert canary not in f"{question.system}{question.user}{made.text}"
+                assert canary not in (echoed.text if isinstance(echoed, Noted) else "")
+        so_far = made.text
 
 
 @settings(max_examples=80)

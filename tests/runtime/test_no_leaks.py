@@ -229,7 +229,8 @@ def look(tale: Tale, name: str) -> None:
     secrets = tale.unknown_to(name)
     for where, text in told_to(tale, name):
         found = canaries_in(text) & secrets
-        assert not found, f"{name} is given {found} in {where}: {text[:3_000]}"
+        there = {word: tale.here.get(word) for word in found}
+        assert not found, f"{name} is given {there} in {where}: {text[:3_000]}"
 
 
 SETTINGS: tuple[dict[str, Any], ...] = (
@@ -352,8 +353,8 @@ class Scenes(Tale):
 
     def come_back(self) -> None:
         """Go on with those who are there now."""
-        words = canaries_in(self.story.messages()[-1].entry.message.text)
-        self.there = sorted(self.present[min(words)]) if words else self.there
+        said = (canaries_in(item.entry.message.text) for item in reversed(self.story.messages()))
+        self.there = sorted(self.present[min(next(words for words in said if words))])
 
     def correct(self) -> None:
         chance, length = self.chance, self.story.branch_info().messages

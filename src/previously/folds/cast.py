@@ -17,7 +17,7 @@ from previously.core.cast import Fact, Knowledge, knowledge_of, one_line
 from previously.core.messages import Message
 from previously.core.text import clean
 from previously.core.versions import Kind
-from previously.core.witnessing import folded_name
+from previously.core.witnessing import folded_name, knows_of
 from previously.core.words import count_words
 from previously.folds.cast_answer import Wanted, wanted_in
 from previously.folds.cast_diff import applied, resolved
@@ -68,18 +68,23 @@ class CastNote:
 
     name: str
     delta: tuple[Message, ...]
-    """What they witnessed."""
+    """What they witnessed. Whatever else it is made with is left out."""
     so_far: str = ""
     """Their memory before, as canonical JSON; empty at first."""
     at: int = 0
     """The position of the newest message: since when they know what is new."""
     again: bool = False
 
+    def __post_init__(self) -> None:
+        # The one rule that may never be forgotten is not left to those who make notes. Nobody witnesses nothing.
+        known = (one for one in self.delta if self.name.strip() and knows_of(self.name, one))
+        object.__setattr__(self, "delta", tuple(known))
+
     @classmethod
     def of(
         cls, name: str, messages: Sequence[Message], *, so_far: str = "", at: int = 0, again: bool = False
     ) -> CastNote:
-        """The note for a character of messages that they witnessed."""
+        """The note for a character of a run of messages, witnessed or not."""
         return cls(name, tuple(messages), so_far, at, again)
 
     @property

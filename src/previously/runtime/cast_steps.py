@@ -6,6 +6,8 @@ nobody else's. Where nothing was witnessed, nothing is asked.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from previously.core.messages import Role
 from previously.core.paths import OnPath
 from previously.core.people import People, Person, characters, is_group
@@ -76,7 +78,7 @@ class CastSteps:
             return None
         asked = CastNote.of(
             person.name,
-            [item.entry.message for item in run if counts(item)],
+            [replace(item.entry.message, witnesses=(person.name,)) for item in run if counts(item)],
             so_far=live.version.made.text if live else "",
             at=run[-1].position,
             again=stood is not None and stood != live and stood.version.made.status is Status.PROVISIONAL,
