@@ -14,6 +14,7 @@ from previously.core.note import (
     ThreadChange,
     ThreadItem,
     WishItem,
+    said_key,
     thread_id,
 )
 from previously.lore.facts import facts_of, key_facts
@@ -77,6 +78,13 @@ def test_an_entry_is_known_to_those_who_witnessed_all_it_comes_from() -> None:
     assert [one.content for one in whole.lore.values()] == ["A clockmaker."], "the newer one is not theirs"
     later = known({15}, of("A clockmaker.", 1), Note(lore=(LoreItem("Ilse", "person", (), "Clockmaker, paid.", (5,)),)))
     assert not later.lore, "it was written in sight of what they did not witness"
+
+
+def test_a_description_is_not_theirs_where_what_it_was_written_in_sight_of_was_not() -> None:
+    shown = LoreItem("Ferry", "place", (), "Where Ada hid.", (5,), said_key("Where Finn waited."))
+    assert not known({15}, Note(), Note(lore=(shown,))).lore, "what it was shown was taken back since"
+    first = Note(lore=(LoreItem("Ferry", "place", (), "Where Finn waited.", (1,)),))
+    assert [one.content for one in known({1, 15}, first, Note(lore=(shown,))).lore.values()] == ["Where Ada hid."]
 
 
 def test_facts_are_what_was_told_then_what_is_open_then_how_things_stand_then_what_they_are() -> None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from previously.core.note import LearntItem, LoreItem, Note, PresenceItem, ThreadChange, ThreadItem
+from previously.core.note import LearntItem, LoreItem, Note, PresenceItem, ThreadChange, ThreadItem, said_key
 from previously.lore.keywords import key_of
-from previously.lore.merge import short_names
+from previously.lore.merge import find_entry, short_names
 from previously.lore.state import Noted, State, after
 from previously.lore.things import Key
 
@@ -26,7 +26,7 @@ def after_for(state: State, noted: Noted, knows: Callable[[int], bool], is_self:
     def is_known(at: int | None) -> bool:
         return all(known) if at is None else 0 <= at < length and known[at]
 
-    lore, veiled = _lore(note.lore, lambda one: all(map(is_known, one.at or (None,))), state.veiled)
+    lore, veiled = _lore(state, note.lore, lambda one: all(map(is_known, one.at or (None,))))
     theirs = Note(
         threads=tuple(_threads(state, [one for one in note.threads if is_known(one.at)])),
         state=tuple(one for one in note.state if is_known(one.at)),
@@ -51,13 +51,16 @@ def _threads(state: State, items: Iterable[ThreadItem]) -> Iterable[ThreadItem]:
 
 
 def _lore(
-    items: Iterable[LoreItem], is_known: Callable[[LoreItem], bool], veiled: frozenset[Key]
+    state: State, items: Iterable[LoreItem], is_known: Callable[[LoreItem], bool]
 ) -> tuple[tuple[LoreItem, ...], frozenset[Key]]:
-    """Return the descriptions that somebody may know, and the names of things of which they may not."""
-    hidden, kept = set(veiled), list[LoreItem]()
+    """Return the descriptions that somebody may know, and the names of things of which they may not. What a description
+    was written in sight of may have been taken back since: then only its key is left to compare."""
+    hidden, kept = set(state.veiled), list[LoreItem]()
     for item in items:
         names = {key_of(item.name), *map(key_of, short_names(item.name, item.keywords))}
-        if is_known(item) and hidden.isdisjoint(names):
+        theirs = find_entry(state.lore, item.name)
+        in_sight = not item.in_sight_of or (theirs is not None and said_key(theirs.content) == item.in_sight_of)
+        if in_sight and is_known(item) and hidden.isdisjoint(names):
             kept.append(item)
         else:
             hidden |= names

@@ -12,12 +12,13 @@ from weakref import WeakKeyDictionary
 
 from previously.core.cast import Fact, Knowledge, knowledge_of
 from previously.core.marks import OWN_SCOPE
+from previously.core.note import said_key
 from previously.core.presence import Presence
 from previously.core.versions import Kind, LiveVersion
 from previously.core.witnessing import folded_name
 from previously.folds.recap import FoldRules
 from previously.lore import current, threads
-from previously.lore.by_hand import Corrected, LoreRecord, Record, corrected, record_of, said_key
+from previously.lore.by_hand import Corrected, LoreRecord, Record, corrected, record_of
 from previously.lore.facts import KnownFact, Weight, facts_of, key_facts
 from previously.lore.keywords import key_of
 from previously.lore.merge import find_entry

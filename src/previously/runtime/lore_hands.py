@@ -14,8 +14,9 @@ from previously.core.errors import BadInput
 from previously.core.lore import TYPES
 from previously.core.marks import MarkKind
 from previously.core.messages import Role
+from previously.core.note import said_key
 from previously.core.text import clean
-from previously.lore.by_hand import Deed, LoreRecord, record_of, record_text, said_key
+from previously.lore.by_hand import Deed, LoreRecord, record_of, record_text
 from previously.lore.entries import Entry, key_problems
 from previously.lore.keywords import key_of
 from previously.lore.merge import find_entry
