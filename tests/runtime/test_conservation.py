@@ -44,6 +44,7 @@ from previously.folds.amend import AMENDED
 from previously.folds.update import UPDATED
 from previously.models.scripted import Scripted
 from previously.runtime import model_folder
+from previously.runtime.folding import KEPT
 from previously.storage.store import NO_NODE
 from previously.view.view import Reason, Section, View
 from previously.view.volatile import without_recall
@@ -442,7 +443,8 @@ class HistoriesWithAModel(Histories):
         episodes = {(one.made.key, one.made.at) for one in log if one.made.kind is Kind.EPISODE}
         for one in log:
             made = one.made
-            if made.kind is Kind.RECAP and made.carry == UPDATED and AMENDED not in made.reason and made.made_by == "model":
+            told_anew = AMENDED not in made.reason and KEPT not in made.reason
+            if made.kind is Kind.RECAP and made.carry == UPDATED and made.made_by == "model" and told_anew:
                 assert made.status is Status.REFUSED or (made.key, made.at) in episodes
 
 

@@ -139,7 +139,7 @@ class _Loop:
         reply = await self._reply(step, loose)
         if reply.status is Status.PROVISIONAL and not isinstance(step.asked, Written):
             self._anew = False
-            if step.by_request or loose:  # what is there is better
+            if step.by_request or _good(loose):  # what is there is better
                 reply = replace(reply, status=Status.REFUSED)
         if reply.status is Status.REFUSED and _amends(step):
             self._failed.add((step.kind, step.scope))
@@ -254,11 +254,10 @@ class _Loop:
         question: Question = replace(cast("Any", asked), again=True) if loose else asked
         reply = await _checked(await self.folder.write(question, source=source, anew=anew), question)
         stands_in = reply.made_by != self.folder.made_by and reply.reason and reply.status is Status.COMMITTED
-        return _with_kept(reply, step.kind, loose) if loose and stands_in else reply
+        return _with_kept(reply, step.kind, _good(loose)) if _good(loose) and stands_in else reply
 
     async def _loose(self, step: Step) -> dict[Kind, Version]:
-        """Return what is to be made anew though it was good: texts of the step's run that were committed once and are
-        firm no more, by kind."""
+        """Return what stands where the step's texts are to be made, by kind, and waits to be made anew."""
         if isinstance(step.asked, Written) or _amends(step):
             return {}
         branch = await self.store.branch(self.key)
@@ -270,7 +269,7 @@ class _Loop:
         else:
             live = await self.store.live(self.key, branch.name, step.kind, step.scope, through=step.span.last)
             found += [live.version] if live and live.span.last == step.span.last else []
-        return {one.made.kind: one for one in found if not one.firm and one.made.status is Status.COMMITTED}
+        return {one.made.kind: one for one in found if not one.firm}
 
     async def _was_taken_back(self, step: Step) -> bool:
         """Return whether a person rejected or undid what was made of the same messages: the same answer would be no
@@ -373,6 +372,11 @@ async def _checked(reply: FolderReply, asked: Question) -> FolderReply:
         attempts=(*reply.attempts, attempt),
         cost=Cost(),
     )
+
+
+def _good(loose: Mapping[Kind, Version]) -> dict[Kind, Version]:
+    """Return those that are to be made anew though they were good: committed once, and firm no more."""
+    return {kind: one for kind, one in loose.items() if one.made.status is Status.COMMITTED}
 
 
 def _with_kept(reply: FolderReply, kind: Kind, loose: Mapping[Kind, Version]) -> FolderReply:
