@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import count
 
 import pytest
 
@@ -11,6 +12,7 @@ from previously.blocking import BlockingStory
 from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.core.versions import Kind, Status
 from previously.models.scripted import Scripted
+from previously.runtime import model_folder
 from tests.runtime.update_answers import answer, is_update
 
 RULES = Settings(tail_messages=3, fold_messages=6, fold_words=10_000, fold_tokens=10_000, recap_words=60,
@@ -41,6 +43,20 @@ class Model:
     def reply(self, request: ModelRequest) -> Scripted:
         self.calls += 1
         return self.manner(request)
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting takes no time, and the breaker never lasts: it would hide what is asked for for ever."""
+
+    async def at_once(seconds: float) -> None:
+        """Wait no time at all."""
+
+    ticks = count(0, 7_200)
+    defaults = model_folder.ModelFolder.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "sleep", at_once)
+    monkeypatch.setitem(defaults, "clock", lambda: float(next(ticks)))
 
 
 @pytest.fixture
@@ -88,6 +104,7 @@ def test_what_a_model_cannot_say_anew_stays_and_is_asked_for_no_more(story: Bloc
     assert before[0] is not None
     assert before[0].made_by == "model"
     model.manner = cut
+    story.set(["recap_words=70"])  # no answer that was kept is to this question
     story.rebuild()
     assert rests(story), "it is asked for anew with every fold"
     after = story.recap(), story.episodes(), story.threads()
