@@ -136,3 +136,29 @@ def test_a_provisional_recap_in_a_closed_chapter_is_given_up_in_the_end(story: B
     asked = model.calls
     story.fold()
     assert model.calls == asked
+
+
+def test_quotations_that_were_kept_for_good_are_asked_for_once_more_by_a_rebuild(
+    story: BlockingStory, model: Model
+) -> None:
+    """The model never gives a scene in its form: what was quoted of it is asked for anew once, not with every fold."""
+    story.end_scene(5)
+    assert rests(story)
+    (scene,) = story.scenes()
+    assert scene.made_by == "builtin"
+    story.rebuild()
+    assert rests(story)
+    asked = model.calls
+    assert story.fold().folds == ()
+    assert model.calls == asked
+    assert [one.summary for one in story.scenes()] == [scene.summary]
+
+
+@pytest.mark.parametrize("position", [2, 8])
+def test_a_plan_after_an_edit_counts_the_call_for_the_note(story: BlockingStory, position: int) -> None:
+    story.fold()
+    story.edit(position, "Parcel 99 goes to the ferry.")
+    planned, done = story.plan(), story.fold()
+    assert [(fold.kind, fold.span) for fold in planned.folds] == [(fold.kind, fold.span) for fold in done.folds]
+    assert planned.calls == done.calls
+    assert any(fold.kind is Kind.EPISODE for fold in planned.folds)
