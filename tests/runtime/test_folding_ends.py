@@ -162,3 +162,15 @@ def test_a_plan_after_an_edit_counts_the_call_for_the_note(story: BlockingStory,
     assert [(fold.kind, fold.span) for fold in planned.folds] == [(fold.kind, fold.span) for fold in done.folds]
     assert planned.calls == done.calls
     assert any(fold.kind is Kind.EPISODE for fold in planned.folds)
+
+
+def test_what_was_made_anew_of_shorter_spans_is_in_force(story: BlockingStory) -> None:
+    """Newer, shorter episodes take the place of an older, longer one, once they tell as much as it did."""
+    story.set(["fold_messages=21"])
+    story.fold()
+    story.set(["fold_messages=7"])
+    story.rebuild()
+    assert [one.span.last for one in story.episodes()] == [6, 13, 20]
+    log = {one.id: one.made.span.last for one in story.log()}
+    assert sorted(log[ident] for ident in story.notes_in_force()) == [6, 6, 13, 13, 20, 20]
+    assert rests(story)

@@ -245,6 +245,17 @@ class Standing(StoryHandle):
 
         return await self._store.at_one_moment(self._key.owner, read)
 
+    async def notes_in_force(self) -> list[int]:
+        """Return the versions of the notes, episodes and scenes that stand on the path."""
+
+        async def read(store: Store) -> list[int]:
+            branch = await store.branch(self._key)
+            path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
+            return [tile.note.id for tiles in await updated(store, self._key, path) for tile in tiles if tile.note]
+
+        found = await self._store.at_one_moment(self._key.owner, read)
+        return [*found, *(scene.version for scene in await self.scenes())]
+
     async def analyses(self) -> list[tuple[int, Analysis]]:
         """The newest analysis of every fragment that has one, with its position."""
 
