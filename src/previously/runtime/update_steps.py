@@ -16,6 +16,7 @@ from previously.core.signals import folded
 from previously.core.spans import Span
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status, Version
+from previously.core.witnessing import folded_name
 from previously.core.words import count_words
 from previously.folds.missing_notes import Wanted, find_missing
 from previously.folds.recap import AGAIN, FoldRules
@@ -92,7 +93,7 @@ class UpdateSteps:
             others=others,
             threads=_threads(state, first, about),
             state=lists["state"],
-            players=_players(state.people, run),
+            players=_players(state, run),
             tellers=_tellers(state.people, run),
         )
         return self._fold(run, context, part, again=again)
@@ -232,8 +233,11 @@ def _in_few_words(entry: LoreEntry) -> str:
     return f"{entry.name} ({few})" if few else entry.name
 
 
-def _players(people: People, run: Sequence[OnPath]) -> tuple[str, ...]:
-    return tuple(name for name, plays in _voices(people, run).items() if plays)
+def _players(state: State, run: Sequence[OnPath]) -> tuple[str, ...]:
+    """Return the players who write in a run, each with their character where one is known."""
+    writers = [name for name, plays in _voices(state.people, run).items() if plays]
+    known = {name: state.players.get(folded_name(name)) for name in writers}
+    return tuple(f"{name} (plays {plays.character})" if plays else name for name, plays in known.items())
 
 
 def _tellers(people: People, run: Sequence[OnPath]) -> tuple[str, ...]:
