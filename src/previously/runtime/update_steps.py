@@ -36,14 +36,14 @@ from previously.storage.store import BranchInfo, StoryKey
 KNOWN_TOKENS = 500
 """What entries that the messages name may take together: some ten of the length that is asked for."""
 
-THREAD_TOKENS = 600
-"""What the open threads may take together: some twenty of the length that is asked for. More were seldom settled."""
+THREAD_TOKENS = 500
+"""What the open threads may take together: some eighteen of the length that is asked for. More were seldom settled."""
 
-MOST_OTHERS = 40
-"""How many of the others are named, those described last: a line of 40 names keeps two alike apart."""
+MOST_OTHERS = 30
+"""How many of the others are named, those described last: a line of 30 names keeps two alike apart."""
 
-FEW_WORDS = 6
-"""How many words of an entry say who somebody is, where only that is told."""
+FEW_WORDS = 4
+"""How many words of an entry say who somebody is, where only that is told: the line costs as much as it is read."""
 
 SMALL_STORY, SMALL_RECAP = 4_000, 300
 """The first recap of a story of fewer tokens has so many words at most: more would retell it."""
