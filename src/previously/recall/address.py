@@ -29,7 +29,7 @@ _CALL = _COMMA | frozenset("!！…—–")
 """What may stand behind a name that is called."""
 
 _SENTENCE = frozenset('.!?…:\n。！？：؟।¿¡—–*"“”„«»()')
-"""What a sentence begins behind, and ends before; role-play sets actions in asterisks, and speech in quotation marks."""
+"""What a sentence begins behind, and ends before; role-play has actions in asterisks, and speech in quotes."""
 
 _BEHIND = re.compile(r"[ \t\"“”„«»*_()\[\]'’‘「」『』]*(.?)", re.DOTALL)
 """What may stand between a name and the mark that sets it off, and that mark."""

@@ -2,9 +2,9 @@
 
 Owns `understand`, which turns a text (a question, or simply the newest message of a chat) into a `Query`. Names of
 people who speak in the story are taken out of the words to look up: "what did Mara promise" asks for Mara's
-messages, not for messages that say "Mara". Whoever is only spoken to ("Mara, who has the key?") is taken out as well, and
-nobody's messages are preferred for it. "What did I promise Mara" asks for the messages of whoever asks, "what did you
-say" for those of the one who is asked; other names are then words like any other.
+messages, not for messages that say "Mara". Whoever is only spoken to ("Mara, who has the key?") is taken out as well,
+and nobody's messages are preferred for it. "What did I promise Mara" asks for the messages of whoever asks, "what did
+you say" for those of the one who is asked; other names are then words like any other.
 
 What must stay true: any text gives a query, if only an empty one, which finds nothing (`Query.checked` refuses it with
 one sentence); the cost is bounded, however long the text.
