@@ -66,8 +66,10 @@ def test_it_always_fits_and_says_nothing_of_its_own(text: str, most: int, count:
         assert newest.strip()
 
 
-@given(st.lists(st.sampled_from(["Ada came. ", "Dr. Oake left! ", "“Why? Who?” asked Finn. ", "It rained. "]), max_size=60),
-       st.integers(0, 400))  # fmt: skip
+SENTENCES = ["Ada came. ", "Dr. Oake left! ", "“Why? Who?” asked Finn. ", "It rained. "]
+
+
+@given(st.lists(st.sampled_from(SENTENCES), max_size=60), st.integers(0, 400))
 def test_only_whole_sentences_are_left(sentences: list[str], most: int) -> None:
     text = "".join(sentences).strip()
     kept = [one for piece in shorten(text, most).split(GAP) for one in whole_sentences(piece)]

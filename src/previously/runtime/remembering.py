@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
 from previously.core.spans import Span
 from previously.core.tokens import estimate_tokens
-from previously.core.versions import Kind, LiveVersion
+from previously.core.versions import Kind, LiveVersion, NewVersion
 from previously.folds.applying import cut_of
 from previously.folds.builtin.quotes import text_now
 from previously.folds.recap import FoldRules, Timeline
@@ -171,8 +171,15 @@ def _text(live: LiveVersion | None, start: int, *, stale: bool) -> MemoryText | 
         return None
     made = live.version.made
     span = Span(start, live.span.last)
-    cut = _cut(span, live.span.last - made.reach + 1 + cut_of(made.carry)) if cut_of(made.carry) else None
+    gone = cut_of(made.carry)
+    cut = _cut(span, span.last - made.reach + 1 + gone) if gone else None
     return MemoryText(text_now(live), span, made.made_by, live.version.id, stale, cut)
+
+
+def cut_from(made: NewVersion) -> Span | None:
+    """Return the messages that a version tells no more, by their places when it was made."""
+    gone, first = cut_of(made.carry), made.span.last - made.reach + 1
+    return _cut(Span(max(0, first), made.span.last), first + gone) if gone else None
 
 
 def _cut(span: Span, first_told: int) -> Span | None:
