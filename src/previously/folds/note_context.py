@@ -74,10 +74,10 @@ class NoteContext:
         known = [f"{one.name} | {one.type} | {', '.join(one.keywords)} | {one.content}" for one in self.known]
         others = [f"Others in the story: {'; '.join(self.others)}"] if self.others else []
         return {
-            "story": as_data(self.story) or "(nothing yet: the story begins here)",
+            "story": as_data(self.story) or "(nothing yet)",
             "known": _lines([*known, *others]) or "(none yet)",
             "open": as_data(number_threads(self.threads)) or "(none)",
-            "state": _lines(self.state) or "(nothing noted yet)",
+            "state": _lines(self.state) or "(none)",
         }
 
     def render_bridge(self) -> str:
@@ -86,7 +86,7 @@ class NoteContext:
         if len(text) > BRIDGE_CHARACTERS:
             cut = text[-BRIDGE_CHARACTERS:]
             text = f"… {cut[cut.find(' ') + 1 :]}"
-        return as_data(text) or "(nothing: the story begins here)"
+        return as_data(text) or "(nothing)"
 
 
 NO_CONTEXT = NoteContext()

@@ -13,7 +13,7 @@ from typing import Self
 
 from previously.core.asking import ModelRequest
 from previously.core.cutting import beginning_of
-from previously.core.lore import TYPES, Described, Scene
+from previously.core.lore import TYPES, Scene
 from previously.core.messages import Message
 from previously.core.note import LoreItem
 from previously.core.signals import NO_SIGNALS, Signals, folded, items_of
@@ -126,18 +126,14 @@ class SceneNote:
         return Noted(scene_text(replace(earlier, summary=told)))
 
     def _without_strangers(self, scene: Scene) -> tuple[Scene, list[str]]:
-        """Return a scene without entries about somebody nobody has heard of, and the names that stand nowhere. The
-        summary stays: it is all that is remembered of the scene."""
+        """Return a scene without entries of people nobody has heard of, and the names that stand nowhere. What else
+        says such a name stays: it is all that is remembered of the scene."""
         find_strangers = stranger_finder(self.context, self.delta, self.so_far)
-        strangers = find_strangers(scene.summary)
-
-        def is_heard(entry: Described) -> bool:
-            name = f"of {entry.name}." if entry.type == "character" else ""
-            found = [*find_strangers(name), *find_strangers(entry.content)]
-            strangers.extend(found)
-            return not found
-
-        entries = tuple(filter(is_heard, scene.entries))
+        texts = (scene.summary, *(one.content for one in scene.entries))
+        strangers = [name for text in texts for name in find_strangers(text)]
+        made_up = [one for one in scene.entries if one.type == "character" and find_strangers(f"of {one.name}.")]
+        strangers += [one.name for one in made_up]
+        entries = tuple(one for one in scene.entries if one not in made_up)
         return replace(scene, entries=entries), list(dict.fromkeys(strangers))
 
     def _with_earlier(self, scene: Scene) -> Scene:
