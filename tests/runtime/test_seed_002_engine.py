@@ -44,7 +44,7 @@ GRIM = {
 }
 
 
-DRINKING = "The guests, Alices, Bobs, Carols, Grims, Scarfaces and Easterners of Ruinous drink, {}."
+DRINKING = "Every guest of the Alices, Bobs, Carols, Grims, Scarfaces and Easterners of Ruinous drinks, {}."
 """What nearly every message says: whoever a scene may name has been heard of, and no key of an entry is said."""
 
 
@@ -415,7 +415,7 @@ def test_defect_3_making_all_anew_reads_no_scene_twice(tavern: Tavern) -> None:
     tavern.story.rebuild()
     assert len(tavern.asked) == 6
     for request in tavern.asked[3:]:
-        assert len(re.findall(r"Ruinous drink, \d+\.", request.user)) == 3, "a scene reads its own messages"
+        assert len(re.findall(r"Ruinous drinks, \d+\.", request.user)) == 3, "a scene reads its own messages"
         assert "Event" not in part(request, "noted")
     recap = tavern.story.recap()
     assert recap is not None
