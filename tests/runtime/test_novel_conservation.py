@@ -158,7 +158,9 @@ def test_a_models_updates_are_accounted_for_like_quotations() -> None:
         recap = story.recap()
         assert recap is not None
         assert recap.cut is not None
-        whole = [at for at in range(26) if f"Maya asked at house {at}. Door {at} stayed shut in the rain." in recap.text]
+        whole = [
+            at for at in range(26) if f"Maya asked at house {at}. Door {at} stayed shut in the rain." in recap.text
+        ]
         assert whole == list(range(recap.told.first, 26))
         listed = [one.span for one in story.view(400).left_out if one.reason is Reason.CUT]
         assert [span.first for span in listed if span] == [0]
