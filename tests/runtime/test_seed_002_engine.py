@@ -278,7 +278,7 @@ def known_names_are_told(tavern: Tavern) -> bool:
     tavern.tell(3, "They sleep, {}.")
     tavern.story.end_scene()
     tavern.story.fold()
-    return part(tavern.asked[-1], "known") == "Others in the story: Grim (Gruff dwarf behind the bar. Collects…)"
+    return part(tavern.asked[-1], "known") == "Others in the story: Grim (Gruff dwarf behind the…)"
 
 
 def status_changes_are_current(tavern: Tavern) -> bool:

@@ -32,11 +32,11 @@ HAND = frozenset({MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD, MarkKind.WISH})
 KNOWN_TOKENS = 500
 """What entries that the messages name may take together: some ten of the length that is asked for."""
 
-MOST_OTHERS = 40
-"""How many of the others are named, those described last: a line of 40 names keeps two alike apart."""
+MOST_OTHERS = 30
+"""How many of the others are named, those described last: a line of 30 names keeps two alike apart."""
 
-FEW_WORDS = 6
-"""How many words of an entry say who somebody is, where only that is told."""
+FEW_WORDS = 4
+"""How many words of an entry say who somebody is, where only that is told: the line costs as much as it is read."""
 
 MOST_HELD = 30
 """How many lines of the state are told, the newest: twice what a story of ordinary size has."""

@@ -15,6 +15,7 @@ from previously.core.signals import folded
 from previously.core.spans import Span
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status, Version
+from previously.core.witnessing import folded_name
 from previously.core.words import count_words
 from previously.folds.missing_notes import Wanted, find_missing
 from previously.folds.recap import AGAIN, FoldRules
@@ -30,8 +31,8 @@ from previously.runtime.step import Step
 from previously.runtime.told_before import divide_known, lists_before, texts_before, with_hand_records
 from previously.storage.store import BranchInfo, StoryKey
 
-THREAD_TOKENS = 600
-"""What the open threads may take together: some twenty of the length that is asked for. More were seldom settled."""
+THREAD_TOKENS = 500
+"""What the open threads may take together: some eighteen of the length that is asked for. More were seldom settled."""
 
 SMALL_STORY, SMALL_RECAP = 4_000, 300
 """The first recap of a story of fewer tokens has so many words at most: more would retell it."""
@@ -81,7 +82,7 @@ class UpdateSteps:
             others=others,
             threads=_threads(state, first, about),
             state=lists["state"],
-            players=_players(state.people, run),
+            players=_players(state, run),
             tellers=_tellers(state.people, run),
         )
         return self._fold(run, context, part, again=again)
@@ -197,8 +198,11 @@ def _threads(state: State, first: int, about: str) -> tuple[tuple[str, str], ...
     return ()
 
 
-def _players(people: People, run: Sequence[OnPath]) -> tuple[str, ...]:
-    return tuple(name for name, plays in _voices(people, run).items() if plays)
+def _players(state: State, run: Sequence[OnPath]) -> tuple[str, ...]:
+    """Return the players who write in a run, each with their character where one is known."""
+    writers = [name for name, plays in _voices(state.people, run).items() if plays]
+    known = {name: state.players.get(folded_name(name)) for name in writers}
+    return tuple(f"{name} (plays {plays.character})" if plays else name for name, plays in known.items())
 
 
 def _tellers(people: People, run: Sequence[OnPath]) -> tuple[str, ...]:
