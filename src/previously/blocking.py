@@ -114,6 +114,7 @@ class BlockingStory:
     chapters = _blocking(Story.chapters)
     backbone = _blocking(Story.backbone)
     episodes = _blocking(Story.episodes)
+    notes_in_force = _blocking(Story.notes_in_force)
     rebuild = _blocking(Story.rebuild)
     close_chapter = _blocking(Story.close_chapter)
     write = _blocking(Story.write)

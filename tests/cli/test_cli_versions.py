@@ -57,6 +57,16 @@ def test_blame_says_where_the_recap_came_from(db: str) -> None:
     assert "messages 0-4" in out
 
 
+def test_blame_says_that_a_note_is_in_force(db: str) -> None:
+    assert run(db, "scene", "tale", "--at", "3")[0] == 0
+    assert run(db, "fold", "tale")[0] == 0
+    noted = [one["id"] for one in json.loads(run(db, "log", "tale", "--json")[1])["versions"] if one["kind"] == "scene"]
+    assert noted
+    for ident in noted:
+        assert json.loads(run(db, "blame", "tale", str(ident), "--json")[1])["in_force"] is True
+        assert "in force" in run(db, "blame", "tale", str(ident))[1]
+
+
 def test_for_people(db: str) -> None:
     code, out = run(db, "diff", "tale")
     assert code == 0

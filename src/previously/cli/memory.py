@@ -129,7 +129,7 @@ def show(
     if others:
         console.print(output.one_line(f"Other branches: {', '.join(others)}"))
     if not (recap or chapters):
-        console.print("\nNothing is folded yet.")
+        console.print(f"\nNothing is folded yet. `previously fold {output.one_line(story)}` folds what is due.")
     if pins:
         console.print("\nPinned", style="bold")
         console.print("\n".join(f"  {pin.id}: {output.one_line(pin.text)}" for pin in pins))
@@ -214,6 +214,8 @@ _DEEDS = {
 
 def _did(done: FoldDone) -> str:
     """What was done to the messages of a fold, in words."""
+    from previously.folds.amend import AMENDED
+
     verb, into = _DEEDS.get(done.kind.value, ("folded", f"into the {done.kind.value}"))
     if done.kind.value == "cast":
         verb, into = "noted", f"as what {output.one_line(whose(done.scope))} knows"
@@ -225,7 +227,7 @@ def _did(done: FoldDone) -> str:
         case "pending":
             verb = f"{verb}, waiting for approval,"
         case "refused":
-            verb = f"could not be {'amended' if verb == 'folded' else verb}"
+            verb, into = ("could not be amended", "") if AMENDED in done.reason else (f"could not be {verb}", into)
     beside = f" with {' and '.join(done.beside)}" if done.beside else ""
     return f"{verb} {into}".rstrip() + beside
 

@@ -54,8 +54,8 @@ def diff(ctx: typer.Context, story: Story, old: Which = None, new: Other = None,
 
     with opened(ctx) as memory:
         kept = [version for version in memory.story(story, create=False).log() if version.made.status != "refused"]
-    newer = _chosen(kept, new if new is not None else kept[-1].id if kept else None)
-    older = _chosen(kept, old if old is not None else _before(kept, newer).id)
+    newer = _chosen(story, kept, new if new is not None else kept[-1].id if kept else None)
+    older = _chosen(story, kept, old if old is not None else _before(kept, newer).id)
     changes = diff_words(readable(older), readable(newer))
     if as_json:
         runs = [{"kind": change.kind.value, "text": change.text} for change in changes]
@@ -95,7 +95,7 @@ def blame(
         versions = found.log()
         texts = _texts_in_force(found, versions)
         default = texts[0] if texts else versions[-1].id if versions else None
-        version = _chosen(versions, which if which is not None else default)
+        version = _chosen(story, versions, which if which is not None else default)
         in_force = version.id in texts
     made = version.made
     cut = cut_from(made)
@@ -156,11 +156,11 @@ def _blame_message(found: BlockingStory, story: str, at: int, *, as_json: bool) 
 
 
 def _texts_in_force(story: BlockingStory, versions: list[Version]) -> list[int]:
-    """The versions whose texts speak for the story now: of the recap, the backbone, and each chapter."""
+    """The versions that speak for the story now: of the recap, the backbone, each chapter, and the notes of spans."""
     found = [story.recap(), story.backbone(), *(chapter.recap for chapter in story.chapters())]
     by_hand = {version.made.text: version.id for version in versions if version.made.status == "by hand"}
     ids = [by_hand.get(text.text) if text.version is None else text.version for text in found if text]
-    return [ident for ident in ids if ident is not None]
+    return [*(ident for ident in ids if ident is not None), *story.notes_in_force()]
 
 
 def _called(version: Version) -> str:
@@ -171,13 +171,13 @@ def _called(version: Version) -> str:
     return f"{version.made.kind.value} of {name}" if name else version.made.kind.value
 
 
-def _chosen(versions: list[Version], wanted: int | None) -> Version:
+def _chosen(story: str, versions: list[Version], wanted: int | None) -> Version:
     if wanted is None:
-        raise BadInput("Nothing is folded yet.")
+        raise BadInput(f"Nothing is folded yet; `previously fold {output.one_line(story)}` folds what is due.")
     for version in versions:
         if version.id == wanted:
             return version
-    raise BadInput(f"There is no version {wanted} here; `previously log` lists them.")
+    raise BadInput(f"There is no version {wanted} here; `previously log {output.one_line(story)}` lists them.")
 
 
 def _before(versions: list[Version], newer: Version) -> Version:

@@ -14,13 +14,13 @@ from previously.core.people import NARRATORS, People
 from previously.core.signals import folded
 from previously.core.spans import Span
 from previously.core.tokens import estimate_tokens
-from previously.core.versions import Kind, Status, Version
+from previously.core.versions import Kind, Status, Version, has_read
 from previously.core.witnessing import folded_name
 from previously.core.words import count_words
 from previously.folds.missing_notes import Wanted, find_missing
 from previously.folds.recap import AGAIN, FoldRules
 from previously.folds.rendering import speaker_of, told
-from previously.folds.tiling import note_tiles
+from previously.folds.tiling import newest
 from previously.folds.update import UPDATED, Context, Part, UpdateFold
 from previously.lore.state import State
 from previously.lore.threads import MOST_SHOWN, choose_shown
@@ -110,11 +110,12 @@ class UpdateSteps:
     async def beside(self, run: Sequence[OnPath]) -> dict[Kind, int]:
         """Return the episode and the note that this very run has, in whose place new ones are made."""
         found: dict[Kind, int] = {}
+        digests = [item.entry.digest for item in run]
         for kind in (Kind.EPISODE, Kind.NOTE):
-            notes = await self._store.notes(self._key, kind, SPAN_SCOPE, [run[0].entry.digest])
-            tiles = note_tiles(run, notes)
-            if tiles and tiles[0].note and tiles[0].span == Span(run[0].position, run[-1].position):
-                found[kind] = tiles[0].note.id
+            notes = await self._store.notes(self._key, kind, SPAN_SCOPE, digests[:1])
+            note = newest([one for one in notes if has_read(one.made, digests)])
+            if note:
+                found[kind] = note.id
         return found
 
     async def missing(self, seen: Walk) -> Step | None:
@@ -124,9 +125,7 @@ class UpdateSteps:
         region = await self._told_by_updates(seen)
         if not region:
             return None
-        digests = [item.entry.digest for item in seen.path]
-        episodes = note_tiles(seen.path, await self._store.notes(self._key, Kind.EPISODE, SPAN_SCOPE, digests))
-        wanted = find_missing(region, episodes, seen.updates, self._rules.recap.due_messages, anew=self._anew)
+        wanted = find_missing(region, seen.episodes, seen.updates, self._rules.recap.due_messages, anew=self._anew)
         waiting = await self._waiting() if wanted else frozenset()
         last = seen.first + len(seen.path) - 1
         for one in wanted:
@@ -139,11 +138,10 @@ class UpdateSteps:
         return None
 
     async def _missing_step(self, wanted: Wanted, run: Sequence[OnPath]) -> Step:
-        asked = await self.ask(run, Part.SPAN if wanted.episode else Part.LISTS, again=wanted.again)
-        kind, reason = (Kind.EPISODE, CHANGED) if wanted.episode else (Kind.NOTE, NO_NOTE_YET)
-        reason = AGAIN if wanted.note else reason
-        beside = {other: ident for other, ident in (await self.beside(run)).items() if other is not kind}
-        return Step(kind, SPAN_SCOPE, run, None, asked, reason, beside=beside)
+        asked = await self.ask(run, wanted.part, again=wanted.again)
+        reason = AGAIN if wanted.stand_ins else CHANGED if wanted.part.has_episode else NO_NOTE_YET
+        beside = {other: ident for other, ident in (await self.beside(run)).items() if other is not asked.kind}
+        return Step(asked.kind, SPAN_SCOPE, run, None, asked, reason, beside=beside)
 
     async def lacks_first(self, seen: Walk) -> bool:
         """Return whether a walk begins with messages that are to be noted and are not yet. What was folded without
