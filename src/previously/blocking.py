@@ -125,6 +125,7 @@ class BlockingStory:
     pins = _blocking(Story.pins)
     unpin = _blocking(Story.unpin)
     log = _blocking(Story.log)
+    telling = _blocking(Story.telling)
     undo = _blocking(Story.undo)
     restore = _blocking(Story.restore)
     pending = _blocking(Story.pending)

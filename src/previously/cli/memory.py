@@ -104,7 +104,8 @@ def show(
                 "branch": info.active.name,
                 "messages": length,
                 "recap": recap.text if recap and not brief else None,
-                "recap_span": pair(recap.span) if recap else None,
+                "recap_span": pair(recap.told) if recap else None,
+                **({"recap_cut": pair(recap.cut)} if recap and recap.cut else {}),
                 "chapters": [_chapter_json(one) for one in chapters],
                 "backbone": backbone.text if backbone else None,
                 "backbone_span": pair(backbone.span) if backbone else None,
@@ -186,8 +187,9 @@ def _print_beside(story: str, beside: Mapping[str, Any]) -> None:
 
 def _print_text(name: str, text: MemoryText | None, span: Span | None = None) -> None:
     console = output.console()
-    covers = text.span if text else span
+    covers = text.told if text else span
     by = f", by {text.made_by}{', stale' if text.stale else ''}" if text else ""
+    by += f"; {text.cut} told no more" if text and text.cut else ""
     console.print(f"\n{name} ({covers}{by})", style="bold")
     console.print(output.printable(text.text) if text else "Its recap waits to be folded.")
 
