@@ -34,7 +34,7 @@ HEADING = "# The Long Night"
 
 def novel(characters: int, target: int, **more: object) -> Settings:
     return Settings.of(
-        "novel", lore="off", summary_characters=characters, summary_target_characters=target, **more  # type: ignore[arg-type]
+        "novel", lore="off", summary_characters=characters, summary_target_characters=target, **more
     )  # fmt: skip
 
 
