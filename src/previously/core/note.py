@@ -48,6 +48,9 @@ class ThreadItem:
     """The offset of its message; None where it happened before the span."""
     thread: str = ""
     """The thread it changes; empty for a new one, whose id is `thread_id` of the span's key and the item's words."""
+    was: str = ""
+    """The words in which the model was shown the thread that it changes: should the note that opened it be made anew,
+    it is found by them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,15 @@ class WishItem:
 
 
 @dataclass(frozen=True, slots=True)
+class PlayerItem:
+    """Whom a player plays, where the character's name is not the player's own."""
+
+    player: str
+    character: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """Everything noted of one span."""
 
@@ -109,6 +121,7 @@ class Note:
     present: tuple[PresenceItem, ...] = ()
     learnt: tuple[LearntItem, ...] = ()
     lore: tuple[LoreItem, ...] = ()
+    players: tuple[PlayerItem, ...] = ()
     wishes: tuple[WishItem, ...] = ()
     scene_ends: tuple[int, ...] = ()
     """Offsets of the messages with which a scene ended."""
@@ -127,6 +140,7 @@ _ITEMS: dict[str, type[Any]] = {
     "present": PresenceItem,
     "learnt": LearntItem,
     "lore": LoreItem,
+    "players": PlayerItem,
     "wishes": WishItem,
 }
 
@@ -157,12 +171,13 @@ def note_text(note: Note) -> str:
 def note_words(note: Note) -> str:
     """Return all that a note says, a line for each item, without the numbers of messages and the ids of threads."""
     lines = [
-        *(one.text for one in note.threads),
+        *(words for one in note.threads for words in (one.text, one.was) if words),
         *(one.text for one in note.wishes),
         *(f"{one.thing}: {one.value}" for one in note.state),
         *(", ".join(one.names) for one in note.present),
         *(f"{', '.join(one.names)}: {one.text}" for one in note.learnt),
         *(f"{one.name}, {', '.join(one.keywords)}: {one.content}" for one in note.lore),
+        *(f"{one.player}: {one.character}" for one in note.players),
     ]
     return "\n".join(lines)
 

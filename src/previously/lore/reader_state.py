@@ -15,6 +15,7 @@ from previously.lore.keywords import key_of
 from previously.lore.merge import find_entry, short_names
 from previously.lore.state import Noted, State, after
 from previously.lore.things import Key
+from previously.lore.threads import find_worded
 
 
 def after_for(state: State, noted: Noted, knows: Callable[[int], bool], is_self: Callable[[str], bool]) -> State:
@@ -33,6 +34,7 @@ def after_for(state: State, noted: Noted, knows: Callable[[int], bool], is_self:
         present=tuple(one for one in note.present if _is_all_known(one, known)),
         learnt=tuple(_own(note.learnt, is_self)),
         lore=lore,
+        players=tuple(one for one in note.players if is_known(one.at)),
         wishes=tuple(one for one in note.wishes if is_known(one.at)),
     )
     return replace(after(state, replace(noted, note=theirs)), veiled=veiled)
@@ -43,11 +45,12 @@ def _threads(state: State, items: Iterable[ThreadItem]) -> Iterable[ThreadItem]:
     they witness its new words; that it was settled tells them nothing."""
     known = {one.id for one in state.threads.threads}
     for item in items:
-        if item.change is ThreadChange.NEW or not item.thread or item.thread in known:
+        is_known = item.thread in known or (item.was and find_worded(state.threads.threads, item.was))
+        if item.change is ThreadChange.NEW or not item.thread or is_known:
             yield item
         elif item.change is ThreadChange.NOW:
             known.add(item.thread)
-            yield replace(item, change=ThreadChange.NEW)
+            yield replace(item, change=ThreadChange.NEW, was="")
 
 
 def _lore(

@@ -6,6 +6,7 @@ nobody else's. Where nothing was witnessed, nothing is asked.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from previously.core.messages import Role
@@ -16,8 +17,7 @@ from previously.core.versions import Kind, Status
 from previously.folds.cast import CastNote
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.knowing import asked_alone, cast_scope
-from previously.runtime.noted import Walk, walk_to_the_end
-from previously.runtime.read_presence import Presences
+from previously.runtime.noted import Walk
 from previously.runtime.step import Step, Together
 from previously.runtime.steps import Look
 from previously.storage.store import BranchInfo, StoryKey
@@ -35,12 +35,19 @@ WITNESSED = "there is more that was witnessed"
 class CastSteps:
     """Looks at one branch of a story, with a store that answers as of one moment."""
 
-    def __init__(self, store: FoldStore, key: StoryKey, branch: BranchInfo, look: Look, presences: Presences) -> None:
+    def __init__(
+        self,
+        store: FoldStore,
+        key: StoryKey,
+        branch: BranchInfo,
+        look: Look,
+        presence: Callable[[], Awaitable[Presence]],
+    ) -> None:
         self._store = store
         self._key = key
         self._branch = branch
         self._look = look
-        self._presences = presences
+        self._presence = presence
 
     async def next(self, seen: Walk, people: People) -> Together | None:
         """The updates that are due, one for each character who has witnessed something new."""
@@ -51,8 +58,7 @@ class CastSteps:
             return None  # nobody said who was there: the update tells what they learnt
         through = await self._turn_end() if mode == "turn" else seen.settled
         reason = TURN_OVER if mode == "turn" else WITNESSED
-        whole = await walk_to_the_end(self._store, self._key, self._branch, self._look.rules, exact=True)
-        presence = await self._presences.of(self._store, self._key, self._branch, self._look.rules, whole)
+        presence = await self._presence()
         by_name = {one.name: one for one in people.values()}
         asked = {presence.names.key(name): by_name[name] for name in characters(people)}  # each person once
         steps = [await self._update(one, through, reason, presence) for one in asked.values()]

@@ -93,7 +93,9 @@ class Knowing:
         """Return who was present at each message of a branch. `next_speaker` is about to speak."""
         rules = await with_tail(store, key, branch, rules)
         seen = await walk_to_the_end(store, key, branch, rules, exact=True)
-        return await self._presences.of(store, key, branch, rules, seen, next_speaker=next_speaker)
+        players = self._states.after(seen, rules).players
+        voices = {one.name: one.character for one in players.values()}
+        return await self._presences.of(store, key, branch, rules, seen, voices=voices, next_speaker=next_speaker)
 
     async def known(
         self,
@@ -113,37 +115,15 @@ class Knowing:
         if reader and presence and not await is_told_all(store, key, reader, presence):
             witness = Witness(reader, presence)
         seen = await walk_to_the_end(store, key, branch, rules, exact=witness is not None)
-        begun = await self._begun(store, key, branch, rules, seen.snapshot, witness) if witness else None
-        state = self._states.after(seen, rules, witness=witness, begun=begun)
+        if witness:
+            state = await known_where(store, key, branch, rules, seen, witness, self._states)
+        else:
+            state = self._states.after(seen, rules)
         marks = await store.marks(key, branch.name, HAND)
         records = [(mark.position, record) for mark in marks if (record := record_of(mark.text))]
         if witness:
             records = _for_witness(state, records, witness)
         return Known(seen, corrected(state, records), rules.lore != "on")
-
-    async def _begun(
-        self,
-        store: SnapshotStore,
-        key: StoryKey,
-        branch: BranchInfo,
-        rules: FoldRules,
-        snapshot: LiveVersion | None,
-        witness: Witness,
-    ) -> State:
-        """Return what somebody knew where a snapshot ends: read once, and remembered."""
-
-        def looked(link: LiveVersion) -> tuple[int, str, tuple[()]]:
-            return link.version.id, f"{rules.timeline.value} {witness.through(link.span.last)}", ()
-
-        state, before = EMPTY, None
-        for link in await snapshots_to(store, key, snapshot, lambda one: self._states.kept(looked(one)) is not None):
-            known = self._states.kept(looked(link))
-            if known is None:
-                chunk = await walk_behind(store, key, branch, rules, before, len(link.span))
-                known = self._states.after(chunk, rules, witness=witness, begun=state)
-            self._states.keep(looked(link), known)
-            state, before = known, link
-        return state
 
     async def facts(
         self,
@@ -182,6 +162,8 @@ class Knowing:
                 written = bool(one.book) or one.uid in by_people
                 found.append(_item(Section.LORE, f"{one.name}: {one.content}", "constant lore", by_hand=written))
         asleep = rules.dormant_messages or branch.messages + 1
+        for player in known.state.players.values():
+            found.append(_item(Section.WISHES, f"- {player.line}.", f"a player since message {player.since}"))
         for wish in reversed(known.state.wishes):
             why = f"a wish since message {wish.position}"
             found.append(_item(Section.WISHES, f"- {wish.text}", why, by_hand=wish.by == threads.PERSON))
@@ -192,6 +174,33 @@ class Knowing:
             why = f"how things stand since message {item.position}"
             found.append(_item(Section.STATE, f"- {item.text}", why, by_hand=item.by == current.PERSON))
         return found
+
+
+async def known_where(
+    store: SnapshotStore,
+    key: StoryKey,
+    branch: BranchInfo,
+    rules: FoldRules,
+    seen: Walk,
+    witness: Witness,
+    states: States,
+    through: int | None = None,
+) -> State:
+    """Return what somebody knows where a walk ends, or at an earlier position. What lies before its snapshot is read
+    once, and remembered."""
+
+    def looked(link: LiveVersion) -> tuple[int, str, tuple[()]]:
+        return link.version.id, f"{rules.timeline.value} {witness.through(link.span.last)}", ()
+
+    begun, before = EMPTY, None
+    for link in await snapshots_to(store, key, seen.snapshot, lambda one: states.kept(looked(one)) is not None):
+        known = states.kept(looked(link))
+        if known is None:
+            chunk = await walk_behind(store, key, branch, rules, before, len(link.span))
+            known = states.after(chunk, rules, witness=witness, begun=begun)
+        states.keep(looked(link), known)
+        begun, before = known, link
+    return states.after(seen, rules, through=through, witness=witness, begun=begun)
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,17 +177,17 @@ class Story(Transcript, History, PresenceByHand, LoreByHand, Standing):
         await self._store.keep_usage(self._key, learnt)
 
     async def search(
-        self, query: str, *, top: int = 10, budget_tokens: int | None = None, witness: str | None = None
+        self, query: str, *, top: int | None = None, budget_tokens: int | None = None, witness: str | None = None
     ) -> list[SearchHit]:
-        """The messages that say most about a query, best first, at most `top`, and within a budget of tokens if there
-        is one; only what `witness` witnessed."""
+        """The messages that say most about a query, best first; only what `witness` witnessed. At most `top`, ten if
+        that is not said, or as many as a budget holds: each is charged what it would take in a view."""
         await catch_up(self._store, self._key)
-        counter = self._tuning.counter
+        counter, dated = self._tuning.counter, self._tuning.in_force.clock == "chat"
         who = Reader() if witness is None else reader_named(f"{ReaderKind.CHARACTER}:{witness}")
 
         async def read(store: Store) -> list[SearchHit]:
             reader = await self._reader(store, who)
-            return await search(store, self._key, query, top, budget_tokens, reader, counter)
+            return await search(store, self._key, query, top, budget_tokens, reader, counter, dated=dated)
 
         return await self._store.at_one_moment(self._key.owner, read)
 
