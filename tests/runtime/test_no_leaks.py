@@ -316,7 +316,8 @@ class Scenes(Tale):
         """Give a message other words, said where it was said; a scene that ends with it still does."""
         text = self.story.messages()[at].entry.message.text
         there = [self.present[word] for word in canaries_in(text)]
-        how(at, self.said(there[0] if there else self.there, ends=text.endswith(BREAK)))
+        if there:
+            how(at, self.said(there[0], ends=text.endswith(BREAK)))
 
     def deed(self) -> None:
         story, chance, length = self.story, self.chance, self.story.branch_info().messages
