@@ -14,6 +14,7 @@ from previously.core.spans import Span
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, LiveVersion
 from previously.folds.builtin.quotes import text_now
+from previously.folds.chapter import short_of
 from previously.folds.recap import FoldRules, Timeline
 from previously.runtime.derived import put_together
 from previously.runtime.fold_store import MemoryStore
@@ -52,6 +53,9 @@ class ChapterText:
     title: str
     span: Span
     recap: MemoryText | None
+    """Its full form."""
+    short: str = ""
+    """Two or three sentences, for lists and very old chapters; empty where no model wrote them."""
 
     @property
     def text(self) -> str:
@@ -87,7 +91,23 @@ class Remembering:
         """Closed chapters with their recaps."""
         asked = [(one.last_stretch.scope, one.last) for one in closed if one.last is not None]
         live = await self._store.live_each(self._key, self._branch.name, Kind.CHAPTER, asked) if asked else []
-        return [await self._chapter(one, found) for one, found in zip(closed, live, strict=True)]
+        shorts = await self._store.live_each(self._key, self._branch.name, Kind.SHORT, asked) if asked else []
+        found = [await self._chapter(one, full) for one, full in zip(closed, live, strict=True)]
+        return [
+            await self._with_short(text, one, short) for text, one, short in zip(found, closed, shorts, strict=True)
+        ]
+
+    async def _with_short(self, text: ChapterText, one: Chapter, live: LiveVersion | None) -> ChapterText:
+        """A chapter with its short form and the title that came with it, unless a person wrote either. A stale one
+        stands beside a full form that is stale too."""
+        if one.hand_text or one.rest is None:
+            return text
+        if (live is None or live.span != one.rest) and text.recap and text.recap.stale:
+            live = await self._stale(Kind.SHORT, one.last_stretch.scope, one.rest.first, None, one.rest.last)
+        if live is None or live.span != one.rest:
+            return text
+        title, short = short_of(live.version.made.text)
+        return replace(text, title=text.title or title, short=short)
 
     async def _chapter(self, one: Chapter, live: LiveVersion | None) -> ChapterText:
         assert one.last is not None, "an open chapter has no recap for good"

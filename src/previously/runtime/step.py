@@ -40,6 +40,9 @@ class Step:
     """Whether somebody asked for it though nothing changed."""
     beside: Mapping[Kind, int] = field(default_factory=dict)
     """The notes of the same run in whose place those are made that come with it."""
+    others: Mapping[Kind, Step] = field(default_factory=dict)
+    """What else the same answer gives that is no note of the same run, each as it would be made by itself. One that is
+    written already comes with it in any case."""
 
     @property
     def span(self) -> Span:
