@@ -8,7 +8,7 @@ of what one has read, so that closing a chapter never makes a fold worthless.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -110,9 +110,20 @@ class Grown:
         return max(position - self.since + 1, tokens) / self.chapter_messages
 
 
-def find_boundary(opening: Opening, grown: Grown, unread: Sequence[OnPath], *, prose: bool = False) -> Boundary | None:
-    """Return where a chapter ends, judging by messages of which no recap has read any but the first. `prose`: the whole
-    story is prose, so that every heading is one of a chapter; else it must stand between two paragraphs of one teller.
+def is_one_teller(item: OnPath, following: OnPath) -> bool:
+    """Return whether two messages are paragraphs of one unnamed teller: prose. In a chat a heading is decoration."""
+    one, other = item.entry.message, following.entry.message
+    return not one.speaker and not other.speaker and one.role is other.role and one.role is not Role.TOOL
+
+
+def find_boundary(
+    opening: Opening,
+    grown: Grown,
+    unread: Sequence[OnPath],
+    headings: Callable[[OnPath, OnPath], bool] = is_one_teller,
+) -> Boundary | None:
+    """Return where a chapter ends, judging by messages of which no recap has read any but the first. `headings` says of
+    a message and the one before whether a heading there is one of a chapter.
 
     The last of the messages cannot be a boundary: what follows it is not known.
     """
@@ -125,7 +136,7 @@ def find_boundary(opening: Opening, grown: Grown, unread: Sequence[OnPath], *, p
         next_name = chapter_name(following)
         if next_name and next_name != opening.name:
             return Boundary(item.position, opening.title, f"a message begins the chapter {next_name!r}")
-        if heading and has_text and (prose or _is_one_teller(item, following)) and opening.ends_at(heading):
+        if heading and has_text and headings(item, following) and opening.ends_at(heading):
             return Boundary(item.position, opening.title, f"the heading {heading.title!r} begins another")
         share = grown.through(item.position, tokens)
         messages = item.position - grown.since + 1
@@ -147,12 +158,6 @@ def chapter_name(item: OnPath) -> str:
     """Return what a message says its chapter is called; only the first of a chapter needs to."""
     name = item.entry.attributes.extra.get("chapter")
     return name.strip() if isinstance(name, str) else ""
-
-
-def _is_one_teller(item: OnPath, following: OnPath) -> bool:
-    """Return whether two messages are paragraphs of one unnamed teller: prose. In a chat a heading is decoration."""
-    one, other = item.entry.message, following.entry.message
-    return not one.speaker and not other.speaker and one.role is other.role and one.role is not Role.TOOL
 
 
 _RULE = r"(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:—\s*){2,}|(?:_\s*){3,}|(?:~\s*){3,}|(?:#\s*){1,3}|⁂|❖|§)"

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 
 from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Role, Text
+from previously.core.paths import OnPath
+from previously.core.tokens import estimate_tokens, message_tokens
 from previously.core.versions import Kind
 from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote_whole
@@ -33,8 +35,9 @@ _HEADINGS = {**{name: name for name in (*PARTS, END)}, "RECAP": CHAPTER, "NAME":
 CLOSED = "closed"
 """What a chapter carries whose short form was asked for with it, or is to be asked for."""
 
-FINAL_SCENE = 6
-"""How many of its last messages a chapter's full form is made from in any case: they say how it ended."""
+FINAL_SCENE, FINAL_TOKENS = 6, 400
+"""How many of its last messages a chapter's full form is made from in any case, and how long these may be together:
+they say how it ended, and the recap tells them already."""
 
 SHORT_WORDS, LONGEST_SHORT = 80, 130
 """A short form has two or three sentences of 60 to 80 words; one half as long again still serves for lists."""
@@ -45,6 +48,10 @@ ROOM = 1.45
 FEWEST_WORDS, WORDS_SHARE = 60, 4
 """A full form has 60 words at least, and at most the recap's and a third of the words that are new (a quarter of their
 tokens): whoever is asked for more than there is to tell pads it."""
+
+WHOLE = 1.22
+"""A recap that is longer than the full form should be is not squeezed, up to 550 words for 450: recaps of 480 to 520
+were given where 450 were asked for."""
 
 GROWTH = 2
 """A backbone grows by at most half of its length with a chapter: after the first it would else retell it whole."""
@@ -109,8 +116,9 @@ class ChapterFold:
         """Return how long the full form should be: shorter where there is little to tell."""
         if not self.words:
             return 0
-        new = sum(len(told(one)) for one in self.delta) // 4 // WORDS_SHARE
-        return min(self.words, max(FEWEST_WORDS, count_words(self.recap) + new))
+        new, recap = sum(estimate_tokens(told(one)) for one in self.delta) // WORDS_SHARE, count_words(self.recap)
+        most = max(self.words, min(recap, round(self.words * WHOLE)))
+        return min(most, max(FEWEST_WORDS, recap + new))
 
     @property
     def spine_words(self) -> int:
@@ -216,7 +224,7 @@ class ChapterFold:
                 self.recap,
                 self.delta,
                 target_words=self.chapter_words,
-                ceiling_words=round(self.chapter_words * ROOM),
+                ceiling_words=round(max(self.words, self.chapter_words) * ROOM),
                 may_stand=True,
                 sources=self.texts,
                 third_person=True,
@@ -288,6 +296,20 @@ class ChapterFold:
     def says_nothing(self) -> bool:
         """Return whether there is nothing to tell."""
         return not (self.recap.strip() or self.episodes or transcript(self.delta))
+
+
+def find_ending(run: Sequence[OnPath], untold: int) -> Sequence[OnPath]:
+    """Return the last messages of a chapter that are shown word for word: those from the position `untold` on, which
+    its recap does not tell, and of the final scene as much as there is room for."""
+    first = len(run)
+    room = FINAL_TOKENS
+    for at in range(len(run) - 1, -1, -1):
+        room -= message_tokens(run[at].entry.message)
+        is_final = at >= len(run) - FINAL_SCENE and (room >= 0 or at == len(run) - 1)
+        if run[at].position < untold and not is_final:
+            break
+        first = at
+    return run[first:]
 
 
 def short_text(title: str, text: str) -> str:

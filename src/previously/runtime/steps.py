@@ -10,37 +10,25 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.digests import span_key
-from previously.core.errors import StoreProblem
 from previously.core.marks import SPAN_SCOPE, STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
-from previously.core.note import note_of
 from previously.core.paths import OnPath
 from previously.core.spans import Span
-from previously.core.tokens import message_tokens
 from previously.core.versions import Kind, LiveVersion, Status
 from previously.core.words import count_words
 from previously.folds import amend, recap
-from previously.folds.boundary import (
-    LONGEST,
-    OPENING_MESSAGES,
-    Boundary,
-    Grown,
-    Opening,
-    chapter_name,
-    closes_at_named_end,
-    find_boundary,
-    find_opening,
-)
+from previously.folds.boundary import Boundary
 from previously.folds.builtin.quotes import text_now
-from previously.folds.chapter import BACKBONE, CHAPTER, CLOSED, FINAL_SCENE, PARTS, SHORT, TITLE, ChapterFold
+from previously.folds.chapter import BACKBONE, CHAPTER, CLOSED, PARTS, SHORT, TITLE, ChapterFold, find_ending
 from previously.folds.checks import residue
 from previously.folds.recap import Due, FoldRules, NeedMore, NotDue, Timeline, first_position, story_messages
 from previously.folds.rendering import told
 from previously.folds.request import FoldRequest
 from previously.folds.tiling import note_tiles
 from previously.folds.update import Part
+from previously.runtime.chapter_ends import FULL_SUMMARY, ChapterEnds
 from previously.runtime.derived import MOST_APPLIED, DerivedRecap
 from previously.runtime.fold_store import FoldStore
-from previously.runtime.reading import READ_AHEAD
+from previously.runtime.reading import READ_AHEAD, read_run
 from previously.runtime.stale import stale_version
 from previously.runtime.states import States
 from previously.runtime.step import Step, Written
@@ -51,7 +39,6 @@ from previously.storage.store import BranchInfo, StoryKey
 CHAPTER_CLOSED = "the chapter is closed"
 
 NO_SHORT_YET = "it has no short form yet"
-FULL_SUMMARY = "the librarian's summary is full"
 
 PENDING_LOOKED_AT = 8
 """How many of the newest versions of a text that wait for approval are looked at."""
@@ -63,16 +50,9 @@ missed right after its chapter closed."""
 MOST_REFUSED = 6
 """So many answers of a model that could not be kept show that it has no short form to give: two folds with three."""
 
-EARLIER_TOKENS = 1_300
-"""What earlier chapters in full may take in the question on a closed one: two of usual length. Those before them are in
-the backbone."""
-
-FEWEST_FRAGMENTS = 8
-"""So many messages are enough for a chapter that closes because a librarian's summary is full: twice what is applied at
-once. A summary that is full of fewer has a limit that no chapter helps."""
-
-MOST_NAMED = 512
-"""How many of the newest messages are looked through for the note that named a scene's end."""
+EARLIER_TOKENS = 700
+"""What earlier chapters in full may take in the question on a closed one: one of usual length, or several short ones.
+Those before them are in the backbone, and the question is asked once for each chapter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +96,7 @@ class Steps:
         self._branch = branch
         self._look = look
         self._rules = look.rules
+        self._ends = ChapterEnds(store, key, branch, look.rules)
         self._updates = UpdateSteps(store, key, branch, look.rules, states, anew=look.anew)
 
     async def next(self) -> Step | Boundary | NotDue:
@@ -162,7 +143,7 @@ class Steps:
         first = live.span.last + 1 if live else rest.first
         if self._rules.timeline.is_derived:
             derived = await self._derived(one.last_stretch, live, rest.last + 1, closing=True)
-            if live and self._would_cut(live, derived):
+            if live and self._ends.would_cut(live, derived):
                 return Boundary(live.span.last, one.title, FULL_SUMMARY)
             if isinstance(derived, Step):
                 return derived
@@ -187,7 +168,7 @@ class Steps:
         """Ask for all that is kept of a closed chapter. Its recap tells it up to its end, or nearly."""
         scope, run = one.last_stretch.scope, await self._path(rest.first, rest.last)
         first = live.span.last + 1 if live else rest.first
-        ending = run[max(0, min(first, rest.last + 1 - FINAL_SCENE) - rest.first) :]
+        ending = find_ending(run, first)
         asked = ChapterFold(
             delta=story_messages(ending),
             first=first_position(ending),
@@ -232,6 +213,8 @@ class Steps:
         digests = [item.entry.digest for item in run]
         notes = await self._store.notes(self._key, Kind.EPISODE, SPAN_SCOPE, digests)
         episodes = tuple(tile.note.made.text for tile in note_tiles(run, notes) if tile.note)
+        if len(episodes) == 1 and asked.recap:  # it tells the same messages as the recap, in fewer words
+            episodes = ()
         backbone, earlier = await chapters_before(self._store, self._key, self._branch, one, EARLIER_TOKENS)
         if (
             spine and spine.waiting[0].last == one.last
@@ -369,7 +352,7 @@ class Steps:
         end = self._branch.messages - tail
         if self._rules.timeline.is_derived:
             return await self._derived_recap(current, base, first, open_since)
-        named = await self._named_end(current, base, open_since) if base and base.span.last < end else None
+        named = await self._ends.named_end(current, base, open_since) if base and base.span.last < end else None
         if named and base == live:
             return named
         settled = live is not None and live.span.last >= end - 1  # all but the tail is told exactly
@@ -387,42 +370,10 @@ class Steps:
         outside = [item for item in unread if open_since <= item.position < end]
         if outside and outside[0].position > open_since:  # a chapter may end just where the recap does
             outside = [*await self._path(outside[0].position - 1, outside[0].position - 1), *outside]
-        found = await self._boundary(current, outside, open_since)
+        found = await self._ends.boundary(current, outside, open_since)
         if found and (isinstance(due, NotDue) or found.position <= due.span.last) and again_through < 0:
             return found
         return await self._recap_step(stretch, base, due, again=_stood_in(live)) if isinstance(due, Due) else due
-
-    async def _boundary(self, current: Chapter, unread: Sequence[OnPath], open_since: int) -> Boundary | None:
-        """Where the open chapter ends, looked for in messages of which a recap has read at most the first."""
-        if not unread or self._rules.timeline is Timeline.BRIEF:
-            return None
-        prose = self._rules.timeline is Timeline.LIBRARIAN
-        grown = await self._grown(open_since, unread[0].position)
-        return find_boundary(await self._opening(current.first, open_since), grown, unread, prose=prose)
-
-    async def _named_end(self, current: Chapter, base: LiveVersion, open_since: int) -> Boundary | None:
-        """The end of a recap that is long enough for a chapter and whose newest fold says that a scene ended."""
-        last = base.span.last
-        grown = await self._grown(open_since, last + 1)
-        if self._rules.timeline is not Timeline.RECAP or grown.through(last) < 1:
-            return None
-        first = max(open_since, last - min(len(base.version.made.span), MOST_NAMED) + 1)
-        run = await self._path(first, last)
-        digests = [item.entry.digest for item in run]
-        tiles = note_tiles(run, await self._store.notes(self._key, Kind.NOTE, SPAN_SCOPE, digests))
-        newest = tiles[-1] if tiles and tiles[-1].span.last == last else None
-        ends = note_of(newest.note.made.text).scene_ends if newest and newest.note else ()
-        if newest is None or not closes_at_named_end(ends, len(newest.span), grown.through(last)):
-            return None
-        title = (await self._opening(current.first, open_since)).title
-        return Boundary(last, title, f"a scene ended, {last - open_since + 1} messages after the chapter began")
-
-    async def _grown(self, since: int, before: int) -> Grown:
-        """How long the open chapter is up to a message; of a very long one the newest part is enough to say so."""
-        chapter_messages = self._rules.chapter_messages
-        first = max(since, before - LONGEST * chapter_messages)
-        read = await self._path(first, before - 1) if chapter_messages and before > first else []
-        return Grown(since, chapter_messages, sum(message_tokens(item.entry.message) for item in read))
 
     async def _derived_recap(
         self, current: Chapter, base: LiveVersion | None, first: int, open_since: int
@@ -433,32 +384,18 @@ class Steps:
         last = min(first + MOST_APPLIED, self._branch.messages - held_back) - 1
         since = max(open_since, first - 1)
         unread = await self._path(since, last) if last >= since else []
-        found = await self._boundary(current, unread, open_since)
+        found = await self._ends.boundary(current, unread, open_since)
         if found:
             return found
         step = await self._derived(current.last_stretch, base, self._branch.messages, closing=False)
-        if base and base.span.last >= open_since and self._would_cut(base, step):
-            return Boundary(base.span.last, (await self._opening(current.first, open_since)).title, FULL_SUMMARY)
+        if base and base.span.last >= open_since and self._ends.would_cut(base, step):
+            return Boundary(base.span.last, (await self._ends.opening(current.first, open_since)).title, FULL_SUMMARY)
         return step
-
-    def _would_cut(self, live: LiveVersion, step: Step | NotDue) -> bool:
-        """Whether a librarian's summary would lose its front, though it tells enough to be a chapter of its own."""
-        if self._rules.timeline is not Timeline.LIBRARIAN or not isinstance(step, Step):
-            return False
-        told_already = text_now(live)
-        cuts = isinstance(step.asked, Written) and not step.asked.text.startswith(told_already)
-        return cuts and live.version.made.reach >= FEWEST_FRAGMENTS
 
     async def _derived(self, stretch: Stretch, live: LiveVersion | None, end: int, *, closing: bool) -> Step | NotDue:
         """The recap that is put together from notes."""
         derived = DerivedRecap(self._store, self._key, self._branch, self._rules, anew=self._look.anew)
         return await derived.next(stretch, live, end, closing=closing)
-
-    async def _opening(self, first: int, open_since: int) -> Opening:
-        """How the open chapter begins: as its first messages say, or the first since it was kept open."""
-        since = (await self._path(open_since, open_since))[0]
-        last = min(first + OPENING_MESSAGES, self._branch.messages) - 1
-        return find_opening(await self._path(first, last), chapter_name(since))
 
     async def _due(
         self,
@@ -545,11 +482,7 @@ class Steps:
         return None
 
     async def _path(self, first: int, last: int) -> list[OnPath]:
-        found = await self._store.path(self._key, self._branch.name, first, last)
-        if len(found) != last - first + 1:
-            name = self._branch.name
-            raise StoreProblem(f"Branch {name!r} has lost part of its path: `previously verify` says more.")
-        return found
+        return await read_run(self._store, self._key, self._branch, first, last)
 
 
 def _stood_in(live: LiveVersion | None) -> bool:
