@@ -24,7 +24,6 @@ from previously.folds.noting import MOST_PARTS
 from previously.folds.read_update import END, Sections, cut_sections
 from previously.folds.rendering import Template, as_data, fill, form_blocks, told, transcript
 from previously.text.language import main_language
-from previously.text.names import Heard, unheard_in
 
 TITLE, CHAPTER, SHORT, BACKBONE = "TITLE", "CHAPTER", "SHORT", "BACKBONE"
 PARTS = (TITLE, CHAPTER, SHORT, BACKBONE)
@@ -118,12 +117,12 @@ class ChapterFold:
             return 0
         new, recap = sum(estimate_tokens(told(one)) for one in self.delta) // WORDS_SHARE, count_words(self.recap)
         most = max(self.words, min(recap, round(self.words * WHOLE)))
-        return min(most, max(FEWEST_WORDS, recap + new))
+        return _round(min(most, max(FEWEST_WORDS, recap + new)))
 
     @property
     def spine_words(self) -> int:
         """Return how long the backbone should be: it grows to its length with the first chapters."""
-        return min(self.backbone_words, count_words(self.backbone) + self.backbone_words // GROWTH)
+        return _round(min(self.backbone_words, count_words(self.backbone) + self.backbone_words // GROWTH))
 
     @property
     def recap_tokens(self) -> int:
@@ -253,12 +252,7 @@ class ChapterFold:
     def _read_title(self, sections: Sections) -> str:
         """Return the title in an answer; empty where there is none that could be used."""
         title = " ".join(sections.prose(TITLE).split()).strip(" *_\"'“”„«».") if TITLE in self.parts else ""
-        if count_words(title) > TITLE_WORDS or len(title) > TITLE_CHARACTERS:
-            return ""
-        heard = Heard([*self.texts, self.recap, *map(told, self.delta), *(one.speaker or "" for one in self.delta)])
-        language = main_language(self.recap) or "English"
-        in_lower_case = " ".join(word if heard.has(word) else word.lower() for word in title.split())
-        return "" if unheard_in(f"of {in_lower_case}.", heard, language) else title
+        return title if count_words(title) <= TITLE_WORDS and len(title) <= TITLE_CHARACTERS else ""
 
     def of_run(self, runs: Sequence[tuple[Message, ...]], recap: str) -> ChapterFold:
         """Return the same for the first of the runs that are left to ask, after this text. All but the last give the
@@ -296,6 +290,11 @@ class ChapterFold:
     def says_nothing(self) -> bool:
         """Return whether there is nothing to tell."""
         return not (self.recap.strip() or self.episodes or transcript(self.delta))
+
+
+def _round(words: int) -> int:
+    """Return a number of words as one asks for them, in tens."""
+    return words // 10 * 10 if words > FEWEST_WORDS else words
 
 
 def find_ending(run: Sequence[OnPath], untold: int) -> Sequence[OnPath]:
