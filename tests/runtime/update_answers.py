@@ -8,7 +8,7 @@ from previously.core.asking import ModelRequest
 
 CLOSING = ("TITLE", "CHAPTER", "SHORT", "BACKBONE")
 TEXTS = ("EPISODE", "RECAP")
-LISTS = ("THREADS", "STATE", "PRESENT", "LEARNT", "LORE", "WISHES", "SCENES")
+LISTS = ("THREADS", "STATE", "PRESENT", "LEARNT", "LORE", "PLAYERS", "WISHES", "SCENES")
 _HEADING = re.compile(rf"^(?:{'|'.join((*TEXTS, *LISTS, *CLOSING))})$", re.M)
 
 

@@ -115,6 +115,8 @@ class Knowing:
                 written = bool(one.book) or one.uid in by_people
                 found.append(_item(Section.LORE, f"{one.name}: {one.content}", "constant lore", by_hand=written))
         asleep = rules.dormant_messages or branch.messages + 1
+        for player in known.state.players.values():
+            found.append(_item(Section.WISHES, f"- {player.line}.", f"a player since message {player.since}"))
         for wish in reversed(known.state.wishes):
             why = f"a wish since message {wish.position}"
             found.append(_item(Section.WISHES, f"- {wish.text}", why, by_hand=wish.by == threads.PERSON))
