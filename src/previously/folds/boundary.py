@@ -25,6 +25,9 @@ TOKENS_PER_MESSAGE = 100
 """Where messages are longer, a chapter's length is counted in tokens instead: 100 for each message it may have. Those
 of a role-play have 80 to 100, so that the two agree there."""
 
+FEWEST_LONG = 8
+"""But a chapter has so many messages at least, however long they are: one pasted document is none."""
+
 LAST_QUARTER = 0.75
 """A scene's end closes a chapter with the fold that named it if it lies in the last quarter of what was folded: then
 few messages of the next scene are told in the wrong chapter."""
@@ -106,8 +109,9 @@ class Grown:
         """Return the share; 0 where chapters do not close by themselves."""
         if not self.chapter_messages:
             return 0.0
-        tokens = (self.tokens + more_tokens) / TOKENS_PER_MESSAGE
-        return max(position - self.since + 1, tokens) / self.chapter_messages
+        messages = position - self.since + 1
+        tokens = (self.tokens + more_tokens) / TOKENS_PER_MESSAGE if messages >= FEWEST_LONG else 0
+        return max(messages, tokens) / self.chapter_messages
 
 
 def is_one_teller(item: OnPath, following: OnPath) -> bool:
