@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
 from previously.core.spans import Span
 from previously.core.tokens import estimate_tokens
-from previously.core.versions import Kind, LiveVersion
+from previously.core.versions import Kind, LiveVersion, NewVersion
+from previously.folds.applying import cut_of
 from previously.folds.builtin.quotes import text_now
 from previously.folds.chapter import short_of
 from previously.folds.recap import FoldRules, Timeline
@@ -37,6 +38,14 @@ class MemoryText:
     version: int | None
     """None for what a person wrote at a mark."""
     stale: bool = False
+    cut: Span | None = None
+    """The messages among them that it tells no more, because it had grown too long."""
+
+    @property
+    def told(self) -> Span:
+        """Return what it stands for but for a beginning that it tells no more."""
+        begins_cut = self.cut is not None and self.cut.first == self.span.first
+        return Span(self.cut.last + 1, self.span.last) if self.cut and begins_cut else self.span
 
     @property
     def reason(self) -> str:
@@ -181,7 +190,22 @@ def _text(live: LiveVersion | None, start: int, *, stale: bool) -> MemoryText | 
     if live is None:
         return None
     made = live.version.made
-    return MemoryText(text_now(live), Span(start, live.span.last), made.made_by, live.version.id, stale)
+    span = Span(start, live.span.last)
+    gone = cut_of(made.carry)
+    cut = _cut(span, span.last - made.reach + 1 + gone) if gone else None
+    return MemoryText(text_now(live), span, made.made_by, live.version.id, stale, cut)
+
+
+def cut_from(made: NewVersion) -> Span | None:
+    """Return the messages that a version tells no more, by their places when it was made."""
+    gone, first = cut_of(made.carry), made.span.last - made.reach + 1
+    return _cut(Span(max(0, first), made.span.last), first + gone) if gone else None
+
+
+def _cut(span: Span, first_told: int) -> Span | None:
+    """Return what of a span is told no more; its last message always is."""
+    last = min(first_told, span.last) - 1
+    return Span(span.first, last) if last >= span.first else None
 
 
 async def memories_of(
@@ -216,8 +240,10 @@ async def _renewed(
     firm = await store.live(key, branch.name, Kind.RECAP, stretch.scope, firm=True, through=recap.span.last)
     if firm and firm.version.id == recap.version:
         return recap
-    text = await put_together(store, key, branch, rules, stretch, firm, recap.span.last)
-    return replace(recap, text=text, stale=False) if text else recap
+    found = await put_together(store, key, branch, rules, stretch, firm, recap.span.last)
+    if found is None or not found.text:
+        return recap
+    return replace(recap, text=found.text, stale=False, cut=_cut(recap.span, stretch.first + found.cut))
 
 
 async def _divided(
@@ -241,7 +267,7 @@ async def _divided(
 def _remembered(section: Section, what: str, text: MemoryText, label: str = "") -> Remembered:
     reason = f"{section.value.removesuffix('s')}, {text.reason}"
     words = f"{label}{text.text}" if text.text else ""
-    return Remembered(section, words, text.span, reason, what, text.stale, by_hand=text.version is None)
+    return Remembered(section, words, text.span, reason, what, text.stale, text.version is None, text.cut)
 
 
 def joined(texts: Sequence[MemoryText]) -> MemoryText | None:
@@ -255,4 +281,5 @@ def joined(texts: Sequence[MemoryText]) -> MemoryText | None:
         last.made_by,
         last.version,
         any(one.stale for one in texts),
+        next((one.cut for one in texts if one.cut), None),
     )

@@ -24,7 +24,7 @@ from previously.folds.recap import Due, FoldRules, NeedMore, NotDue, Timeline, f
 from previously.folds.rendering import told
 from previously.folds.request import FoldRequest
 from previously.folds.tiling import note_tiles
-from previously.folds.update import Part
+from previously.folds.update import UPDATED, Part
 from previously.runtime.chapter_ends import FULL_SUMMARY, ChapterEnds
 from previously.runtime.derived import MOST_APPLIED, DerivedRecap
 from previously.runtime.fold_store import FoldStore
@@ -179,7 +179,7 @@ class Steps:
             words=self._rules.chapter_words,
             backbone_words=self._rules.backbone_words,
             again=again,
-            carry=" ".join(filter(None, (live.version.made.carry if live else "", CLOSED))),
+            carry=f"{UPDATED} {CLOSED}" if live and live.version.made.carry == UPDATED else CLOSED,
         )
         step = Step(Kind.CHAPTER, scope, run, None, asked, CHAPTER_CLOSED)
         if not self._look.amends or one.blocks:  # what a person wrote of it stands before the full form: first that
