@@ -33,7 +33,7 @@ from previously.runtime.derived import analysis_now, fragments_of
 from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import Known, knowledge
 from previously.runtime.noted import analysed, ends_of
-from previously.runtime.remembering import MemoryText
+from previously.runtime.remembering import MemoryText, Remembering
 from previously.storage.store import Store
 
 LONGEST_SAID = 500
@@ -199,18 +199,10 @@ class Standing(StoryHandle):
 
     async def episodes(self) -> list[MemoryText]:
         """Return what happened in each span that an update told, in path order; of spans told anew the newest."""
-        from previously.folds.tiling import note_tiles
 
         async def read(store: Store) -> list[MemoryText]:
             branch = await store.branch(self._key)
-            path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
-            digests = [item.entry.digest for item in path]
-            notes = await store.notes(self._key, Kind.EPISODE, SPAN_SCOPE, digests) if path else []
-            tiles = [(tile.span, tile.note) for tile in note_tiles(path, notes) if tile.note]
-            return [
-                MemoryText(moved(note.made.text, note.made, span), span, note.made.made_by, note.id)
-                for span, note in tiles
-            ]
+            return await Remembering(store, self._key, branch).episodes(0, branch.messages - 1)
 
         return await self._store.at_one_moment(self._key.owner, read)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from previously.core.paths import OnPath
@@ -77,6 +77,7 @@ def left_out(
     memories: Sequence[Remembered],
     kept: Sequence[OnPath],
     withheld: Sequence[tuple[Span, Reason]],
+    knows: Callable[[OnPath], bool],
 ) -> list[LeftOut]:
     """Every position that is neither shown nor covered, by reason, in path order. Memory that gave way has been listed
     with its span: `memories` are all there are. `withheld` are the spans of memory that is not shown here, and why."""
@@ -89,7 +90,7 @@ def left_out(
     }
     by_reason: dict[Reason, list[int]] = {}
     for position, item in missing.items():
-        by_reason.setdefault(_why(item, reader), []).append(position)
+        by_reason.setdefault(_why(item, knows), []).append(position)
     found = [(span, reason) for reason, positions in by_reason.items() for span in spans_of(positions)]
     front = len(path.opening)
     for span, reason in withheld:
@@ -102,9 +103,9 @@ def left_out(
     return [LeftOut(str(span), reason, span) for span, reason in _joined(sorted(found))]
 
 
-def _why(item: OnPath, reader: Reader) -> Reason:
+def _why(item: OnPath, knows: Callable[[OnPath], bool]) -> Reason:
     """Why a message of the tail is not shown. All of it is but for halves of what belongs together."""
-    if not reader.witnessed(item.entry.message):
+    if not knows(item):
         return Reason.UNWITNESSED
     if item.entry.attributes.hidden:
         return Reason.HIDDEN

@@ -132,7 +132,9 @@ def _furniture(value: Any) -> Furniture:
 
 def _epoch(values: dict[str, Any]) -> Epoch:
     memories = tuple(
-        Remembered(**{**one, "section": Section(one["section"]), "span": _span(one["span"])})
+        Remembered(
+            **{**one, "section": Section(one["section"]), **{at: _span(one.get(at)) for at in ("span", "beside")}}
+        )
         for one in values.pop("memories")
     )
     cut = tuple(LeftOut(one["what"], Reason(one["reason"]), _span(one["span"])) for one in values.pop("cut"))

@@ -1,0 +1,80 @@
+"""Shares: how the sections of a view share a budget, and in which order they yield.
+
+Each row says tokens for budgets of 2,000, 4,000 and 8,000. The tail and the recap have floors, since each tells what
+nothing else does; everything else is served by priority, and whoever is served last yields first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from previously.core.budgets import Row, Share, percent, tokens_in
+from previously.view.view import Section
+
+THREADS_AT_MOST: Row = (100, 200, 450)
+STATE_AT_MOST: Row = (0, 100, 250)
+
+SHARES: Mapping[Section, Share] = {
+    # What no memory tells yet, and where the story stands. Floor: 8 to 12 messages of a chat at 2,000; half of what is
+    # left beside a recap at 4,000 and 8,000. Due: its ceiling, `tail_percent`, before anything is told twice.
+    Section.TAIL: Share(0, percent(60), floor=(700, 1_700, 3_500)),
+    # 450 words are asked for and take about 700 tokens; 650 are allowed, and take 1,000. Cut to 400 tokens it answered
+    # 6 questions of 90 less.
+    Section.RECAP: Share(1, (700, 1_000, 1_200), floor=(700, 700, 700)),
+    Section.BRIEF: Share(1, percent(20)),
+    # A few short lines that steer every answer: little room, and before all that tells of the past.
+    Section.WISHES: Share(2, percent(2), ceiling=percent(4)),
+    # What a character knows takes the place of a recap for them: 3 to 5 sentences and 10 facts are 400 tokens.
+    Section.CAST: Share(2, percent(10), ceiling=percent(30)),
+    # One chapter in full is 550 to 750 tokens. Where the recap is young, its room is free for the chapter before it.
+    Section.CHAPTERS: Share(3, (200, 700, 1_600)),
+    # 600 words are 800 tokens. Of a long one, cut to a third, opening and newest chapters stay.
+    Section.BACKBONE: Share(4, (250, 400, 800)),
+    # What recompression dropped, one to eight episodes of 190 tokens.
+    Section.EPISODES: Share(5, (200, 700, 1_500)),
+    # At small budgets only those that the recap does not tell: `previously.view.lists`.
+    Section.THREADS: Share(6, THREADS_AT_MOST, ceiling=THREADS_AT_MOST),
+    # Half of it is overtaken by the tail, so it comes late and takes little.
+    Section.STATE: Share(7, STATE_AT_MOST, ceiling=STATE_AT_MOST),
+    # Constant lore, and a line per person: whoever the turn names is told of beside it in any case.
+    Section.LORE: Share(8, percent(5), ceiling=percent(15)),
+}
+"""How sections share a budget where nothing else is said. What one does not want goes to the others."""
+
+GAME_SHARES: Mapping[Section, Share] = {
+    **SHARES,
+    Section.TAIL: Share(0, percent(60)),
+    Section.RECAP: Share(1, percent(10), floor=(100, 100, 100), ceiling=percent(15)),
+    Section.CHAPTERS: Share(3, percent(5), floor=(50, 50, 50), ceiling=percent(10)),
+    Section.BACKBONE: Share(4, percent(10), ceiling=percent(15)),
+    Section.EPISODES: Share(5, percent(0), ceiling=percent(0)),
+    Section.THREADS: Share(6, percent(5), ceiling=percent(8)),
+    Section.STATE: Share(7, percent(5), ceiling=percent(8)),
+}
+"""Those of a game's narrator: short memory, much of what was just said."""
+
+RECALL_TOKENS: Row = (300, 300, 600)
+"""What is kept free for recalled passages when an epoch begins: two passages, or four."""
+
+LORE_TOKENS: Row = (75, 150, 250)
+"""The same for lore that a turn brings up: half of what it may take, since it seldom takes all."""
+
+
+def shares_beside(shares: Mapping[Section, Share], *, weak: bool) -> Mapping[Section, Share]:
+    """Return the shares beside a recap that is weak or missing: threads and state have what they have at 8,000, being
+    worth most there."""
+    if not weak:
+        return shares
+    lists = {Section.THREADS: THREADS_AT_MOST[-1], Section.STATE: STATE_AT_MOST[-1]}
+    larger = {
+        section: replace(shares[section], due=(most, most, most), ceiling=(most, most, most))
+        for section, most in lists.items()
+    }
+    return {**shares, **larger}
+
+
+def volatile_tokens(budget_tokens: int, recall_tokens: int, lore_tokens: int) -> int:
+    """Return what is kept free for volatile memory that may take so much."""
+    recall = min(recall_tokens, tokens_in(budget_tokens, RECALL_TOKENS))
+    return recall + min(lore_tokens // 2, tokens_in(budget_tokens, LORE_TOKENS))
