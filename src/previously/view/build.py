@@ -25,7 +25,7 @@ from previously.view.layers import Room, can_stand_beside, choose_layers, widest
 from previously.view.lists import Beside, choose_lines
 from previously.view.memory import Remembered, block_tokens, fit, section_tokens, system_message, system_tokens
 from previously.view.readers import CHAT, LISTED, TIMELINE, Reader
-from previously.view.shares import SHARES, shares_beside, volatile_tokens
+from previously.view.shares import SHARES, most_lore_tokens, shares_beside, volatile_tokens
 from previously.view.view import LeftOut, Reason, Section, View
 from previously.view.working import WHOLE, Trim, cap_for, trimmed, trimmed_more
 
@@ -91,7 +91,7 @@ class Asked:
     def lore_tokens(self) -> int:
         """What lore may take in tokens, if the reader is shown any."""
         shown = Section.LORE in self.reader.sections - self.without
-        return self.budget_tokens * self.lore_percent // 100 if shown else 0
+        return min(self.budget_tokens * self.lore_percent // 100, most_lore_tokens(self.budget_tokens)) if shown else 0
 
     @property
     def ceiling_tokens(self) -> int:
@@ -239,7 +239,8 @@ class _Desk:
         """The memories but for lines of lists for which a view of this tail has no use."""
         recaps = [one for one in self.memories if one.section is Section.RECAP and not one.weak]
         said = "\n".join(item.entry.message.text for item in shown)
-        return choose_lines(self.memories, Beside(self.scale, "\n\n".join(one.text for one in recaps), said))
+        beside = Beside(self.scale, "\n\n".join(one.text for one in recaps), said)
+        return choose_lines(self.memories, beside, self.counter)
 
     def _shared(
         self, memories: Sequence[Remembered], units: Sequence[Sequence[OnPath]], needed: int, growth: int
@@ -249,8 +250,8 @@ class _Desk:
         counter, newest = self.counter, tail.cost(units[-1], self.counter) if units else 0
         strong = any(one.section in (Section.RECAP, Section.BRIEF) and not one.weak for one in memories)
         shares = shares_beside(self.reader.shares, weak=not strong)
-        wants = {**section_tokens(widest(memories), counter), Section.TAIL: needed - newest}
-        spare = max(0, self.asked.budget_tokens - self.fixed - self.volatile)
+        wants = {**section_tokens(widest(memories), counter), Section.TAIL: needed}
+        spare = max(newest, self.asked.budget_tokens - self.fixed + newest - self.volatile)
         while True:
             limits = allot(spare, self.scale, wants, shares, growth)
             del limits[Section.TAIL]
@@ -264,7 +265,9 @@ class _Desk:
             over = newest - self._room(kept)
             if over <= 0:
                 return chosen, kept, cut
-            spare = max(0, spare - over)  # texts can cost more together than each alone
+            spare = max(
+                0, spare - over
+            )  # the newest takes more than the tail was given, or texts can cost more together than each alone
 
     def _filled(self, begins: Epoch, chosen: Sequence[Remembered], free: int) -> Epoch:
         """Return an epoch with as many more episodes, and then older messages, as there is free room for. What is shown

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from previously.core.budgets import Row, tokens_in
+from previously.core.tokens import Counter
 from previously.text.sentences import sentence_starts
 from previously.text.terms import SPACELESS, content_of
 from previously.view.memory import Remembered
@@ -35,6 +37,9 @@ words have none."""
 
 TOLD_SHARE = 2 / 3
 """A thread is told where one paragraph has two thirds of its telling words: names alone are fewer."""
+
+PERSONS_TOKENS: Row = (0, 200, 400)
+"""What lines about persons take: none at 2,000, where the recap says who people are, 16 of them at 8,000."""
 
 _WORDS = re.compile(r"[^\W_]+")
 
@@ -64,10 +69,18 @@ class Beside:
         return [frozenset(content_of(part)) for part in self.recap.split("\n\n")]
 
 
-def choose_lines(memories: Sequence[Remembered], beside: Beside) -> list[Remembered]:
-    """Return the memories without lines that this view has no use for."""
+def choose_lines(memories: Sequence[Remembered], beside: Beside, counter: Counter) -> list[Remembered]:
+    """Return the memories without lines that this view has no use for, and without persons beyond their share."""
     tests = {Section.THREADS: _tells_thread, Section.STATE: _tells_state, Section.LORE: _tells_person}
-    return [one for one in memories if one.by_hand or (test := tests.get(one.section)) is None or test(one, beside)]
+    found, persons = list[Remembered](), tokens_in(beside.budget_tokens, PERSONS_TOKENS)
+    for one in memories:
+        test = tests.get(one.section)
+        if test and not one.by_hand and not test(one, beside):
+            continue
+        persons -= counter.tokens(one.text) if one.kind == PERSON else 0
+        if one.kind != PERSON or persons >= 0:
+            found.append(one)
+    return found
 
 
 def first_sentence(text: str) -> str:

@@ -18,10 +18,10 @@ STATE_AT_MOST: Row = (0, 100, 250)
 SHARES: Mapping[Section, Share] = {
     # What no memory tells yet, and where the story stands. Floor: 8 to 12 messages of a chat at 2,000; half of what is
     # left beside a recap at 4,000 and 8,000. Due: its ceiling, `tail_percent`, before anything is told twice.
-    Section.TAIL: Share(0, percent(60), floor=(700, 1_700, 3_500)),
+    Section.TAIL: Share(1, percent(60), floor=(700, 1_700, 3_500)),
     # 450 words are asked for and take about 700 tokens; 650 are allowed, and take 1,000. Cut to 400 tokens it answered
     # 6 questions of 90 less.
-    Section.RECAP: Share(1, (700, 1_000, 1_200), floor=(700, 700, 700)),
+    Section.RECAP: Share(0, (1_200, 1_200, 1_200), floor=(700, 700, 700)),
     Section.BRIEF: Share(1, percent(20)),
     # A few short lines that steer every answer: little room, and before all that tells of the past.
     Section.WISHES: Share(2, percent(2), ceiling=percent(4)),
@@ -54,11 +54,17 @@ GAME_SHARES: Mapping[Section, Share] = {
 }
 """Those of a game's narrator: short memory, much of what was just said."""
 
-RECALL_TOKENS: Row = (300, 300, 600)
+RECALL_TOKENS: Row = (150, 300, 600)
 """What is kept free for recalled passages when an epoch begins: two passages, or four."""
 
-LORE_TOKENS: Row = (75, 150, 250)
-"""The same for lore that a turn brings up: half of what it may take, since it seldom takes all."""
+LORE_TOKENS: Row = (150, 300, 500)
+"""The most that lore takes which a turn brings up: 3 to 10 entries of 50 tokens. Half of it is kept free, since it
+seldom takes all."""
+
+
+def most_lore_tokens(budget_tokens: int) -> int:
+    """Return the most that lore of the turn takes of a budget."""
+    return tokens_in(budget_tokens, LORE_TOKENS)
 
 
 def shares_beside(shares: Mapping[Section, Share], *, weak: bool) -> Mapping[Section, Share]:
@@ -76,5 +82,4 @@ def shares_beside(shares: Mapping[Section, Share], *, weak: bool) -> Mapping[Sec
 
 def volatile_tokens(budget_tokens: int, recall_tokens: int, lore_tokens: int) -> int:
     """Return what is kept free for volatile memory that may take so much."""
-    recall = min(recall_tokens, tokens_in(budget_tokens, RECALL_TOKENS))
-    return recall + min(lore_tokens // 2, tokens_in(budget_tokens, LORE_TOKENS))
+    return min(recall_tokens, tokens_in(budget_tokens, RECALL_TOKENS)) + lore_tokens // 2
