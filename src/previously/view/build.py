@@ -25,7 +25,7 @@ from previously.view.layers import Room, can_stand_beside, choose_layers, widest
 from previously.view.lists import Beside, choose_lines
 from previously.view.memory import Remembered, block_tokens, fit, section_tokens, system_message, system_tokens
 from previously.view.readers import CHAT, LISTED, TIMELINE, Reader
-from previously.view.shares import SHARES, most_lore_tokens, shares_beside, volatile_tokens
+from previously.view.shares import SHARES, VERBATIM_TOKENS, most_lore_tokens, shares_beside, volatile_tokens
 from previously.view.view import LeftOut, Reason, Section, View
 from previously.view.working import WHOLE, Trim, cap_for, trimmed, trimmed_more
 
@@ -215,7 +215,8 @@ class _Desk:
         growth = 0
         if ended != FIRST_VIEW:  # whoever goes on needs room for the tail to grow
             growth = max(0, asked.ceiling_tokens - needed) + asked.budget_tokens // GROWTH_SHARE
-        chosen, memories, cut = self._shared(self._lines(shown), units, needed, growth)
+        floor = self._floor(least, trim, needed) if ended == FIRST_VIEW and fills_room(asked) else needed
+        chosen, memories, cut = self._shared(self._lines(shown), units, floor, growth)
         room = self._room(memories)
         kept = shown
         stepwise = ended == NO_ROOM
@@ -228,7 +229,12 @@ class _Desk:
         begins = Epoch(first, tuple(memories), tuple(cut), told, written, counter.name, trim, held)
         if len(kept) < len(shown) or not fills_room(asked):
             return begins
-        return self._filled(begins, chosen, room - needed - self.volatile - growth)
+        return self._filled(begins, chosen, room - needed - self.volatile - growth, floor - needed)
+
+    def _floor(self, first: int, trim: Trim, needed: int) -> int:
+        """What the tail wants where older messages, which memory tells too, bring it to its floor."""
+        older = tail.cost((item for unit in self.units_before(first, trim) for item in unit), self.counter)
+        return max(needed, min(needed + older, tokens_in(self.scale, VERBATIM_TOKENS)))
 
     def _room(self, memories: Sequence[Remembered]) -> int:
         """What is left for messages."""
@@ -259,7 +265,8 @@ class _Desk:
             least = min(past, tokens_in(self.scale, shares[Section.BACKBONE].due))
             chosen = choose_layers(memories, Room(past, least), counter)
             chosen = [one for one in chosen if one.beside is None or can_stand_beside(one, chosen)]
-            limits[Section.CHAPTERS] = min(past, block_tokens(Section.CHAPTERS, chosen, counter))
+            backbone = min(least, block_tokens(Section.BACKBONE, chosen, counter))
+            limits[Section.CHAPTERS] = min(past - backbone, block_tokens(Section.CHAPTERS, chosen, counter))
             limits[Section.BACKBONE] = past - limits[Section.CHAPTERS]
             kept, cut = fit(chosen, limits, counter, len(self.opening))
             over = newest - self._room(kept)
@@ -269,12 +276,15 @@ class _Desk:
                 0, spare - over
             )  # the newest takes more than the tail was given, or texts can cost more together than each alone
 
-    def _filled(self, begins: Epoch, chosen: Sequence[Remembered], free: int) -> Epoch:
-        """Return an epoch with as many more episodes, and then older messages, as there is free room for. What is shown
-        word for word need not be told by an episode or quoted too, which makes room for more."""
-        told = self._with_episodes(begins.memories, chosen, begins.first, free)
-        free -= self.system_tokens(told) - self.system_tokens(begins.memories)
+    def _filled(self, begins: Epoch, chosen: Sequence[Remembered], free: int, least: int) -> Epoch:
+        """Return an epoch with as much more as there is free room for: so many tokens of older messages, then episodes,
+        then more older messages. What is shown word for word need not be told by an episode or quoted too, which makes
+        room for more."""
         units = self.units_before(begins.first, begins.trim)
+        older = tail.newest_that_fit(units, min(free, least), self.counter)
+        first = older[0].position if older else begins.first
+        told = self._with_episodes(begins.memories, chosen, first, free - tail.cost(older, self.counter))
+        free -= self.system_tokens(told) - self.system_tokens(begins.memories)
         filled = replace(begins, memories=tuple(told))
         for _ in range(FILLINGS):
             spared = self.system_tokens(told) - self.system_tokens(filled.memories)

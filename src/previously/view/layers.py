@@ -14,6 +14,10 @@ from previously.core.tokens import Counter
 from previously.view.memory import Remembered, block_tokens, in_turn
 from previously.view.view import Section
 
+WORTH_CUTTING = 0.6
+"""The nearest chapter is told in full where this much of it fits: it then loses its middle. Less of it would tell less
+than a short form that is whole."""
+
 PAST = frozenset({Section.BACKBONE, Section.CHAPTERS})
 """What is told of closed chapters."""
 
@@ -94,9 +98,11 @@ class _Past:
         return replace(self, chapters=chapters)
 
     def fits(self, room: Room, counter: Counter) -> bool:
-        """Return whether there is room for the chapters and for what the backbone needs."""
+        """Return whether there is room for the chapters, or most of the only one, and for what the backbone needs."""
         backbone = block_tokens(Section.BACKBONE, self.texts, counter)
         chapters = block_tokens(Section.CHAPTERS, self.texts, counter)
+        if len(self.chapters) == 1:
+            chapters = int(chapters * WORTH_CUTTING)
         return chapters + min(backbone, room.backbone_tokens) <= room.tokens
 
 

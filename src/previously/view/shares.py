@@ -27,10 +27,11 @@ SHARES: Mapping[Section, Share] = {
     Section.WISHES: Share(2, percent(2), ceiling=percent(4)),
     # What a character knows takes the place of a recap for them: 3 to 5 sentences and 10 facts are 400 tokens.
     Section.CAST: Share(2, percent(10), ceiling=percent(30)),
-    # One chapter in full is 550 to 750 tokens. Where the recap is young, its room is free for the chapter before it.
-    Section.CHAPTERS: Share(3, (200, 700, 1_600)),
-    # 600 words are 800 tokens. Of a long one, cut to a third, opening and newest chapters stay.
-    Section.BACKBONE: Share(4, (250, 400, 800)),
+    # One chapter in full is 550 to 750 tokens, one in short 100. Where the recap is young, its room is free for the
+    # chapter before it. More than this would end epochs sooner.
+    Section.CHAPTERS: Share(3, (200, 700, 1_200)),
+    # 600 words are 800 tokens. Cut to 150, opening and newest sentences stay, and the nearest chapter has room.
+    Section.BACKBONE: Share(4, (150, 400, 800)),
     # What recompression dropped, one to eight episodes of 190 tokens.
     Section.EPISODES: Share(5, (200, 700, 1_500)),
     # At small budgets only those that the recap does not tell: `previously.view.lists`.
@@ -53,6 +54,10 @@ GAME_SHARES: Mapping[Section, Share] = {
     Section.STATE: Share(7, percent(5), ceiling=percent(8)),
 }
 """Those of a game's narrator: short memory, much of what was just said."""
+
+VERBATIM_TOKENS: Row = (0, 1_700, 3_500)
+"""To how much older messages, which memory tells too, bring the tail of a first view before anything else is told more
+finely. At 2,000 they answered no question that memory did not."""
 
 RECALL_TOKENS: Row = (150, 300, 600)
 """What is kept free for recalled passages when an epoch begins: two passages, or four."""
