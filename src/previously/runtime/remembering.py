@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from previously.core.marks import SPAN_SCOPE, STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
 from previously.core.spans import Span
@@ -240,23 +239,14 @@ async def memories_of(
 
 
 def _episodes(told: Sequence[MemoryText], chapters: Sequence[ChapterText]) -> list[Remembered]:
-    """The episodes; those that follow one another through a chapter which has no text tell it."""
-    alone = set[Span]()
-    for chapter in chapters:
-        spans = [
-            one.span for one in told if one.span.first <= chapter.span.last and chapter.span.first <= one.span.last
-        ]
-        whole = spans and spans[0].first == chapter.span.first and spans[-1].last == chapter.span.last
-        if not chapter.recap and whole and all(one.last + 1 == other.first for one, other in pairwise(spans)):
-            alone.update(spans)
+    """The episodes. Those of a chapter that has no text of its own yet stand for their messages."""
+    untold = [one.span for one in chapters if not one.recap]
     found = []
     for text in told:
-        stands = text.span in alone
         one = _remembered(Section.EPISODES, "an episode", text)
-        reason = one.reason if stands else f"{one.reason}, of {text.span}"
-        found.append(
-            replace(one, reason=reason, span=text.span if stands else None, beside=None if stands else text.span)
-        )
+        if not any(span.first <= text.span.first and text.span.last <= span.last for span in untold):
+            one = replace(one, reason=f"{one.reason}, of {text.span}", span=None, beside=text.span)
+        found.append(one)
     return found
 
 
