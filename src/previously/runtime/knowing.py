@@ -6,6 +6,7 @@ on something that was noted where they were not are not for them either.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
@@ -117,8 +118,9 @@ class Knowing:
             by_people = {as_entry(one).uid for one in known.entries if one.locked}
             for one in (await self.lorebook(store, key, known, reader.name)).constants:
                 written = bool(one.book) or one.uid in by_people
-                found.append(_item(Section.LORE, f"{one.name}: {one.content}", "constant lore", by_hand=written))
-            found += _persons(known)
+                constant = _item(Section.LORE, f"{one.name}: {one.content}", "constant lore", by_hand=written)
+                found.append(replace(constant, about=one.name))
+            found += _persons(known, {one.about for one in found})
         asleep = rules.dormant_messages or branch.messages + 1
         for wish in reversed(known.state.wishes):
             why = f"a wish since message {wish.position}"
@@ -152,9 +154,10 @@ async def knowledge(
     return (Knowledge(facts=learner.facts) if learner else NOTHING_KNOWN), False
 
 
-def _persons(known: Known) -> list[Remembered]:
-    """A line for each person, whoever was described last first."""
-    persons = sorted((one for one in known.entries if one.type == "character"), key=lambda one: -one.touched)
+def _persons(known: Known, told: Container[str]) -> list[Remembered]:
+    """A line for each person who is not told of already, whoever was described last first."""
+    named = [one for one in known.entries if one.type == "character" and one.name not in told]
+    persons = sorted(named, key=lambda one: -one.touched)
     return [
         replace(_item(Section.LORE, f"- {one.name}: {line}", "who somebody is"), about=one.name, kind=PERSON)
         for one in persons[:MOST_PERSONS]

@@ -93,14 +93,27 @@ def left_out(
         by_reason.setdefault(_why(item, knows), []).append(position)
     found = [(span, reason) for reason, positions in by_reason.items() for span in spans_of(positions)]
     front = len(path.opening)
+    listed = list(remembered)
     for span, reason in withheld:
-        if max(span.first, front) <= min(span.last, path.first - 1):
-            found.append((Span(max(span.first, front), min(span.last, path.first - 1)), reason))
+        found += [(part, reason) for part in _parts(span, listed, front, path.first)]
+        listed.append(span)
     unread, waiting = _holes(front, path.first, [*remembered, *(span for span, _ in withheld)])
     found += [(span, Reason.WAITING) for span in waiting]
     if unread:
         found.append((unread, Reason.NOT_READ if reader.turns else Reason.BUDGET))
     return [LeftOut(str(span), reason, span) for span, reason in _joined(sorted(found))]
+
+
+def _parts(span: Span, listed: Sequence[Span], front: int, end: int) -> Iterator[Span]:
+    """What of a span, between the opening and what was read, is in none of the others."""
+    at, last = max(span.first, front), min(span.last, end - 1)
+    for other in sorted(listed):
+        if at <= last and other.first <= last and at <= other.last:
+            if at < other.first:
+                yield Span(at, other.first - 1)
+            at = other.last + 1
+    if at <= last:
+        yield Span(at, last)
 
 
 def _why(item: OnPath, knows: Callable[[OnPath], bool]) -> Reason:

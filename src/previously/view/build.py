@@ -272,9 +272,8 @@ class _Desk:
             over = newest - self._room(kept)
             if over <= 0:
                 return chosen, kept, cut
-            spare = max(
-                0, spare - over
-            )  # the newest takes more than the tail was given, or texts can cost more together than each alone
+            # The newest may be longer than the tail's share, and texts cost more together than each alone.
+            spare = max(0, spare - over)
 
     def _filled(self, begins: Epoch, chosen: Sequence[Remembered], free: int, least: int) -> Epoch:
         """Return an epoch with as much more as there is free room for: so many tokens of older messages, then episodes,

@@ -36,10 +36,18 @@ def choose_layers(memories: Sequence[Remembered], room: Room, counter: Counter) 
     no other text tells. `memories` hold a backbone for each chapter at which it can end."""
     past = _choose_past([one for one in memories if one.section in PAST and one.span], room, counter)
     told = [one for one in memories if one.section not in PAST and one.span]
-    in_order = sorted((*past, *told), key=lambda one: (_begin(one), one.section is not Section.BACKBONE))
+    in_order = sorted((*past, *told), key=_place)
     pins = [one for one in memories if one.section is Section.PINS]
     others = [one for one in memories if one.span is None and one.section is not Section.PINS]
     return [*pins, *in_turn(in_order), *others]
+
+
+def _place(memory: Remembered) -> tuple[int, int]:
+    """Return where a text comes in the story: the backbone first, then chapters with the episodes that stand for one,
+    then the recap."""
+    if memory.section is Section.BACKBONE:
+        return 0, 0
+    return (1, _begin(memory)) if memory.section in (Section.CHAPTERS, Section.EPISODES) else (2, 0)
 
 
 def widest(memories: Sequence[Remembered]) -> list[Remembered]:

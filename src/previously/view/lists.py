@@ -64,6 +64,11 @@ class Beside:
         return frozenset(word.casefold() for word in self.words)
 
     @cached_property
+    def in_recap(self) -> Beside:
+        """Return the recap as something that names things."""
+        return Beside(self.budget_tokens, "", self.recap)
+
+    @cached_property
     def paragraphs(self) -> list[frozenset[str]]:
         """Return the telling words of each paragraph of the recap."""
         return [frozenset(content_of(part)) for part in self.recap.split("\n\n")]
@@ -108,7 +113,7 @@ def _tells_person(line: Remembered, beside: Beside) -> bool:
         return True
     if beside.budget_tokens < SMALL:
         return False
-    return _is_named(line.about, beside) and not _is_named(line.about, Beside(0, "", beside.recap))
+    return _is_named(line.about, beside) and not _is_named(line.about, beside.in_recap)
 
 
 def _is_named(thing: str, beside: Beside) -> bool:

@@ -16,13 +16,13 @@ THREADS_AT_MOST: Row = (100, 200, 450)
 STATE_AT_MOST: Row = (0, 100, 250)
 
 SHARES: Mapping[Section, Share] = {
-    # What no memory tells yet, and where the story stands. Floor: 8 to 12 messages of a chat at 2,000; half of what is
-    # left beside a recap at 4,000 and 8,000. Due: its ceiling, `tail_percent`, before anything is told twice.
-    Section.TAIL: Share(1, percent(60), floor=(700, 1_700, 3_500)),
-    # 450 words are asked for and take about 700 tokens; 650 are allowed, and take 1,000. Cut to 400 tokens it answered
-    # 6 questions of 90 less.
+    # 450 words are asked for and take about 700 tokens, 800 of a novel 1,200. It comes before the tail's due: at 2,000
+    # a recap cut to 700 answered 7 questions of 90 less than a whole one beside a shorter tail.
     Section.RECAP: Share(0, (1_200, 1_200, 1_200), floor=(700, 700, 700)),
-    Section.BRIEF: Share(1, percent(20)),
+    # What no memory tells yet, and where the story stands. Floor: 8 to 12 messages of a chat at 2,000, nearly half of
+    # the budget at 4,000 and 8,000. Due: the usual ceiling, so that nothing is told twice before all is told once.
+    Section.TAIL: Share(1, percent(60), floor=(700, 1_700, 3_500)),
+    Section.BRIEF: Share(2, percent(20)),
     # A few short lines that steer every answer: little room, and before all that tells of the past.
     Section.WISHES: Share(2, percent(2), ceiling=percent(4)),
     # What a character knows takes the place of a recap for them: 3 to 5 sentences and 10 facts are 400 tokens.
