@@ -151,6 +151,7 @@ class BlockingStory:
     state = _blocking(Story.state)
     hold = _blocking(Story.hold)
     end_held = _blocking(Story.end_held)
+    players = _blocking(Story.players)
     wishes = _blocking(Story.wishes)
     reword_wish = _blocking(Story.reword_wish)
     withdraw_wish = _blocking(Story.withdraw_wish)

@@ -13,6 +13,7 @@ from previously.core.note import (
     LearntItem,
     LoreItem,
     Note,
+    PlayerItem,
     PresenceItem,
     StateItem,
     ThreadChange,
@@ -49,6 +50,9 @@ LEARNT
 LORE
 - #1, #3 Ada | person | Ada, glazier | A glazier of Mirk, cousin of Finn.
 
+PLAYERS
+- #1 Bea: Ada
+
 WISHES
 - #1 no romance, please
 
@@ -79,6 +83,7 @@ EXPECTED = Note(
     present=(PresenceItem(0, 0, ()), PresenceItem(1, 3, ("Ada", "Finn", "Old Tess"))),
     learnt=(LearntItem(("Old Tess",), "that the kiln was sold; Finn keeps it from Ada", 3),),
     lore=(LoreItem("Ada", "person", ("Ada", "glazier"), "A glazier of Mirk, cousin of Finn.", (0, 2)),),
+    players=(PlayerItem("Bea", "Ada", 0),),
     wishes=(WishItem("no romance, please", 0),),
     scene_ends=(3,),
 )
@@ -190,6 +195,12 @@ def test_a_name_that_begins_with_new_opens_no_thread() -> None:
 def test_presence_counts_each_message_once() -> None:
     note, _ = read("PRESENT\n- #1-#3: Ada\n- #2-#4: Finn\nEND")
     assert note.present == (PresenceItem(0, 2, ("Ada",)), PresenceItem(3, 3, ("Finn",)))
+
+
+def test_a_player_is_one_writer_and_one_character_of_another_name() -> None:
+    note, dropped = read("PLAYERS\n- #1 Bea: Ada\n- #2 Finn: finn\n- #3 Noor: Crumb, Tess\n- Tomasz: Isaure\nEND")
+    assert note.players == (PlayerItem("Bea", "Ada", 0),)
+    assert len(dropped) == 2
 
 
 def test_numbers_stand_for_offsets_in_the_span() -> None:

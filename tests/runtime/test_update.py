@@ -83,7 +83,7 @@ class Script:
         return [tuple(asked_for(one)) if is_update(one) else (kind_of(one),) for one in new]
 
 
-WHOLE = ("EPISODE", "RECAP", "THREADS", "STATE", "PRESENT", "LEARNT", "LORE", "WISHES", "SCENES")
+WHOLE = ("EPISODE", "RECAP", "THREADS", "STATE", "PRESENT", "LEARNT", "LORE", "PLAYERS", "WISHES", "SCENES")
 TEXTS, LISTS = WHOLE[:2], WHOLE[2:]
 
 

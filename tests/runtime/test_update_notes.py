@@ -14,6 +14,7 @@ from previously.core.note import (
     Aspect,
     LoreItem,
     Note,
+    PlayerItem,
     StateItem,
     ThreadChange,
     ThreadItem,
@@ -89,6 +90,14 @@ WHOLE = (
 def test_notes_are_reduced_in_the_order_of_the_path(story: BlockingStory) -> None:
     told(story)
     assert lists(story) == WHOLE
+
+
+def test_a_player_goes_on_with_another_character_and_the_view_says_so(story: BlockingStory) -> None:
+    keep(story, 0, 9, Note(players=(PlayerItem("Bea", "Orsolo", 1), PlayerItem("Noor", "Crumb", 2))))
+    keep(story, 10, 19, Note(players=(PlayerItem("bea", "Perrin", 4), PlayerItem("Ann", "Nobody", 40))))
+    found = [(one.name, one.character, one.since) for one in story.players()]
+    assert found == [("Noor", "Crumb", 2), ("bea", "Perrin", 14)]
+    assert "- Noor plays Crumb.\n- bea plays Perrin." in story.view(4_000).messages[0].text
 
 
 def test_an_edit_of_the_opener_cuts_its_operations_off_and_undoing_brings_all_back(story: BlockingStory) -> None:

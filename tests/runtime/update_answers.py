@@ -7,7 +7,7 @@ import re
 from previously.core.asking import ModelRequest
 
 TEXTS = ("EPISODE", "RECAP")
-LISTS = ("THREADS", "STATE", "PRESENT", "LEARNT", "LORE", "WISHES", "SCENES")
+LISTS = ("THREADS", "STATE", "PRESENT", "LEARNT", "LORE", "PLAYERS", "WISHES", "SCENES")
 _HEADING = re.compile(rf"^(?:{'|'.join((*TEXTS, *LISTS))})$", re.M)
 
 

@@ -30,6 +30,7 @@ def remembered_json(story: BlockingStory) -> dict[str, Any]:
         "cast": [cast_json(one) for one in story.cast() if not one.knowledge.is_empty],
         "threads": [thread_json(one) for one in story.threads(everything=True) if one.status.value != "resolved"],
         "state": [held_json(one) for one in story.state()],
+        "players": [{"name": one.name, "character": one.character, "since": one.since} for one in story.players()],
         "wishes": [wish_json(one) for one in story.wishes()],
     }
 
@@ -141,6 +142,7 @@ def note_lines(note: Note, first: int) -> str:
         "PRESENT": [f"{at(one.first)}-{at(one.last)}: {', '.join(one.names) or '-'}" for one in note.present],
         "LEARNT": [f"{at(one.at)} {', '.join(one.names)}: {one.text}" for one in note.learnt],
         "LORE": [f"{at(*one.at)} {one.name} | {one.type} | {one.content}" for one in note.lore],
+        "PLAYERS": [f"{at(one.at)} {one.player}: {one.character}" for one in note.players],
         "WISHES": [f"{at(one.at)} {one.text}" for one in note.wishes],
         "SCENES": [f"ends at {at(one)}" for one in note.scene_ends],
     }

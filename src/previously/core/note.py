@@ -98,6 +98,15 @@ class WishItem:
 
 
 @dataclass(frozen=True, slots=True)
+class PlayerItem:
+    """Whom a player plays, where the character's name is not the player's own."""
+
+    player: str
+    character: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """Everything noted of one span."""
 
@@ -106,6 +115,7 @@ class Note:
     present: tuple[PresenceItem, ...] = ()
     learnt: tuple[LearntItem, ...] = ()
     lore: tuple[LoreItem, ...] = ()
+    players: tuple[PlayerItem, ...] = ()
     wishes: tuple[WishItem, ...] = ()
     scene_ends: tuple[int, ...] = ()
     """Offsets of the messages with which a scene ended."""
@@ -124,6 +134,7 @@ _ITEMS: dict[str, type[Any]] = {
     "present": PresenceItem,
     "learnt": LearntItem,
     "lore": LoreItem,
+    "players": PlayerItem,
     "wishes": WishItem,
 }
 
@@ -155,6 +166,7 @@ def note_words(note: Note) -> str:
         *(", ".join(one.names) for one in note.present),
         *(f"{', '.join(one.names)}: {one.text}" for one in note.learnt),
         *(f"{one.name}, {', '.join(one.keywords)}: {one.content}" for one in note.lore),
+        *(f"{one.player}: {one.character}" for one in note.players),
     ]
     return "\n".join(lines)
 

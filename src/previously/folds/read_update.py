@@ -15,24 +15,27 @@ from previously.core.note import (
     LearntItem,
     LoreItem,
     Note,
+    PlayerItem,
     PresenceItem,
     StateItem,
     ThreadChange,
     ThreadItem,
     WishItem,
 )
+from previously.core.witnessing import folded_name
 
 EPISODE, RECAP = "EPISODE", "RECAP"
-THREADS, STATE, PRESENT, LEARNT, LORE, WISHES, SCENES = (
-    "THREADS", "STATE", "PRESENT", "LEARNT", "LORE", "WISHES", "SCENES",
+THREADS, STATE, PRESENT, LEARNT, LORE, PLAYERS, WISHES, SCENES = (
+    "THREADS", "STATE", "PRESENT", "LEARNT", "LORE", "PLAYERS", "WISHES", "SCENES",
 )  # fmt: skip
 TEXTS = (EPISODE, RECAP)
-LISTS = (THREADS, STATE, PRESENT, LEARNT, LORE, WISHES, SCENES)
+LISTS = (THREADS, STATE, PRESENT, LEARNT, LORE, PLAYERS, WISHES, SCENES)
 END = "END"
 
 _HEADINGS = {
     **{name: name for name in (*TEXTS, *LISTS, END)},
-    "HAPPENED": EPISODE, "THREAD": THREADS, "PRESENCE": PRESENT, "LEARNED": LEARNT, "WISH": WISHES, "SCENE": SCENES,
+    "HAPPENED": EPISODE, "THREAD": THREADS, "PRESENCE": PRESENT, "LEARNED": LEARNT, "PLAYER": PLAYERS,
+    "WISH": WISHES, "SCENE": SCENES,
 }  # fmt: skip
 """What a heading may be called: models use the words they know."""
 
@@ -48,7 +51,7 @@ LONGEST_LINE = 4_000
 LONGEST_NAME = 80
 """Characters of a name: what is longer is a sentence."""
 
-MOST_NEW_THREADS, MOST_STATE, MOST_LEARNT, MOST_LORE, MOST_WISHES = 12, 16, 10, 16, 8
+MOST_NEW_THREADS, MOST_STATE, MOST_LEARNT, MOST_LORE, MOST_PLAYERS, MOST_WISHES = 12, 16, 10, 16, 8, 8
 """How many items of each list are kept: about half as many again as are asked for, so that an eager answer is not cut
 where it matters, and a runaway one is."""
 
@@ -176,6 +179,7 @@ class NoteReader:
             present=self._present(sections.items(PRESENT)),
             learnt=self._learnt(sections.items(LEARNT)),
             lore=self._lore(sections.items(LORE)),
+            players=self._players(sections.items(PLAYERS)),
             wishes=self._wishes(sections.items(WISHES)),
             scene_ends=self._ends(sections.items(SCENES)),
         )
@@ -303,6 +307,19 @@ class NoteReader:
             if content and len(found) < MOST_LORE:
                 offsets = tuple(sorted(set(numbers)))
                 found[name.casefold()] = LoreItem(name, parts[1].casefold(), keywords or (name,), content, offsets)
+        return tuple(found.values())
+
+    def _players(self, lines: Sequence[str]) -> tuple[PlayerItem, ...]:
+        found: dict[str, PlayerItem] = {}
+        for line in lines:
+            match = _LEARNT.fullmatch(line)
+            numbers = self._numbers(match["at"]) if match else []
+            names = _names(match["names"]) if match else ()
+            plays = _names(match["text"]) if match else ()
+            if len(names) != 1 or len(plays) != 1 or not numbers:
+                self._drop(line, "a player is a message, one writer and one character")
+            elif len(found) < MOST_PLAYERS and folded_name(names[0]) != folded_name(plays[0]):
+                found[folded_name(names[0])] = PlayerItem(names[0], plays[0], numbers[0])
         return tuple(found.values())
 
     def _wishes(self, lines: Sequence[str]) -> tuple[WishItem, ...]:

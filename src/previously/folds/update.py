@@ -19,6 +19,7 @@ from previously.core.messages import Message, Role
 from previously.core.note import NO_NOTE, LoreItem, Note, note_of, note_text
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
+from previously.core.witnessing import folded_name
 from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote
 from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge, judge_text, without_reasoning
@@ -57,8 +58,8 @@ BRIDGE_CHARACTERS = 700
 PEOPLE = frozenset({"person", "character"})
 """The kinds whose names must have been heard: things are called by words of any kind."""
 
-MAY_BE_MISSING = 3
-"""How many of the seven lists an answer may leave out: some models skip those with nothing to say. One with fewer than
+MAY_BE_MISSING = 4
+"""How many of the eight lists an answer may leave out: some models skip those with nothing to say. One with fewer than
 half of them was not finished."""
 
 FIRST_LORE, LATER_LORE = 12, 6
@@ -105,7 +106,7 @@ class Context:
     state: tuple[str, ...] = ()
     """Lines `Thing / aspect: value`."""
     players: tuple[str, ...] = ()
-    """Who writes as a user."""
+    """Who writes as a user, each with their character where that has another name."""
     tellers: tuple[str, ...] = ()
     """Who writes as the model."""
 
@@ -322,6 +323,11 @@ class UpdateFold:
         episode = [(Kind.EPISODE, quote("", said, first, self.episode_words))] if self.part.has_episode else []
         return "", (*episode, *([(Kind.NOTE, note_text(NO_NOTE))] if self.part.has_lists else []))
 
+    @property
+    def _writers(self) -> frozenset[str]:
+        """Return who wrote the new messages: only they can be players of them."""
+        return frozenset(folded_name(one.speaker or "") for _, one in self.shown)
+
     def _read_note(self, sections: Sections, reply: ModelReply) -> tuple[Note | None, list[str]]:
         """Return the note, or None where the lists are missing, cut off or cannot be read at all."""
         if not self.part.has_lists or not any(one in sections.lines for one in LISTS):
@@ -357,6 +363,9 @@ class UpdateFold:
             state=tuple(one for one in note.state if is_heard(one.value)),
             learnt=tuple(one for one in note.learnt if is_heard(one.text)),
             lore=tuple(one for one in note.lore if is_heard(one.content, one.name if one.type in PEOPLE else "")),
+            players=tuple(
+                one for one in note.players if folded_name(one.player) in self._writers and is_heard("", one.character)
+            ),
         )
 
 

@@ -12,24 +12,25 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from previously.core.messages import Message, Role
-from previously.core.note import LearntItem, Note, StateItem, ThreadItem, WishItem
+from previously.core.note import LearntItem, Note, PlayerItem, StateItem, ThreadItem, WishItem
 from previously.core.people import People, Person
 from previously.core.plain import from_plain, to_plain
 from previously.core.witnessing import folded_name
 from previously.lore.current import NO_STATE, Current, reduce_current
 from previously.lore.learnt import Learner, Learnt, reduce_learnt
 from previously.lore.merge import Entries, merge
+from previously.lore.players import Player, Players, reduce_players
 from previously.lore.things import Key, LoreEntry
 from previously.lore.threads import NO_THREADS, Threads, reduce_threads
 from previously.lore.wishes import Wish, reduce_wishes
 
-FORM = "2"
+FORM = "3"
 """The form of a snapshot. One of another form is passed over and made anew."""
 
 MOST_ENTRIES = 1_000
 """Entries that are kept at hand; of those retired, the ones described longest ago are left to the notes."""
 
-Item = TypeVar("Item", ThreadItem, StateItem, WishItem, LearntItem)
+Item = TypeVar("Item", ThreadItem, StateItem, WishItem, LearntItem, PlayerItem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class State:
     people: People = field(default_factory=dict)
     wishes: tuple[Wish, ...] = ()
     learnt: Learnt = field(default_factory=dict)
+    players: Players = field(default_factory=dict)
 
     @property
     def known(self) -> tuple[LoreEntry, ...]:
@@ -96,6 +98,7 @@ def after(state: State, noted: Noted) -> State:
         current=reduce_current(state.current, noted.placed(note.state), lore, noted.by, present),
         wishes=reduce_wishes(state.wishes, wishes, noted.key),
         learnt=reduce_learnt(state.learnt, noted.placed(note.learnt)),
+        players=reduce_players(state.players, noted.placed(note.players)),
     )
 
 
@@ -116,6 +119,7 @@ def state_text(state: State) -> str:
         "current": to_plain(state.current),
         "wishes": [to_plain(one) for one in state.wishes],
         "learnt": [to_plain(one) for one in state.learnt.values()],
+        "players": [to_plain(one) for one in state.players.values()],
         "people": [to_plain(one) for one in state.people.values()],
         "names": list(state.people),
     }
@@ -137,6 +141,7 @@ def state_of(text: str) -> State | None:
             dict(zip(plain["names"], people, strict=True)),
             tuple(from_plain(Wish, one) for one in plain["wishes"]),
             {folded_name(one.name): one for one in (from_plain(Learner, given) for given in plain["learnt"])},
+            {folded_name(one.name): one for one in (from_plain(Player, given) for given in plain["players"])},
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

@@ -122,6 +122,8 @@ class Knowing:
                 found.append(replace(constant, about=one.name))
             found += _persons(known, {one.about for one in found})
         asleep = rules.dormant_messages or branch.messages + 1
+        for player in known.state.players.values():
+            found.append(_item(Section.WISHES, f"- {player.line}.", f"a player since message {player.since}"))
         for wish in reversed(known.state.wishes):
             why = f"a wish since message {wish.position}"
             found.append(_item(Section.WISHES, f"- {wish.text}", why, by_hand=wish.by == threads.PERSON))

@@ -27,6 +27,7 @@ from previously.folds.scene_shape import scene_of
 from previously.folds.who_knows import Row, who_knows
 from previously.lore.by_hand import HeldRecord, Op, Record, ThreadRecord, WishRecord, record_text
 from previously.lore.current import Held
+from previously.lore.players import Player
 from previously.lore.threads import DORMANT_AFTER, Status, Thread, ranked, status
 from previously.lore.wishes import Wish
 from previously.runtime.derived import analysis_now, fragments_of
@@ -160,6 +161,10 @@ class Standing(StoryHandle):
 
     async def _wish(self, text: str) -> Wish:
         return _meant(text, [(one.id, one.text, one) for one in await self.wishes()], "wish", "wishes")
+
+    async def players(self) -> list[Player]:
+        """Return who plays whom, where a character's name is not the player's own."""
+        return list((await self._now()).state.players.values())
 
     async def people(self) -> list[Person]:
         """Everyone who takes part, as far as messages say: those who speak, play or were there, by name."""

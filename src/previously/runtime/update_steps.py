@@ -16,6 +16,7 @@ from previously.core.signals import folded
 from previously.core.spans import Span
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status, Version
+from previously.core.witnessing import folded_name
 from previously.core.words import count_words
 from previously.folds.missing_notes import Wanted, find_missing
 from previously.folds.recap import AGAIN, FoldRules
@@ -35,14 +36,14 @@ from previously.storage.store import BranchInfo, StoryKey
 KNOWN_TOKENS = 500
 """What entries that the messages name may take together: some ten of the length that is asked for."""
 
-THREAD_TOKENS = 600
-"""What the open threads may take together: some twenty of the length that is asked for. More were seldom settled."""
+THREAD_TOKENS = 500
+"""What the open threads may take together: some eighteen of the length that is asked for. More were seldom settled."""
 
-MOST_OTHERS = 40
-"""How many of the others are named, those described last: a line of 40 names keeps two alike apart."""
+MOST_OTHERS = 30
+"""How many of the others are named, those described last: a line of 30 names keeps two alike apart."""
 
-FEW_WORDS = 6
-"""How many words of an entry say who somebody is, where only that is told."""
+FEW_WORDS = 4
+"""How many words of an entry say who somebody is, where only that is told: the line costs as much as it is read."""
 
 SMALL_STORY, SMALL_RECAP = 4_000, 300
 """The first recap of a story of fewer tokens has so many words at most: more would retell it."""
@@ -92,7 +93,7 @@ class UpdateSteps:
             others=others,
             threads=_threads(state, first, about),
             state=lists["state"],
-            players=_players(state.people, run),
+            players=_players(state, run),
             tellers=_tellers(state.people, run),
         )
         return self._fold(run, context, part, again=again)
@@ -232,8 +233,11 @@ def _in_few_words(entry: LoreEntry) -> str:
     return f"{entry.name} ({few})" if few else entry.name
 
 
-def _players(people: People, run: Sequence[OnPath]) -> tuple[str, ...]:
-    return tuple(name for name, plays in _voices(people, run).items() if plays)
+def _players(state: State, run: Sequence[OnPath]) -> tuple[str, ...]:
+    """Return the players who write in a run, each with their character where one is known."""
+    writers = [name for name, plays in _voices(state.people, run).items() if plays]
+    known = {name: state.players.get(folded_name(name)) for name in writers}
+    return tuple(f"{name} (plays {plays.character})" if plays else name for name, plays in known.items())
 
 
 def _tellers(people: People, run: Sequence[OnPath]) -> tuple[str, ...]:

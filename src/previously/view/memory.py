@@ -19,7 +19,7 @@ from previously.view.view import LeftOut, Reason, Section
 
 HEADINGS = {
     Section.PINS: "# To keep in mind",
-    Section.WISHES: "# What the players asked for",
+    Section.WISHES: "# The players and what they asked for",
     Section.BACKBONE: "# The story so far",
     Section.CHAPTERS: "# Earlier chapters",
     Section.EPISODES: "# Earlier episodes",
