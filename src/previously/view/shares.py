@@ -17,7 +17,7 @@ STATE_AT_MOST: Row = (0, 100, 250)
 
 SHARES: Mapping[Section, Share] = {
     # 450 words are asked for and take about 700 tokens, 800 of a novel 1,200. It comes before the tail's due: at 2,000
-    # a recap cut to 700 answered 7 questions of 90 less than a whole one beside a shorter tail.
+    # a recap cut to 700 answered 5 to 7 questions of 90 less than a whole one beside a shorter tail.
     Section.RECAP: Share(0, (1_200, 1_200, 1_200), floor=(700, 700, 700)),
     # What no memory tells yet, and where the story stands. Floor: 8 to 12 messages of a chat at 2,000, nearly half of
     # the budget at 4,000 and 8,000. Due: the usual ceiling, so that nothing is told twice before all is told once.
