@@ -4,7 +4,8 @@
 
 One run builds a story of each size (generated, see `previously.demo.generated`) in its own SQLite file and PostgreSQL
 database (a real server, from a wheel), folds it with the built-in folder, and then takes turns adding a message and
-building a view on each, so that noise of the machine meets all sizes alike. Times are CPU time of the whole process,
+building a view on each, so that noise of the machine meets all sizes alike: one without recall, and one that recalls,
+for a question of many as the newest message (`recall ms`). Times are CPU time of the whole process,
 the store's threads included; on PostgreSQL, that of the server's processes as well. The ratio to the smallest story is
 what counts. Process memory is the peak of a fresh process that opens the file, adds and views.
 Import, `--help` and the words read by the folder are measured beside it.
@@ -26,15 +27,18 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.recall_speed import QUESTIONS
 from previously import BlockingMemory, Draft, message, read_story
 from previously.blocking import BlockingStory
 from previously.core.words import count_words
 from previously.demo.generated import generated_story
 
-ROUNDS = 25
-"""Fewer than the messages that make a fold due, so that no size folds while it is measured."""
+ROUNDS = 14
+"""Two messages each: fewer than make a fold due, so that no size folds while it is measured."""
 
-BUDGET_TOKENS = 4_000
+BUDGET_TOKENS, ASKED_TOKENS = 4_000, 8_000
+"""The budget of a view without recall, and of one that recalls."""
+
 LINE = "Tess counts the lamps along the quay twice and writes the number down before the tide turns it into a guess."
 
 
@@ -53,18 +57,24 @@ def start_of_cycle(story: BlockingStory) -> None:
 
 
 def measure_turns(stories: dict[int, BlockingStory], clock: Callable[[], int]) -> dict[int, dict[str, float]]:
-    """Median milliseconds of an add and of a view, per size."""
-    taken: dict[int, dict[str, list[float]]] = {size: {"add": [], "view": []} for size in stories}
-    for _ in range(ROUNDS):
+    """Median milliseconds of an add, of a view, and of one that recalls, per size. The first two rounds are not
+    counted: they read what a process keeps."""
+    taken: dict[int, dict[str, list[float]]] = {size: {"add": [], "view": [], "recall": []} for size in stories}
+    for number in range(ROUNDS):
         for size, story in stories.items():
             began = clock()
             story.add("user", LINE, name="Tess")
             added = clock()
             story.view(BUDGET_TOKENS, exclude=["recall"])
             viewed = clock()
+            story.add("user", QUESTIONS[number % len(QUESTIONS)], name="Ines")
+            asked = clock()
+            story.view(ASKED_TOKENS)
+            recalled = clock()
             taken[size]["add"].append((added - began) / 1e6)
             taken[size]["view"].append((viewed - added) / 1e6)
-    return {size: {what: median(values) for what, values in times.items()} for size, times in taken.items()}
+            taken[size]["recall"].append((recalled - asked) / 1e6)
+    return {size: {what: median(values[2:]) for what, values in times.items()} for size, times in taken.items()}
 
 
 def cpu_with_server(pid_file: Path) -> Callable[[], int]:
@@ -153,6 +163,7 @@ def measure_store(places: dict[int, str | Path], clock: Callable[[], int]) -> li
     for size, memory in memories.items():
         stories[size] = memory.story("story")
         stories[size].follow(drafts(size))
+        stories[size].search(QUESTIONS[0])
         start_of_cycle(stories[size])
     turns = measure_turns(stories, clock)
     views = {size: story.view(BUDGET_TOKENS, exclude=["recall"]).tokens for size, story in stories.items()}
@@ -166,6 +177,8 @@ def measure_store(places: dict[int, str | Path], clock: Callable[[], int]) -> li
             "view_ms": taken["view"],
             "add_ratio": taken["add"] / smallest["add"],
             "view_ratio": taken["view"] / smallest["view"],
+            "recall_ms": taken["recall"],
+            "recall_ratio": taken["recall"] / smallest["recall"],
             "view_tokens": views[size],
         }
         for size, taken in turns.items()
@@ -215,12 +228,16 @@ def main() -> None:
         print(json.dumps(figures))
         return
     for store, rows in (("SQLite, CPU", figures.get("sizes", [])), ("PostgreSQL, CPU", figures.get("postgres", []))):
-        print(f"{store:18} {'add ms':>8} {'ratio':>6} {'view ms':>8} {'ratio':>6} {'view tokens':>12} {'peak MB':>8}")
+        print(
+            f"{store:18} {'add ms':>8} {'ratio':>6} {'view ms':>8} {'ratio':>6} "
+            f"{'recall ms':>9} {'ratio':>6} {'view tokens':>12} {'peak MB':>8}"
+        )
         for row in rows:
             peak = f"{row['peak_memory_mb']:8.1f}" if "peak_memory_mb" in row else ""
             print(
                 f"{row['messages']:>18,} {row['add_ms']:>8.3f} {row['add_ratio']:>6.2f} {row['view_ms']:>8.3f} "
-                f"{row['view_ratio']:>6.2f} {row['view_tokens']:>12,} {peak}"
+                f"{row['view_ratio']:>6.2f} {row['recall_ms']:>9.3f} {row['recall_ratio']:>6.2f} "
+                f"{row['view_tokens']:>12,} {peak}"
             )
     print(f"import: {figures['import']['messages_per_cpu_s']:,.0f} messages per CPU-second, ", end="")
     print(f"again {figures['import']['again_messages_per_cpu_s']:,.0f}")

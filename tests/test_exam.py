@@ -34,13 +34,18 @@ from benchmarks.exam.recordings import (
 )
 from benchmarks.exam.requests import find_kind, find_span, hash_request
 from benchmarks.exam.scores import STRETCH, is_answered, is_answered_together, mark, tally
+from benchmarks.exam.settled import contradicted, may_tell
 from benchmarks.exam.sittings import prompts, sit_engine, sit_newest, without_question
 from previously import Draft, Settings
 from previously.core.asking import ModelFailure, ModelReply, ModelRequest
 from previously.core.messages import message
+from previously.core.note import Aspect
 from previously.core.spans import Span
 from previously.core.tokens import message_tokens
+from previously.lore.current import Held
+from previously.lore.threads import Thread
 from previously.models.scripted import ScriptedModel
+from previously.text.terms import content_of
 
 
 def question(*answers: str, trap: str | None = None, importance: int = 2, id: str = "q") -> Question:
@@ -366,3 +371,36 @@ def test_numbers_count_by_their_value(text: str, numbers: set[int]) -> None:
 
 def test_the_first_word_of_a_sentence_is_no_name() -> None:
     assert list(find_names('Then Ann went. Nobody saw: "Never" was all. (Old) Bo’s boat')) == ["Ann", "Bo"]
+
+
+def test_what_is_settled_and_shown_as_open_is_listed() -> None:
+    """The words of a matter without its names; only what was open before it was settled."""
+    debt = {"text": "Ketta owed Jory ninepence. Paid.", "settled_at": 86}
+    names = set(content_of("Ketta Varrow, Jory Teague"))
+    told = Thread("a", "Ketta to Jory: the ninepence", 3, 3)
+    later = Thread("b", "Jory to Ketta: another ninepence", 90, 90)
+    other = Thread("c", "Ketta to Jory: a letter for the reeve", 3, 3)
+    assert may_tell(debt, [told, later, other], names) == [told.text]
+
+
+def test_states_that_share_no_word_with_the_end_are_listed() -> None:
+    truth = {
+        "people": [{"name": "Ketta Varrow", "where": "on the ferry", "condition": "well"}],
+        "objects": [
+            {
+                "object": "green ledger",
+                "place": "strongbox",
+                "holder": "Dunmore",
+                "path": "mattress (13) > strongbox (55)",
+            },
+            {"object": "iron key", "place": "round Pim's neck", "holder": "Pim", "path": "Corin (122) > Pim (150)"},
+        ],
+    }
+    held = [
+        Held("Ketta", Aspect.PLACE, "weigh house", 1),
+        Held("Ketta", Aspect.CONDITION, "well again", 1),
+        Held("Green ledger", Aspect.HOLDER, "Osmund", 1),
+        Held("Iron key", Aspect.HOLDER, "Corin", 1),
+    ]
+    found = [one["line"] for one in contradicted(held, truth, end=147)]
+    assert found == ["Ketta / place: weigh house", "Green ledger / holder: Osmund"], "the key moved behind the end"

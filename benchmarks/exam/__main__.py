@@ -15,7 +15,8 @@ with the question as the newest message, which is removed again before scoring. 
 * **recorded a**, **recorded b**: the engine with the recorded answers of a set. Answers to requests that have changed
   since are *stale*: used, counted and listed. A request without a recording is *missing* and fails.
 
-Costs are calls, and input and output tokens per token of the story.
+For recorded rows, what is shown as open though it is settled, and as standing though it has ended, is listed for a
+person to read (`settled.py` says how it is found). Costs are calls, and input and output tokens per token of the story.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from benchmarks.exam import rolling
 from benchmarks.exam.exams import CHARACTERS, STORIES, Exam, load_exams
 from benchmarks.exam.recordings import ANSWERS, OnceAskedModel, RecordedModel, read_answers, recorded_sets
 from benchmarks.exam.scores import STRETCH, Mark, mark, tally
+from benchmarks.exam.settled import measure, show_settled
 from benchmarks.exam.sittings import Sitting, prompts, sit_engine, sit_newest
 from previously import BadInput
 from previously.app import model_at
@@ -84,6 +86,11 @@ class Row:
         summary, cost = self._summaries[exam.name]
         return sit_newest(exam, budget, summary, cost)
 
+    async def settled(self, exam: Exam) -> dict[str, Any] | None:
+        """Return what a recorded memory holds to be open and standing at a story's end; None for other rows."""
+        model = self._model_for(exam) if self._kind == RECORDED else None
+        return await measure(exam, model) if model else None
+
     def _model_for(self, exam: Exam) -> Model | None:
         if self._answers is None:
             return self._model
@@ -123,6 +130,7 @@ async def run_row(row: Row, exams: Sequence[Exam], budgets: Sequence[int]) -> di
             "budgets": figures,
             "stale": row.stale.get(exam.name, []),
             "missing": row.missing.get(exam.name, []),
+            "settled": await row.settled(exam),
         }
     return {
         "stories": stories,
@@ -208,6 +216,9 @@ def show(result: dict[str, Any]) -> None:
             for what in ("stale", "missing"):
                 if found[what]:
                     print(f"{name}, {story}: {what} {', '.join(found[what])}")
+
+    for name, row in result["rows"].items():
+        show_settled({f"{name}, {story}": found["settled"] for story, found in row["stories"].items()})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from previously import BadInput, Draft, Message, Settings
 from previously.core.tokens import message_tokens
 from previously.formats import read_story
+
+TRUTHS = ("closed", "open_at_end", "state_at_end")
+"""What an exam says of how its story ends."""
 
 STORIES = Path(__file__).parent / "stories"
 
@@ -80,6 +83,8 @@ class Exam:
     questions: tuple[Question, ...]
     presence: tuple[Present, ...]
     settings: Settings
+    truth: Mapping[str, Any] = field(default_factory=dict)
+    """What is closed, open and standing at the end, as the exam's file has it; empty where it does not say."""
 
     @property
     def messages(self) -> list[Message]:
@@ -109,6 +114,7 @@ def load_exam(name: str, folder: Path = STORIES) -> Exam:
         tuple(read_question(item) for item in value["questions"]),
         tuple(Present(item["index"], tuple(item["present"])) for item in value.get("presence", ())),
         SETTINGS[name],
+        {key: value[key] for key in TRUTHS} if all(key in value for key in TRUTHS) else {},
     )
 
 

@@ -212,7 +212,7 @@ def test_wishes_are_listed_reworded_and_withdrawn(told: Cli) -> None:
     keep_note(told, 4, 5, note)
     (wish,) = told("wishes", "tale", "--json").json["wishes"]
     assert wish == {"id": wish["id"], "text": "Keep the fights short.", "position": 4}
-    assert "# What the players asked for\n- Keep the fights short." in system_of(told)
+    assert "# The players and what they asked for\n- Keep the fights short." in system_of(told)
     ran = told("wishes", "tale", "--reword", "fights", "--to", "No fights.", "--json")
     assert (ran.err, [one["text"] for one in ran.json["wishes"]]) == ("Reworded: No fights.\n", ["No fights."])
     assert told("wishes", "tale", "--withdraw", wish["id"]).err == "Withdrawn: No fights.\n"

@@ -57,6 +57,16 @@ def test_blame_says_where_the_recap_came_from(db: str) -> None:
     assert "messages 0-4" in out
 
 
+def test_blame_says_that_a_note_is_in_force(db: str) -> None:
+    assert run(db, "scene", "tale", "--at", "3")[0] == 0
+    assert run(db, "fold", "tale")[0] == 0
+    noted = [one["id"] for one in json.loads(run(db, "log", "tale", "--json")[1])["versions"] if one["kind"] == "scene"]
+    assert noted
+    for ident in noted:
+        assert json.loads(run(db, "blame", "tale", str(ident), "--json")[1])["in_force"] is True
+        assert "in force" in run(db, "blame", "tale", str(ident))[1]
+
+
 def test_for_people(db: str) -> None:
     code, out = run(db, "diff", "tale")
     assert code == 0
@@ -76,3 +86,25 @@ def test_before_anything_is_folded(tmp_path: Path) -> None:
     for command in ("diff", "blame"):
         result = CliRunner().invoke(app, ["--db", str(place), command, "tale"])
         assert result.exit_code != 0
+
+
+def test_blame_tells_what_a_summary_tells_no_more(tmp_path: Path) -> None:
+    db = str(tmp_path / "novel.db")
+    settings = Settings.of("novel", lore="off", summary_characters=600, summary_target_characters=400)
+    with BlockingMemory(db, settings=settings) as memory:
+        story = memory.story("tale")
+        for number in range(40):
+            story.add("assistant", f"Maya came to house number {number} and asked for the lantern of Joaquin there.")
+        story.fold()
+        recap = story.recap()
+    assert recap is not None
+    blamed = json.loads(run(db, "blame", "tale", "--json")[1])
+    assert blamed["cut"] == [0, 31]
+    assert "messages 0-31: it tells them no more" in run(db, "blame", "tale")[1]
+    told = json.loads(run(db, "blame", "tale", "--message", "3", "--json")[1])["told_by"]
+    assert [(one["kind"], one["cut"]) for one in told] == [("analysis", None), ("recap", [0, 31])]
+    words = run(db, "blame", "tale", "--message", "3")[1]
+    assert f"The recap of messages 0-35 (version {recap.version}) told it, and does so no more" in words
+    assert "(version" in run(db, "blame", "tale", "--message", "-6")[1]
+    shown = json.loads(run(db, "show", "tale", "--json")[1])
+    assert (shown["recap_span"], shown["recap_cut"]) == ([32, 35], [0, 31])

@@ -10,15 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from previously.core.analyses import LONGEST_UPDATE, Analysis
-from previously.core.asking import ModelReply, Usage
+from previously.core.asking import ModelReply, ModelRequest, Usage
 from previously.core.digests import digest, span_key
 from previously.core.messages import Attributes, Entry, Image, Message, Role, Thinking, message
+from previously.core.note import LoreItem
 from previously.core.paths import OnPath
 from previously.core.signals import MOST_ITEMS, Signals
 from previously.core.versions import Kind
 from previously.core.words import count_words
-from previously.folds.analysis import SHOWN_BEFORE, AnalysisNote, analysis_of, analysis_text, is_fragment, not_analysed
+from previously.folds.analysis import AnalysisNote, analysis_of, analysis_text, is_fragment, not_analysed
 from previously.folds.analysis_answer import analysis_in, derived
+from previously.folds.note_context import SO_FAR_CHARACTERS, NoteContext
 from previously.folds.noting import Note, Noted, Unusable, judge_reply
 from previously.runtime.prompts import load_prompt
 
@@ -31,10 +33,16 @@ FRAGMENT = (
 )
 NOTE = AnalysisNote(
     delta=(message("assistant", FRAGMENT),),
-    before="Maya left the harbour at night. Joaquin has two brothers. </story_so_far>",
-    known=("Maya", "Joaquin", "Wren"),
-    open_threads=(("a1", "Maya owes Wren forty crowns."), ("b2", "Who barred the door?")),
-    state=("Maya / place: the harbour",),
+    context=NoteContext(
+        earlier="The story is set in Marrow Bay.",
+        so_far="Maya left the harbour at night. Joaquin has two brothers. </story_so_far>",
+        recent="Maya took the road inland.",
+        known=(LoreItem("Maya", "character", ("Maya", "ferrywoman"), "The ferrywoman of the bay. </known>"),),
+        others=("Wren (lends money at the quay…)", "Bram"),
+        threads=(("a1", "Maya to Wren: forty crowns"), ("b2", "Who barred the door?")),
+        state=("Maya / place: the harbour",),
+        bridge=message("assistant", "The road went uphill. </just_before>"),
+    ),
 )
 SIMPLE = AnalysisNote(delta=(message("assistant", "Maya reached the mill. Joaquin barred the door."),))
 
@@ -54,29 +62,90 @@ def test_it_is_a_note_of_its_kind() -> None:
     assert (note.kind, note.prompt, note.again) == (Kind.ANALYSIS, "analysis", False)
 
 
-def test_the_question_is_the_golden_one() -> None:
-    question = NOTE.part(NOTE.delta, analysis_text(Analysis("Rain fell on the road."))).build(
+def question() -> ModelRequest:
+    """The golden question."""
+    return NOTE.part(NOTE.delta, analysis_text(Analysis("Rain fell on the road."))).build(
         TEMPLATE, "Your last answer could not be used: it holds no JSON object."
     )
-    assert f"{question.system}\n=== user ===\n{question.user}\n" == GOLDEN.read_text("utf-8")
-    assert question.schema is not None
-    assert set(question.schema["required"]) == set(json.loads(analysis_text(Analysis(""))))
+
+
+def test_the_question_is_the_golden_one() -> None:
+    asked = question()
+    assert f"{asked.system}\n=== user ===\n{asked.user}\n" == GOLDEN.read_text("utf-8")
+    assert asked.schema is not None
+    assert set(asked.schema["required"]) == set(json.loads(analysis_text(Analysis(""))))
+
+
+def test_the_example_of_the_prompt_is_what_it_asks_for() -> None:
+    example = question().system
+    said, _, answer = example[example.index("An example.") :].partition("\n")
+    thread = said[said.index("T2 ") + 3 : said.index(", the fragment")].rstrip('"')
+    note = AnalysisNote((message("assistant", said),), context=NoteContext(threads=(("a", "Who?"), ("b2", thread))))
+    noted = kept(note, answer)
+    assert (noted.faults, noted.warnings) == ((), ())
+    assert [one.thread for one in analysis_of(noted.text).settled] == ["b2"]
 
 
 def test_the_prompt_is_short_enough_for_a_small_model() -> None:
-    assert count_words(TEMPLATE.system) + count_words(TEMPLATE.user) < 230
+    assert count_words(TEMPLATE.system) + count_words(TEMPLATE.user) < 750
 
 
 def test_story_text_cannot_close_its_own_tags() -> None:
     question = NOTE.build(TEMPLATE)
     assert question.user.count("</fragment>") == 1
-    assert question.user.count("</story_so_far>") == 1
+    for tag in ("story_so_far", "known", "just_before"):
+        assert question.user.count(f"</{tag}>") == 1
 
 
-def test_the_summary_that_is_shown_is_bounded_and_its_newest_part() -> None:
-    question = AnalysisNote(NOTE.delta, before="The old days. " * 2_000 + "Maya left.").build(TEMPLATE)
-    assert "Maya left." in question.user
-    assert len(question.user) < SHOWN_BEFORE + 1_000
+def test_the_story_so_far_is_bounded_and_keeps_who_it_is_about_and_what_is_newest() -> None:
+    told = "Maya was the ferrywoman of the bay. " + "The old days. " * 2_000 + "Maya left."
+    story = NoteContext(earlier="In Marrow Bay.", so_far=told, recent="She came back.").story
+    assert story.startswith("In Marrow Bay.\n\nMaya was the ferrywoman of the bay. The old days.")
+    assert story.endswith("The old days. Maya left.\n\nShe came back.")
+    assert "[…]" in story
+    assert len(story) < SO_FAR_CHARACTERS + 100
+
+
+def test_the_end_of_what_stands_before_is_shown_from_a_whole_word_on() -> None:
+    shown = NoteContext(bridge=message("assistant", "lantern " * 400 + "out.")).render_bridge()
+    assert shown.startswith("… lantern lantern")
+    assert shown.endswith("lantern out.")
+
+
+def test_a_story_in_another_language_keeps_it_and_the_keys_stay_english() -> None:
+    said = "Maya kam am Abend zur Mühle und fragte nach der Laterne, die Joaquin ihr versprochen hatte."
+    system = AnalysisNote((message("assistant", said),)).build(TEMPLATE).system
+    assert 'Write in German, the language of the fragment; keys, aspects and the word "ended" stay English.' in system
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        ({"events": ["Maya reached the mill"]}, "summary_update is empty"),
+        ({"summary_update": "Maya came.", "events": [f"Event {n}" for n in range(9)]}, "events has 9 items, of which"),
+        ({"summary_update": "Maya met Quintus there."}, "the name Quintus stands neither"),
+        ({"summary_update": "Maya came.", "mentions": ["Quintus"]}, "the name Quintus stands neither"),
+    ],
+)  # fmt: skip
+def test_what_could_be_better_is_said_in_plain_words_and_can_be_kept(answer: object, fault: str) -> None:
+    (named,) = kept(SIMPLE, answer).faults
+    assert named.startswith(fault)
+
+
+def test_items_about_somebody_nobody_has_heard_of_are_left_out_and_known_names_are_not() -> None:
+    answer = {
+        "summary_update": "Maya reached the mill.",
+        "events": ["Then Quintus came", "Maya came to Joaquin"],
+        "open_threads": ["Maya to Bram: a lamp"],
+        "resolved_threads": ["T1: She paid Quintus.", "T2: It was Wren."],
+        "mentions": ["Maya", "Quintus"],
+    }
+    noted = kept(NOTE, answer)
+    found = analysis_of(noted.text)
+    assert (found.signals.events, found.mentions) == (("Maya came to Joaquin",), ("Maya",))
+    assert found.signals.open_threads == ("Maya to Bram: a lamp",)
+    assert [(one.thread, one.text) for one in found.settled] == [("b2", "It was Wren.")]
+    assert len(noted.faults) == 1
 
 
 @pytest.mark.parametrize(

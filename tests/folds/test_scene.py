@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from previously.core.asking import ModelReply, Usage
+from previously.core.asking import ModelReply, ModelRequest, Usage
 from previously.core.lore import TYPES, Described, Scene
 from previously.core.messages import Message, message
-from previously.core.note import Aspect, StateItem
+from previously.core.note import Aspect, LoreItem, StateItem
 from previously.core.signals import Settled, Signals
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.core.words import count_words
+from previously.folds.note_context import NoteContext
 from previously.folds.noting import Note, Noted, Unusable, judge_reply
 from previously.folds.scene import SceneNote, scene_of, scene_text, validate
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS
@@ -49,29 +50,47 @@ def refused(note: Note, answer: object) -> Unusable:
     return judged
 
 
-def test_the_question_is_the_golden_one() -> None:
+def golden_note() -> SceneNote:
+    """The scene of the golden question."""
     earlier = scene_text(Scene("Wren came to Marrow Bay.", (Described("Marrow Bay", "location", ("bay",), "A bay."),)))
-    note = SceneNote(SAID, earlier, ("Bram (character)", "Marrow Bay (location)"), "The </known_names> Tavern",
-                     open_threads=OPEN[:1], state=("Wren / place: the quay",))  # fmt: skip
+    context = NoteContext(
+        so_far="Wren was looking for work.",
+        known=(
+            LoreItem("Marrow Bay", "location", ("bay",), "Some bay."),
+            LoreItem("Bram", "character", ("Bram",), "A smith."),
+        ),
+        others=("Scarface (leads a band of robbers…)",),
+        threads=OPEN[:1],
+        state=("Wren / place: the quay",),
+    )
+    return SceneNote(SAID, earlier, context, "The </known> Tavern")
+
+
+def question() -> ModelRequest:
+    """The golden question."""
+    return golden_note().build(load_prompt("scene"), "Your last answer could not be used: summary is missing.")
+
+
+def test_the_question_is_the_golden_one() -> None:
+    note = golden_note()
     assert (note.kind, note.prompt, note.again) == (Kind.SCENE, "scene", False)
-    question = note.build(load_prompt("scene"), "Your last answer could not be used: summary is missing.")
-    rendered = f"{question.system}\n=== user ===\n{question.user}\n"
-    assert rendered == (GOLDEN / "scene.txt").read_text("utf-8")
-    assert question.schema == SCHEMA
+    asked = question()
+    assert f"{asked.system}\n=== user ===\n{asked.user}\n" == (GOLDEN / "scene.txt").read_text("utf-8")
+    assert asked.schema == SCHEMA
 
 
 def test_the_prompt_is_short_enough_for_a_small_model_and_names_every_type() -> None:
     template = load_prompt("scene")
-    assert count_words(template.system) + count_words(template.user) < 330
+    assert count_words(template.system) + count_words(template.user) < 900
     question = SceneNote(SAID).build(template)
     assert all(kind in question.system for kind in TYPES)
     assert "(none yet)" in question.user
 
 
 def test_story_text_cannot_close_its_own_tags() -> None:
-    question = SceneNote(SAID, title="</so_far>").build(load_prompt("scene"))
+    question = SceneNote(SAID, title="</story_so_far>").build(load_prompt("scene"))
     assert question.user.count("</scene>") == 1
-    assert question.user.count("</so_far>") == 1
+    assert question.user.count("</story_so_far>") == 1
 
 
 @pytest.mark.parametrize("index", range(3))
@@ -139,11 +158,22 @@ def test_a_summary_over_the_ceiling_is_refused() -> None:
     assert "over the limit of 500" in refused(SceneNote(SAID), long).reason
 
 
-def test_semantic_faults_only_warn() -> None:
+def test_faults_of_meaning_can_be_kept_and_are_named_in_plain_words() -> None:
     told = {"summary": "Grim, a gruff dwarf with a red beard, sat down.", "lorebooks": [{**ENTRY, "keywords": ["man"]}]}
-    warnings = noted(SceneNote(SAID), told).warnings
-    assert any(one.startswith("summary describes") for one in warnings)
-    assert any("generic keyword: 'man'" in one for one in warnings)
+    judged = noted(SceneNote(SAID), told)
+    assert [one.partition(": ")[0] for one in judged.faults] == [
+        "summary describes instead of telling what happened",
+        "lorebooks[0].keywords has a generic keyword",
+    ]
+    assert any("tokens" in one for one in judged.warnings), "sizes only warn"
+
+
+def test_a_person_nobody_has_heard_of_gets_no_entry_and_known_ones_do() -> None:
+    others = [{**ENTRY, "name": "Quintus"}, {**ENTRY, "name": "Bram", "content": "A smith who knows Quintus well."}]
+    context = NoteContext(others=("Bram (a smith…)",))
+    judged = noted(SceneNote(SAID, context=context), {**ANSWER, "lorebooks": [ENTRY, *others]})
+    assert [one.name for one in scene_of(judged.text).entries] == ["Grim", "Bram"]
+    assert judged.faults == ("the name Quintus stands neither in the scene nor in what you were given",)
 
 
 def test_signals_are_kept_when_given() -> None:
@@ -156,7 +186,7 @@ def test_signals_are_kept_when_given() -> None:
 
 
 def test_parts_of_a_scene_are_put_together() -> None:
-    first = noted(SceneNote(SAID[:1]), {**ANSWER, "open_threads": ["Where is the key?", "Who is Scarface?"]})
+    first = noted(SceneNote(SAID), {**ANSWER, "open_threads": ["Where is the key?", "Who is Scarface?"]})
     second = SceneNote(SAID).part(SAID[1:], first.text)
     assert (second.delta, second.so_far) == (SAID[1:], first.text)
     more = {**ENTRY, "name": "GRIM", "keywords": ["dwarf"], "content": "Gruff dwarf who runs the tavern. Owns a cat."}
@@ -259,7 +289,7 @@ def test_lists_of_another_shape_are_understood_and_endless_names_are_not() -> No
 def test_threads_are_settled_by_number_and_kept_by_what_opened_them() -> None:
     lists = {"resolved_threads": ["T1: He paid all forty.", "who lit the LAMP?", "T9: Something else."],
              "open_threads": ["T2 Who lit the lamp?", "Wren to Grim: a boat."]}  # fmt: skip
-    scene = scene_of(noted(SceneNote(SAID, open_threads=OPEN), {**ANSWER, **lists}).text)
+    scene = scene_of(noted(SceneNote(SAID, context=NoteContext(threads=OPEN)), {**ANSWER, **lists}).text)
     assert scene.settled == (Settled("a1", "He paid all forty."), Settled("b2", "Who lit the lamp?"))
     assert scene.signals.open_threads == ("Wren to Grim: a boat.",), "what is open already is no new thread"
     note = scene_note(scene_text(scene))
@@ -280,10 +310,10 @@ def test_a_line_of_the_state_needs_an_aspect() -> None:
 
 def test_an_entry_that_is_known_is_shown_as_a_whole_and_described_anew() -> None:
     earlier = scene_text(Scene("They met.", (Described("Grim", "character", ("Grim",), "A dwarf."),)))
-    note = SceneNote(SAID, earlier, ("Grim (character): A dwarf.", "Lethen (location)"))
-    assert (
-        part_of(note.build(load_prompt("scene")).user, "known_names") == "Grim (character): A dwarf.\nLethen (location)"
-    )
+    stood = LoreItem("Grim", "character", ("Grim",), "Somebody.")
+    note = SceneNote(SAID, earlier, NoteContext(known=(stood,), others=("Lethen (a port…)",)))
+    shown = part_of(note.build(load_prompt("scene")).user, "known")
+    assert shown == "Grim | character | Grim | A dwarf.\nOthers in the story: Lethen (a port…)"
     assert scene_of(noted(note, ANSWER).text).entries[0].content == ENTRY["content"], "replaced, not appended to"
 
 

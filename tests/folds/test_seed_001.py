@@ -27,6 +27,7 @@ from previously.folds.applying import (
     newest,
     summary_before,
 )
+from previously.folds.note_context import NoteContext
 from previously.folds.noting import Noted, Unusable
 from previously.runtime.prompts import load_prompt
 
@@ -135,7 +136,8 @@ def test_defect_2_nothing_vanishes_from_the_summary_when_a_fragment_is_regenerat
 
 
 def test_defect_3_contradictions_are_looked_for_against_the_summary_that_is_there() -> None:
-    question = AnalysisNote(NOTE.delta, before="Joaquin drowned in the storm.").build(load_prompt("analysis"))
+    context = NoteContext(so_far="Joaquin drowned in the storm.")
+    question = AnalysisNote(NOTE.delta, context=context).build(load_prompt("analysis"))
     assert "Joaquin drowned in the storm." in question.user
     assert "(nothing yet)" not in question.user
 

@@ -124,11 +124,11 @@ SENTENCES: list[tuple[str, Callable[[], bool]]] = [
     ("historical events are lore", lambda: not warned(in_entry(type="lore", content="Wren fled. Bram fell. It burned."),
                                                       "tells what happened")),
     # The prompt
-    ("the prompt parts summary and lorebooks", lambda: asked("what happened, what changed", "not what happened")),
-    ("the prompt asks for terse past tense", lambda: asked("terse, past tense", "present tense for what holds now")),
-    ("the prompt forbids descriptions", lambda: asked("by name, do not describe them")),
+    ("the prompt parts summary and lorebooks", lambda: asked("the summary tells what happened", "Not what happened")),
+    ("the prompt asks for terse past tense", lambda: asked("Terse, past tense", "present tense only for what holds")),
+    ("the prompt forbids descriptions", lambda: asked("by name and do not describe them")),
     ("the prompt names its token targets", lambda: asked("100 to 300 tokens", "50 to 200 tokens")),
-    ("the prompt asks for new or changed things", lambda: asked("new or different")),
+    ("the prompt asks for new or changed things", lambda: asked("new people, places", "something is different now")),
     ("the prompt asks for what matters again", lambda: asked("will matter again", "Leave out what is only mentioned")),
     ("the prompt asks for keywords with name and aliases", lambda: asked("2 to 8", "its name, other names")),
     ("the prompt names every type", lambda: asked(*TYPES)),
@@ -190,11 +190,21 @@ def test_four_empty_lists_are_an_answer_and_never_a_loop() -> None:
 
 
 def test_the_validator_checks_the_structure_that_the_prompt_asks_for() -> None:
-    shape = PROMPT.system.split("\n\n")[1].replace("…", "x")
-    given = json.loads(shape)
+    (shape,) = [line for line in PROMPT.system.split("\n") if line.startswith('{"summary": "…"')]
+    given = json.loads(shape.replace("…", "x"))
     given["lorebooks"][0]["type"] = "item"
     assert validate(given).valid
     assert set(given) == set(PROMPT.schema["properties"])  # type: ignore[index]
+
+
+def test_the_examples_of_the_prompt_are_what_it_asks_for() -> None:
+    example = PROMPT.system[PROMPT.system.index("An example.") :]
+    scene, _, answer = example.partition("\n")
+    judged = SceneNote((message("assistant", scene),)).judge(answer)
+    assert isinstance(judged, Noted)
+    assert judged.faults == ()
+    for split in ("a relationship", "a status", "a discovery"):
+        assert f"- {split}: " in PROMPT.system
 
 
 def test_validation_never_passes_what_it_could_not_read() -> None:

@@ -265,7 +265,7 @@ def test_a_whole_answer_gives_recap_episode_and_note() -> None:
     assert note is not None
     assert note.threads == (
         ThreadItem(ThreadChange.NEW, "Ada to Finn: ten crowns, after the fair", 1),
-        ThreadItem(ThreadChange.SETTLED, "It was Finn.", 3, "aa"),
+        ThreadItem(ThreadChange.SETTLED, "It was Finn.", 3, "aa", "Who dug the tunnel under the glasshouse?"),
     )
     assert [(one.thing, one.aspect) for one in note.state] == [("Ten crowns", Aspect.HOLDER)]
     assert verdict.warnings == ()

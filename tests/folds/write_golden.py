@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from previously.core.asking import ModelRequest
-from tests.folds import test_request, test_scene_combining, test_update_fold
+from tests.folds import test_analysis, test_request, test_scene, test_scene_combining, test_update_fold
 
 
 def write(name: str, question: ModelRequest) -> None:
@@ -18,3 +18,5 @@ if __name__ == "__main__":
     for name in test_update_fold.QUESTIONS:
         write(name, test_update_fold.question(name))
     write("combine", test_scene_combining.question())
+    write("analysis", test_analysis.question())
+    write("scene", test_scene.question())

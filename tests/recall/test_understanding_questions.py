@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from previously.core.errors import BadInput
-from previously.recall.query import LONGEST_QUERY, MOST_TERMS, name_parts, understand
+from previously.recall.address import find_mentions, mentioned, name_parts
+from previously.recall.query import LONGEST_QUERY, MOST_TERMS, understand
 
 CREW = ("Mara Voss", "Old Bram", "Will", "José", "田中", "Narrator")
 
@@ -48,6 +49,54 @@ def test_the_second_person_is_whoever_is_asked() -> None:
     assert understand("What did you suggest for dinner?", asker="A", asked="B").speakers == ("B",)
     assert understand("Did I tell you about it?", asker="A", asked="B").speakers == ("A",)
     assert understand("I told the crew what you said.", asker="A", asked="B").speakers == ()
+
+
+ADDRESSED = [
+    ("Mara, who has the key?", "who has the key?"),
+    ("Who has the key, Mara?", "Who has the key?"),
+    ("Do you remember, Mara Voss, who has the key?", "Do you remember who has the key?"),
+    ("Hey Mara, who has the key?", "Hey, who has the key?"),
+    ("“Mara,” she says, “who has the key?”", "“” she says, “who has the key?”"),
+    ("*She looks up.* Mara! Who has the key?", "*She looks up.* Who has the key?"),
+    ("¿José, recuerdas la llave?", "¿recuerdas la llave?"),
+    ("Weißt du noch, Bram, wer den Schlüssel hat?", "Weißt du noch, wer den Schlüssel hat?"),
+    ("田中さん、鍵はどこ？", "鍵はどこ？"),
+    ("鍵はどこ、田中？", "鍵はどこ？"),
+]
+
+
+@pytest.mark.parametrize(("spoken_to", "plain"), ADDRESSED)
+def test_who_is_addressed_is_not_sought(spoken_to: str, plain: str) -> None:
+    query = understand(spoken_to, speakers=CREW)
+    assert query.speakers == ()
+    assert query == understand(plain, speakers=CREW)
+
+
+@pytest.mark.parametrize(
+    ("text", "sought"),
+    [
+        ("What did Mara say about the cub?", ("Mara Voss",)),
+        ("Mara", ("Mara Voss",)),
+        ("What did Bram, Mara, and José promise?", ("Old Bram", "Mara Voss", "José")),
+        ("Who stole it, Bram or José?", ("Old Bram", "José")),
+        ("Mara, what did Bram say?", ("Old Bram",)),
+        ("What about Mara, the captain?", ("Mara Voss",)),
+    ],
+)
+def test_who_is_named_is_sought(text: str, sought: tuple[str, ...]) -> None:
+    assert understand(text, speakers=CREW).speakers == sought
+
+
+def test_you_is_who_is_addressed() -> None:
+    assert understand("Mara, what did you promise?", speakers=CREW, asked="Old Bram").speakers == ("Mara Voss",)
+    asked = "Mara, do you remember what you did to the cub?"  # what others told of it counts as much
+    assert understand(asked, speakers=CREW, asked="Mara Voss").speakers == ()
+
+
+def test_a_text_of_nothing_but_names_is_read_in_no_time() -> None:
+    text = "Mara, Bram; " * 1_400
+    assert len(find_mentions(text, CREW)) == 2_800
+    assert set(mentioned(text, CREW)) == {"Mara Voss", "Old Bram"}
 
 
 def test_titles_and_roles_are_no_names() -> None:

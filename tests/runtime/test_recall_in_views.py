@@ -14,7 +14,9 @@ from previously import BlockingMemory, Draft, Message, Settings, message
 from previously.blocking import BlockingStory
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Role, ToolCall, ToolResult
+from previously.core.tokens import ESTIMATE
 from previously.models.tokenizers import counter_for
+from previously.runtime.recalling import recall_ceiling
 from previously.view.memory import STALE
 from previously.view.view import Section, View
 from previously.view.volatile import block, without_recall
@@ -61,7 +63,7 @@ def test_what_left_the_tail_is_found_again(memory: BlockingMemory) -> None:
     assert "[message 5] Bram: Bram hides the silver key under the third step." in newest
     assert without_recall(newest) == "Where is the silver key?"
     assert view.tokens == sum(item.tokens for item in view.items) <= view.budget_tokens
-    assert 0 < view.report.volatile_tokens <= 1_500 * 15 // 100
+    assert 0 < view.report.volatile_tokens <= recall_ceiling(1_500 * 15 // 100)
     best = next(item for item in view.items if item.sources and item.sources[0].first == 5 and item.score)
     assert "silver" in best.reason and "key" in best.reason
     assert story.messages(-1)[0].entry.message.text == "Where is the silver key?", "never stored"
@@ -157,6 +159,49 @@ def test_a_search_keeps_within_its_budget(memory: BlockingMemory) -> None:
         hits = story.search("rain roofs silver key", top=50, budget_tokens=budget)
         assert sum(hit.tokens for hit in hits) <= budget
     assert len(story.search("rain", top=3)) == 3
+
+
+def test_a_budget_is_used_up_and_charged_as_a_view_charges(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    told(story)
+    assert len(story.search("rain over the roofs")) == 10
+    hits = story.search("rain over the roofs", budget_tokens=600)
+    smallest = min(hit.tokens for hit in hits)
+    assert 600 - smallest < sum(hit.tokens for hit in hits) <= 600
+    found = next(hit for hit in hits if not hit.speaker)
+    assert found.tokens == ESTIMATE.tokens(f"[message {found.position}] {found.text}\n")
+
+
+def test_passages_take_room_that_is_free_beyond_their_share(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    keys = [f"Bram hides the silver key {at} under a step." for at in range(40)]
+    long = [" ".join([RAIN] * 45)] * 6  # of which one fits and a second does not
+    story.add_drafts([Draft(message("user", text)) for text in (*keys, *long, *[RAIN] * 4)])
+    story.fold()
+    view = asked(story, budget_tokens=1_200, exclude=["recap", "chapters", "backbone"])
+    free = view.budget_tokens - view.tokens + view.report.volatile_tokens
+    share = 1_200 * 15 // 100
+    assert free > share
+    assert share < view.report.volatile_tokens <= min(free, recall_ceiling(share))
+
+
+def test_a_ceiling_on_what_passages_take() -> None:
+    assert recall_ceiling(0) == 0, "who wants none gets none"
+    assert recall_ceiling(300) == 600
+    assert recall_ceiling(900) == 1_200
+    assert recall_ceiling(5_000) == 5_000, "who wants more gets it"
+
+
+def test_who_is_addressed_does_not_hide_what_was_said_about_them(memory: BlockingMemory) -> None:
+    story = memory.story("tale")
+    drafts = [Draft(message("assistant", f"Do you? {RAIN}", speaker="Nott")) for _ in range(40)]
+    drafts[7] = Draft(message("user", "Nott painted the cub of the manticore blue.", speaker="Beau"))
+    story.add_drafts(drafts)
+    question = "do you remember what you did to the cub of the manticore?"
+    plain = [hit.position for hit in story.search(question)]
+    assert plain[0] == 7
+    for spoken_to in (f"Nott, {question}", f"Hey Nott, {question}", f"{question[:-1]}, Nott?"):
+        assert [hit.position for hit in story.search(spoken_to)] == plain
 
 
 def canaries(view: View, *, stale: bool = True) -> set[int]:

@@ -59,7 +59,7 @@ class Desk:
         """Save fragments, each followed by what is due."""
         report = self.story.fold()
         for number in range(start, start + count):
-            self.story.add("assistant", f"And so it came to event{number} for Maya.")
+            self.story.add("assistant", f"And so it came to event{number} for Maya and Bram.")
             report = self.story.fold()
         return report
 
@@ -168,7 +168,7 @@ def no_change_no_call(desk: Desk) -> bool:
 def change_one_call(desk: Desk) -> bool:
     desk.write(8)
     before = len(desk.librarian.asked)
-    desk.story.edit(2, "And so it came to event99 for Maya.")
+    desk.story.edit(2, "And so it came to event99 for Maya and Bram.")
     desk.story.fold()
     return len(desk.librarian.asked) == before + 1 and desk.events() == [0, 1, 99, 3]
 
@@ -256,7 +256,7 @@ def contiguous(desk: Desk) -> bool:
     """All but the second are approved: nothing behind it is applied. Then it is, and the rest follows."""
     desk.story.set(["review=true", "apply_after=0"])
     for number in range(4):
-        desk.story.add("assistant", f"And so it came to event{number} for Maya.")
+        desk.story.add("assistant", f"And so it came to event{number} for Maya and Bram.")
     held: dict[int, int] = {}
     for _ in range(8):
         desk.story.fold()
@@ -274,7 +274,7 @@ def contiguous(desk: Desk) -> bool:
 def empty_stops(desk: Desk) -> bool:
     desk.story.set(["apply_after=0"])
     desk.write(2)
-    desk.story.add("assistant", "And so it came to event2 for Maya.")
+    desk.story.add("assistant", "And so it came to event2 for Maya and Bram.")
     _commit_empty(desk.story, 2)
     report = desk.write(1, 3)
     return (
@@ -369,7 +369,7 @@ def test_behaviour(sentence: str, desk: Desk) -> None:
 def test_defect_1_the_summary_of_a_long_story_stays_bounded(desk: Desk) -> None:
     desk.story.set(["summary_characters=600", "summary_target_characters=400", "apply_after=0"])
     for number in range(120):
-        desk.story.add("assistant", f"And so it came to event{number} for Maya.")
+        desk.story.add("assistant", f"And so it came to event{number} for Maya and Bram.")
     desk.story.fold()
     assert len(desk.summary()) <= 600
     assert desk.events()[-1] == 119

@@ -201,16 +201,17 @@ def test_after_two_unusable_answers_texts_and_lists_are_asked_apart(story: Block
 
 def test_that_a_model_needs_two_steps_is_remembered_when_the_store_is_opened_again(tmp_path: Path) -> None:
     clumsy, other = Script(lists_by_themselves), Script(lists_by_themselves)
-    for script, expected in ((clumsy, [WHOLE, WHOLE, TEXTS, LISTS]), (other, [TEXTS, LISTS])):
+    openings = ((clumsy, 0, [WHOLE, WHOLE, TEXTS, LISTS]), (other, 8, [TEXTS, LISTS]))
+    for script, first, expected in openings:
         with BlockingMemory(tmp_path / "stories.db", settings=RULES, model=script.model) as memory:
             story = memory.story("tale")
-            tell(story, 8)
+            tell(story, 8, first)
             story.fold()
             assert script.asked()[: len(expected)] == expected
     able = Script(name="large")
     with BlockingMemory(tmp_path / "stories.db", settings=RULES, model=able.model) as memory:
         story = memory.story("tale")
-        tell(story, 8)
+        tell(story, 8, 16)
         story.fold()
         assert set(able.asked()) == {WHOLE}, "another model is not thought to be like it"
 

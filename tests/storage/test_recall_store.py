@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from previously.recall import index as recall_index
 from previously.recall.blocks import BLOCK
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
+from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
 from previously.storage.table_store import TableStore
 from previously.storage.tables import cutting, index_reading, indexing
@@ -204,6 +206,64 @@ async def test_another_version_of_the_index_is_made_anew(store: Store, monkeypat
     assert len(after["facts"]) == len(before["facts"]) - 1
     assert set(after["facts"]) < set(before["facts"])
     assert len(after["vectors"]) == len(before["vectors"]) - 1
+
+
+async def test_what_a_process_keeps_of_an_index_is_what_the_store_has(store: Store) -> None:
+    """Asked again and again, across blocks, after a change to an old one, and of an earlier moment."""
+    key = await begun(store, *(f"message {n} says word{n % 7}" for n in range(2 * BLOCK + 9)))
+    terms = ["word1", "messag", "lantern"]
+    await caught_up(store, key, Letters(), most=700)
+    await kept(store, key, terms)
+    await said(store, key, *(f"lantern {n} says word{n % 7}" for n in range(BLOCK)))
+
+    async def earlier(moment: Store) -> dict[str, Any]:
+        return await kept(moment, key, terms)
+
+    before = await store.at_one_moment("me", earlier)
+    await caught_up(store, key, Letters(), most=700)
+    grown = await kept(store, key, terms)
+    assert grown == await _fresh(store, key, terms)
+    assert len(grown["facts"]) == len(before["facts"]) + BLOCK and "lantern" not in before["postings"]
+    path = await store.path(key, "main", 0, 2)
+    await store.forget_entries(key, [path[1].entry.id])
+    after = await kept(store, key, terms)
+    assert after == await _fresh(store, key, terms)
+    assert len(after["facts"]) == len(grown["facts"]) - 1 and path[1].entry.id not in after["vectors"]
+
+
+async def _fresh(store: Store, key: StoryKey, terms: Sequence[str]) -> dict[str, Any]:
+    """The same, as a process sees it that was never asked."""
+    if isinstance(store, TableStore):
+        store.paths.forget(key)
+    return await kept(store, key, terms)
+
+
+async def test_a_block_that_is_complete_is_read_once(tmp_path: Path) -> None:
+    store = SqliteStore(str(tmp_path / "s.db"))
+    try:
+        key = await begun(store, *(f"message {n}" for n in range(2 * BLOCK)))
+        await caught_up(store, key, most=700)
+        read: list[int] = []
+
+        def work(index: StoryIndex, path: PathEntries) -> None:
+            session = index._session  # type: ignore[attr-defined]
+            real = session.rows
+
+            class Counted:
+                def rows(self, name: str, values: Any) -> Any:
+                    found = real(name, values)
+                    read.append(len(found))
+                    return found
+
+            index._session = Counted()  # type: ignore[attr-defined]
+            index.facts()
+            index.postings(["messag"])
+
+        await store.recall(key, "main", work)
+        await store.recall(key, "main", work)
+    finally:
+        await store.close()
+    assert read == [3, 3, 1, 1]
 
 
 async def test_new_attributes_reach_the_index(store: Store) -> None:

@@ -69,7 +69,8 @@ def list_entries(
         console.print()
     told = [f"{number:,} {status}" for status, number in counts.items() if number]
     if not told:
-        by_hand = "`previously lore add`, or `previously lore attach` for a book"
+        name = output.one_line(story)
+        by_hand = f"`previously lore add {name}`, or `previously lore attach {name}` for a book"
         console.print(output.from_model(story, "There is no lore", by_hand), soft_wrap=True)
         return
     console.print(f"{output.counted(len(entries), 'entry')}: {', '.join(told)}.")

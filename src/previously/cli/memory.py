@@ -104,7 +104,8 @@ def show(
                 "branch": info.active.name,
                 "messages": length,
                 "recap": recap.text if recap and not brief else None,
-                "recap_span": pair(recap.span) if recap else None,
+                "recap_span": pair(recap.told) if recap else None,
+                **({"recap_cut": pair(recap.cut)} if recap and recap.cut else {}),
                 "chapters": [_chapter_json(one) for one in chapters],
                 "backbone": backbone.text if backbone else None,
                 "backbone_span": pair(backbone.span) if backbone else None,
@@ -128,7 +129,7 @@ def show(
     if others:
         console.print(output.one_line(f"Other branches: {', '.join(others)}"))
     if not (recap or chapters):
-        console.print("\nNothing is folded yet.")
+        console.print(f"\nNothing is folded yet. `previously fold {output.one_line(story)}` folds what is due.")
     if pins:
         console.print("\nPinned", style="bold")
         console.print("\n".join(f"  {pin.id}: {output.one_line(pin.text)}" for pin in pins))
@@ -186,8 +187,9 @@ def _print_beside(story: str, beside: Mapping[str, Any]) -> None:
 
 def _print_text(name: str, text: MemoryText | None, span: Span | None = None) -> None:
     console = output.console()
-    covers = text.span if text else span
+    covers = text.told if text else span
     by = f", by {text.made_by}{', stale' if text.stale else ''}" if text else ""
+    by += f"; {text.cut} told no more" if text and text.cut else ""
     console.print(f"\n{name} ({covers}{by})", style="bold")
     console.print(output.printable(text.text) if text else "Its recap waits to be folded.")
 
@@ -212,6 +214,8 @@ _DEEDS = {
 
 def _did(done: FoldDone) -> str:
     """What was done to the messages of a fold, in words."""
+    from previously.folds.amend import AMENDED
+
     verb, into = _DEEDS.get(done.kind.value, ("folded", f"into the {done.kind.value}"))
     if done.kind.value == "cast":
         verb, into = "noted", f"as what {output.one_line(whose(done.scope))} knows"
@@ -223,7 +227,7 @@ def _did(done: FoldDone) -> str:
         case "pending":
             verb = f"{verb}, waiting for approval,"
         case "refused":
-            verb = f"could not be {'amended' if verb == 'folded' else verb}"
+            verb, into = ("could not be amended", "") if AMENDED in done.reason else (f"could not be {verb}", into)
     beside = f" with {' and '.join(done.beside)}" if done.beside else ""
     return f"{verb} {into}".rstrip() + beside
 

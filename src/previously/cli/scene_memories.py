@@ -68,7 +68,7 @@ def combine(
     ] = "",
     target: Annotated[
         int | None,
-        typer.Option("--words", metavar="N", parser=number, help="How long the summary should be; 180 if not given."),
+        typer.Option("--words", metavar="N", parser=number, help="How long the summary should be; 300 if not given."),
     ] = None,
     out: Out = None,
     endpoint: Endpoint = "",

@@ -22,7 +22,10 @@ def search(
     ctx: typer.Context,
     story: Story,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for, in plain words.")],
-    top: Annotated[int, typer.Option("--top", metavar="K", help="How many messages at most.")] = 10,
+    top: Annotated[
+        int | None,
+        typer.Option("--top", metavar="K", help="How many messages at most; 10, or what a budget holds."),
+    ] = None,
     tokens: Annotated[
         int | None,
         typer.Option("--budget", metavar="N", parser=budget, help="Tokens that the messages may take together."),

@@ -238,7 +238,8 @@ def scenes(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
             console.print(f"Describes: {output.one_line(', '.join(one.entries))}.", soft_wrap=True)
         console.print()
     if not found:
-        console.print("No scene is noted yet; a fold notes those that are over, and `previously scene` ends one.")
+        ends = f"`previously scene {output.one_line(story)}` ends one"
+        console.print(f"No scene is noted yet; a fold notes those that are over, and {ends}.", soft_wrap=True)
 
 
 def analyze(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, opened, version_number
+from previously.cli.arguments import AsJson, Story, opened, position, version_number
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def diff(ctx: typer.Context, story: Story, old: Which = None, new: Other = None,
 
     with opened(ctx) as memory:
         kept = [version for version in memory.story(story, create=False).log() if version.made.status != "refused"]
-    newer = _chosen(kept, new if new is not None else kept[-1].id if kept else None)
-    older = _chosen(kept, old if old is not None else _before(kept, newer).id)
+    newer = _chosen(story, kept, new if new is not None else kept[-1].id if kept else None)
+    older = _chosen(story, kept, old if old is not None else _before(kept, newer).id)
     changes = diff_words(readable(older), readable(newer))
     if as_json:
         runs = [{"kind": change.kind.value, "text": change.text} for change in changes]
@@ -72,23 +72,38 @@ def diff(ctx: typer.Context, story: Story, old: Which = None, new: Other = None,
     console.print()
 
 
-def blame(ctx: typer.Context, story: Story, which: Which = None, as_json: AsJson = False) -> None:
+def blame(
+    ctx: typer.Context,
+    story: Story,
+    which: Which = None,
+    message: Annotated[
+        int | None,
+        typer.Option("--message", metavar="POSITION", parser=position, help="Which memory tells this message."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Say where a version came from: which messages, who wrote it, what it cost; by default the recap in force."""
     from previously.cli.remembered import readable
     from previously.core.versions import Kind
+    from previously.runtime.remembering import cut_from
 
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
+        if message is not None:
+            _blame_message(found, story, message, as_json=as_json)
+            return
         versions = found.log()
         texts = _texts_in_force(found, versions)
         default = texts[0] if texts else versions[-1].id if versions else None
-        version = _chosen(versions, which if which is not None else default)
+        version = _chosen(story, versions, which if which is not None else default)
         in_force = version.id in texts
     made = version.made
+    cut = cut_from(made)
     if as_json:
         told = {"text": made.text, "shed": list(made.shed), "unverified": list(made.unverified)}
         chain = {"before": made.before, "replaces": made.replaces, "in_force": in_force}
-        output.emit({"story": story, **version_json(version), **chain, **told})
+        gone = {"cut": [cut.first, cut.last]} if cut else {}
+        output.emit({"story": story, **version_json(version), **chain, **told, **gone})
         return
     console = output.console()
     rows = [
@@ -105,6 +120,7 @@ def blame(ctx: typer.Context, story: Story, which: Which = None, as_json: AsJson
         ),
         ("Left behind", ", ".join(made.shed) or "nothing noticed"),
         ("Unverified", " ".join(made.unverified) or "nothing"),
+        ("Cut", f"{cut}: it tells them no more, since it had grown too long" if cut else "nothing"),
     ]
     for what, words in rows:
         console.print(f"{what + ':':<12}", style="bold", end="")
@@ -114,12 +130,37 @@ def blame(ctx: typer.Context, story: Story, which: Which = None, as_json: AsJson
         console.print(output.printable(readable(version)), soft_wrap=True)
 
 
+def _blame_message(found: BlockingStory, story: str, at: int, *, as_json: bool) -> None:
+    """Say which memories stand for a message, and whether they still tell it."""
+    telling = found.telling(at)
+    if as_json:
+        rows = [
+            {
+                "kind": one.kind.value,
+                "version": one.version,
+                "span": [one.span.first, one.span.last],
+                "cut": [one.cut.first, one.cut.last] if one.cut else None,
+            }
+            for one in telling
+        ]
+        output.emit({"story": story, "position": at, "told_by": rows})
+        return
+    console = output.console()
+    if not telling:
+        console.print(f"No memory stands for message {at}; views show it word for word, or list it as left out.")
+    for one in telling:
+        who = f"version {one.version}" if one.version is not None else "by hand"
+        words = f"The {one.kind.value} of {one.span} ({who}) "
+        words += f"told it, and does so no more: {one.cut} were cut when it grew too long." if one.cut else "tells it."
+        console.print(output.printable(words), soft_wrap=True)
+
+
 def _texts_in_force(story: BlockingStory, versions: list[Version]) -> list[int]:
-    """The versions whose texts speak for the story now: of the recap, the backbone, and each chapter."""
+    """The versions that speak for the story now: of the recap, the backbone, each chapter, and the notes of spans."""
     found = [story.recap(), story.backbone(), *(chapter.recap for chapter in story.chapters())]
     by_hand = {version.made.text: version.id for version in versions if version.made.status == "by hand"}
     ids = [by_hand.get(text.text) if text.version is None else text.version for text in found if text]
-    return [ident for ident in ids if ident is not None]
+    return [*(ident for ident in ids if ident is not None), *story.notes_in_force()]
 
 
 def _called(version: Version) -> str:
@@ -130,13 +171,13 @@ def _called(version: Version) -> str:
     return f"{version.made.kind.value} of {name}" if name else version.made.kind.value
 
 
-def _chosen(versions: list[Version], wanted: int | None) -> Version:
+def _chosen(story: str, versions: list[Version], wanted: int | None) -> Version:
     if wanted is None:
-        raise BadInput("Nothing is folded yet.")
+        raise BadInput(f"Nothing is folded yet; `previously fold {output.one_line(story)}` folds what is due.")
     for version in versions:
         if version.id == wanted:
             return version
-    raise BadInput(f"There is no version {wanted} here; `previously log` lists them.")
+    raise BadInput(f"There is no version {wanted} here; `previously log {output.one_line(story)}` lists them.")
 
 
 def _before(versions: list[Version], newer: Version) -> Version:

@@ -47,6 +47,9 @@ class ThreadItem:
     """The offset of its message; None where it happened before the span."""
     thread: str = ""
     """The thread it changes; empty for a new one, whose id is `thread_id` of the span's key and the item's words."""
+    was: str = ""
+    """The words in which the model was shown the thread that it changes: should the note that opened it be made anew,
+    it is found by them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +163,7 @@ def note_text(note: Note) -> str:
 def note_words(note: Note) -> str:
     """Return all that a note says, a line for each item, without the numbers of messages and the ids of threads."""
     lines = [
-        *(one.text for one in note.threads),
+        *(words for one in note.threads for words in (one.text, one.was) if words),
         *(one.text for one in note.wishes),
         *(f"{one.thing}: {one.value}" for one in note.state),
         *(", ".join(one.names) for one in note.present),

@@ -1,9 +1,9 @@
 """The librarian: what one fragment adds to the summary, what it changed, and where it contradicts the story so far.
 
-An analysis reads one fragment. The summary before it, the names and the open threads are shown so that it can be
+An analysis reads one fragment. The story before it, the names and the open threads are shown so that it can be
 understood, and so that a contradiction can be seen at all. What must stay true: a fragment is analysed again only when
-its words changed; an answer that notes nothing is no analysis; an empty summary update is derived from the signals, so
-that it is no gap.
+its words changed; an answer that notes nothing is no analysis; one that could be better is asked for once more, and
+then an empty summary update is derived from the signals, so that it is no gap.
 """
 
 from __future__ import annotations
@@ -18,23 +18,27 @@ from previously.core.asking import ModelRequest
 from previously.core.digests import span_key
 from previously.core.messages import Message, Role
 from previously.core.paths import OnPath
-from previously.core.signals import folded
+from previously.core.signals import MOST_ITEMS, Signals, folded
 from previously.core.versions import Kind
-from previously.folds.analysis_answer import LISTS, analysis_in, analysis_of, analysis_text, derived, joined
-from previously.folds.applying import compacted
+from previously.folds.analysis_answer import (
+    LISTS,
+    analysis_in,
+    analysis_of,
+    analysis_text,
+    derived,
+    joined,
+    overfull,
+)
 from previously.folds.builtin.quotes import quote
 from previously.folds.checks import declines
+from previously.folds.note_context import NO_CONTEXT, NoteContext, language_rule, stranger_finder
 from previously.folds.noting import MOST_PARTS, Noted, Unusable, object_in
 from previously.folds.rendering import Template, as_data, fill, told, transcript
-from previously.folds.thread_numbers import ASPECTS, OpenThreads, name_threads, number_threads, state_warnings
+from previously.folds.thread_numbers import ASPECTS, name_threads, state_warnings
 from previously.text.sentences import plain, whole_sentences
 
 __all__ = ["AnalysisNote", "analysis_of", "analysis_text", "is_fragment", "not_analysed"]
 
-SHOWN_BEFORE = 3_000
-"""How many characters of the summary before a fragment are shown, the newest."""
-
-SHOWN_NAMES = 40
 ANSWER_TOKENS = 1_200
 
 BUILTIN_WORDS = 45
@@ -81,14 +85,8 @@ class AnalysisNote:
     """The fragment, or a part of it."""
     so_far: str = ""
     """What was noted of the parts before."""
-    before: str = ""
-    """The summary of the story before the fragment."""
-    known: tuple[str, ...] = ()
-    """Names of the story, the best known first."""
-    open_threads: OpenThreads = ()
-    """What was open before the fragment, each thread with its id; a model is shown them by number."""
-    state: tuple[str, ...] = ()
-    """How things stood before the fragment, a line each."""
+    context: NoteContext = NO_CONTEXT
+    """The story before the fragment."""
     again: bool = False
     first: int = 0
     """The position of the fragment."""
@@ -115,16 +113,15 @@ class AnalysisNote:
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
         noted = analysis_of(self.so_far).summary_update if self.so_far else ""
-        beginning = "This is noted of how the fragment begins; do not note it again."
+        beginning = "This was noted of how the fragment begins, which is not shown; do not note it again."
         system, user = fill(
             template,
             {
-                "before": as_data(compacted(self.before.strip(), SHOWN_BEFORE, SHOWN_BEFORE)) or "(nothing yet)",
-                "known": as_data(", ".join(self.known[:SHOWN_NAMES])) or "(none yet)",
-                "open": as_data(number_threads(self.open_threads)) or "(none)",
-                "state": as_data("\n".join(self.state)) or "(none)",
+                **self.context.render(),
+                "bridge": self.context.render_bridge(),
                 "aspects": ASPECTS,
-                "so_far": f"\n{beginning}\n<noted>\n{as_data(noted)}\n</noted>\n" if noted else "",
+                "language": language_rule(self.delta, "fragment", 'keys, aspects and the word "ended"'),
+                "noted": f"\n{beginning}\n<noted>\n{as_data(noted)}\n</noted>\n" if noted else "",
                 "fragment": transcript(self.delta) or "(nothing)",
                 "hint": f" {hint}" if hint else "",
             },
@@ -137,7 +134,7 @@ class AnalysisNote:
         if isinstance(found, Unusable):
             return found
         analysis = analysis_in(found)
-        signals, settled = name_threads(analysis.signals, self.open_threads)
+        signals, settled = name_threads(analysis.signals, self.context.threads)
         analysis = replace(analysis, signals=signals, settled=settled)
         if declines(analysis.summary_update) and analysis.signals.is_empty:
             return Unusable("the model declined", answer, final=True)
@@ -145,14 +142,18 @@ class AnalysisNote:
             return Unusable("it notes nothing; write at least summary_update", answer)
         update, again = self._without_retelling(analysis.summary_update)
         warnings = [f"told before, left out: {again[0][:80]}"] if again else []
+        faults = [f"{name} has {count} items, of which {MOST_ITEMS} count" for name, count in overfull(found)]
         if not update:
+            faults.append("summary_update is empty, or only tells the story so far again")
             update = derived(analysis.signals)
             if not update:
                 return Unusable("its summary_update only repeats the story so far", answer)
             warnings.append("the summary update was derived from the signals")
         warnings += state_warnings(analysis.signals)
         analysis = replace(analysis, summary_update=update)
-        return Noted(analysis_text(self._with_so_far(analysis)), tuple(warnings))
+        analysis, strangers = self._without_strangers(analysis)
+        faults += [f"the name {name} stands neither in the fragment nor in what you were given" for name in strangers]
+        return Noted(analysis_text(self._with_so_far(analysis)), tuple(warnings), tuple(faults))
 
     def builtin(self) -> Noted:
         """What is noted without a model: a sentence or two of the fragment, word for word."""
@@ -163,9 +164,27 @@ class AnalysisNote:
     def _with_so_far(self, analysis: Analysis) -> Analysis:
         return joined(analysis_of(self.so_far), analysis) if self.so_far else analysis
 
+    def _without_strangers(self, analysis: Analysis) -> tuple[Analysis, list[str]]:
+        """Return an analysis without items that name somebody nobody has heard of, and those names. The summary update
+        stays: it is all that is remembered of the fragment."""
+        strangers: list[str] = []
+        find_strangers = stranger_finder(self.context, self.delta, self.so_far)
+
+        def is_heard(text: str) -> bool:
+            found = find_strangers(text)
+            strangers.extend(found)
+            return not found
+
+        is_heard(analysis.summary_update)
+        lists = {name: tuple(filter(is_heard, getattr(analysis.signals, name))) for name in LISTS}
+        mentions = tuple(name for name in analysis.mentions if is_heard(f"of {name}."))
+        settled = tuple(one for one in analysis.settled if is_heard(one.text))
+        kept = replace(analysis, signals=Signals(**lists), mentions=mentions, settled=settled)
+        return kept, list(dict.fromkeys(strangers))
+
     def _without_retelling(self, update: str) -> tuple[str, Sequence[str]]:
         """The update without sentences that stand in the summary so far, and those."""
-        earlier = folded(self.before)
+        earlier = folded("\n".join((self.context.earlier, self.context.so_far, self.context.recent)))
         sentences = whole_sentences(update)
         again = [one for one in sentences if len(one.split()) >= _LONG_ENOUGH and folded(one).rstrip(".!? ") in earlier]
         return (" ".join(one for one in sentences if one not in again) if again else update), again

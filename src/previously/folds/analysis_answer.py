@@ -53,6 +53,13 @@ def analysis_in(found: Mapping[str, Any]) -> Analysis:
     )
 
 
+def overfull(found: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """Return the lists of a JSON object that have more items than are kept, and how many each has."""
+    given = _by_name(found)
+    counts = ((name, given.get(name)) for name in (*LISTS, "contradictions"))
+    return [(name, len(items)) for name, items in counts if isinstance(items, list) and len(items) > MOST_ITEMS]
+
+
 def _by_name(found: Mapping[str, Any]) -> dict[str, Any]:
     """The values under the names they should have; what lies one object deeper is taken up."""
     named: dict[str, Any] = {}

@@ -3,13 +3,15 @@
 Nothing here is kept in a second place: the summary is computed from the analyses that are valid on the path, so one
 that was made anew changes it wherever it stands, and a deletion takes its words along and applies nothing twice. What
 must stay true: application is contiguous, it stops at the first gap and says which; positions that tell nothing are
-passed over and count as done; the newest `threshold` positions are never applied; compaction is bounded.
+passed over and count as done; the newest `threshold` positions are never applied; compaction is bounded; a summary
+knows which messages it tells no more.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -48,6 +50,8 @@ class Application:
     """The fragments whose updates are in `text`, in order."""
     text: str
     """What is appended to the summary."""
+    updates: tuple[str, ...]
+    """The same, one update for each of them."""
     through: int
     """The last position that is done, those passed over included; one before the start where nothing is."""
     gap: Gap | None = None
@@ -78,12 +82,12 @@ def applied(fragments: Sequence[Fragment], start: int = 0, threshold: int = THRE
             continue
         gap = _gap(fragment)
         if gap:
-            return Application(tuple(positions), BETWEEN.join(texts), through, gap)
+            return Application(tuple(positions), BETWEEN.join(texts), tuple(texts), through, gap)
         through = fragment.position
         if fragment.is_fragment and fragment.analysis:
             positions.append(fragment.position)
             texts.append(fragment.analysis.summary_update.strip())
-    return Application(tuple(positions), BETWEEN.join(texts), through)
+    return Application(tuple(positions), BETWEEN.join(texts), tuple(texts), through)
 
 
 def gaps(fragments: Sequence[Fragment], threshold: int = THRESHOLD) -> tuple[Gap, ...]:
@@ -140,3 +144,71 @@ def compacted(summary: str, max_characters: int = MAX_CHARACTERS, target_charact
             kept = kept[cut.end() :]
             break
     return PREFIX + kept.lstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A running summary, and what of its stretch it tells. Messages are counted from the beginning of the stretch."""
+
+    text: str
+    pieces: tuple[tuple[int, int], ...] = ()
+    """Each update that is whole in the text: the last message it tells, and how many lines it has. Lines are counted,
+    since the numbers in quotations, and so their letters, change where a message is put in before them."""
+    cut: int = 0
+    """How many messages at the beginning are told no more, or only in part."""
+
+    @property
+    def carry(self) -> str:
+        """What a version keeps of it beside the text."""
+        return json.dumps({"cut": self.cut, "pieces": self.pieces}, separators=(",", ":"))
+
+
+def summary_of(text: str, carry: str, reach: int) -> Summary:
+    """Return the summary in a version that stands for so many messages. A text that was not put together here is one
+    piece."""
+    found = _carried(carry)
+    return Summary(text, *found) if found else Summary(text, ((reach - 1, _lines(text)),) if text.strip() else ())
+
+
+def cut_of(carry: str) -> int:
+    """Return how many messages at the beginning of its stretch a version tells no more, by what it carries."""
+    found = _carried(carry)
+    return found[1] if found else 0
+
+
+def _carried(carry: str) -> tuple[tuple[tuple[int, int], ...], int] | None:
+    try:
+        given = json.loads(carry)
+    except ValueError:
+        return None
+    if not isinstance(given, Mapping) or not isinstance(given.get("cut"), int):
+        return None
+    return tuple((int(last), int(lines)) for last, lines in given.get("pieces", ())), given["cut"]
+
+
+def grown(
+    summary: Summary,
+    updates: Iterable[tuple[int, str]],
+    max_characters: int = MAX_CHARACTERS,
+    target_characters: int = TARGET_CHARACTERS,
+) -> Summary:
+    """Return a summary with further updates, each with its message, compacted where it has grown too long. The newest
+    update counts as told even where a target leaves room for a part of it only."""
+    added = list(updates)
+    text = appended(summary.text, BETWEEN.join(update for _, update in added))
+    pieces = [*summary.pieces, *((last, _lines(update)) for last, update in added)]
+    short = compacted(text, max_characters, target_characters)
+    if short == text:
+        return Summary(text, tuple(pieces), summary.cut)
+    kept = short.removeprefix(PREFIX)
+    left = kept.count("\n") + (text[len(text) - len(kept) - 1] == "\n")  # the first line may have lost its beginning
+    whole = len(pieces)
+    while whole and pieces[whole - 1][1] <= left:
+        whole -= 1
+        left -= pieces[whole][1]
+    whole = min(whole, len(pieces) - 1)
+    return Summary(short, tuple(pieces[whole:]), pieces[whole - 1][0] + 1 if whole > 0 else summary.cut)
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + 1

@@ -17,7 +17,7 @@ from json_repair import repair_json
 from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message
 from previously.core.versions import Kind
-from previously.folds.checks import declines, without_reasoning
+from previously.folds.checks import brief, declines, without_reasoning
 from previously.folds.rendering import Template
 
 LONGEST_ANSWER = 100_000
@@ -26,6 +26,9 @@ LONGEST_ANSWER = 100_000
 
 MOST_BRACKETS = 300
 """Lists and objects that an answer may open and still be mended."""
+
+MOST_FAULTS_TOLD, LONGEST_FAULT = 6, 140
+"""How many faults a model is told at once, and in how many characters each: a longer list is not worked off."""
 
 MOST_PARTS = 24
 """More calls than this for one fold are mostly a waste."""
@@ -39,6 +42,8 @@ class Noted:
     """Canonical JSON."""
     warnings: tuple[str, ...] = ()
     """What is not as it should be, though it can be kept."""
+    faults: tuple[str, ...] = ()
+    """What a model could do better, in words it is told: it is asked for that once, and then it only warns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,13 @@ class Note(Protocol):
 
     def builtin(self) -> Noted:
         """What is noted without a model, by rules; always something that can be kept."""
+
+
+def faults_told(faults: Sequence[object]) -> str:
+    """Return faults in one short sentence, which is what the model is told."""
+    named = [brief(str(one), LONGEST_FAULT) for one in faults[:MOST_FAULTS_TOLD]]
+    more = len(faults) - len(named)
+    return "; ".join([*named, f"and {more} more"] if more > 0 else named)
 
 
 def judge_reply(note: Note, reply: ModelReply) -> Noted | Unusable:

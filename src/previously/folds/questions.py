@@ -36,7 +36,7 @@ def check_reply(asked: Question, question: ModelRequest, reply: ModelReply) -> A
     noted = judge_reply(asked, reply)
     if isinstance(noted, Unusable):
         return Refused(Refusal.REFUSAL if noted.final else Refusal.SHAPE, noted.reason)
-    return Accepted(noted.text, (), warnings=noted.warnings)
+    return Accepted(noted.text, (), warnings=(*noted.faults, *noted.warnings), mendable=noted.faults)
 
 
 def check_text(asked: Question, text: str, *, made_by: str) -> Accepted | Refused:
@@ -48,7 +48,7 @@ def check_text(asked: Question, text: str, *, made_by: str) -> Accepted | Refuse
     noted = asked.judge(text)
     if isinstance(noted, Unusable):
         return Refused(Refusal.SHAPE, noted.reason)
-    return Accepted(noted.text, (), warnings=noted.warnings)
+    return Accepted(noted.text, (), warnings=(*noted.faults, *noted.warnings))
 
 
 def amends(asked: Question) -> bool:

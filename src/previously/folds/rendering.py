@@ -22,7 +22,8 @@ FORM = "=== form ==="
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _OWN_TAG = re.compile(
     r"</?(?=(?:recap|new_events|old_words|new_words|chapter|story_so_far"
-    r"|known_names|so_far|scene|summaries|memory|names|open_threads|noted|fragment|brief|conversation|new_messages"
+    r"|known|as_things_stood|just_before|so_far|scene|summaries|memory|open_threads|noted|fragment|brief|conversation"
+    r"|new_messages"
     r")\b)"
 )
 

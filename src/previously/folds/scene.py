@@ -1,8 +1,8 @@
 """The scene: what a span leaves behind, `{summary, lorebooks}` and its signals.
 
 One question gives both, what happened and what things are. What must stay true: structural faults refuse, all of them
-named at once so that one repair ask can mend them, and all else only warns; what was noted of the parts before is
-never lost; the summary stays under its ceiling.
+named at once so that one repair ask can mend them; faults of meaning lead to one such ask and then warn; all else only
+warns; what was noted of the parts before is never lost; the summary stays under its ceiling.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from previously.core.asking import ModelRequest
 from previously.core.cutting import beginning_of
 from previously.core.lore import TYPES, Scene
 from previously.core.messages import Message
-from previously.core.signals import NO_SIGNALS, Signals, items_of
+from previously.core.note import LoreItem
+from previously.core.signals import NO_SIGNALS, Signals, folded, items_of
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.builtin.quotes import quote
-from previously.folds.checks import brief
 from previously.folds.combine import joined
-from previously.folds.noting import MOST_PARTS, Noted, Unusable, object_in
+from previously.folds.note_context import NO_CONTEXT, NoteContext, language_rule, stranger_finder
+from previously.folds.noting import MOST_PARTS, Noted, Unusable, faults_told, object_in
 from previously.folds.rendering import Template, as_data, fill, transcript
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, Fault, Validation, validate
 from previously.folds.scene_shape import SCHEMA, newest_of_each, readable, scene_in, scene_of, scene_text
-from previously.folds.thread_numbers import ASPECTS, OpenThreads, name_threads, number_threads, state_warnings
+from previously.folds.thread_numbers import ASPECTS, name_threads, state_warnings
 
 __all__ = ["Fault", "SceneNote", "Validation", "scene_of", "scene_text", "validate"]
 
@@ -38,11 +39,6 @@ BUILTIN_WORDS = 180
 NOTHING_TOLD = "Nothing was told."
 """The summary of messages without a word: a scene has one."""
 
-MOST_KNOWN = 60
-"""How many names a model is told, the first given."""
-
-MOST_FAULTS_TOLD = 6
-
 
 @dataclass(frozen=True, slots=True)
 class SceneNote:
@@ -51,14 +47,10 @@ class SceneNote:
     delta: tuple[Message, ...]
     so_far: str = ""
     """What was noted of the parts before, as `scene_text` writes it."""
-    known: tuple[str, ...] = ()
-    """Known entries, those that the scene names as a whole, "Grim (character): Gruff dwarf.", the others by name."""
+    context: NoteContext = NO_CONTEXT
+    """The story before it."""
     title: str = ""
     again: bool = False
-    open_threads: OpenThreads = ()
-    """What was open before it, each thread with its id; a model is shown them by number."""
-    state: tuple[str, ...] = ()
-    """How things stood before it, a line each."""
     first: int = 0
     """The position of the first message."""
 
@@ -84,19 +76,19 @@ class SceneNote:
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
         earlier = scene_of(self.so_far)
-        described = {f"{one.name} ({one.type})": one.content for one in earlier.entries}
-        others = [one for one in self.known if one.partition(": ")[0] not in described]
-        names = [*(f"{name}: {content}" for name, content in described.items()), *others]
+        described = [LoreItem(one.name, one.type, one.keywords, one.content) for one in earlier.entries]
+        anew = {folded(one.name) for one in described}
+        known = (*described, *(one for one in self.context.known if folded(one.name) not in anew))
+        beginning = "This was noted of how the scene begins, which is not shown; do not tell it again."
         system, user = fill(
             template,
             {
                 "types": ", ".join(TYPES),
                 "aspects": ASPECTS,
                 "title": f"The scene is called {as_data(self.title)!r}.\n\n" if self.title else "",
-                "known": as_data("\n".join(names[:MOST_KNOWN])) or "(none yet)",
-                "open": as_data(number_threads(self.open_threads)) or "(none)",
-                "state": as_data("\n".join(self.state)) or "(none)",
-                "previous": as_data(earlier.summary) or "(nothing yet)",
+                **replace(self.context, known=known).render(),
+                "language": language_rule(self.delta, "scene", 'keys, types, aspects and the word "ended"'),
+                "noted": f"\n{beginning}\n<noted>\n{as_data(earlier.summary)}\n</noted>\n" if earlier.summary else "",
                 "events": transcript(self.delta) or "(nothing)",
                 "hint": f" {hint}" if hint else "",
             },
@@ -111,12 +103,16 @@ class SceneNote:
         given = readable(found)
         validation = validate(given)
         if not validation.valid:
-            return Unusable(_all_faults(validation.faults), answer)
+            return Unusable(faults_told(validation.faults), answer)
         scene = scene_in(given)
-        signals, settled = name_threads(scene.signals, self.open_threads)
+        signals, settled = name_threads(scene.signals, self.context.threads)
         scene = replace(scene, signals=signals, settled=settled)
-        warnings = (*(str(one) for one in validation.warnings), *state_warnings(signals))
-        return Noted(scene_text(self._with_earlier(scene)), warnings)
+        scene, strangers = self._without_strangers(scene)
+        faults = [str(one) for one in validation.warnings if one.mendable]
+        faults += [f"the name {name} stands neither in the scene nor in what you were given" for name in strangers]
+        warnings = [str(one) for one in validation.warnings if not one.mendable]
+        warnings += state_warnings(signals)
+        return Noted(scene_text(self._with_earlier(scene)), tuple(warnings), tuple(faults))
 
     def builtin(self) -> Noted:
         """The scene without a model: sentences of it, word for word. What things are, a model or a person says."""
@@ -129,18 +125,22 @@ class SceneNote:
         told = beginning_of(summary, MOST_SUMMARY_TOKENS) or NOTHING_TOLD
         return Noted(scene_text(replace(earlier, summary=told)))
 
+    def _without_strangers(self, scene: Scene) -> tuple[Scene, list[str]]:
+        """Return a scene without entries of people nobody has heard of, and the names that stand nowhere. What else
+        says such a name stays: it is all that is remembered of the scene."""
+        find_strangers = stranger_finder(self.context, self.delta, self.so_far)
+        texts = (scene.summary, *(one.content for one in scene.entries))
+        strangers = [name for text in texts for name in find_strangers(text)]
+        made_up = [one for one in scene.entries if one.type == "character" and find_strangers(f"of {one.name}.")]
+        strangers += [one.name for one in made_up]
+        entries = tuple(one for one in scene.entries if one not in made_up)
+        return replace(scene, entries=entries), list(dict.fromkeys(strangers))
+
     def _with_earlier(self, scene: Scene) -> Scene:
         """What was noted of the parts before, and this."""
         if not self.so_far.strip():
             return scene
         return together([scene_of(self.so_far), scene])
-
-
-def _all_faults(faults: Sequence[Fault]) -> str:
-    """Every fault in one short sentence, which is what the model is told."""
-    named = [brief(str(one), 140) for one in faults[:MOST_FAULTS_TOLD]]
-    more = len(faults) - len(named)
-    return "; ".join([*named, f"and {more} more"] if more > 0 else named)
 
 
 def together(scenes: Iterable[Scene]) -> Scene:

@@ -1,12 +1,13 @@
 """Whether something is a scene: `{summary, lorebooks}` as it must be, and as it should be.
 
-Owns the structural rules, which refuse, and asks `scene_meaning` for the others, which only warn. What must stay true:
+Owns the structural rules, which refuse, and asks `scene_meaning` for the others, which never do. What must stay true:
 any object at all can be judged; every fault says where it is and what is wrong there; an empty list of entries is
 never a fault, since a scene may leave nothing to describe; sizes below what is asked for only warn.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -48,6 +49,8 @@ class Fault:
 
     where: str
     reason: str
+    mendable: bool = dataclasses.field(default=False, compare=False)
+    """Whether it is one of meaning, for which a model is asked once more; then it only warns."""
 
     def __str__(self) -> str:
         return f"{self.where} {self.reason}"
@@ -160,7 +163,7 @@ def _warnings(given: Mapping[str, Any]) -> Iterator[Fault]:
         yield from _size("summary", summary, SUMMARY_TOKENS)
         described = scene_meaning.description_in(summary)
         if described:
-            yield Fault("summary", f"describes instead of telling what happened: {brief(described)}")
+            yield Fault("summary", f"describes instead of telling what happened: {brief(described)}", mendable=True)
     entries = given.get("lorebooks")
     for index, entry in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(entry, Mapping):
@@ -180,9 +183,9 @@ def _entry_warnings(where: str, entry: Mapping[str, Any], summary: str) -> Itera
     yield from _size(f"{where}.content", content, ENTRY_TOKENS)
     told = scene_meaning.timeline_in(content, kind if isinstance(kind, str) else "")
     if told:
-        yield Fault(f"{where}.content", f"tells what happened instead of what it is: {brief(told)}")
+        yield Fault(f"{where}.content", f"tells what happened instead of what it is: {brief(told)}", mendable=True)
     if summary and scene_meaning.repeats(summary, content):
-        yield Fault(f"{where}.content", "repeats the summary")
+        yield Fault(f"{where}.content", "repeats the summary", mendable=True)
 
 
 def _keyword_warnings(where: str, keywords: list[str]) -> Iterator[Fault]:
@@ -194,7 +197,7 @@ def _keyword_warnings(where: str, keywords: list[str]) -> Iterator[Fault]:
         yield Fault(where, "has an empty keyword")
     for keyword in keywords:
         if keyword.strip() and is_generic(keyword):
-            yield Fault(where, f"has a generic keyword: {brief(keyword)!r}")
+            yield Fault(where, f"has a generic keyword: {brief(keyword)!r}", mendable=True)
 
 
 def _size(where: str, text: str, bounds: tuple[int, int]) -> Iterator[Fault]:

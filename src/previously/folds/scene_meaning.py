@@ -1,8 +1,8 @@
 """What belongs in a summary and what in an entry: a summary tells what happened, an entry says what a thing is.
 
-Owns the rules by which one is told from the other. They see the plain cases, mostly in English, and only ever warn.
-What must stay true: every function is total, reads no more than `LONGEST_READ` characters, and gives back the words
-that made it speak.
+Owns the rules by which one is told from the other. They see the plain cases, mostly in English: a model is asked
+once to mend what they find, and nothing is refused for it. What must stay true: every function is total, reads no more
+than `LONGEST_READ` characters, and gives back the words that made it speak.
 """
 
 from __future__ import annotations

@@ -72,24 +72,75 @@ def fragment_tiles(path: Sequence[OnPath], notes: Sequence[Version]) -> list[Til
     return tiles
 
 
-def note_tiles(path: Sequence[OnPath], notes: Sequence[Version]) -> list[Tile]:
-    """Return the notes that stand on a run of the path, from the front on, none over another. What lies between them is
-    no tile: where the next note is due is not for the notes to say."""
-    known = _by_first(notes)
+def note_tiles(path: Sequence[OnPath], notes: Sequence[Version], beside: Sequence[Version] = ()) -> list[Tile]:
+    """Return the notes that stand on a run of the path, in path order, none over another. `beside` are memories of
+    another kind that are made of the same spans: both kinds are cut alike. What lies between is no tile: where the next
+    note is due is not for the notes to say.
+
+    Of all ways to cut the path, the one that covers most messages counts, then the one with the most that is firm, then
+    the newest. So an edit costs the one tile it is in, what is to be made anew stays until as much stands in its place,
+    and whatever is made for a tile keeps that tile.
+    """
+    own = {note.id for note in notes}
     tiles: list[Tile] = []
+    for at, versions in _best_cut(path, [*notes, *beside]):
+        note = _best([one for one in versions if one.id in own])
+        if note:
+            tiles.append(Tile(Span(path[at].position, path[at + len(note.made.span) - 1].position), note))
+    return tiles
+
+
+Weight = tuple[int, int, int]
+"""How good a cut is: messages covered by memories of any kind, those by firm ones, and how new all these are."""
+
+
+def _best_cut(path: Sequence[OnPath], versions: Sequence[Version]) -> list[tuple[int, list[Version]]]:
+    """Return the offsets at which the tiles of the best cut begin, in order, each with all versions of its run."""
+    known = _by_first(versions)
+    rank = {note.id: number for number, note in enumerate(sorted(versions, key=_age), 1)}
+    weights: list[Weight] = [(0, 0, 0)] * (len(path) + 1)
+    chosen: list[list[Version]] = [[] for _ in path]
+    for at in reversed(range(len(path) if known else 0)):
+        weights[at] = weights[at + 1]
+        runs: dict[int, list[Version]] = {}
+        for note in known.get(path[at].entry.digest, ()):
+            if _stands(path, at, note):
+                runs.setdefault(len(note.made.span), []).append(note)
+        for length, there in sorted(runs.items()):
+            weight = _added(weights[at + length], length, there, rank)
+            if weight >= weights[at]:
+                weights[at], chosen[at] = weight, there
+    cut: list[tuple[int, list[Version]]] = []
     at = 0
     while at < len(path):
-        note = _noted_at(path, at, known, ()) if known else None
-        length = len(note.made.span) if note else 1
-        if note:
-            tiles.append(Tile(Span(path[at].position, path[at + length - 1].position), note))
-        at += length
-    return tiles
+        if chosen[at]:
+            cut.append((at, chosen[at]))
+        at += len(chosen[at][0].made.span) if chosen[at] else 1
+    return cut
+
+
+def _added(weight: Weight, length: int, versions: Sequence[Version], rank: Mapping[int, int]) -> Weight:
+    """Return the weight of a cut with one more tile, of which these versions tell."""
+    covered, firm, new = weight
+    for kind in {note.made.kind for note in versions}:
+        best = _best([note for note in versions if note.made.kind is kind])
+        assert best is not None, "the kind is that of one of them"
+        covered, firm, new = covered + length, firm + length * best.firm, new + length * rank[best.id]
+    return covered, firm, new
+
+
+def _best(notes: Sequence[Version]) -> Version | None:
+    """Of several notes of the same run the newest, but nothing that only stands in for one that is firm."""
+    return newest([note for note in notes if note.firm]) or newest(notes)
 
 
 def newest(notes: Sequence[Version]) -> Version | None:
     """Of several notes of the same run the newest; of those made at the same time the one with the larger id."""
-    return max(notes, key=lambda note: (note.made.at, note.id), default=None)
+    return max(notes, key=_age, default=None)
+
+
+def _age(note: Version) -> tuple[str, int]:
+    return note.made.at, note.id
 
 
 def leading(tiles: Sequence[Tile]) -> list[Tile]:

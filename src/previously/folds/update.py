@@ -340,7 +340,10 @@ class UpdateFold:
             return None, [f"the lists {', '.join(missing)} are missing"]
         by_user = {at for at, one in self.shown if one.role is Role.USER}
         reader = NoteReader([at for at, _ in self.shown], [ident for ident, _ in self.context.threads], by_user)
-        note = self._without_strangers(reader.read(sections), reader.dropped)
+        read = reader.read(sections)
+        shown = dict(self.context.threads)
+        threads = tuple(replace(one, was=shown.get(one.thread, "")) for one in read.threads)
+        note = self._without_strangers(replace(read, threads=threads), reader.dropped)
         if note == NO_NOTE and reader.dropped:
             return None, reader.dropped
         return note, reader.dropped

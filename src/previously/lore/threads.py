@@ -1,8 +1,9 @@
 """Threads: open questions, promises, debts, threats, deadlines and secrets, as a reduce over the items of notes.
 
 A thread is named by what opened it and goes on under that name whatever its words become. An item that names a thread
-which is not there does nothing and is listed. Words are compared only where an item names a thread by nothing else
-(scenes, analyses and files of earlier versions), and then only whole.
+which is not there is taken for the one open thread that says nearly the same: after an edit the note that opened it
+was made anew, in words of its own. Where there is no such thread, or several, the item does nothing and is listed. An
+item that names a thread by its words alone (scenes, analyses and files of earlier versions) means just these words.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from enum import StrEnum
 
 from previously.core.note import ThreadChange, ThreadItem, thread_id
 from previously.core.signals import folded
+from previously.text.numbers import values_in
+from previously.text.terms import content_of
 
 DORMANT_AFTER = 200
 """Messages after which an untouched question sleeps: the older half of a long scene, three folds or more ago."""
@@ -26,6 +29,11 @@ MOST_EARLIER = 8
 
 MOST_SETTLED = 100
 """Settled threads that are kept at hand; all of them stand in the notes."""
+
+SAME_THREAD = 0.6
+"""Share of the telling words, of the longer of two wordings, that make them one thread. Of the 68 threads that one set
+of the exam's recorded answers opened, 48 found theirs in the other set so, and none a wrong one; two different threads
+of one answer shared less than half."""
 
 MOST_OPEN = 200
 """Open threads that are kept, those touched last: a view shows a few dozen, a model is shown 25."""
@@ -113,9 +121,13 @@ def reduce_threads(threads: Threads, items: Iterable[tuple[int, int, ThreadItem]
     """Return the threads after the items of one note, each with its index and position. `key` is that of its span."""
     found = {one.id: one for one in threads.threads}
     unmatched = list(threads.unmatched)
+    items = list(items)
+    named = {item.thread for _, _, item in items}
     for _, position, item in items:
         text = " ".join(item.text.split())
         thread = found.get(item.thread) if item.thread else _worded(found.values(), text)
+        if thread is None and item.was:
+            thread = _nearly_worded([one for one in found.values() if one.id not in named], item.was)
         if item.change is ThreadChange.NEW:
             thread = thread or Thread(thread_id(key, text), text, position, position, by=by)
             if text:
@@ -145,6 +157,22 @@ def _worded(threads: Iterable[Thread], text: str) -> Thread | None:
     """Return the open thread that says just that."""
     words = folded(text)
     return next((one for one in threads if one.settled is None and words and folded(one.text) == words), None)
+
+
+def _nearly_worded(threads: Iterable[Thread], text: str) -> Thread | None:
+    """Return the one open thread that says that, or nearly that; None where several do."""
+    still_open = [one for one in threads if one.settled is None]
+    same = [one for one in still_open if folded(text) in map(folded, (one.text, *one.earlier))]
+    near = same or [one for one in still_open if any(_say_the_same(text, words) for words in (one.text, *one.earlier))]
+    return near[0] if len(near) == 1 else None
+
+
+def _say_the_same(one: str, other: str) -> bool:
+    """Return whether two wordings share most of their telling words, and neither gives another number."""
+    terms, others = set(content_of(one)), set(content_of(other))
+    numbers, other_numbers = values_in(one), values_in(other)
+    alike = len(terms & others) >= SAME_THREAD * max(len(terms), len(others)) > 0
+    return alike and (numbers <= other_numbers or other_numbers <= numbers)
 
 
 def _kept(threads: Iterable[Thread]) -> tuple[Thread, ...]:

@@ -94,4 +94,6 @@ def joined(blocks: Sequence[Block], layout: np.dtype[Any]) -> tuple[Ids, Records
     records = np.frombuffer(b"".join([data for _, data in blocks]), layout)
     firsts = np.asarray([number * BLOCK for number, _ in blocks], np.int64)
     counts = [len(data) // layout.itemsize for _, data in blocks]
-    return np.repeat(firsts, counts) + records["place"], records
+    ids = np.repeat(firsts, counts)
+    ids += records["place"]  # in place: on long paths memory that is touched anew takes longer than the sum
+    return ids, records

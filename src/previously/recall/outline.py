@@ -47,9 +47,9 @@ class PathEntries:
         span = int(self.ids.max()) - self._first + 1 if len(self.ids) else 0
         self._table: Ids | None = None
         if span <= _MOST_SPREAD * len(self.ids) + 1:
-            # One more than needed: what is before the first or after the last looks there.
-            self._table = np.full(span + 1, -1, np.int64)
-            self._table[self.ids - self._first] = np.arange(len(self.ids))
+            # One more than needed at either end: what is before the first or after the last looks there.
+            self._table = np.full(span + 2, -1, np.int64)
+            self._table[self.ids - (self._first - 1)] = np.arange(len(self.ids))
         else:
             self._order = np.argsort(self.ids, kind="stable")
             self._sorted = self.ids[self._order]
@@ -60,9 +60,7 @@ class PathEntries:
     def positions_of(self, entries: Ids) -> Positions:
         """The last position of each of these entries; -1 for one that is not on the path."""
         if self._table is not None:
-            offsets = entries - self._first
-            offsets[(offsets < 0) | (offsets >= len(self._table))] = -1
-            return self._table[offsets]
+            return np.take(self._table, entries - (self._first - 1), mode="clip")
         at = np.searchsorted(self._sorted, entries, side="right") - 1
         return np.where(self._sorted[at] == entries, self._order[at], -1)
 
@@ -126,8 +124,10 @@ class Outline:
 
     def speaking(self, names: Iterable[str]) -> tuple[str, ...]:
         """Those of these names that speak on the path, sorted."""
-        keys = set(np.unique(_column(self.records, self.where, self.known, "speaker")).tolist())
-        return tuple(sorted({name for name in names if name and speaker_key(name) in keys}))
+        asked = sorted({name for name in names if name})
+        speaks = _column(self.records, self.where, self.known, "speaker") if asked else np.zeros(0, np.int64)
+        # A comparison each: a question names few, and to sort the speakers of a long path takes longer.
+        return tuple(name for name in asked if (speaks == speaker_key(name)).any())
 
 
 def outlined(
@@ -137,15 +137,18 @@ def outlined(
     may know it; positions from `until` on are as if they were not there."""
     ids, records = joined(blocks, FACT)
     positions = entries.positions_of(ids)
-    on_path = np.flatnonzero(positions >= 0)
     where = np.full(len(entries), -1, np.int64)
-    where[positions[on_path]] = on_path
+    if len(positions) and positions.min() >= 0:  # a story without branches
+        where[positions] = np.arange(len(positions))
+    else:
+        on_path = np.flatnonzero(positions >= 0)
+        where[positions[on_path]] = on_path
     where = where[: None if until is None else max(until, 0)]
     known = where >= 0
     if allowed is not None:
         known &= allowed[: len(known)]
     messages = int(np.count_nonzero(known))
-    total = int(_column(records, where, known, "length").sum())
+    total = int(records["length"][where if messages == len(known) else where[known]].sum(dtype=np.int64))
     sessions = _session_starts(records, where, known)
     return Outline(entries, records, where, known, sessions, total / max(messages, 1), messages)
 
@@ -162,7 +165,7 @@ def _column(records: Records, where: Positions, known: Mask, name: str) -> Posit
     """One fact of every position; 0 where nothing is known."""
     if not len(records):
         return np.zeros(len(where), np.int64)
-    values: Positions = records[name].astype(np.int64)[where]
+    values: Positions = records[name][where].astype(np.int64)
     values[~known] = 0
     return values
 

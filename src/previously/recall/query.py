@@ -2,7 +2,8 @@
 
 Owns `understand`, which turns a text (a question, or simply the newest message of a chat) into a `Query`. Names of
 people who speak in the story are taken out of the words to look up: "what did Mara promise" asks for Mara's
-messages, not for messages that say "Mara". "What did I promise Mara" asks for the messages of whoever asks, "what did
+messages, not for messages that say "Mara". Whoever is only spoken to ("Mara, who has the key?") is taken out as well,
+and nobody's messages are preferred for it. "What did I promise Mara" asks for the messages of whoever asks, "what did
 you say" for those of the one who is asked; other names are then words like any other.
 
 What must stay true: any text gives a query, if only an empty one, which finds nothing (`Query.checked` refuses it with
@@ -14,24 +15,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from previously.core.errors import BadInput
+from previously.recall.address import find_mentions, without
 from previously.recall.dates import DaySpan, spans_in
 from previously.recall.index import speaker_key
-from previously.recall.words import FILLER, fold, is_spaceless, read
+from previously.recall.words import read
 
 LONGEST_QUERY = 16_000
 """Characters of a question that are read: of a longer one the front and the end, half each."""
 
 MOST_TERMS = 128
 """Distinct terms looked up; of more, the first and the last are taken, where people say what they want."""
-
-_NOT_PEOPLE = frozenset("user assistant system narrator tool human bot ai gm dm player character you everyone".split())
-_TITLES = frozenset("mr mrs ms miss dr sir lady lord captain king queen prince princess st saint the of von de".split())
-_PART = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_POSSESSIVE = re.compile(r"['’]s?$")
-_SEVERAL = re.compile(r"\s+(?:and|&)\s+|\s*[,;/]\s*", re.I)
 
 _OWN_WORDS = re.compile(
     r"\b(?:did|have|had)\s+i\b|\bi\s+(?:say|said|tell|told|"
@@ -40,8 +35,8 @@ _OWN_WORDS = re.compile(
     re.I,
 )
 _YOUR_WORDS = re.compile(
-    r"\b(?:did|have|had|do|were|are|would|could)\s+you\b|\byou\s+(?:say|said|tell|told|promised?|mention(?:ed)?|"
-    r"suggest(?:ed)?|recommend(?:ed)?|propose[ds]?|explain(?:ed)?)\b",
+    r"\byou\s+(?:say|said|tell|told|promised?|mention(?:ed)?|suggest(?:ed)?|recommend(?:ed)?|propose[ds]?|"
+    r"explain(?:ed)?)\b",
     re.I,
 )
 _QUESTION = re.compile(r"[?？]")
@@ -91,16 +86,17 @@ def understand(
 ) -> Query:
     """The query of a text. `speakers` are those of the story, `asker` and `asked` who asks whom, `today` the ordinal of
     the day it is asked on."""
-    if len(text) > LONGEST_QUERY:
-        text = f"{text[: LONGEST_QUERY // 2]}\n{text[-LONGEST_QUERY // 2 :]}"
-    story = tuple(sorted({name for name in speakers if name}))
-    whose = _by_person(text, asker, asked)
-    named, rest = ((), text) if whose else _without_speakers(text, story)
+    text = clipped(text)
+    mentions = find_mentions(text, tuple(sorted({name for name in speakers if name})))
+    called = [mention for mention in mentions if mention.addressed]
+    whose = _by_person(text, asker, called[0].names if called else (asked,) if asked else ())
+    sought = [] if whose else [mention for mention in mentions if not mention.addressed]
+    rest = without(text, called if whose else mentions)
     said = read(rest)
     return Query(
         terms=_few(said.terms),
         words=tuple(dict.fromkeys((word, _term_of(word)) for word in _few(said.content))),
-        speakers=whose or named,
+        speakers=whose or tuple(dict.fromkeys(name for mention in sought for name in mention.names)),
         days=spans_in(text, today),
     )
 
@@ -116,50 +112,18 @@ def _term_of(word: str) -> str:
     return terms[0] if terms else ""
 
 
-def _without_speakers(text: str, speakers: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-    """The speakers a text names, and the text without their names."""
-    whose, inside = _parts_of_names(speakers)
-    named: dict[str, None] = {}
-
-    def take(match: re.Match[str]) -> str:
-        word = match[0]
-        part = fold(_POSSESSIVE.sub("", word))
-        if part not in whose or (word[0].islower() and (part in FILLER or len(part) < 3)):
-            return word  # "will" is Will only with a capital
-        named.update(dict.fromkeys(whose[part]))
-        return " "
-
-    if inside is not None:
-        text = inside.sub(take, text)
-    rest = _PART.sub(take, text) if whose else text
-    return tuple(named), rest
+def clipped(text: str) -> str:
+    """Return what is read of a question."""
+    if len(text) <= LONGEST_QUERY:
+        return text
+    return f"{text[: LONGEST_QUERY // 2]}\n{text[-LONGEST_QUERY // 2 :]}"
 
 
-@lru_cache(maxsize=256)
-def _parts_of_names(speakers: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], re.Pattern[str] | None]:
-    """Who has each part of a name, and a pattern for those parts that are written without spaces around them."""
-    whose: dict[str, list[str]] = {}
-    for speaker in speakers:
-        for part in name_parts(speaker):
-            whose.setdefault(part, []).append(speaker)
-    inside = sorted((part for part in whose if is_spaceless(part)), key=lambda part: (-len(part), part))
-    pattern = re.compile("|".join(re.escape(part) for part in inside)) if inside else None
-    return {part: tuple(who) for part, who in whose.items()}, pattern
-
-
-def name_parts(speaker: str) -> tuple[str, ...]:
-    """The words of a speaker's name that tell who is meant: no titles, and nothing of names that are no names."""
-    parts: list[str] = []
-    for one in _SEVERAL.split(speaker):
-        if fold(one.strip()) not in _NOT_PEOPLE:
-            parts += [fold(part) for part in _PART.findall(one)]
-    return tuple(dict.fromkeys(part for part in parts if part not in _TITLES and len(part) > 1))
-
-
-def _by_person(text: str, asker: str | None, asked: str | None) -> tuple[str, ...]:
+def _by_person(text: str, asker: str | None, asked: tuple[str, ...]) -> tuple[str, ...]:
     """Whose words are meant by "I" or "you". A message that is no question, or says both, means nobody's."""
     if not _QUESTION.search(text):
         return ()
     own, yours = bool(_OWN_WORDS.search(text)), bool(_YOUR_WORDS.search(text))
-    who = asker if own and not yours else asked if yours and not own else None
-    return (who,) if who else ()
+    if own and not yours:
+        return (asker,) if asker else ()
+    return asked if yours and not own else ()

@@ -16,12 +16,13 @@ from typing import Protocol
 
 import numpy as np
 
+from previously.recall.address import mentioned
 from previously.recall.blocks import POSTING, Block, joined
 from previously.recall.candidates import candidates
 from previously.recall.index import EVERYONE, witness_term
 from previously.recall.lexical import lexical, on_path
 from previously.recall.outline import Mask, Outline, PathEntries, mask_of, outlined
-from previously.recall.query import Query, understand
+from previously.recall.query import Query, clipped, understand
 from previously.recall.rank import WEIGHTS, Hit, Weights, rank, wanted_vector
 from previously.recall.vectors import WordTable, rows_of
 
@@ -78,7 +79,7 @@ def find(
     outline = outline_of(index, path, witness=witness, allowed=allowed, until=until)
     query = understand(
         text,
-        speakers=outline.speaking(index.speakers()),
+        speakers=outline.speaking(mentioned(clipped(text), tuple(index.speakers()))),
         asker=asker,
         asked=asked,
         today=outline.newest_day if today is None else today,

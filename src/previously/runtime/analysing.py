@@ -16,6 +16,7 @@ from previously.core.spans import position_on
 from previously.core.versions import Kind, Version
 from previously.folds.analysis import AnalysisNote
 from previously.folds.recap import FoldRules
+from previously.folds.rendering import speaker_of, told
 from previously.lore.state import EMPTY, State
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.folder import Folder
@@ -62,7 +63,8 @@ async def _step(
     asked = AnalysisNote((item.entry.message,), first=item.position)
     if shared:
         state = await with_hand_records(store, key, branch, state, item.position)
-        asked = replace(asked, **await told_before(store, key, branch, item.position, state))
+        about = f"{speaker_of(item.entry.message)}: {told(item.entry.message)}"
+        asked = replace(asked, context=await told_before(store, key, branch, item.position, state, about))
     reason = ASKED_AGAIN if note else FRAGMENT
     replaces = note.id if note else None
     return Step(Kind.ANALYSIS, SPAN_SCOPE, [item], None, asked, reason, replaces, by_request=note is not None)

@@ -15,7 +15,7 @@ from previously.core.paths import OnPath
 from previously.core.versions import Kind, LiveVersion
 from previously.core.words import count_words
 from previously.folds.analysis_answer import analysis_of
-from previously.folds.applying import Gap, appended, applied, compacted
+from previously.folds.applying import Application, Gap, Summary, applied, grown, summary_of
 from previously.folds.builtin.quotes import moved, text_now
 from previously.folds.combining import CombineNote
 from previously.folds.recap import FoldRules, NotDue, Timeline
@@ -73,10 +73,10 @@ class DerivedRecap:
         count = found.through - run[0].position + 1
         if count <= 0 or (found.gap and not closing and count < FEWEST_APPLIED):
             return NotDue(_why(found.gap) if found.gap else f"the newest {held_back} fragments are not applied yet")
-        text = appended(text_now(live) if live else "", found.text)
-        text = compacted(text, self._rules.summary_characters, self._rules.summary_target_characters)
+        summary = _summary(self._rules, stretch, live, found)
         reason = APPLIED.format(len(found.applied), "s" if len(found.applied) != 1 else "")
-        return self._written(stretch, live, run[:count], text, LIBRARIAN, reason, firm=_all_firm(tiles[:count]))
+        written = Written(summary.text, LIBRARIAN, firm=_all_firm(tiles[:count]), carry=summary.carry)
+        return self._step(stretch, live, run[:count], written, reason)
 
     async def _told(
         self, stretch: Stretch, live: LiveVersion | None, run: Sequence[OnPath], end: int, *, closing: bool
@@ -99,24 +99,15 @@ class DerivedRecap:
         if target and count_words(text) > target * ROOM:
             asked = CombineNote.of([earlier, *summaries] if earlier else summaries, target)
             return Step(Kind.RECAP, stretch.scope, run[:count], live.version if live else None, asked, reason)
-        return self._written(stretch, live, run[:count], text, SCENES, reason, firm=_all_firm(scenes))
+        return self._step(stretch, live, run[:count], Written(text, SCENES, firm=_all_firm(scenes)), reason)
 
     def _to_be_told(self, tile: Tile) -> Tile:
         """A tile with its note, if that is not waited for."""
         return replace(tile, note=None) if self._anew and tile.note and not tile.note.firm else tile
 
-    def _written(
-        self,
-        stretch: Stretch,
-        live: LiveVersion | None,
-        run: Sequence[OnPath],
-        text: str,
-        made_by: str,
-        reason: str,
-        *,
-        firm: bool,
+    def _step(
+        self, stretch: Stretch, live: LiveVersion | None, run: Sequence[OnPath], written: Written, reason: str
     ) -> Step:
-        written = Written(text, made_by, firm=firm)
         return Step(Kind.RECAP, stretch.scope, run, live.version if live else None, written, reason)
 
 
@@ -128,16 +119,24 @@ async def put_together(
     stretch: Stretch,
     live: LiveVersion | None,
     last: int,
-) -> str:
-    """What a librarian's recap says that goes on from another up to a message, by the analyses of now; empty where
+) -> Summary | None:
+    """What a librarian's recap says that goes on from another up to a message, by the analyses of now; None where
     there is a gap, or more to read than a look takes."""
     first = live.span.last + 1 if live else stretch.first
     if last - first >= MOST_APPLIED:
-        return ""
+        return None
     run = await store.path(key, branch.name, first, last)
     found = applied(await fragments_of(store, key, run), first, 0)
-    text = appended(text_now(live) if live else "", found.text)
-    return compacted(text, rules.summary_characters, rules.summary_target_characters) if found.through == last else ""
+    return _summary(rules, stretch, live, found) if found.through == last else None
+
+
+def _summary(rules: FoldRules, stretch: Stretch, live: LiveVersion | None, found: Application) -> Summary:
+    """Return the summary of a stretch after what is applied."""
+    before = Summary("")
+    if live:
+        before = summary_of(text_now(live), live.version.made.carry, live.version.made.reach)
+    updates = [(at - stretch.first, text) for at, text in zip(found.applied, found.updates, strict=True)]
+    return grown(before, updates, rules.summary_characters, rules.summary_target_characters)
 
 
 async def fragments_of(store: PathStore, key: StoryKey, path: Sequence[OnPath]) -> list[Fragment]:

@@ -8,8 +8,9 @@ for the same fold; that the second is discarded anyhow is the store's promise.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, cast
 from uuid import uuid4
 
 from previously.core.marks import SPAN_SCOPE, MarkKind
@@ -49,6 +50,7 @@ MOST_WARNINGS = 2
 OTHERS = "another process is folding this story"
 OUTDATED = "a note it was put together from was made anew"
 RESIDUE = "it tells of words that were removed"
+KEPT = "what was there is kept"
 GOES_ROUND = "what was folded is not valid on the path: the story is being changed"
 
 Todo = Step | Together | Boundary | NotDue
@@ -133,12 +135,13 @@ class _Loop:
 
     async def perform(self, step: Step) -> None:
         """Make one fold and commit what came of it."""
-        reply = await self._reply(step)
+        loose = await self._loose(step)
+        reply = await self._reply(step, loose)
         if reply.status is Status.PROVISIONAL and not isinstance(step.asked, Written):
             self._anew = False
-            if step.by_request:  # what is there is better
+            if step.by_request or _good(loose):  # what is there is better
                 reply = replace(reply, status=Status.REFUSED)
-        if reply.status is Status.REFUSED:
+        if reply.status is Status.REFUSED and _amends(step):
             self._failed.add((step.kind, step.scope))
         held = self.rules.review and reply.status is not Status.REFUSED and not isinstance(step.asked, Written)
         version = self._version(step, reply, Status.PENDING if held else reply.status)
@@ -241,14 +244,32 @@ class _Loop:
                     found.append(LiveVersion(version, Span(first, last)))
         return [one for one in found if one.span.last >= since]
 
-    async def _reply(self, step: Step) -> FolderReply:
+    async def _reply(self, step: Step, loose: Mapping[Kind, Version]) -> FolderReply:
         asked, last = step.asked, step.run[-1]
         if isinstance(asked, Written):
             status = Status.COMMITTED if asked.firm else Status.PROVISIONAL
             return FolderReply(asked.text, asked.carry, Cost(), made_by=asked.made_by, checked=True, status=status)
         source = Source(self.key, last.node, last.hash)
         anew = self._fresh or await self._was_taken_back(step)
-        return await _checked(await self.folder.write(asked, source=source, anew=anew), asked)
+        question: Question = replace(cast("Any", asked), again=True) if loose else asked
+        reply = await _checked(await self.folder.write(question, source=source, anew=anew), question)
+        stands_in = reply.made_by != self.folder.made_by and reply.reason and reply.status is Status.COMMITTED
+        return _with_kept(reply, step.kind, _good(loose)) if _good(loose) and stands_in else reply
+
+    async def _loose(self, step: Step) -> dict[Kind, Version]:
+        """Return what stands where the step's texts are to be made, by kind, and waits to be made anew."""
+        if isinstance(step.asked, Written) or _amends(step):
+            return {}
+        branch = await self.store.branch(self.key)
+        found: list[Version] = []
+        if step.scope.startswith(SPAN_SCOPE):
+            for kind in (step.kind, *step.beside):
+                notes = await self.store.notes(self.key, kind, step.scope, [step.first])
+                found += [one for one in notes if one.made.key == step.key][-1:]
+        else:
+            live = await self.store.live(self.key, branch.name, step.kind, step.scope, through=step.span.last)
+            found += [live.version] if live and live.span.last == step.span.last else []
+        return {one.made.kind: one for one in found if not one.firm}
 
     async def _was_taken_back(self, step: Step) -> bool:
         """Return whether a person rejected or undid what was made of the same messages: the same answer would be no
@@ -351,6 +372,27 @@ async def _checked(reply: FolderReply, asked: Question) -> FolderReply:
         attempts=(*reply.attempts, attempt),
         cost=Cost(),
     )
+
+
+def _good(loose: Mapping[Kind, Version]) -> dict[Kind, Version]:
+    """Return those that are to be made anew though they were good: committed once, and firm no more."""
+    return {kind: one for kind, one in loose.items() if one.made.status is Status.COMMITTED}
+
+
+def _with_kept(reply: FolderReply, kind: Kind, loose: Mapping[Kind, Version]) -> FolderReply:
+    """Return a reply with the texts that were there, where a model was asked for them anew and had nothing to say that
+    could be kept. They are good once more: else they would be asked for for ever."""
+    made = loose[kind].made if kind in loose else None
+    texts = tuple((one, loose[one].made.text if one in loose else text) for one, text in reply.beside)
+    kept = replace(reply, beside=texts, reason=f"{KEPT}: {reply.reason}")
+    return replace(
+        kept, text=made.text, carry=made.carry, made_by=made.made_by, model=made.model, prompt_hash=made.prompt_hash,
+        shed=made.shed, unverified=made.unverified,
+    ) if made else kept  # fmt: skip
+
+
+def _amends(step: Step) -> bool:
+    return not isinstance(step.asked, Written) and amends(step.asked)
 
 
 def _words_of(made: NewVersion) -> str:

@@ -7,13 +7,15 @@ belongs to the branch, and so does taking it back.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from previously.core.digests import span_key
 from previously.core.errors import BadInput
 from previously.core.marks import Mark, MarkKind, is_of_a_span, starts
-from previously.core.spans import Span
+from previously.core.spans import Span, position_on
 from previously.core.text import clean
 from previously.core.versions import IN_FORCE, REJECTED, TAKEN_BACK, Kind, Status, Version, has_read
-from previously.runtime.by_hand import ByHand
+from previously.runtime.by_hand import ByHand, Which
 from previously.runtime.handle import PERSON
 from previously.runtime.noted import notes_on
 from previously.storage.store import BranchInfo
@@ -38,12 +40,40 @@ _DEEDS = {
 """What can be undone, in words."""
 
 
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """A memory in force that stands, or stood, for a message."""
+
+    kind: Kind
+    version: int | None
+    """None for what a person wrote."""
+    span: Span
+    cut: Span | None = None
+    """The messages around this one that it tells no more, because it had grown too long; None where it tells it."""
+
+
 class History(ByHand):
     """The versions of one story, as people decide about them."""
 
     async def log(self) -> list[Version]:
         """Every version of every memory, the oldest first."""
         return await self._store.versions(self._key)
+
+    async def telling(self, position: int) -> list[Telling]:
+        """Every memory in force that stands for the message at a position: notes of its span, then the texts."""
+        branch, reading = await self._reading()
+        at = position_on(branch.messages, position)
+        notes = {(one.version.made.kind, one.span): one for one in await notes_on(self._store, self._key, branch)}
+        found = [Telling(kind, one.version.id, span) for (kind, span), one in notes.items() if at in span]
+        *closed, _ = await reading.timeline()
+        texts = [(kind, await self._text(Which(kind))) for kind in (Kind.RECAP, Kind.BACKBONE)]
+        around = [one for one in closed if one.last is not None and one.first <= at <= one.last]
+        texts += [(Kind.CHAPTER, one.recap) for one in await reading.chapters(around)]
+        for kind, text in texts:
+            if text and at in text.span:
+                cut = text.cut if text.cut and at in text.cut else None
+                found.append(Telling(kind, text.version, text.span, cut))
+        return found
 
     async def undo(self) -> str:
         """Take back the newest thing that was done to the memory of the active branch; what that was, in words."""

@@ -1,9 +1,10 @@
 """A folder that asks a model, within bounds, and never leaves without memory.
 
 Per part of a fold at most three calls, transport retries included. An answer that cannot be kept is asked for again
-with the reason, once per reason; a refusal is not asked again. After the last try, or while the breaker is open or a
-limit is reached, the built-in folder writes a provisional text, which a later fold makes anew; if the model has nothing
-to say then either, the built-in text stays. What does not fit the model's window is split, never trimmed.
+with the reason, once per reason; a refusal is not asked again. One that can be kept and could be better is asked for
+again once, and the better of the two is kept. After the last try, or while the breaker is open or a limit is reached,
+the built-in folder writes a provisional text, which a later fold makes anew; if the model has nothing to say then
+either, the built-in text stays. What does not fit the model's window is split, never trimmed.
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from previously.core.asking import FailureKind, ModelFailure, ModelRequest
+from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.core.messages import Message
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost, Kind, Status
 from previously.folds.checks import Accepted, Refusal
+from previously.folds.noting import faults_told
 from previously.folds.questions import Question, amends, build, check_reply, part, parts, says_nothing, so_far
 from previously.folds.rendering import Template
 from previously.folds.request import FoldRequest
@@ -49,6 +51,10 @@ THINKING_SHARE = 4
 UNUSABLE_ANSWERS = 2
 """So many unusable answers show that a model cannot give texts and lists in one: it is asked for the texts alone."""
 
+MEND = "Your last answer can be kept, but it has faults: {}. Write the whole answer again without them."
+ONCE_MORE = "asked for once more: {}"
+"""What a model is told of an answer that could be better, and what the log says of the worse of two."""
+
 SMALLEST_WINDOW_TOKENS = 1_024
 """A model that cannot read this much cannot fold."""
 
@@ -75,6 +81,20 @@ class _Asked:
     """Whose fault that is."""
     overflow: ModelFailure | None = None
     """The server says that the question was too long for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """An answer that can be kept."""
+
+    accepted: Accepted
+    reply: ModelReply
+    cost: Cost
+
+    @property
+    def faults(self) -> str:
+        """What the model could do better, in a sentence."""
+        return faults_told(self.accepted.mendable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,14 +208,18 @@ class ModelFolder:
         hint = ""
         seen: set[Refusal] = set()  # a model that will not is not asked again, and no fault is named to it twice
         split = False
+        first: _Answer | None = None
         plain = question = build(template, asked)
         known = await self._kept.answer(desk.reads, self._model.name, question)
         if known is not None and isinstance(verdict := check_reply(asked, question, known), Accepted):
             return _Asked((), NOTHING, verdict)
         for calls in range(used + 1, MAX_CALLS + 1):
-            why_not = await self._over_limit(sum((attempt.cost for attempt in attempts), pending))
-            if why_not:
+            spent = sum((attempt.cost for attempt in attempts), pending) + (first.cost if first else NOTHING)
+            why_not = await self._over_limit(spent)
+            if why_not and first is None:
                 return _Asked(tuple(attempts), reason=why_not, fault=Fault.NONE)
+            if why_not:
+                break
             question = self._with_thinking(build(template, asked, hint))
             reply = await self._model.ask(question)
             if isinstance(reply, ModelFailure):
@@ -203,6 +227,8 @@ class ModelFolder:
                 attempts.append(
                     self._attempt(template, reply.reason, "", Cost(1, 0 if unread else _estimate(question), 0))
                 )
+                if first:
+                    break
                 decision = decide_retry(reply, calls, jitter=self._jitter())
                 if not isinstance(decision, Wait):
                     overflow = reply if reply.kind is FailureKind.OVERFLOW else None
@@ -217,17 +243,36 @@ class ModelFolder:
             if isinstance(verdict, Accepted):
                 if split:  # it could not give all at once, and can give this
                     await self._kept.take_two_steps(self._model.name)
-                await self._kept.keep(desk.source, self._model.name, plain, reply)
-                return _Asked(tuple(attempts), cost, verdict)
+                answer = _Answer(verdict, reply, cost)
+                if verdict.mendable and first is None and calls < MAX_CALLS:
+                    first, hint = answer, MEND.format(answer.faults)
+                    continue
+                better, other = answer, first
+                if first and len(first.accepted.mendable) < len(verdict.mendable):
+                    better, other = first, answer
+                if other:
+                    attempts.append(
+                        self._attempt(template, ONCE_MORE.format(other.faults), other.reply.text, other.cost)
+                    )
+                return await self._settled(better, plain, attempts, desk)
             attempts.append(self._attempt(template, f"{verdict.kind.value}: {verdict.reason}", reply.text, cost))
-            if verdict.kind is Refusal.REFUSAL or (verdict.kind in seen and not _may_split(asked)):
+            if first or verdict.kind is Refusal.REFUSAL or (verdict.kind in seen and not _may_split(asked)):
                 break
             seen.add(verdict.kind)
             hint = f"Your last answer could not be used: {verdict.reason}."
             refused = sum(1 for one in attempts if one.text)
             if refused >= UNUSABLE_ANSWERS and isinstance(asked, UpdateFold) and _may_split(asked):
                 asked, hint, seen, split = in_steps(asked), "", set(), True
+        if first:
+            return await self._settled(first, plain, attempts, desk)
         return _Asked(tuple(attempts), reason=attempts[-1].reason, fault=Fault.ANSWER)
+
+    async def _settled(
+        self, answer: _Answer, question: ModelRequest, attempts: Sequence[Attempt], desk: _Desk
+    ) -> _Asked:
+        """Keep an answer for the next time that the same is asked."""
+        await self._kept.keep(desk.source, self._model.name, question, answer.reply)
+        return _Asked(tuple(attempts), answer.cost, answer.accepted)
 
     def _with_thinking(self, question: ModelRequest) -> ModelRequest:
         """Return a question that leaves room to think to a model that has been seen to do so."""

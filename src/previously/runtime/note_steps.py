@@ -11,26 +11,28 @@ from dataclasses import replace
 
 from previously.core.digests import span_key
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE
+from previously.core.messages import Message
 from previously.core.people import somebodies
-from previously.core.signals import folded
 from previously.core.spans import Span
 from previously.core.versions import Kind, Status, Version
 from previously.core.witnessing import folded_name
 from previously.folds.analysis import AnalysisNote
+from previously.folds.note_context import NoteContext
 from previously.folds.questions import Question
 from previously.folds.recap import Timeline, first_position, story_messages
-from previously.folds.rendering import told
+from previously.folds.rendering import speaker_of, told
 from previously.folds.scene import SceneNote
 from previously.folds.tiling import Tile
-from previously.lore.state import State, state_text
-from previously.lore.things import LoreEntry
+from previously.lore.current import Current
+from previously.lore.state import EMPTY, State, state_text
+from previously.lore.threads import Threads
 from previously.runtime.cast_steps import CastSteps
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.noted import Walk, ends_before, is_fragment, notes_scenes, scene_ends, walk
 from previously.runtime.states import States
 from previously.runtime.step import Step, Together, Written
 from previously.runtime.steps import Look
-from previously.runtime.told_before import lists_before, told_before, with_hand_records
+from previously.runtime.told_before import told_before, with_hand_records
 from previously.runtime.update_steps import UpdateSteps
 from previously.storage.store import BranchInfo, StoryKey
 
@@ -47,11 +49,8 @@ MOST_TOGETHER = 256
 MOST_WAITING = 1_024
 """How many notes may wait to be approved without being asked for again."""
 
-MOST_KNOWN = 40
-"""How many known things are told beside a scene."""
-
-MOST_WHOLE = 12
-"""How many of them as a whole: 12 of 200 tokens each are as long as a scene of ordinary size."""
+NOBODY = "\x00"
+"""A name that nobody has: whoever bears it knows what everybody knows."""
 
 
 class NoteSteps:
@@ -108,12 +107,8 @@ class NoteSteps:
             if self._look.quotes:
                 found.append(_step(Kind.ANALYSIS, seen, tile, asked, FRAGMENT))
                 continue
-            if shared:  # else it could tell of what not all who were there may know
-                earlier = await self._before(seen, tile)
-                asked = replace(
-                    asked, **await told_before(self._store, self._key, self._branch, item.position, earlier)
-                )
-            return _step(Kind.ANALYSIS, seen, tile, asked, FRAGMENT)
+            context = await self._context(seen, tile, asked.delta, shared=shared)
+            return _step(Kind.ANALYSIS, seen, tile, replace(asked, context=context), FRAGMENT)
         return Together(tuple(found)) if found else None
 
     async def _scene(self, seen: Walk, *, shared: bool) -> Step | None:
@@ -129,18 +124,33 @@ class NoteSteps:
                 continue  # updates note what it did, and nobody asked for it
             run = seen.run(tile)
             asked = SceneNote(delta=story_messages(run), again=_stood_in(tile.note), first=first_position(run))
-            if shared:  # else a name could be told that not all who were there have heard
-                earlier = await self._before(seen, tile)
-                about = "\n".join(told(one) for one in asked.delta)
-                lists = lists_before(earlier, tile.span.first, about)
-                asked = replace(asked, known=known_things(earlier.known, about), **lists)
+            if not self._look.quotes:
+                asked = replace(asked, context=await self._context(seen, tile, asked.delta, shared=shared))
             return _step(Kind.SCENE, seen, tile, asked, SCENE_OVER)
         return None
 
-    async def _before(self, seen: Walk, tile: Tile) -> State:
-        """The state before a tile, with what people said of it until then."""
-        earlier = self._states.after(seen, self._rules, through=tile.span.first - 1)
-        return await with_hand_records(self._store, self._key, self._branch, earlier, tile.span.first)
+    async def _context(self, seen: Walk, tile: Tile, delta: Sequence[Message], *, shared: bool) -> NoteContext:
+        """Return what a note of a tile is told of the story before it."""
+        first = tile.span.first
+        about = "\n".join(f"{speaker_of(one)}: {told(one)}" for one in delta)
+        if shared:
+            state = self._states.after(seen, self._rules, through=first - 1)
+            state = await with_hand_records(self._store, self._key, self._branch, state, first)
+        else:
+            state = await self._known_to_all(seen, tile)
+        return await told_before(self._store, self._key, self._branch, first, state, about, texts=shared)
+
+    async def _known_to_all(self, seen: Walk, tile: Tile) -> State:
+        """Return the state before a tile as far as all know it who witnessed the whole of it: a note is theirs, so it
+        may be told what each of them knows."""
+        states: list[State] = []
+        first = tile.span.first
+        for name in readers_of([item.entry.message for item in seen.run(tile)]):
+            own = await walk(
+                self._store, self._key, self._branch, self._rules, name, firm=self._look.anew, before=first
+            )
+            states.append(self._states.after(own, self._rules, name, through=first - 1))
+        return common_state(states)
 
     def _wanting(self, note: Version | None) -> bool:
         return note is None or (self._look.anew and not note.firm)
@@ -183,16 +193,26 @@ class NoteSteps:
         return Step(Kind.STATE, scope, run, before, written, SNAPSHOT, replaces)
 
 
-def known_things(entries: Sequence[LoreEntry], about: str) -> tuple[str, ...]:
-    """Return known entries as a note is told of them, the newest first: those whose names its messages say as a whole,
-    since what is said of them anew replaces it, the others by name."""
-    words = folded(about)
-    newest = list(reversed(entries))
-    named = [one for one in newest if any(folded(name) in words for name in (one.name, *one.aliases))]
-    whole = named[:MOST_WHOLE]
-    others = [one for one in newest if one not in whole]
-    lines = [f"{one.name} ({one.type}): {one.content}" for one in whole]
-    return tuple([*lines, *(f"{one.name} ({one.type})" for one in others)][:MOST_KNOWN])
+def readers_of(messages: Sequence[Message]) -> list[str]:
+    """Return those who witnessed every one of some messages, folded; where all messages are for everybody, nobody in
+    particular, who knows what everybody knows."""
+    given = [
+        {folded_name(name) for name in (*message.witnesses, message.speaker or "") if folded_name(name)}
+        for message in messages
+        if message.witnesses is not None
+    ]
+    return sorted(set.intersection(*given)) if given else [NOBODY]
+
+
+def common_state(states: Sequence[State]) -> State:
+    """Return what is the same in all of some states: entries, threads, lines of the state; nothing for none."""
+    if not states:
+        return EMPTY
+    one, *others = states
+    lore = {key: entry for key, entry in one.lore.items() if all(other.lore.get(key) == entry for other in others)}
+    threads = [thread for thread in one.threads.threads if all(thread in other.threads.threads for other in others)]
+    items = [item for item in one.current.items if all(item in other.current.items for other in others)]
+    return State(lore, Threads(tuple(threads)), Current(tuple(items)))
 
 
 def _step(kind: Kind, seen: Walk, tile: Tile, asked: Question, reason: str) -> Step:

@@ -47,6 +47,8 @@ class Walk:
     """Every message with its analysis; none where there is no librarian."""
     updates: Sequence[Tile]
     """The notes that updates left, each on its span."""
+    episodes: Sequence[Tile]
+    """The episodes that updates left, cut alike."""
     outside_tail: int
     """Where the tail begins."""
     awaited: bool
@@ -166,11 +168,12 @@ async def _walked(
     if rules.timeline is Timeline.LIBRARIAN:
         fragments = await analysed(store, key, path)
     updates: list[Tile] = []
+    episodes: list[Tile] = []
     if rules.timeline is Timeline.RECAP and path:
-        digests = [item.entry.digest for item in path]
-        updates = note_tiles(path, await store.notes(key, Kind.NOTE, SPAN_SCOPE, digests))
+        updates, episodes = await updated(store, key, path)
     awaited = bool(rules.scene_messages) and notes_scenes(rules)
-    return Walk(snapshot, path, tiles, fragments, updates, outside_tail, awaited, last == branch.messages - 1)
+    whole = last == branch.messages - 1
+    return Walk(snapshot, path, tiles, fragments, updates, episodes, outside_tail, awaited, whole)
 
 
 def notes_scenes(rules: FoldRules) -> bool:
@@ -182,6 +185,15 @@ async def analysed(store: PathStore, key: StoryKey, path: Sequence[OnPath]) -> l
     """Every message of a run with its newest analysis."""
     digests = [item.entry.digest for item in path]
     return fragment_tiles(path, await store.notes(key, Kind.ANALYSIS, SPAN_SCOPE, digests) if digests else [])
+
+
+async def updated(store: PathStore, key: StoryKey, path: Sequence[OnPath]) -> tuple[list[Tile], list[Tile]]:
+    """The notes and the episodes that updates left of a run, cut alike."""
+    digests = [item.entry.digest for item in path]
+    notes, episodes = [
+        await store.notes(key, kind, SPAN_SCOPE, digests) if digests else [] for kind in (Kind.NOTE, Kind.EPISODE)
+    ]
+    return note_tiles(path, notes, episodes), note_tiles(path, episodes, notes)
 
 
 async def every_note(store: PathStore, key: StoryKey, branch: BranchInfo) -> list[int]:

@@ -7,7 +7,7 @@ be, what it has is used.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from previously.core.spans import Span
 from previously.core.tokens import Counter
 from previously.storage.store import Store, StoryKey
 from previously.view.readers import Reader
-from previously.view.volatile import Recalled
+from previously.view.volatile import Recalled, written
 
 if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
     from previously.recall.outline import Outline, PathEntries
@@ -26,6 +26,9 @@ if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
     from previously.recall.rank import Hit, Why
     from previously.recall.search import Found, StoryIndex
     from previously.recall.vectors import WordTable
+
+TOP = 10
+"""How many messages a search gives if nobody says how many."""
 
 MOST_FOUND = 200
 """How many messages a search gives at most."""
@@ -35,6 +38,13 @@ MOST_FOR_A_VIEW = 24
 
 WORTH_SHOWING = 0.5
 """A passage is put into a view if it scores at least this part of the best one."""
+
+BEYOND_SHARE = 2
+"""Where nothing else takes the room, passages may take twice their share: one question in ninety more is answered from
+2,000 tokens. It is free in this turn alone, and what is put into the newest message leaves the prefix as it is."""
+
+MOST_BEYOND_TOKENS = 1_200
+"""But no more than this: a message must not drown in what is put before it, and more answered no further question."""
 
 LONG_QUERY = 15
 """A passage must hold a fifth of the terms that it was looked up by, but need not hold more than a fifth of these."""
@@ -58,11 +68,17 @@ class SearchHit:
     text: str
     score: float
     tokens: int
+    """What it takes in a view, its place and its speaker included."""
     terms: tuple[str, ...]
     """What of the query it was found by."""
     highlights: tuple[tuple[int, int], ...]
     """Where in its text that stands: starts and ends."""
     hidden: bool
+
+
+def recall_ceiling(share_tokens: int) -> int:
+    """How many tokens passages may take where there is room, given their share of a view."""
+    return max(share_tokens, min(BEYOND_SHARE * share_tokens, MOST_BEYOND_TOKENS))
 
 
 async def catch_up(store: Store, key: StoryKey, most: int | None = None) -> int:
@@ -83,11 +99,22 @@ async def try_to_catch_up(store: Store, key: StoryKey) -> None:
 
 
 async def search(
-    store: Store, key: StoryKey, query: str, top: int, budget_tokens: int | None, witness: str | None, counter: Counter
+    store: Store,
+    key: StoryKey,
+    query: str,
+    top: int | None,
+    budget_tokens: int | None,
+    witness: str | None,
+    counter: Counter,
+    *,
+    dated: bool,
 ) -> list[SearchHit]:
-    """The best hits for a query, best first. To be called at one moment."""
-    if top < 1:
+    """The best hits for a query, best first; with a budget and no `top`, as many as it holds. To be called at one
+    moment."""
+    if top is not None and top < 1:
         raise BadInput(f"A search for {top} messages finds none; give a positive number.")
+    if top is None:
+        top = TOP if budget_tokens is None else MOST_FOUND
     branch = await store.branch(key)
     most = MOST_FOUND if budget_tokens or witness else min(top, MOST_FOUND)
     found = await store.recall(
@@ -96,9 +123,10 @@ async def search(
     found.query.checked()
     hits = [(hit, await _at(store, key, branch.name, hit.position)) for hit in found.hits]
     hits = [(hit, item) for hit, item in hits if _knows(item, witness)]
+    costs = {hit.position: _cost(_line(item, dated=dated), counter) for hit, item in hits}
     if budget_tokens is not None:
-        hits = _within(hits, budget_tokens, counter, found.outline)
-    return [_hit(hit, item, counter) for hit, item in hits[:top]]
+        hits = _within(hits, budget_tokens, costs, found.outline)
+    return [_hit(hit, item, costs[hit.position]) for hit, item in hits[:top]]
 
 
 async def recalled_for(
@@ -149,11 +177,9 @@ async def retold(
     """The same passages with their words; with a reader, only those that may be shown to them now."""
     if not recalled:
         return []
-    from previously.recall.passages import line_of
-
     found = [(one, await _at(store, key, branch, one.span.first)) for one in recalled]
     found = [(one, item) for one, item in found if reader is None or _may_be_shown(item, reader)]
-    return [replace(one, text=line_of(item.position, _told(item, dated=dated))) for one, item in found]
+    return [replace(one, text=_line(item, dated=dated)) for one, item in found]
 
 
 def _find(
@@ -186,7 +212,7 @@ def _passages(
 ) -> list[Recalled]:
     from previously.recall.passages import passages
 
-    found = passages(hits, told, budget_tokens, counter.tokens, outline, excluded=excluded)
+    found = passages(hits, told, budget_tokens, lambda line: _cost(line, counter), outline, excluded=excluded)
     best_first = sorted(found, key=lambda one: (-one.score, one.position))
     return [
         Recalled(Span(one.position, one.position), one.line, round(one.score, 4), _reason(one.why, one.line))
@@ -195,18 +221,15 @@ def _passages(
 
 
 def _within(
-    hits: list[tuple[Hit, OnPath]], budget_tokens: int, counter: Counter, outline: Outline
+    hits: list[tuple[Hit, OnPath]], budget_tokens: int, costs: Mapping[int, int], outline: Outline
 ) -> list[tuple[Hit, OnPath]]:
-    from previously.recall.passages import chosen, line_of
+    from previously.recall.passages import chosen
 
     items = {hit.position: item for hit, item in hits}
-    costs = {
-        position: float(counter.tokens(line_of(position, _told(item, dated=True)))) for position, item in items.items()
-    }
     return [(hit, items[hit.position]) for hit in chosen([hit for hit, _ in hits], budget_tokens, costs, outline)]
 
 
-def _hit(hit: Hit, item: OnPath, counter: Counter) -> SearchHit:
+def _hit(hit: Hit, item: OnPath, tokens: int) -> SearchHit:
     from previously.recall.words import places_of
 
     text = _text(item)
@@ -217,7 +240,7 @@ def _hit(hit: Hit, item: OnPath, counter: Counter) -> SearchHit:
         item.entry.attributes.at,
         text,
         round(hit.score, 4),
-        counter.tokens(text),
+        tokens,
         hit.why.terms,
         places_of(text, hit.why.terms),
         item.entry.attributes.hidden,
@@ -245,6 +268,17 @@ def _reason(why: Why, line: str) -> str:
 async def _at(store: Store, key: StoryKey, branch: str, position: int) -> OnPath:
     (item,) = await store.path(key, branch, position, position)
     return item
+
+
+def _cost(line: str, counter: Counter) -> int:
+    """What a line takes in a view, with its break."""
+    return counter.tokens(written(line) + "\n")
+
+
+def _line(item: OnPath, *, dated: bool) -> str:
+    from previously.recall.passages import line_of
+
+    return line_of(item.position, _told(item, dated=dated))
 
 
 def _told(item: OnPath, *, dated: bool) -> Told:

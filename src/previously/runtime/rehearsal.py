@@ -58,7 +58,7 @@ class RehearsalFolder:
             return FolderReply(asked.builtin().text, "", cost, made_by=self.made_by, checked=True)
         written = asked.target_words or read
         cost = Cost(int(self.made_by != "builtin"), read * 4 // 3, written * 4 // 3)
-        return FolderReply(_WORD * written, "", cost, made_by=self.made_by, checked=True)
+        return FolderReply(_WORD * written, asked.carry, cost, made_by=self.made_by, checked=True)
 
     def _updated(self, asked: UpdateFold, read_tokens: int) -> FolderReply:
         recap = _WORD * (asked.recap_words or read_tokens) if asked.part.has_recap else ""
@@ -79,6 +79,7 @@ class RehearsalStore:
         self._anew = anew
         self._marks: list[Mark] = []
         self._versions: list[Version] = []
+        self._gone: set[int] = set()
         self._ids = 0
 
     @property
@@ -144,6 +145,9 @@ class RehearsalStore:
         ]
         hidden = self._anew and firm
         there = None if hidden else await self._store.live(key, branch, kind, scope, firm=firm, through=through)
+        while there and there.version.id in self._gone:
+            before = there.span.last - 1
+            there = await self._store.live(key, branch, kind, scope, firm=firm, through=before)
         if there and self._anew:
             there = replace(there, version=replace(there.version, firm=False))
         return max([*own, *([there] if there else [])], key=lambda one: one.span.last, default=None)
@@ -164,16 +168,27 @@ class RehearsalStore:
     async def notes(self, key: StoryKey, kind: Kind, scope: str, firsts: Sequence[bytes]) -> list[Version]:
         made = [one for one in self._versions if (one.made.kind, one.made.scope) == (kind, scope)]
         own = [one for one in made if one.made.first and one.made.first in firsts]
-        there = await self._store.notes(key, kind, scope, firsts)
+        there = [one for one in await self._store.notes(key, kind, scope, firsts) if one.id not in self._gone]
         return [*([replace(one, firm=False) for one in there] if self._anew else there), *own]
 
     async def cover(
         self, key: StoryKey, branch: str, kind: Kind | None = None, *, firm: bool = False
     ) -> list[tuple[int, int, int]]:
-        return []  # what could be taken out of force; nothing is
+        own = [
+            (one.made.span.first, one.made.span.last, one.id)
+            for one in self._versions
+            if kind is None or one.made.kind is kind
+        ]
+        there = [] if self._anew and firm else await self._store.cover(key, branch, kind, firm=firm)
+        return [*(row for row in there if row[2] not in self._gone), *own]
 
     async def set_status(self, key: StoryKey, version: int, status: Status, *, reason: str) -> Version:
-        raise AssertionError("a rehearsal finds nothing that could be taken out of force")
+        """Take a version out of force, as far as the rehearsal is concerned."""
+        self._gone.add(version)
+        found = await self.version(key, version)
+        self._versions[:] = [one for one in self._versions if one.id != version]
+        assert found is not None, "only what was found is taken out of force"
+        return found
 
     async def version(self, key: StoryKey, version: int) -> Version | None:
         own = next((one for one in self._versions if one.id == version), None)

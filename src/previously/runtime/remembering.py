@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.marks import SPAN_SCOPE, STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
+from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
 from previously.core.spans import Span
-from previously.core.versions import Kind, LiveVersion
+from previously.core.versions import Kind, LiveVersion, NewVersion
+from previously.folds.applying import cut_of
 from previously.folds.builtin.quotes import moved, text_now
 from previously.folds.recap import FoldRules, Timeline
-from previously.folds.tiling import note_tiles
 from previously.runtime.derived import put_together
 from previously.runtime.fold_store import MemoryStore
+from previously.runtime.noted import updated
 from previously.runtime.stale import stale_version
 from previously.storage.store import BranchInfo, StoryKey
 from previously.view.memory import Remembered
@@ -53,6 +54,14 @@ class MemoryText:
     version: int | None
     """None for what a person wrote at a mark."""
     stale: bool = False
+    cut: Span | None = None
+    """The messages among them that it tells no more, because it had grown too long."""
+
+    @property
+    def told(self) -> Span:
+        """Return what it stands for but for a beginning that it tells no more."""
+        begins_cut = self.cut is not None and self.cut.first == self.span.first
+        return Span(self.cut.last + 1, self.span.last) if self.cut and begins_cut else self.span
 
     @property
     def reason(self) -> str:
@@ -152,11 +161,10 @@ class Remembering:
         """What happened in each span from one message to another that an update told, the oldest first; of spans told
         anew the newest."""
         path = await self._store.path(self._key, self._branch.name, first, last) if first <= last else []
-        digests = [item.entry.digest for item in path]
-        notes = await self._store.notes(self._key, Kind.EPISODE, SPAN_SCOPE, digests) if path else []
-        tiles = [(tile.span, tile.note) for tile in note_tiles(path, notes) if tile.note]
+        _, tiles = await updated(self._store, self._key, path)
+        found = [(tile.span, tile.note) for tile in tiles if tile.note]
         return [
-            MemoryText(moved(note.made.text, note.made, span), span, note.made.made_by, note.id) for span, note in tiles
+            MemoryText(moved(note.made.text, note.made, span), span, note.made.made_by, note.id) for span, note in found
         ]
 
     async def newest_episodes(self, first: int, last: int) -> list[MemoryText]:
@@ -206,7 +214,22 @@ def _text(live: LiveVersion | None, start: int, *, stale: bool) -> MemoryText | 
     if live is None:
         return None
     made = live.version.made
-    return MemoryText(text_now(live), Span(start, live.span.last), made.made_by, live.version.id, stale)
+    span = Span(start, live.span.last)
+    gone = cut_of(made.carry)
+    cut = _cut(span, span.last - made.reach + 1 + gone) if gone else None
+    return MemoryText(text_now(live), span, made.made_by, live.version.id, stale, cut)
+
+
+def cut_from(made: NewVersion) -> Span | None:
+    """Return the messages that a version tells no more, by their places when it was made."""
+    gone, first = cut_of(made.carry), made.span.last - made.reach + 1
+    return _cut(Span(max(0, first), made.span.last), first + gone) if gone else None
+
+
+def _cut(span: Span, first_told: int) -> Span | None:
+    """Return what of a span is told no more; its last message always is."""
+    last = min(first_told, span.last) - 1
+    return Span(span.first, last) if last >= span.first else None
 
 
 async def memories_of(
@@ -265,8 +288,10 @@ async def _renewed(
     firm = await store.live(key, branch.name, Kind.RECAP, stretch.scope, firm=True, through=recap.span.last)
     if firm and firm.version.id == recap.version:
         return recap
-    text = await put_together(store, key, branch, rules, stretch, firm, recap.span.last)
-    return replace(recap, text=text, stale=False) if text else recap
+    found = await put_together(store, key, branch, rules, stretch, firm, recap.span.last)
+    if found is None or not found.text:
+        return recap
+    return replace(recap, text=found.text, stale=False, cut=_cut(recap.span, stretch.first + found.cut))
 
 
 def _remembered(section: Section, what: str, text: MemoryText, label: str = "") -> Remembered:
@@ -274,7 +299,7 @@ def _remembered(section: Section, what: str, text: MemoryText, label: str = "") 
     words = f"{label}{text.text}" if text.text else ""
     weak = section is Section.RECAP and text.made_by == BUILTIN
     by_hand = text.version is None
-    return Remembered(section, words, text.span, reason, what, text.stale, by_hand=by_hand, weak=weak)
+    return Remembered(section, words, text.span, reason, what, text.stale, by_hand=by_hand, lost=text.cut, weak=weak)
 
 
 def joined(texts: Sequence[MemoryText]) -> MemoryText | None:
@@ -288,4 +313,5 @@ def joined(texts: Sequence[MemoryText]) -> MemoryText | None:
         last.made_by,
         last.version,
         any(one.stale for one in texts),
+        next((one.cut for one in texts if one.cut), None),
     )

@@ -33,7 +33,7 @@ from previously.lore.wishes import Wish
 from previously.runtime.derived import analysis_now, fragments_of
 from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import Known, knowledge
-from previously.runtime.noted import analysed, ends_of
+from previously.runtime.noted import analysed, ends_of, updated
 from previously.runtime.remembering import MemoryText, Remembering
 from previously.storage.store import Store
 
@@ -235,15 +235,25 @@ class Standing(StoryHandle):
 
     async def notes(self) -> list[tuple[Span, Note]]:
         """Return what updates noted of each span, in path order."""
-        from previously.folds.tiling import note_tiles
 
         async def read(store: Store) -> list[tuple[Span, Note]]:
             branch = await store.branch(self._key)
             path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
-            found = await store.notes(self._key, Kind.NOTE, SPAN_SCOPE, [item.entry.digest for item in path])
-            return [(tile.span, note_of(tile.note.made.text)) for tile in note_tiles(path, found) if tile.note]
+            notes, _ = await updated(store, self._key, path)
+            return [(tile.span, note_of(tile.note.made.text)) for tile in notes if tile.note]
 
         return await self._store.at_one_moment(self._key.owner, read)
+
+    async def notes_in_force(self) -> list[int]:
+        """Return the versions of the notes, episodes and scenes that stand on the path."""
+
+        async def read(store: Store) -> list[int]:
+            branch = await store.branch(self._key)
+            path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
+            return [tile.note.id for tiles in await updated(store, self._key, path) for tile in tiles if tile.note]
+
+        found = await self._store.at_one_moment(self._key.owner, read)
+        return [*found, *(scene.version for scene in await self.scenes())]
 
     async def analyses(self) -> list[tuple[int, Analysis]]:
         """The newest analysis of every fragment that has one, with its position."""

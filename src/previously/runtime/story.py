@@ -165,14 +165,15 @@ class Story(Transcript, History, Presence, LoreByHand, Standing):
         await self._store.keep_usage(self._key, learnt)
 
     async def search(
-        self, query: str, *, top: int = 10, budget_tokens: int | None = None, witness: str | None = None
+        self, query: str, *, top: int | None = None, budget_tokens: int | None = None, witness: str | None = None
     ) -> list[SearchHit]:
-        """The messages that say most about a query, best first, at most `top`, and within a budget of tokens if there
-        is one; only what `witness` witnessed."""
+        """The messages that say most about a query, best first; only what `witness` witnessed. At most `top`, ten if
+        that is not said, or as many as a budget holds: each is charged what it would take in a view."""
         await catch_up(self._store, self._key)
-        counter = self._tuning.counter
+        counter, dated = self._tuning.counter, self._tuning.in_force.clock == "chat"
         return await self._store.at_one_moment(
-            self._key.owner, lambda store: search(store, self._key, query, top, budget_tokens, witness, counter)
+            self._key.owner,
+            lambda store: search(store, self._key, query, top, budget_tokens, witness, counter, dated=dated),
         )
 
     async def why(self, position: int, *, reader: str = "chat") -> View:

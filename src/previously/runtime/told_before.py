@@ -6,41 +6,118 @@ closed chapter is told of by the backbone, or by its own recap where there is no
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from previously.core.marks import STORY_SCOPE, MarkKind, chapters_of
-from previously.core.people import characters
+from previously.core.note import LoreItem
+from previously.core.people import NARRATORS
+from previously.core.signals import folded
+from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.builtin.quotes import text_now
+from previously.folds.note_context import NoteContext
 from previously.lore.by_hand import corrected, record_of
 from previously.lore.state import State
+from previously.lore.things import LoreEntry
 from previously.lore.threads import choose_shown
+from previously.runtime.derived import fragments_of
 from previously.runtime.fold_store import SnapshotStore
 from previously.storage.store import BranchInfo, StoryKey
 
 HAND = frozenset({MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD, MarkKind.WISH})
 """The marks that hold what people said of lore, threads, the state and wishes."""
 
-MOST_KNOWN = 40
-"""How many names are told."""
+KNOWN_TOKENS = 500
+"""What entries that the messages name may take together: some ten of the length that is asked for."""
+
+MOST_OTHERS = 30
+"""How many of the others are named, those described last: a line of 30 names keeps two alike apart."""
+
+FEW_WORDS = 4
+"""How many words of an entry say who somebody is, where only that is told: the line costs as much as it is read."""
 
 MOST_HELD = 30
 """How many lines of the state are told, the newest: twice what a story of ordinary size has."""
 
-SUMMARY_CHARACTERS = 2_000
-"""How much of the end of the summary is told."""
+FRAGMENTS_BACK = 256
+"""In how many of the messages before a fragment analyses are looked for: those who are named in them are told, and
+what no summary tells yet. A character who was not named for so long is met anew."""
 
 
 async def told_before(
-    store: SnapshotStore, key: StoryKey, branch: BranchInfo, position: int, state: State
-) -> dict[str, Any]:
-    """What an analysis of the fragment at a position is told; of a later state what stood before it."""
-    known = {name: one for name, one in state.people.items() if one.first < position}
-    return {
-        "before": (await _summary(store, key, branch, position))[-SUMMARY_CHARACTERS:],
-        "known": tuple(characters(known)[:MOST_KNOWN]),
-        **lists_before(state, position),
-    }
+    store: SnapshotStore,
+    key: StoryKey,
+    branch: BranchInfo,
+    position: int,
+    state: State,
+    about: str,
+    *,
+    texts: bool = True,
+) -> NoteContext:
+    """Return what a note of messages from a position on, which say `about`, is told of the story before them, whose
+    state is given. Without `texts` only names, what was open and how things stood: where not everyone witnessed
+    everything, a summary could tell what not all who were there may know."""
+    known, others = divide_known(state.known, about)
+    named = {folded(one.name) for one in state.known}
+    names = [one.name for name, one in state.people.items() if one.first < position and name not in NARRATORS]
+    if not texts:
+        return NoteContext(known=known, others=others, **_lists(state, position, about))
+    first = max(0, position - FRAGMENTS_BACK)
+    path = await store.path(key, branch.name, first, position - 1) if position else []
+    fragments = await fragments_of(store, key, path)
+    end = await _recap_end(store, key, branch, position)
+    updates = [(one.position, one.analysis) for one in fragments if one.analysis]
+    mentioned = Counter(name for _, analysis in updates for name in analysis.mentions)
+    names += [name for name, _ in mentioned.most_common()]
+    fresh = dict.fromkeys(name for name in names if folded(name) not in named)
+    earlier, so_far = await texts_before(store, key, branch, position)
+    return NoteContext(
+        earlier,
+        so_far,
+        "\n".join(analysis.summary_update for at, analysis in updates if at > end),
+        known,
+        (*others, *fresh)[:MOST_OTHERS],
+        bridge=path[-1].entry.message if path else None,
+        **_lists(state, position, about),
+    )
+
+
+def _lists(state: State, position: int, about: str) -> dict[str, Any]:
+    lists = lists_before(state, position, about)
+    return {"threads": lists["open_threads"], "state": lists["state"]}
+
+
+async def _recap_end(store: SnapshotStore, key: StoryKey, branch: BranchInfo, position: int) -> int:
+    """Return the last message before a position that the summary of its chapter tells."""
+    chapters = [one for one in chapters_of(await store.marks(key, branch.name)) if one.first <= position]
+    stretches = [one for one in chapters[-1].stretches if one.first <= position]
+    live = await store.live(key, branch.name, Kind.RECAP, stretches[-1].scope, through=position - 1)
+    return live.span.last if live else stretches[-1].first - 1
+
+
+def divide_known(entries: Sequence[LoreEntry], about: str) -> tuple[tuple[LoreItem, ...], tuple[str, ...]]:
+    """Return the entries that messages name, whole, and all others in a few words; those described last first."""
+    words = folded(about)
+    room = KNOWN_TOKENS
+    known: list[LoreItem] = []
+    others: list[str] = []
+    for entry in reversed(entries):
+        named = any(folded(name) in words for name in (entry.name, *entry.aliases))
+        cost = estimate_tokens(entry.content) + estimate_tokens(entry.name) + len(entry.keywords) * 2
+        if named and cost <= room:
+            room -= cost
+            known.append(LoreItem(entry.name, entry.type, entry.keywords, entry.content))
+        else:
+            others.append(_in_few_words(entry))
+    return tuple(known), tuple(others[:MOST_OTHERS])
+
+
+def _in_few_words(entry: LoreEntry) -> str:
+    words = entry.content.split()
+    few = " ".join(words[:FEW_WORDS]) + ("…" if len(words) > FEW_WORDS else "")
+    return f"{entry.name} ({few})" if few else entry.name
 
 
 def lists_before(state: State, position: int, about: str = "") -> dict[str, Any]:
@@ -60,11 +137,6 @@ async def with_hand_records(
     marks = await store.marks(key, branch.name, HAND)
     records = [(mark.position, record_of(mark.text)) for mark in marks if mark.position < position]
     return corrected(state, [(at, record) for at, record in records if record]).state
-
-
-async def _summary(store: SnapshotStore, key: StoryKey, branch: BranchInfo, position: int) -> str:
-    """What is told of all before a message, chapters before it included."""
-    return "\n\n".join(filter(None, await texts_before(store, key, branch, position)))
 
 
 async def texts_before(store: SnapshotStore, key: StoryKey, branch: BranchInfo, position: int) -> tuple[str, str]:

@@ -9,41 +9,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from previously.core.marks import SPAN_SCOPE
-from previously.core.note import LoreItem
 from previously.core.paths import OnPath, opening_of
 from previously.core.people import NARRATORS, People
 from previously.core.signals import folded
 from previously.core.spans import Span
 from previously.core.tokens import estimate_tokens
-from previously.core.versions import Kind, Status, Version
+from previously.core.versions import Kind, Status, Version, has_read
 from previously.core.witnessing import folded_name
 from previously.core.words import count_words
 from previously.folds.missing_notes import Wanted, find_missing
 from previously.folds.recap import AGAIN, FoldRules
 from previously.folds.rendering import speaker_of, told
-from previously.folds.tiling import note_tiles
+from previously.folds.tiling import newest
 from previously.folds.update import UPDATED, Context, Part, UpdateFold
 from previously.lore.state import State
-from previously.lore.things import LoreEntry
 from previously.lore.threads import MOST_SHOWN, choose_shown
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.noted import Walk, walk
 from previously.runtime.states import States
 from previously.runtime.step import Step
-from previously.runtime.told_before import lists_before, texts_before, with_hand_records
+from previously.runtime.told_before import divide_known, lists_before, texts_before, with_hand_records
 from previously.storage.store import BranchInfo, StoryKey
-
-KNOWN_TOKENS = 500
-"""What entries that the messages name may take together: some ten of the length that is asked for."""
 
 THREAD_TOKENS = 500
 """What the open threads may take together: some eighteen of the length that is asked for. More were seldom settled."""
-
-MOST_OTHERS = 30
-"""How many of the others are named, those described last: a line of 30 names keeps two alike apart."""
-
-FEW_WORDS = 4
-"""How many words of an entry say who somebody is, where only that is told: the line costs as much as it is read."""
 
 SMALL_STORY, SMALL_RECAP = 4_000, 300
 """The first recap of a story of fewer tokens has so many words at most: more would retell it."""
@@ -84,7 +73,7 @@ class UpdateSteps:
         messages = (item.entry.message for item in run)
         about = "\n".join(f"{speaker_of(one)}: {told(one)}" for one in messages)
         lists = lists_before(state, first, about)
-        known, others = _divided(state, about)
+        known, others = divide_known(state.known, about)
         context = Context(
             before=before,
             recap=so_far if recap is None else recap,
@@ -121,11 +110,12 @@ class UpdateSteps:
     async def beside(self, run: Sequence[OnPath]) -> dict[Kind, int]:
         """Return the episode and the note that this very run has, in whose place new ones are made."""
         found: dict[Kind, int] = {}
+        digests = [item.entry.digest for item in run]
         for kind in (Kind.EPISODE, Kind.NOTE):
-            notes = await self._store.notes(self._key, kind, SPAN_SCOPE, [run[0].entry.digest])
-            tiles = note_tiles(run, notes)
-            if tiles and tiles[0].note and tiles[0].span == Span(run[0].position, run[-1].position):
-                found[kind] = tiles[0].note.id
+            notes = await self._store.notes(self._key, kind, SPAN_SCOPE, digests[:1])
+            note = newest([one for one in notes if has_read(one.made, digests)])
+            if note:
+                found[kind] = note.id
         return found
 
     async def missing(self, seen: Walk) -> Step | None:
@@ -135,9 +125,7 @@ class UpdateSteps:
         region = await self._told_by_updates(seen)
         if not region:
             return None
-        digests = [item.entry.digest for item in seen.path]
-        episodes = note_tiles(seen.path, await self._store.notes(self._key, Kind.EPISODE, SPAN_SCOPE, digests))
-        wanted = find_missing(region, episodes, seen.updates, self._rules.recap.due_messages, anew=self._anew)
+        wanted = find_missing(region, seen.episodes, seen.updates, self._rules.recap.due_messages, anew=self._anew)
         waiting = await self._waiting() if wanted else frozenset()
         last = seen.first + len(seen.path) - 1
         for one in wanted:
@@ -150,11 +138,10 @@ class UpdateSteps:
         return None
 
     async def _missing_step(self, wanted: Wanted, run: Sequence[OnPath]) -> Step:
-        asked = await self.ask(run, Part.SPAN if wanted.episode else Part.LISTS, again=wanted.again)
-        kind, reason = (Kind.EPISODE, CHANGED) if wanted.episode else (Kind.NOTE, NO_NOTE_YET)
-        reason = AGAIN if wanted.note else reason
-        beside = {other: ident for other, ident in (await self.beside(run)).items() if other is not kind}
-        return Step(kind, SPAN_SCOPE, run, None, asked, reason, beside=beside)
+        asked = await self.ask(run, wanted.part, again=wanted.again)
+        reason = AGAIN if wanted.stand_ins else CHANGED if wanted.part.has_episode else NO_NOTE_YET
+        beside = {other: ident for other, ident in (await self.beside(run)).items() if other is not asked.kind}
+        return Step(asked.kind, SPAN_SCOPE, run, None, asked, reason, beside=beside)
 
     async def lacks_first(self, seen: Walk) -> bool:
         """Return whether a walk begins with messages that are to be noted and are not yet. What was folded without
@@ -207,30 +194,6 @@ def _threads(state: State, first: int, about: str) -> tuple[tuple[str, str], ...
         if sum(estimate_tokens(one.text) for one in shown) <= THREAD_TOKENS:
             return tuple((one.id, one.text) for one in shown)
     return ()
-
-
-def _divided(state: State, about: str) -> tuple[tuple[LoreItem, ...], tuple[str, ...]]:
-    """Return the entries that the messages name, whole, and all others in a few words; those described last first."""
-    words = folded(about)
-    newest = list(reversed(state.known))
-    room = KNOWN_TOKENS
-    known: list[LoreItem] = []
-    others: list[str] = []
-    for entry in newest:
-        named = any(folded(name) in words for name in (entry.name, *entry.aliases))
-        cost = estimate_tokens(entry.content) + estimate_tokens(entry.name) + len(entry.keywords) * 2
-        if named and cost <= room:
-            room -= cost
-            known.append(LoreItem(entry.name, entry.type, entry.keywords, entry.content))
-        else:
-            others.append(_in_few_words(entry))
-    return tuple(known), tuple(others[:MOST_OTHERS])
-
-
-def _in_few_words(entry: LoreEntry) -> str:
-    words = entry.content.split()
-    few = " ".join(words[:FEW_WORDS]) + ("…" if len(words) > FEW_WORDS else "")
-    return f"{entry.name} ({few})" if few else entry.name
 
 
 def _players(state: State, run: Sequence[OnPath]) -> tuple[str, ...]:

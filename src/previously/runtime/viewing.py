@@ -17,7 +17,7 @@ from previously.runtime.earlier import Earlier
 from previously.runtime.knowing import Knowing
 from previously.runtime.lore_in_views import Turn, overtaken, scanned, told_of
 from previously.runtime.reading import MOST_READ, read_newest, with_tail
-from previously.runtime.recalling import recalled_for, retold
+from previously.runtime.recalling import recall_ceiling, recalled_for, retold
 from previously.runtime.remembering import memories_of
 from previously.runtime.requests import newest_user, requests_before
 from previously.runtime.times import time_at
@@ -68,8 +68,7 @@ async def view_of(store: Store, key: StoryKey, rules: FoldRules, asked: Asked, k
         lore = await _lore(store, key, rules, stable, counted, knowing, before)
     else:
         lore = await _lore(store, key, rules, stable, counted, knowing)
-        spared = counted.counter.tokens(block((), lore)) if lore else 0
-        recalled = await _recalled(store, key, stable.branch, stable.view, counted, stable.material, spared)
+        recalled = await _recalled(store, key, stable.branch, stable.view, counted, stable.material, lore)
     turn = stable.turn
     view = with_recall(stable.view, recalled, turn.entry.message if turn else None, stable.counter, lore)
     return await _with_recipe(store, key, asked, stable, view, recalled, lore)
@@ -94,8 +93,7 @@ async def view_before(
     if turn:
         stable = _Stable(branch, Before(), material, (), view, epoch, asked.counter)
         lore = await _lore(store, key, rules, stable, asked, knowing, reading=earlier)
-        spared = asked.counter.tokens(block((), lore)) if lore else 0
-        recalled = await _recalled(store, key, branch, view, asked, material, spared)
+        recalled = await _recalled(store, key, branch, view, asked, material, lore)
         view = with_recall(view, recalled, turn.entry.message, asked.counter, lore)
     return Made(replace(view, epoch="", fold_due=False))
 
@@ -216,7 +214,9 @@ async def _lore(
     lorebook = await knowing.lorebook(store, key, known, reader.name)
     if not lorebook.index.entries:
         return []
-    room = min(asked.lore_tokens, stable.view.budget_tokens - stable.view.tokens) - MARKS_TOKENS
+    free = stable.view.budget_tokens - stable.view.tokens
+    # What is free is shared: with all of it for lore, which comes first, nothing was recalled in views of 4,000 tokens.
+    room = min(asked.lore_tokens, free // 2 if asked.recall_tokens else free) - MARKS_TOKENS
     room += sum(asked.counter.tokens(told_of(one)) for one in lorebook.constants)  # which are told elsewhere
     seen = [item for item in stable.material.newest if item.position in shown and item.position <= turn.position]
     given = Turn(seen, turn.node, turn.position + 1, asked.lore_depth, max(0, room))
@@ -235,13 +235,15 @@ async def _recalled(
     view: View,
     asked: Asked,
     material: Material,
-    spared: int = 0,
+    lore: Sequence[LoreShown],
 ) -> list[Recalled]:
     """What is found again for this turn; nothing if the reader is not shown what the user said."""
     shown, turn = _shown(view), _turn(material)
     if turn is None or turn.position not in shown or not asked.recall_tokens or len(shown) == material.path_length:
         return []
-    room = min(asked.recall_tokens, view.budget_tokens - view.tokens - spared) - MARKS_TOKENS
+    marks, taken = (asked.counter.tokens(block((), beside)) for beside in ((), lore))
+    most = asked.recall_tokens if asked.for_agent else recall_ceiling(asked.recall_tokens)
+    room = min(most - marks, view.budget_tokens - view.tokens - taken)
     seen = [item for item in material.newest if item.position in shown]
     return await recalled_for(
         store, key, branch.name, seen, turn, asked.reader, room, asked.counter, material.path_length, dated=asked.dated

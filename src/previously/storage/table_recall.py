@@ -41,6 +41,6 @@ class TableRecall:
 
         def read(tables: Tables) -> T:
             path = path_entries(tables.session, key, tables.branch(key, branch), self.paths)
-            return work(story_index(tables.session, key), path)
+            return work(story_index(tables.session, key, self.paths.indexes), path)
 
         return await self.database.reading(key.owner, read)

@@ -58,14 +58,14 @@ def items(
     for memory in shown:
         # The last also bears what headings cost; all together they make up the whole.
         cost = left if memory is shown[-1] else min(left, counter.tokens(memory.shown))
-        covers = memory.stands_for(opening)
+        covers = [Span(max(span.first, opening), span.last) for span in memory.told if span.last >= opening]
         reason = memory.reason if memory.text else "nothing was told there"
-        yield Item(memory.section, cost, reason, (covers,) if covers else ())
+        yield Item(memory.section, cost, reason, tuple(covers))
         left -= cost
     for item in kept:
         in_tail = item.position >= path.outside_tail
         reason = f"one of the newest {path.tail_messages}" if in_tail else "not folded yet"
-        if any(memory.span and item.position in memory.span for memory in memories) and not in_tail:
+        if any(item.position in span for memory in memories for span in memory.told) and not in_tail:
             reason = "shown since this epoch began"
         cost = message_tokens(item.entry.message, counter)
         yield Item(Section.TAIL, cost, reason, (Span(item.position, item.position),))
@@ -81,7 +81,8 @@ def left_out(
 ) -> list[LeftOut]:
     """Every position that is neither shown nor covered, by reason, in path order. Memory that gave way has been listed
     with its span: `memories` are all there are. `withheld` are the spans of memory that is not shown here, and why."""
-    remembered = [memory.span for memory in memories if memory.span]
+    remembered = [span for memory in memories for span in memory.told]
+    withheld = [*withheld, *((memory.lost, Reason.CUT) for memory in memories if memory.lost)]
     shown = {item.position for item in (*kept, *path.opening)}
     missing = {
         item.position: item

@@ -54,6 +54,7 @@ class Reason(StrEnum):
 
     BUDGET = "budget"
     WAITING = "waits to be folded"
+    CUT = "cut from memory that had grown too long"
     HIDDEN = "hidden"
     EXCLUDED = "excluded"
     HALF_A_PAIR = "its tool call or result is not in the view"

@@ -57,9 +57,12 @@ class LoreShown:
 def block(passages: Sequence[Recalled], lore: Sequence[LoreShown] = ()) -> str:
     """Entries and passages as they stand in a view: what things are, then what was said, in the order of the story."""
     said = [one.text for one in sorted(passages, key=lambda one: one.span)]
-    texts = [_MARK.sub(r"‹\1›", text) for text in (*map(line_of, lore), *said)]
-    lines = ["\n  ".join(text.splitlines()) for text in texts]  # so that no line of one looks like another passage
-    return "\n".join([OPENING, *lines, CLOSING]) + "\n\n"
+    return "\n".join([OPENING, *map(written, (*map(line_of, lore), *said)), CLOSING]) + "\n\n"
+
+
+def written(text: str) -> str:
+    """An entry or a passage as it stands between the marks: no line of it looks like another one, or like a mark."""
+    return "\n  ".join(_MARK.sub(r"‹\1›", text).splitlines())
 
 
 def line_of(lore: LoreShown) -> str:

@@ -81,6 +81,8 @@ class Accepted:
     """What is not as it should be in a note that can be kept."""
     beside: tuple[tuple[Kind, str], ...] = ()
     """Texts of other kinds that the same answer gave."""
+    mendable: tuple[str, ...] = ()
+    """Those of the warnings for which the model is asked once more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 To read the ids of a path takes as long as the path is; but a node always has the same messages before it. So the ids
 of a path are kept, per process, with those of its nodes; of a path that has changed only what comes after the last node
-they have in common is read, which is found by halving. Nothing else is kept.
+they have in common is read, which is found by halving. Of the index, what does not change is kept (`kept_index`).
 
-What must stay true: `path_entries` gives what the path holds at the moment of the snapshot, whatever was kept before.
+What must stay true: `path_entries` and `story_index` give what holds at the moment of the snapshot, whatever was kept
+before.
 """
 
 from __future__ import annotations
@@ -22,44 +23,65 @@ from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex
 from previously.storage.store import StoryKey
 from previously.storage.tables.index_state import IndexState, read_state, values_of
+from previously.storage.tables.kept_index import KeptIndex, KeptIndexes
 from previously.storage.tables.kept_paths import KeptPath, KeptPaths
 from previously.storage.tables.lines import Lines, Segment
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
 
 
-def story_index(session: Session, key: StoryKey) -> StoryIndex:
+def story_index(session: Session, key: StoryKey, indexes: KeptIndexes) -> StoryIndex:
     """The index of a story; an empty one where it was not indexed, or by another version."""
-    _, state = read_state(session, key)
+    begun, state = read_state(session, key)
     if state is None or state.version != INDEX_VERSION:
         return InMemoryIndex()
-    return _TableIndex(session, key, state)
+    kept = indexes.get(key, (begun, state.version, state.changes, state.word_table))
+    return _TableIndex(session, key, state, kept)
 
 
 class _TableIndex:
     """A `StoryIndex` on tables."""
 
-    def __init__(self, session: Session, key: StoryKey, state: IndexState) -> None:
+    def __init__(self, session: Session, key: StoryKey, state: IndexState, kept: KeptIndex) -> None:
         self._session = session
-        self._asked = {**values_of(key), "last": block_of(state.through)}
+        self._last = block_of(state.through)
+        self._asked = values_of(key)
         self._vectors_through = state.vectors_through
+        self._kept = kept
 
     def postings(self, terms: Collection[str]) -> Mapping[str, Sequence[Block]]:
         """The blocks of postings of these terms."""
-        found: defaultdict[str, list[Block]] = defaultdict(list)
-        asked = json.dumps([term for term in terms if _can_be_kept(term)], ensure_ascii=False)
-        for term, block, data in self._session.rows("postings", {**self._asked, "terms": asked}):
-            found[term].append((block, data))
-        return found
+        kept = {term: self._kept.postings(term) for term in terms if _can_be_kept(term)}
+        by_first: defaultdict[int, list[str]] = defaultdict(list)
+        for term, complete in kept.items():
+            by_first[min(complete.below, self._last)].append(term)
+        read: defaultdict[str, list[Block]] = defaultdict(list)
+        for first, asked in by_first.items():
+            values = {**self._asked, "first": first, "last": self._last, "terms": json.dumps(asked, ensure_ascii=False)}
+            for term, block, data in self._session.rows("postings", values):
+                read[term].append((block, data))
+        found = {term: complete.upto(self._last, read[term]) for term, complete in kept.items()}
+        self._kept.keep_postings({term: complete for term, (_, complete) in found.items()})
+        return {term: blocks for term, (blocks, _) in found.items() if blocks}
 
     def facts(self) -> Sequence[Block]:
         """The blocks of facts."""
-        return [(block, data) for block, data in self._session.rows("facts", {**self._asked, "first": 0})]
+        kept = self._kept.facts
+        values = {**self._asked, "first": min(kept.below, self._last), "last": self._last}
+        found, self._kept.facts = kept.upto(
+            self._last, [(number, data) for number, data in self._session.rows("facts", values)]
+        )
+        return found
 
     def vectors(self, entries: Sequence[int]) -> Mapping[int, bytes]:
         """The vectors of these entries."""
-        asked = {**self._asked, "last": self._vectors_through, "entries": json.dumps(list(entries))}
-        return dict(self._session.rows("vectors", asked))
+        asked = [entry for entry in entries if entry <= self._vectors_through]
+        found = self._kept.vectors(asked)
+        missing = json.dumps([entry for entry in asked if entry not in found])
+        values = {**self._asked, "last": self._vectors_through, "entries": missing}
+        read: dict[int, bytes] = dict(self._session.rows("vectors", values))
+        self._kept.keep_vectors(read)
+        return found | read
 
     def speakers(self) -> Iterable[str]:
         """The names that speak in the story."""

@@ -1,4 +1,5 @@
-"""The paths that recall was asked of last, kept in the memory of a process. Used by any thread.
+"""The paths that recall was asked of last, and their stories' indexes, kept in the memory of a process. Used by any
+thread.
 
 Owns which are kept and for how long; how they are read, and checked against what a path is now, is the business of
 `index_reading`.
@@ -12,6 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from previously.storage.store import StoryKey
+from previously.storage.tables.kept_index import KeptIndexes
 
 if TYPE_CHECKING:
     from previously.recall.blocks import Ids
@@ -35,6 +37,7 @@ class KeptPaths:
     """Paths by story and branch, the one asked of longest ago goes first."""
 
     def __init__(self) -> None:
+        self.indexes = KeptIndexes()
         self._kept: OrderedDict[tuple[StoryKey, str], KeptPath] = OrderedDict()
         self._lock = Lock()
 
@@ -52,7 +55,8 @@ class KeptPaths:
                 self._kept.popitem(last=False)
 
     def forget(self, key: StoryKey) -> None:
-        """Keep no path of a story any more."""
+        """Keep no path of a story any more, and nothing of its index."""
+        self.indexes.forget(key)
         with self._lock:
             for known in [one for one in self._kept if one[0] == key]:
                 del self._kept[known]

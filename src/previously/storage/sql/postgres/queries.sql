@@ -649,8 +649,8 @@ INSERT INTO recall_speaker (owner, story, name) VALUES (%s, %s, %s) ON CONFLICT 
 
 -- name: postings
 SELECT term, block, data FROM recall_posting
-WHERE story = %(story)s AND term = ANY (ARRAY(SELECT jsonb_array_elements_text(%(terms)s::jsonb))) AND block <= %(last)s
-  AND owner = %(owner)s
+WHERE story = %(story)s AND term = ANY (ARRAY(SELECT jsonb_array_elements_text(%(terms)s::jsonb)))
+  AND block BETWEEN %(first)s AND %(last)s AND owner = %(owner)s
 
 -- name: facts
 SELECT block, data FROM recall_fact WHERE story = %(story)s AND block BETWEEN %(first)s AND %(last)s AND owner = %(owner)s

@@ -559,7 +559,7 @@ INSERT INTO recall_speaker (owner, story, name) VALUES (?, ?, ?) ON CONFLICT DO 
 SELECT p.term, p.block, p.data
 FROM recall_fact f CROSS JOIN json_each(:terms) t
 CROSS JOIN recall_posting p ON p.story = f.story AND p.block = f.block AND p.term = t.value AND p.owner = :owner
-WHERE f.story = :story AND f.block <= :last AND f.owner = :owner
+WHERE f.story = :story AND f.block BETWEEN :first AND :last AND f.owner = :owner
 
 -- name: facts
 SELECT block, data FROM recall_fact WHERE story = :story AND block BETWEEN :first AND :last AND owner = :owner

@@ -1,0 +1,76 @@
+"""What is left of a text that must fit: how it begins and how it ends, in whole sentences."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from previously.core.tokens import estimate_tokens
+from previously.text.sentences import whole_sentences
+from previously.text.shorten import GAP, shorten
+
+STORY = (
+    "Linnet Amory was a glazier's daughter of Vell. She came to the glasshouse in spring. Dr. Oake hired her. "
+    + "It rained. " * 40
+    + "She found the box under the vine. The key fitted. Ivo saw her."
+)
+
+
+def test_what_fits_stays_as_it_is() -> None:
+    assert shorten(STORY, len(STORY)) is STORY
+    assert shorten("", 0) == ""
+
+
+def test_who_it_is_about_and_what_is_newest_stay_and_the_middle_goes() -> None:
+    short = shorten(STORY, 300)
+    assert len(short) <= 300
+    assert short.startswith("Linnet Amory was a glazier's daughter of Vell. She came to the glasshouse in spring. ")
+    assert short.endswith("She found the box under the vine. The key fitted. Ivo saw her.")
+    assert short.count(GAP) == 1
+
+
+def test_a_title_ends_no_sentence() -> None:
+    assert "Dr. […]" not in shorten(STORY.replace("Dr. Oake", "Dr. " + "Oake " * 30), 350)
+
+
+def test_paragraphs_stay_apart() -> None:
+    text = "Ada came.\n\n" + "It rained. " * 30 + "\n\nFinn left.\n\nAda wept."
+    assert shorten(text, 45) == "Ada came.\n\n[…]\n\nFinn left.\n\nAda wept."
+
+
+def test_a_quotation_line_is_never_cut() -> None:
+    lines = [f"#{n} Ketta: “I owe you {n}. Ask Jory.” … “Or do not.”" for n in range(40)]
+    short = shorten("\n".join(lines), 400)
+    assert [line for line in short.split("\n") if line and line != GAP and line not in lines] == []
+    assert lines[0] in short
+    assert lines[-1] in short
+
+
+def test_a_long_newest_sentence_comes_before_the_opening() -> None:
+    long = "And then she walked " + "on and " * 30 + "on."
+    assert shorten(f"Ada came to Vell. It rained. {long}", len(long) + 6) == f"{GAP} {long}"
+    assert shorten(f"Ada came to Vell. It rained. {long}", len(long)) == "", "not even that fits"
+
+
+@pytest.mark.parametrize("count", [len, estimate_tokens])
+@given(text=st.text("AbcDe .!?\n“”#1:é雨。", max_size=300), most=st.integers(0, 120))
+def test_it_always_fits_and_says_nothing_of_its_own(text: str, most: int, count: object) -> None:
+    assert callable(count)
+    short = shorten(text, most, count)
+    assert count(short) <= most or not short
+    if short and short != text:
+        opening, _, newest = short.partition(GAP)
+        assert text.startswith(opening.rstrip())
+        assert text.rstrip().endswith(newest.strip())
+        assert newest.strip()
+
+
+SENTENCES = ["Ada came. ", "Dr. Oake left! ", "“Why? Who?” asked Finn. ", "It rained. "]
+
+
+@given(st.lists(st.sampled_from(SENTENCES), max_size=60), st.integers(0, 400))
+def test_only_whole_sentences_are_left(sentences: list[str], most: int) -> None:
+    text = "".join(sentences).strip()
+    kept = [one for piece in shorten(text, most).split(GAP) for one in whole_sentences(piece)]
+    assert set(kept) <= set(whole_sentences(text))
