@@ -216,8 +216,8 @@ def show(result: dict[str, Any]) -> None:
                 for part, rates in (figures["presence"] or {}).items():
                     if rates["messages"]:
                         print(
-                            f"{name}, {story}, {budget}: presence, {part}: {rates['exact']} of {rates['messages']} exact, "
-                            f"precision {rates['precision']}, recall {rates['recall']}"
+                            f"{name}, {story}, {budget}: presence, {part}: {rates['exact']} of {rates['messages']} "
+                            f"exact, precision {rates['precision']}, recall {rates['recall']}"
                         )
             for what in ("stale", "missing"):
                 if found[what]:

@@ -20,6 +20,7 @@ PRESETS: Mapping[str, Mapping[str, int | str]] = {
         "tail_messages": 10,
         "recap_words": 800,
         "chapter_messages": 0,
+        "chapter_words": 800,
         "backbone_words": 800,
         "timeline": "librarian",
         "lore": "suggest",
@@ -54,8 +55,8 @@ PRESETS: Mapping[str, Mapping[str, int | str]] = {
         "cast": "off",
     },
 }
-"""By name, what differs from the defaults of `Settings`. A novel's chapters close at markers, a game's when the game
-says so; an agent has none."""
+"""By name, what differs from the defaults of `Settings`. A novel's chapters close at headings, or where its
+librarian's summary is full, and are as long as its recap; a game's close when the game says so; an agent has none."""
 
 FOLD_PERCENT: Mapping[str, int] = {"roleplay": 25, "novel": 25, "agent": 85}
 """The share of the window that `fold_tokens` is where nobody gives it; a game has a number of its own."""

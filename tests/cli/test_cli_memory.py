@@ -190,3 +190,30 @@ def test_calls_and_pictures_are_named(cli: Cli) -> None:
     for words in ('[calls search {"q": 1}]', "[image]", "[image: a bell]", "[result] found", "[error] slow"):
         assert words in out
     assert "hm" not in out.split()
+
+
+def test_chapters_are_listed_in_short_or_in_full(cli: Cli) -> None:
+    cli.tell("tale", 30)
+    assert "No chapter of this story is closed yet." in cli("chapters", "tale").out
+    cli("chapter", "tale", "--title", "The Mill", "--at", "19")
+    assert "Its recap waits to be folded." in cli("chapters", "tale").out
+    cli("fold", "tale")
+    listed = cli("chapters", "tale", "--json").json
+    (one,) = listed["chapters"]
+    assert (one["chapter"], one["title"], one["span"], one["short"]) == (1, "The Mill", [0, 19], None)
+    assert one == cli("show", "tale", "--json").json["chapters"][0]
+    assert one["recap"].splitlines()[0][:40] in cli("chapters", "tale").out, "in full where there is no short form"
+
+
+def test_a_short_form_stands_in_lists_and_the_full_one_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    from previously.cli.memory import chapter_json, print_chapter
+    from previously.core.spans import Span
+    from previously.runtime.remembering import ChapterText, MemoryText
+
+    full = MemoryText("Wren came to Marrow Bay, and much more.", Span(0, 9), "model", 3)
+    one = ChapterText(2, "The Lamp", Span(0, 9), full, "Wren came.")
+    print_chapter(one, full=False)
+    assert "Wren came.\n" in (short := capsys.readouterr().out) and "much more" not in short
+    print_chapter(one, full=True)
+    assert "much more" in capsys.readouterr().out
+    assert (chapter_json(one)["short"], chapter_json(one)["recap"]) == ("Wren came.", full.text)

@@ -60,8 +60,9 @@ HEADINGS = (
     "# Earlier chapters",
     "# Previously in this story",
     "# Earlier in this conversation",
-    "# Still open",
-    "# As things stand",
+    "# Earlier episodes",
+    "# Still open before the messages below",
+    "# As things stood before the messages below",
     "# What you know",
     "# About this world",
 )

@@ -15,7 +15,7 @@ from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime.model_folder import ModelFolder
 from previously.runtime.prompts import load_prompts
-from tests.runtime.update_answers import answer, messages
+from tests.runtime.update_answers import answer, closing_answer, is_closing, messages
 
 CANARY = re.compile(r"\bQu[a-z]{6}\b", re.I)
 PROMPTS = load_prompts()
@@ -45,7 +45,7 @@ def kind_of(request: ModelRequest) -> str:
     for tag, name in _TAGS.items():
         if f"<{tag}>\n" in request.user:
             return name
-    return "chapter" if "whole chapter" in request.user else "recap"
+    return "chapter" if is_closing(request) else "recap"
 
 
 _TAGS = {
@@ -55,7 +55,6 @@ _TAGS = {
     "memory": "cast",
     "summaries": "combine",
     "old_words": "amend",
-    "chapter": "backbone",
     "conversation": "brief",
 }
 
@@ -83,6 +82,8 @@ def echo(request: ModelRequest) -> str:
             return json.dumps({"summary_update": told[:900], "mentions": [*people, *own], **_signals(own, people)})
         case "cast":
             return json.dumps({"summary": told[:600], "add": [f"{word} is hidden under the mill" for word in read[:9]]})
+        case "chapter":
+            return closing_answer(request, told)
         case _:
             return told
 

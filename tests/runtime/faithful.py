@@ -12,7 +12,7 @@ from previously.lore.state import state_text
 from previously.models.scripted import ScriptedModel
 from previously.runtime.knowing import Knowing
 from tests.runtime.echoing import folder_of, kind_of, part
-from tests.runtime.update_answers import answer, messages, recap_in
+from tests.runtime.update_answers import answer, closing_answer, messages, recap_in
 
 PEOPLE = ("Maya", "Joaquin", "Odalys")
 
@@ -40,7 +40,8 @@ def faithful(request: ModelRequest) -> str:
     people = [name for name in PEOPLE if name in request.user] or ["They"]
     who = f"{', '.join(people[:-1])} and {people[-1]}" if people[1:] else people[0]
     told = f"{who} carried parcels to the mill, {max(numbers, default=0)} by then."
-    return " ".join([told, *(f"There they met {name}, who keeps the ferry." for name in strangers)])
+    text = " ".join([told, *(f"There they met {name}, who keeps the ferry." for name in strangers)])
+    return closing_answer(request, text) if kind == "chapter" else text
 
 
 def _updated(request: ModelRequest) -> str:

@@ -9,7 +9,16 @@ import re
 
 from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
-from tests.runtime.update_answers import answer, is_update, messages, recap_in
+from tests.runtime.update_answers import (
+    answer,
+    asked_for,
+    closing_answer,
+    is_closing,
+    is_update,
+    messages,
+    recap_in,
+    under,
+)
 
 PEOPLE = ("Maya", "Joaquin", "Odalys")
 
@@ -36,23 +45,26 @@ def kind_of(request: ModelRequest) -> str:
     """Which prompt a request is made of."""
     if part(request, "old_words"):
         return "amend"
-    if part(request, "chapter"):
-        return "backbone"
-    if is_update(request):
-        return "recap" if "\nRECAP\n" in request.user else "span"
-    return "chapter" if "<recap>" in request.user and "whole chapter" in request.user else "recap"
+    if is_closing(request):
+        return next(one for one in ("chapter", "short", "backbone") if one.upper() in asked_for(request))
+    return "recap" if "\nRECAP\n" in request.user else "span"
 
 
 def obedient(request: ModelRequest) -> str:
     """What a model says that does as it is told."""
-    before = part(request, "recap") + part(request, "story_so_far") + recap_in(request)
-    events = part(request, "new_events") + part(request, "chapter") + part(request, "new_words") + messages(request)
+    before = part(request, "recap") + ("" if is_closing(request) else recap_in(request))
+    events = part(request, "new_events") + part(request, "new_words") + messages(request)
     removed = part(request, "old_words")
     gone = set(_strangers(removed)) - set(_strangers(events))
     met = [name for name in dict.fromkeys([*_strangers(before), *_strangers(events)]) if name not in gone]
     numbers = [int(number) for number in re.findall(r"(?<!#)\b\d+", before + events)]
     told = _told(before + events, numbers)
     text = " ".join([told, *(f"There they met {name}." for name in met)])
+    if is_closing(request):
+        told_before = under(request, "The whole story")
+        strangers = dict.fromkeys([*_strangers(told_before), *met])
+        spine = " ".join([_told(told_before + text, numbers), *(f"There they met {one}." for one in strangers)])
+        return closing_answer(request, text, backbone=spine)
     if not is_update(request):
         return text
     here = " ".join([_told(events, numbers), *(f"There they met {name}." for name in _strangers(events))])

@@ -62,7 +62,7 @@ def test_folding_goes_on_when_marks_of_two_chapters_meet(story: BlockingStory) -
 def test_a_chapter_that_a_model_never_writes_holds_up_nothing(tmp_path: Path) -> None:
     place = tmp_path / "stories.db"
     silent = ScriptedModel(lambda _: "")
-    refuses_one = ScriptedModel(lambda request: "" if "Lampfall" in request.user else obedient(request))
+    refuses_one = ScriptedModel(lambda request: "" if "called 'Lampfall'" in request.user else obedient(request))
     with BlockingMemory(place, settings=RULES, model=silent) as memory:
         story = memory.story("tale")
         for number, name in enumerate(("Lampfall", "Weirgate", "Tollhouse")):
@@ -154,7 +154,7 @@ def test_words_for_one_of_the_newest_chapters_reach_the_backbone(place: str | Pa
         seen = len(model.requests)
         story.fold()
         assert [kind_of(request) for request in model.requests[seen:]] == ["backbone", "backbone"]
-        assert "Zephyrine" in part(model.requests[seen], "chapter")
+        assert "Zephyrine" in part(model.requests[seen], "recap")
         backbone = story.backbone()
         assert backbone is not None
         assert "Zephyrine" in backbone.text

@@ -20,7 +20,7 @@ from previously.core.versions import Kind
 from previously.models.scripted import Scripted
 from previously.view.view import Section, View
 from tests.runtime.echoing import about, folder_of, kind_of, part
-from tests.runtime.update_answers import answer, is_update, messages
+from tests.runtime.update_answers import answer, closing_answer, is_closing, is_update, messages
 
 GAME = Settings.of("game", recall_percent=0)
 TOLD = (
@@ -43,6 +43,8 @@ class Game:
         name = about(request)
         if not name:
             told = TOLD.format(max(map(int, re.findall(r"turn (\d+)", request.user)), default=0))
+            if is_closing(request):
+                return closing_answer(request, told)
             return answer(request, told) if is_update(request) else told
         turns = re.findall(r"turn (\d+)", part(request, "new_events"))
         facts = [f"Door number {turn} of the {turn}th corridor is locked" for turn in turns[-1:]]

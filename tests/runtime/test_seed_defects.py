@@ -13,8 +13,8 @@ from previously.blocking import BlockingStory
 from previously.core.versions import Cost
 from previously.core.words import count_words
 from previously.demo.generated import generated_story
+from previously.folds.chapter import ChapterFold
 from previously.folds.questions import Question, words_read
-from previously.folds.request import FoldRequest
 from previously.folds.update import UpdateFold
 from previously.runtime.folder import BuiltinFolder, FolderReply
 from previously.runtime.kept_answers import Source
@@ -39,10 +39,10 @@ class Recorder(BuiltinFolder):
     """The built-in folder, remembering what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[FoldRequest | UpdateFold] = []
+        self.asked: list[ChapterFold | UpdateFold] = []
 
     async def write(self, asked: Question, *, source: Source | None = None, anew: bool = False) -> FolderReply:
-        if isinstance(asked, FoldRequest | UpdateFold):
+        if isinstance(asked, ChapterFold | UpdateFold):
             self.asked.append(asked)
         return await super().write(asked)
 

@@ -21,7 +21,7 @@ from previously.folds.tiling import note_tiles
 from previously.models.scripted import Scripted
 from previously.runtime import model_folder
 from tests.runtime.echoing import CANARY, canaries_in, canary, echo, kind_of, part
-from tests.runtime.update_answers import answer, asked_for, is_update, recap_in, under
+from tests.runtime.update_answers import answer, asked_for, closing_answer, is_closing, is_update, recap_in, under
 
 RULES = Settings(cast="off", tail_messages=2, fold_messages=6, recap_words=60, chapter_messages=0)
 TOLD = "Maya and Joaquin carried parcels to the mill."
@@ -35,7 +35,9 @@ def whole(request: ModelRequest) -> str:
     return (
         answer(request, TOLD, threads=THREAD, state="- #1 Maya / place: the mill")
         if is_update(request)
-        else (f"{TOLD} The {kind_of(request)} ended there.")
+        else closing_answer(request, f"{TOLD} The chapter ended there.", backbone=f"{TOLD} All of it ended there.")
+        if is_closing(request)
+        else f"{TOLD} The {kind_of(request)} ended there."
     )
 
 
@@ -364,6 +366,8 @@ def test_question_and_answer_fit_the_window(place: str, words: int) -> None:
     """Whatever the length of the messages, and with all that memory can tell beside them."""
 
     def eager(request: ModelRequest) -> str:
+        if is_closing(request):
+            return closing_answer(request, TOLD)
         if not is_update(request):
             return TOLD
         names = [f"Wren{chr(97 + at)}ly" for at in range(12)]
@@ -432,6 +436,8 @@ def parrot(request: ModelRequest) -> str:
     if kind_of(request) == "cast":
         return echo(request)
     told = " ".join(["Maya and Joaquin talked.", *(f"Maya spoke of the {word}." for word in words)])
+    if is_closing(request):
+        return closing_answer(request, told)
     if not is_update(request):
         return told
     return answer(
@@ -467,7 +473,7 @@ def in_force(story: BlockingStory) -> dict[str, str]:
     return {
         "recap": recap.text if recap else "",
         "backbone": backbone.text if backbone else "",
-        "chapters": "\n".join(one.text for one in story.chapters()),
+        "chapters": "\n".join(f"{one.text}\n{one.title}\n{one.short}" for one in story.chapters()),
         "notes": "\n".join(story._run(notes())),
         "lore": repr(story.lore(everything=True)),
         "threads": repr(story.threads(everything=True)),

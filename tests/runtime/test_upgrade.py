@@ -50,6 +50,19 @@ def test_old_texts_stay_in_force_and_nothing_is_paid_again(memory: BlockingMemor
     assert not memory.verify().faults
 
 
+def test_old_chapters_have_no_short_form_until_they_are_made_anew(memory: BlockingMemory, asked: Asked) -> None:
+    story = memory.story("by a model")
+    story.unlock("chapter:1")
+    before = story.chapters()[0]
+    assert before.text and before.text != BY_HAND and before.short == ""
+    story.fold()
+    assert story.chapters()[0].short == "", "no short form is asked for by itself"
+    story.rebuild()
+    after = story.chapters()[0]
+    assert after.short and after.title
+    assert story.fold().calls == 0
+
+
 def test_the_lists_still_tell_what_old_notes_said(memory: BlockingMemory) -> None:
     story = memory.story("by a model")
     assert {"Maya", "Joaquin", "Odalys", "Zephyrine"} <= {one.name for one in story.lore()}

@@ -6,14 +6,27 @@ import re
 
 from previously.core.asking import ModelRequest
 
+CLOSING = ("TITLE", "CHAPTER", "SHORT", "BACKBONE")
 TEXTS = ("EPISODE", "RECAP")
 LISTS = ("THREADS", "STATE", "PRESENT", "LEARNT", "LORE", "PLAYERS", "WISHES", "SCENES")
-_HEADING = re.compile(rf"^(?:{'|'.join((*TEXTS, *LISTS))})$", re.M)
+_HEADING = re.compile(rf"^(?:{'|'.join((*TEXTS, *LISTS, *CLOSING))})$", re.M)
 
 
 def is_update(request: ModelRequest) -> bool:
     """Return whether a request asks for an update, or a part of one."""
     return "<new_messages>\n" in request.user
+
+
+def is_closing(request: ModelRequest) -> bool:
+    """Return whether a request is about a chapter that has closed, or a part of that."""
+    return "# Your answer" in request.user and not is_update(request)
+
+
+def closing_answer(request: ModelRequest, chapter: str, *, title: str = "The Mill", **texts: str) -> str:
+    """Return an answer with all that was asked for of a closed chapter: this text, unless others are given."""
+    found = {"TITLE": title} | {name.upper(): text for name, text in texts.items()}
+    blocks = [f"{heading}\n{found.get(heading) or chapter}" for heading in asked_for(request)]
+    return "\n\n".join([*blocks, "END"])
 
 
 def messages(request: ModelRequest) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -47,8 +48,6 @@ def fold(
             with output.progress(f"Folding {output.one_line(story)}") as progress:
                 report = found.fold(once=once, progress=progress)
     if plan and once:
-        from dataclasses import replace
-
         report = replace(report, folds=report.folds[:1])
     if as_json:
         output.emit(report_json(story, report))
@@ -81,6 +80,7 @@ def show(
     gaps: Annotated[
         bool, typer.Option("--gaps", help="Instead, where the librarian's summary cannot go on, and why.")
     ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show closed chapters in full, not in short.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what is remembered of a story."""
@@ -106,7 +106,7 @@ def show(
                 "recap": recap.text if recap and not brief else None,
                 "recap_span": pair(recap.told) if recap else None,
                 **({"recap_cut": pair(recap.cut)} if recap and recap.cut else {}),
-                "chapters": [_chapter_json(one) for one in chapters],
+                "chapters": [chapter_json(one) for one in chapters],
                 "backbone": backbone.text if backbone else None,
                 "backbone_span": pair(backbone.span) if backbone else None,
                 "pins": [{"pin": pin.id, "position": pin.position, "text": pin.text} for pin in pins],
@@ -136,7 +136,7 @@ def show(
     if backbone:
         _print_text("The story so far", backbone)
     for one in chapters:
-        _print_text(output.one_line(one.name), one.recap, one.span)
+        print_chapter(one, full=full)
     if recap:
         _print_text("Brief" if brief else "Recap", recap)
     _print_beside(story, beside)
@@ -194,12 +194,40 @@ def _print_text(name: str, text: MemoryText | None, span: Span | None = None) ->
     console.print(output.printable(text.text) if text else "Its recap waits to be folded.")
 
 
-def _chapter_json(one: ChapterText) -> dict[str, Any]:
+def chapters(
+    ctx: typer.Context,
+    story: Story,
+    full: Annotated[bool, typer.Option("--full", help="Show the full forms, not the short ones.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the closed chapters of a story: number, title, messages, and each in short."""
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False).chapters()
+    if as_json:
+        output.emit({"story": story, "chapters": [chapter_json(one) for one in found]})
+        return
+    for one in found:
+        print_chapter(one, full=full)
+    if not found:
+        output.console().print("No chapter of this story is closed yet.")
+
+
+def print_chapter(one: ChapterText, *, full: bool) -> None:
+    """A closed chapter for people: in short where it has a short form, unless all of it is wanted."""
+    if full or not one.short or one.recap is None:
+        _print_text(output.one_line(one.name), one.recap, one.span)
+        return
+    _print_text(output.one_line(one.name), replace(one.recap, text=one.short), one.span)
+
+
+def chapter_json(one: ChapterText) -> dict[str, Any]:
+    """A closed chapter: `recap` is its full form."""
     return {
         "chapter": one.number,
         "title": one.title,
         "span": pair(one.span),
         "recap": one.recap.text if one.recap else None,
+        "short": one.short or None,
         "made_by": one.recap.made_by if one.recap else None,
         "stale": bool(one.recap and one.recap.stale),
     }
@@ -207,7 +235,7 @@ def _chapter_json(one: ChapterText) -> dict[str, Any]:
 
 _DEEDS = {
     "scene": ("noted", "as a scene"), "analysis": ("analysed", ""), "state": ("put together", "in a snapshot"),
-    "episode": ("folded", "into an episode"), "note": ("noted", ""),
+    "episode": ("folded", "into an episode"), "note": ("noted", ""), "short": ("told", "in short"),
 }  # fmt: skip
 """What is done to messages, where it is not folding, and what becomes of them."""
 

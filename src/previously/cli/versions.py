@@ -125,7 +125,7 @@ def blame(
     for what, words in rows:
         console.print(f"{what + ':':<12}", style="bold", end="")
         console.print(output.printable(words), soft_wrap=True)
-    if made.kind in (Kind.EPISODE, Kind.NOTE):  # no other command shows these
+    if made.kind in (Kind.EPISODE, Kind.NOTE, Kind.SHORT):  # no other command shows these
         console.print()
         console.print(output.printable(readable(version)), soft_wrap=True)
 

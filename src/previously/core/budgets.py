@@ -1,7 +1,8 @@
 """Sharing a budget: how many tokens each section of a view gets.
 
-What must stay true: never more is given than there is room, nor more to anyone than they want or may have; and the same
-wishes always get the same.
+What a section may have is said for three budgets; between them and beyond it follows by proportion. What must stay
+true: never more is given than there is room, nor more to anyone than they want or may have; and the same wants always
+get the same.
 """
 
 from __future__ import annotations
@@ -12,43 +13,70 @@ from typing import TypeVar
 
 S = TypeVar("S", bound=Hashable)
 
+BUDGETS = (2_000, 4_000, 8_000)
+"""The budgets for which a row says its tokens."""
+
+Row = tuple[int, int, int]
+"""Tokens in each of `BUDGETS`."""
+
+NONE: Row = (0, 0, 0)
+
+
+def percent(share: int) -> Row:
+    """Return the row of a share that is the same in every budget."""
+    small, middle, large = (budget * share // 100 for budget in BUDGETS)
+    return small, middle, large
+
+
+ALL = percent(100)
+
+
+def tokens_in(budget_tokens: int, row: Row) -> int:
+    """Return the tokens of a row in any budget: on the straight line between two of `BUDGETS`; below the first and
+    beyond the last in proportion."""
+    at = next((index for index, budget in enumerate(BUDGETS) if budget_tokens <= budget), len(BUDGETS))
+    if at == 0:
+        return row[0] * budget_tokens // BUDGETS[0]
+    if at == len(BUDGETS):
+        return row[-1] * budget_tokens // BUDGETS[-1]
+    low, high = BUDGETS[at - 1], BUDGETS[at]
+    return row[at - 1] + (row[at] - row[at - 1]) * (budget_tokens - low) // (high - low)
+
 
 @dataclass(frozen=True, slots=True)
 class Share:
     """What one section may have of a budget."""
 
-    percent: int
-    """Its due, in percent of the budget."""
     priority: int
-    """Who is served first: the lowest."""
-    floor: int = 0
-    """Tokens it gets before anyone gets their due."""
-    ceiling: int = 100
-    """The most it ever gets, in percent of the budget."""
-
-    def due(self, budget_tokens: int) -> int:
-        """Its due in tokens."""
-        return budget_tokens * self.percent // 100
+    """Who is served first: the lowest. Whoever is served last yields first."""
+    due: Row
+    """What it gets before anyone gets more than their due."""
+    floor: Row = NONE
+    """What it gets before anyone gets their due."""
+    ceiling: Row = ALL
+    """The most it ever gets."""
 
     def most(self, budget_tokens: int) -> int:
-        """The most it ever gets in tokens."""
-        return budget_tokens * self.ceiling // 100
+        """Return the most it ever gets in tokens."""
+        return tokens_in(budget_tokens, self.ceiling)
 
 
-def allot(room: int, budget_tokens: int, wants: Mapping[S, int], shares: Mapping[S, Share]) -> dict[S, int]:
-    """How much of the room each section gets that wants so many tokens: first the floors, then what is due to each,
-    then what is left goes to those who still want more; in each round by priority."""
+def allot(
+    room: int, budget_tokens: int, wants: Mapping[S, int], shares: Mapping[S, Share], reserve: int = 0
+) -> dict[S, int]:
+    """Return how much of the room each section gets that wants so many tokens: first the floors, then what is due to
+    each, then what is left but for a reserve goes to those who still want more; in each round by priority."""
     order = sorted(wants, key=lambda section: shares[section].priority)
     given = dict.fromkeys(order, 0)
     rounds = (
-        {section: shares[section].floor for section in order},
-        {section: shares[section].due(budget_tokens) for section in order},
-        wants,
+        ({section: tokens_in(budget_tokens, shares[section].floor) for section in order}, 0),
+        ({section: tokens_in(budget_tokens, shares[section].due) for section in order}, 0),
+        (wants, reserve),
     )
-    for limits in rounds:
+    for limits, kept_back in rounds:
         for section in order:
             limit = min(limits[section], wants[section], shares[section].most(budget_tokens))
-            more = max(0, min(limit - given[section], room))
+            more = max(0, min(limit - given[section], room - kept_back))
             given[section] += more
             room -= more
     return given

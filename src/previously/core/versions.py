@@ -21,6 +21,8 @@ class Kind(StrEnum):
 
     RECAP = "recap"
     CHAPTER = "chapter"
+    SHORT = "short"
+    """The short form of a closed chapter, and its title where nobody gave it one."""
     BACKBONE = "backbone"
     ANALYSIS = "analysis"
     SCENE = "scene"

@@ -1,102 +1,322 @@
-"""Chapters: where one ends by itself, and the recap that is kept of it for good.
+"""A closed chapter: the one question that gives its title, its full form, a short one, and the backbone renewed.
 
-A chapter ends where its name in `extra.chapter` changes, at the first scene end once it is long enough, or by size.
-What must stay true: a boundary is only looked for in messages that no recap has read, so that closing a chapter never
-makes a fold worthless; a chapter's recap is made from all that is known of it, not from its end alone.
+The full form is the recap brought to the chapter's end and kept whole; the short one is for lists and very old
+chapters. The backbone is the summary of the whole story: it reads the text before it, full forms and episodes, never
+the messages, so that its size and cost stay flat while chapters accumulate and the older ones tighten. The same
+question can be asked for some of its parts only: the full form stands or falls by itself, and what is missing beside it
+is asked for later.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 
+from previously.core.asking import ModelReply, ModelRequest
+from previously.core.messages import Message, Role, Text
 from previously.core.paths import OnPath
+from previously.core.tokens import estimate_tokens, message_tokens
 from previously.core.versions import Kind
-from previously.folds.recap import first_position, story_messages
-from previously.folds.rendering import told
-from previously.folds.request import FoldRequest
+from previously.core.words import count_words
+from previously.folds.builtin.quotes import quote_whole
+from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge, judge_text, without_reasoning
+from previously.folds.noting import MOST_PARTS
+from previously.folds.read_update import END, Sections, cut_sections
+from previously.folds.rendering import Template, as_data, fill, form_blocks, told, transcript
+from previously.text.language import main_language
 
-FINAL_SCENE = 6
-"""How many of its last messages a chapter's recap is made from in any case."""
+TITLE, CHAPTER, SHORT, BACKBONE = "TITLE", "CHAPTER", "SHORT", "BACKBONE"
+PARTS = (TITLE, CHAPTER, SHORT, BACKBONE)
 
-LONGEST = 2
-"""A chapter without a scene end closes at so many times the length from which on one is looked for."""
+_HEADINGS = {**{name: name for name in (*PARTS, END)}, "RECAP": CHAPTER, "NAME": TITLE}
+"""What a heading may be called: the first part is the recap, after all."""
+
+CLOSED = "closed"
+"""What a chapter carries whose short form was asked for with it, or is to be asked for."""
+
+FINAL_SCENE, FINAL_TOKENS = 6, 400
+"""How many of its last messages a chapter's full form is made from in any case, and how long these may be together:
+they say how it ended, and the recap tells them already."""
+
+SHORT_WORDS, LONGEST_SHORT = 80, 130
+"""A short form has two or three sentences of 60 to 80 words; one half as long again still serves for lists."""
+
+ROOM = 1.45
+"""How much longer than asked a text may be, as for recaps: 450 words up to 650. "About" was met within a fifth."""
+
+FEWEST_WORDS, WORDS_SHARE = 60, 4
+"""A full form has 60 words at least, and at most the recap's and a third of the words that are new (a quarter of their
+tokens): whoever is asked for more than there is to tell pads it."""
+
+WHOLE = 1.22
+"""A recap that is longer than the full form should be is not squeezed, up to 550 words for 450: recaps of 480 to 520
+were given where 450 were asked for."""
+
+GROWTH = 2
+"""A backbone grows by at most half of its length with a chapter: after the first it would else retell it whole."""
+
+TITLE_WORDS, TITLE_CHARACTERS = 8, 80
+"""What is longer is a sentence and no title; six words are asked for."""
+
+TOKENS_PER_WORD, SPARE_TOKENS = 2, 400
+"""Tokens for a word, which leaves room for a text longer than asked; and for headings and a little thought."""
 
 
 @dataclass(frozen=True, slots=True)
-class Boundary:
-    """A chapter should close with the message at this position."""
+class ChapterFold:
+    """One chapter that has closed: what is known of it, and what is wanted."""
 
-    position: int
-    title: str
-    reason: str
+    delta: tuple[Message, ...] = ()
+    """Its last messages, in order."""
+    first: int = 0
+    """The position of the first of them."""
+    parts: tuple[str, ...] = PARTS
+    title: str = ""
+    """What it is called; empty where it has no title yet."""
+    recap: str = ""
+    """Its recap, or its full form where that is not asked for."""
+    untold: bool = False
+    """Whether the recap does not tell its last messages yet."""
+    episodes: tuple[str, ...] = ()
+    backbone: str = ""
+    """The whole story before it."""
+    earlier: tuple[str, ...] = ()
+    """Chapters before it in full, in order, as many as there is room for."""
+    words: int = 450
+    """Of the full form; 0 = no target."""
+    backbone_words: int = 600
+    again: bool = False
+    """Whether it was asked before and something provisional stands in its place."""
+    carry: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        """Return the kind of the version that its own text becomes."""
+        kinds = {CHAPTER: Kind.CHAPTER, SHORT: Kind.SHORT, BACKBONE: Kind.BACKBONE}
+        return next(kinds[part] for part in kinds if part in self.parts)
+
+    @property
+    def prompt(self) -> str:
+        """Return the name of its prompt."""
+        return "chapter"
+
+    @property
+    def most_parts(self) -> int:
+        """Return in how many parts a model may be asked."""
+        return MOST_PARTS
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Return every text the model is shown beside the recap and the messages, for the checks."""
+        return (self.title, self.backbone, *self.earlier, *self.episodes)
+
+    @property
+    def chapter_words(self) -> int:
+        """Return how long the full form should be: shorter where there is little to tell."""
+        if not self.words:
+            return 0
+        new, recap = sum(estimate_tokens(told(one)) for one in self.delta) // WORDS_SHARE, count_words(self.recap)
+        most = max(self.words, min(recap, round(self.words * WHOLE)))
+        return _round(min(most, max(FEWEST_WORDS, recap + new)))
+
+    @property
+    def spine_words(self) -> int:
+        """Return how long the backbone should be: it grows to its length with the first chapters."""
+        return _round(min(self.backbone_words, count_words(self.backbone) + self.backbone_words // GROWTH))
+
+    @property
+    def recap_tokens(self) -> int:
+        """Return how many tokens the text may take that the next part of a long ending is told."""
+        return TOKENS_PER_WORD * (self.chapter_words or count_words(self.recap)) if CHAPTER in self.parts else 0
+
+    @property
+    def output_tokens(self) -> int:
+        """Return how many tokens an answer may take."""
+        words = {SHORT: SHORT_WORDS, BACKBONE: self.spine_words}
+        return self.recap_tokens + TOKENS_PER_WORD * sum(words.get(part, 0) for part in self.parts) + SPARE_TOKENS
+
+    def build(self, template: Template, hint: str = "") -> ModelRequest:
+        """Return the question for a model. `hint` says why its last answer could not be used."""
+        values = {
+            "backbone": as_data(self.backbone.strip()) or "(nothing: this is the first chapter)",
+            "earlier": as_data("\n\n".join(self.earlier)) or "(none)",
+            "episodes": as_data("\n\n".join(f"- {' '.join(one.split())}" for one in self.episodes)) or "(none)",
+            "title": f", called {as_data(self.title)!r}" if self.title else "",
+            "recap": as_data(self.recap.strip()) or "(none yet)",
+            "ending": "the recap does not tell them yet" if self.untold else "the recap tells them already",
+            "messages": transcript(self.delta) or "(none)",
+            "form": self._form(template),
+            "language": self._language,
+            "hint": f"\n\n{hint}" if hint else "",
+        }
+        system, user = fill(template, values)
+        return ModelRequest(system, user, max_output_tokens=self.output_tokens)
+
+    @property
+    def _language(self) -> str:
+        """Return in which language to answer. Where it is known and not English, it is named: models translate what is
+        not said to stay."""
+        language = main_language("\n".join((self.recap, *map(told, self.delta))))
+        if language in ("", None, "English"):
+            return "Write in the language of the story; only the headings stay English."
+        return f"Write in {language}, the language of the story; only the headings stay English."
+
+    def _form(self, template: Template) -> str:
+        words = f"about {self.chapter_words} words" if self.words else "as many words as it needs"
+        form = "\n\n".join(block for heading, block in form_blocks(template.form, PARTS) if heading in self.parts)
+        return form.replace("about {{chapter_words}} words", words).replace("{{backbone_words}}", str(self.spine_words))
+
+    def judge(self, reply: ModelReply) -> Accepted | Refused:
+        """Return what may be kept of an answer: its own text, and beside it those other parts that are usable."""
+        if reply.tool_calls:
+            return Refused(Refusal.TOOL_CALL, "it called a tool instead of answering")
+        answer = without_reasoning(reply.text).strip()
+        if not answer:
+            return Refused(Refusal.EMPTY, "the answer is empty")
+        sections = cut_sections(answer, _HEADINGS)
+        if not sections.lines:
+            if reply.finish_reason == "content_filter" or declines(answer):
+                return Refused(Refusal.REFUSAL, "the model declined")
+            return Refused(Refusal.SHAPE, f"it has none of the headings {', '.join(self.parts)}")
+        full, own = self.recap, Accepted("", ())
+        beside: list[tuple[Kind, str]] = []
+        unusable: list[str] = []
+        for part, kind in ((CHAPTER, Kind.CHAPTER), (SHORT, Kind.SHORT), (BACKBONE, Kind.BACKBONE)):
+            if part not in self.parts:
+                continue
+            verdict = self._judge_part(part, full, sections, reply)
+            if isinstance(verdict, Refused):
+                if kind is self.kind:
+                    return verdict
+                unusable.append(verdict.reason)
+                continue
+            if part == CHAPTER:
+                full = verdict.text
+            if part == SHORT:
+                verdict = replace(verdict, text=short_text(self._read_title(sections), verdict.text))
+            if kind is self.kind:
+                own = verdict
+            else:
+                beside.append((kind, verdict.text))
+        return replace(own, warnings=tuple(unusable), beside=tuple(beside))
+
+    def _judge_part(self, part: str, full: str, sections: Sections, reply: ModelReply) -> Accepted | Refused:
+        text = sections.prose(part)
+        if not text:
+            return Refused(Refusal.SHAPE, f"there is nothing under {part}")
+        if reply.finish_reason == "length" and list(sections.lines)[-1] == part:
+            return Refused(Refusal.TRUNCATED, f"it was cut off within {part}")
+        # Whether the answer came to its end is judged here: what was cut off behind this text does it no harm.
+        verdict = judge(self._asked(part, full), replace(reply, text=text, finish_reason="stop"))
+        return replace(verdict, reason=f"{part}: {verdict.reason}") if isinstance(verdict, Refused) else verdict
+
+    def judge_own(self, text: str) -> Accepted | Refused:
+        """Return whether a text that came another way may be kept as its own."""
+        part = {Kind.CHAPTER: CHAPTER, Kind.SHORT: SHORT}.get(self.kind, BACKBONE)
+        return judge_text(self._asked(part, self.recap), text)
+
+    def _asked(self, part: str, full: str) -> Asked:
+        said = tuple(f"{one.speaker or ''}: {told(one)}" for one in self.delta)
+        told_of = (Message(Role.ASSISTANT, (Text(full),)),)
+        if part == CHAPTER:
+            return Asked(
+                self.recap,
+                self.delta,
+                target_words=self.chapter_words,
+                ceiling_words=round(max(self.words, self.chapter_words) * ROOM),
+                may_stand=True,
+                sources=self.texts,
+                third_person=True,
+            )
+        if part == SHORT:  # it need not name everybody whom the full form names
+            return Asked(
+                "",
+                told_of,
+                target_words=SHORT_WORDS,
+                ceiling_words=LONGEST_SHORT,
+                retells=True,
+                amends=True,
+                sources=(*self.texts, self.recap, *said),
+                third_person=True,
+            )
+        return Asked(
+            self.backbone,
+            told_of,
+            target_words=self.spine_words,
+            ceiling_words=round(self.spine_words * ROOM),
+            retells=True,
+            sources=(*self.texts, self.recap, *said),
+            third_person=True,
+        )
+
+    def _read_title(self, sections: Sections) -> str:
+        """Return the title in an answer; empty where there is none that could be used."""
+        title = " ".join(sections.prose(TITLE).split()).strip(" *_\"'“”„«».") if TITLE in self.parts else ""
+        return title if count_words(title) <= TITLE_WORDS and len(title) <= TITLE_CHARACTERS else ""
+
+    def of_run(self, runs: Sequence[tuple[Message, ...]], recap: str) -> ChapterFold:
+        """Return the same for the first of the runs that are left to ask, after this text. All but the last give the
+        full form alone."""
+        if len(runs) > 1:
+            return replace(self, delta=runs[0], recap=recap, parts=(CHAPTER,), earlier=(), untold=True)
+        return replace(self, delta=runs[0], recap=recap)
+
+    def leaner(self) -> ChapterFold | None:
+        """Return a question that takes less room, for a small window: without earlier chapters, without episodes, then
+        for its own text alone; None if it cannot be made smaller."""
+        if self.earlier:
+            return replace(self, earlier=())
+        if self.episodes and (self.recap or self.delta):
+            return replace(self, episodes=())
+        alone = self.alone()
+        return alone if alone != self else None
+
+    def alone(self) -> ChapterFold:
+        """Return the question for its own text alone. What else was asked for is due by itself then."""
+        own = {Kind.CHAPTER: (CHAPTER,), Kind.SHORT: (TITLE, SHORT), Kind.BACKBONE: (BACKBONE,)}[self.kind]
+        return replace(self, parts=tuple(part for part in own if part in self.parts))
+
+    def builtin(self) -> tuple[str, tuple[tuple[Kind, str], ...]]:
+        """Return what is written without a model: quotations, and neither a title nor a short form."""
+        full = self.recap
+        if CHAPTER in self.parts:
+            full = quote_whole([self.recap], self.words, self.delta, self.first)
+        spine = quote_whole([self.backbone, full], self.backbone_words) if BACKBONE in self.parts else ""
+        if self.kind is Kind.BACKBONE:
+            return spine, ()
+        return full if self.kind is Kind.CHAPTER else "", ((Kind.BACKBONE, spine),) if spine else ()
+
+    @property
+    def says_nothing(self) -> bool:
+        """Return whether there is nothing to tell."""
+        return not (self.recap.strip() or self.episodes or transcript(self.delta))
 
 
-def boundary(first: int, name: str, unread: Sequence[OnPath], chapter_messages: int) -> Boundary | None:
-    """Where the chapter of that name that begins at `first` ends, judging by messages that no recap has read.
-
-    The last of them cannot be a boundary: what follows it is not known. With `chapter_messages` 0 only names count.
-    """
-    for item, following in pairwise(unread):
-        length = item.position - first + 1
-        next_name = chapter_name(following)
-        if next_name and next_name != name:
-            return Boundary(item.position, name, f"a message begins the chapter {next_name!r}")
-        if not chapter_messages or length < chapter_messages:
-            continue
-        if scene_ends(item, following):
-            return Boundary(item.position, name, f"a scene ended after {length} messages")
-        if length >= LONGEST * chapter_messages:
-            return Boundary(item.position, name, f"{length} messages")
-    return None
+def _round(words: int) -> int:
+    """Return a number of words as one asks for them, in tens."""
+    return words // 10 * 10 if words > FEWEST_WORDS else words
 
 
-def chapter_name(item: OnPath) -> str:
-    """What a message says its chapter is called; only the first of a chapter needs to."""
-    name = item.entry.attributes.extra.get("chapter")
-    return name.strip() if isinstance(name, str) else ""
+def find_ending(run: Sequence[OnPath], untold: int) -> Sequence[OnPath]:
+    """Return the last messages of a chapter that are shown word for word: those from the position `untold` on, which
+    its recap does not tell, and of the final scene as much as there is room for."""
+    first = len(run)
+    room = FINAL_TOKENS
+    for at in range(len(run) - 1, -1, -1):
+        room -= message_tokens(run[at].entry.message)
+        is_final = at >= len(run) - FINAL_SCENE and (room >= 0 or at == len(run) - 1)
+        if run[at].position < untold and not is_final:
+            break
+        first = at
+    return run[first:]
 
 
-_RULE = r"(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:—\s*){2,}|(?:_\s*){3,}|(?:~\s*){3,}|(?:#\s*){1,3}|⁂|❖|§)"
-_ENDS = re.compile(
-    rf"(?:^|\n)\s*{_RULE}\s*$|\b(?:the end|to be continued|fade to black|end of (?:scene|chapter))\W*$", re.I
-)
-_HEADINGS = (
-    r"#{1,3} \S",
-    r"\W*(?:chapter|scene|act|part|kapitel|chapitre|capítulo|capitolo|глава) (?:\d+|[ivxlc]+\b)",
-    r"第\s*[0-9一二三四五六七八九十百]+\s*[章幕話话]",
-)
-_JUMPS = (
-    r"the (?:next|following) (?:day|morning|evening|night|week|afternoon)",
-    r"(?:\w+ ){1,3}(?:days?|weeks?|months?|years?|hours?) (?:later|passed|had passed)",
-    r"later that (?:day|night|evening|morning)",
-    r"(?:at|by) (?:dawn|dusk|nightfall|sunrise|first light)",
-    r"meanwhile,|elsewhere,",
-    r"am nächsten (?:tag|morgen|abend)|(?:\w+ ){1,2}(?:tage|wochen|stunden|jahre) später",
-    r"le lendemain|(?:\w+ ){1,2}(?:jours|heures|semaines|ans) plus tard",
-    r"al día siguiente|(?:\w+ ){1,2}(?:días|horas|semanas|años) después",
-    r"на следующ(?:ий день|ее утро)|翌日|翌朝|次の日|第二天|次日",
-)
-_BEGINS = re.compile(rf"\s*(?:{_RULE}\s*(?:\n|$)|{'|'.join(_HEADINGS)}|\W*(?:{'|'.join(_JUMPS)}))", re.I)
+def short_text(title: str, text: str) -> str:
+    """Return a title and a short form as the text of one version: a line, and a paragraph behind an empty one."""
+    return "\n\n".join(filter(None, (title, " ".join(text.split()))))
 
 
-def scene_ends(item: OnPath, following: OnPath) -> bool:
-    """Whether a scene ends with a message, by what it says or by how the next one begins. How long people paused says
-    nothing: that is the chat's clock, not the story's."""
-    ends = _ENDS.search(told(item.entry.message)[-200:])
-    return bool(ends or _BEGINS.match(told(following.entry.message)[:200]))
-
-
-def request(title: str, known: Sequence[str], ending: Sequence[OnPath], target_words: int) -> FoldRequest:
-    """What to ask for a chapter: `known` are texts on all but its end, in order; `ending` are the messages they do not
-    cover, and the final scene."""
-    return FoldRequest(
-        kind=Kind.CHAPTER,
-        previous="\n\n".join(text for text in known if text.strip()),
-        delta=story_messages(ending),
-        target_words=target_words,
-        title=title,
-        first=first_position(ending),
-    )
+def short_of(text: str) -> tuple[str, str]:
+    """Return the title and the short form in the text of a version; an empty title where it has none."""
+    title, between, short = text.partition("\n\n")
+    return (title, short) if between else ("", text)

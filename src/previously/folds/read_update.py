@@ -118,12 +118,12 @@ class Sections:
         return found
 
 
-def cut_sections(answer: str) -> Sections:
-    """Cut an answer at its headings. What stands before the first is left out."""
+def cut_sections(answer: str, headings: Mapping[str, str] = _HEADINGS) -> Sections:
+    """Cut an answer at its headings, given by the words they may be. What stands before the first is left out."""
     lines: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in answer.splitlines():
-        heading, rest = _heading(line)
+        heading, rest = _heading(line, headings)
         if heading == END:
             return Sections({name: tuple(found) for name, found in lines.items()}, True)
         if heading:
@@ -138,11 +138,11 @@ def cut_sections(answer: str) -> Sections:
 _HEADING_LINE = re.compile(r"[\s#*_>=\[-]*(?P<word>[A-Za-z]+)[\s*_\]=-]*(?P<colon>[:：]?)[\s*_]*(?P<rest>.*)")
 
 
-def _heading(line: str) -> tuple[str, str]:
+def _heading(line: str, headings: Mapping[str, str]) -> tuple[str, str]:
     """Return the heading a line is, and what follows it on the same line."""
     match = _HEADING_LINE.fullmatch(line)
     word = match["word"] if match else ""
-    name = _HEADINGS.get(word.upper(), "")
+    name = headings.get(word.upper(), "")
     if not match or not name:
         return "", ""
     rest = match["rest"].strip()

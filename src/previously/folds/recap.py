@@ -19,6 +19,7 @@ from previously.core.spans import Span
 from previously.core.tokens import message_tokens
 from previously.core.versions import LiveVersion
 from previously.core.words import count_words
+from previously.folds.boundary import LAST_QUARTER, scene_ends
 from previously.folds.brief import MOST_TOKENS, BriefNote
 from previously.folds.builtin.quotes import text_now
 from previously.folds.rendering import told
@@ -142,7 +143,10 @@ def plan(
             return Due(tuple(outside[:count]), AGAIN)
         worth_it = rules.chosen or words >= WORTH_IT * recap_words
         if worth_it and count in parting and (reason := _reached(count, words, tokens, rules)):
-            return Due(tuple(outside[:count]), AGAIN if item.position < again_through else reason)
+            if item.position < again_through:
+                return Due(tuple(outside[:count]), AGAIN)
+            end_at = count if rules.chosen else _scene_end(outside, count, parting)
+            return Due(tuple(outside[:end_at]), reason)
     if first + len(outside) < end:
         return NeedMore(first + len(outside))
     if pressure:
@@ -156,6 +160,15 @@ def plan(
         f"{len(outside)} of {rules.due_messages} messages, {words} of {rules.due_words} words, "
         f"{tokens} of {rules.due_tokens} tokens"
     )
+
+
+def _scene_end(items: Sequence[OnPath], count: int, parting: Collection[int]) -> int:
+    """Return after how many messages a fold of `count` should end: with a scene that ends in its last quarter, if the
+    text shows one by a rule or a heading."""
+    for end in range(count, int(LAST_QUARTER * count), -1):
+        if end in parting and end < len(items) and scene_ends(items[end - 1], items[end]):
+            return end
+    return count
 
 
 def _between_units(items: Sequence[OnPath]) -> Collection[int]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import pairwise
 
 from previously.core.errors import BadInput
 from previously.core.messages import Error, Image, Message, Role, Text, ToolCall, ToolResult
@@ -61,6 +62,13 @@ def fill(template: Template, values: Mapping[str, str]) -> tuple[str, str]:
         return values[match[1]]
 
     return _PLACEHOLDER.sub(value, template.system), _PLACEHOLDER.sub(value, template.user)
+
+
+def form_blocks(form: str, headings: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the parts of a form, each with its heading."""
+    starts = [match.start() for match in re.finditer(rf"^(?:{'|'.join(headings)})$", form, re.M)]
+    blocks = [form[first:last].strip() for first, last in pairwise([*starts, len(form)])]
+    return [(block.partition("\n")[0], block) for block in blocks]
 
 
 def as_data(text: str) -> str:

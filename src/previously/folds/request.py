@@ -1,7 +1,7 @@
 """What a folder is asked to write, as a question for a model, and whether its answer may be kept.
 
-One shape serves every rolling text: an earlier text, new events, a length. What differs is the prompt of each kind.
-What must stay true: an answer is kept only after its checks; what does not fit a model's window is split so that every
+One shape serves every rolling text that is set right: an earlier text, what was removed, what is new, a length. What
+must stay true: an answer is kept only after its checks; what does not fit a model's window is split so that every
 word is read and none twice.
 """
 
@@ -39,8 +39,6 @@ class FoldRequest:
     target_words: int
     again: bool = False
     """It was asked before, and what stands there is provisional."""
-    title: str = ""
-    """Of the chapter it is about."""
     first: int = 0
     """The position of the first message of the delta, where it is a run of the story."""
     carry: str = ""
@@ -56,7 +54,7 @@ class FoldRequest:
     @property
     def prompt(self) -> str:
         """The name of its prompt."""
-        return "amend" if self.amends else self.kind.value
+        return "amend"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +88,20 @@ PLACEHOLDERS = {
         "recap_words",
         "lore_entries",
     ),
-    "chapter": ("length", "title", "previous", "events", "hint"),
-    "backbone": ("length", "title", "previous", "events", "hint"),
+    "chapter": (
+        "backbone",
+        "earlier",
+        "episodes",
+        "title",
+        "recap",
+        "ending",
+        "messages",
+        "language",
+        "form",
+        "hint",
+        "chapter_words",
+        "backbone_words",
+    ),
     "amend": ("previous", "removed", "events", "hint"),
     "scene": (
         "types",
@@ -130,22 +140,13 @@ def build(template: Template, asked: FoldRequest, hint: str = "") -> ModelReques
     system, user = fill(
         template,
         {
-            "length": f"about {asked.target_words} words" if asked.target_words else "as long as it needs to be",
-            "title": f" It is called {as_data(asked.title)!r}." if asked.title else "",
             "previous": as_data(asked.previous.strip()) or "(none yet)",
             "removed": transcript(asked.amends.removed if asked.amends else ()) or "(nothing)",
-            "events": _events(asked) or "(nothing)",
+            "events": transcript(asked.delta) or "(nothing)",
             "hint": f" {hint}" if hint else "",
         },
     )
     return ModelRequest(system, user, max_output_tokens=output_room(asked))
-
-
-def _events(asked: FoldRequest) -> str:
-    """What is new: messages with their speakers, or the recap of a chapter as it is."""
-    if asked.kind is Kind.BACKBONE and not asked.amends:
-        return as_data("\n\n".join(told(message) for message in asked.delta))
-    return transcript(asked.delta)
 
 
 def output_room(asked: FoldRequest) -> int:
@@ -177,14 +178,12 @@ def check_reply(asked: FoldRequest, question: ModelRequest, reply: ModelReply) -
 
 
 def _asked(asked: FoldRequest, prompt: str = "") -> Asked:
-    shown = [asked.title, *(asked.amends.kept if asked.amends else ())]
+    shown = asked.amends.kept if asked.amends else ()
     return Asked(
         asked.previous,
         asked.delta,
         prompt,
         asked.target_words,
-        retells=asked.kind is Kind.BACKBONE,
-        may_stand=asked.kind is Kind.CHAPTER,
         amends=asked.amends is not None,
         sources=tuple(one for one in shown if one),
         third_person=True,

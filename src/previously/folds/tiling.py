@@ -15,7 +15,7 @@ from previously.core.digests import span_key
 from previously.core.paths import OnPath
 from previously.core.spans import Span
 from previously.core.versions import Version
-from previously.folds.chapter import scene_ends
+from previously.folds.boundary import scene_ends
 
 SHORTEST_SHARE = 2
 """A scene is found to end from this part of the usual length on: half of it."""

@@ -7,12 +7,10 @@ episode are accepted together or not at all; the note is accepted by itself.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
-from itertools import pairwise
 
 from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Role
@@ -25,7 +23,7 @@ from previously.folds.builtin.quotes import quote
 from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge, judge_text, without_reasoning
 from previously.folds.noting import MOST_PARTS
 from previously.folds.read_update import EPISODE, LISTS, RECAP, STATE, TEXTS, NoteReader, Sections, cut_sections
-from previously.folds.rendering import Template, as_data, fill, speaker_of, told
+from previously.folds.rendering import Template, as_data, fill, form_blocks, speaker_of, told
 from previously.text.language import main_language
 from previously.text.names import Heard, unheard_in
 from previously.text.numbers import numbers_in
@@ -223,7 +221,7 @@ class UpdateFold:
             "{{episode_words}}": str(self.episode_words),
             "{{lore_entries}}": str(LATER_LORE if self.context.known or self.context.others else FIRST_LORE),
         }
-        blocks = dict(_blocks(template.form))
+        blocks = dict(form_blocks(template.form, (*TEXTS, *LISTS)))
         if self.part.has_episode and not self.part.has_recap:  # how both texts are written stands under the recap
             style = (
                 blocks[RECAP].rpartition("\n")[2].replace("Both texts are plain paragraphs", "Write plain paragraphs")
@@ -407,13 +405,6 @@ def joined_beside(before: Sequence[tuple[Kind, str]], after: Sequence[tuple[Kind
         lists = {one.name: (*getattr(notes[0], one.name), *getattr(notes[1], one.name)) for one in fields(Note)}
         found.append((Kind.NOTE, note_text(Note(**lists))))
     return found
-
-
-def _blocks(form: str) -> list[tuple[str, str]]:
-    """Return the parts of a form, each with its heading."""
-    starts = [match.start() for match in re.finditer(rf"^(?:{'|'.join((*TEXTS, *LISTS))})$", form, re.M)]
-    blocks = [form[first:last].strip() for first, last in pairwise([*starts, len(form)])]
-    return [(block.partition("\n")[0], block) for block in blocks]
 
 
 def _voices(context: Context) -> str:

@@ -17,6 +17,7 @@ from previously.core.messages import Draft, Message, Role, Text, cleaned
 from previously.core.paths import OnPath
 from previously.core.spans import Span, position_on
 from previously.core.versions import Kind, NewVersion, Status
+from previously.folds.boundary import OPENING_MESSAGES, find_opening
 from previously.folds.rendering import told
 from previously.runtime.handle import PERSON, StoryHandle
 from previously.runtime.reading import with_tail
@@ -80,9 +81,16 @@ class ByHand(StoryHandle):
         there = [mark for mark in marks if mark.position == position]
         if there and not words:
             raise BadInput(f"A chapter ends with message {position} already; give a title to name it.")
+        words = words or await self._heading(branch, reading, position)
         await self._add_mark(branch, MarkKind.CHAPTER, position, words, instead_of=there[:1])
         closed = [one for one in await reading.timeline() if one.last == position]
         return (await reading.chapters(closed[-1:]))[0]
+
+    async def _heading(self, branch: BranchInfo, reading: Remembering, position: int) -> str:
+        """What the chapter that a message stands in is called by its own first messages; empty if they do not say."""
+        first = max(one.first for one in await reading.timeline() if one.first <= position)
+        last = min(first + OPENING_MESSAGES - 1, position)
+        return find_opening(await self._store.path(self._key, branch.name, first, last)).title[:LONGEST_TITLE]
 
     async def write(self, what: str, text: str) -> None:
         """Put a person's words in place of the recap, the backbone or `chapter:N`. No fold ever changes them."""

@@ -15,7 +15,7 @@ from previously.core.paths import OnPath
 from previously.core.versions import Kind, LiveVersion
 from previously.core.words import count_words
 from previously.folds.analysis_answer import analysis_of
-from previously.folds.applying import Application, Gap, Summary, applied, grown, summary_of
+from previously.folds.applying import Application, Gap, Summary, appended, applied, grown, summary_of
 from previously.folds.builtin.quotes import moved, text_now
 from previously.folds.combining import CombineNote
 from previously.folds.recap import FoldRules, NotDue, Timeline
@@ -70,6 +70,10 @@ class DerivedRecap:
         fragments = _fragments(run, [self._to_be_told(tile) for tile in tiles])
         held_back = 0 if closing or run[-1].position < end - 1 else self._rules.apply_after
         found = applied(fragments, run[0].position, held_back)
+        before = text_now(live) if live else ""
+        if len(appended(before, found.text)) > self._rules.summary_characters:  # a chapter can close behind what fits
+            done = [one for one in fragments if one.position <= found.through]
+            found = applied(_that_fit(done, len(before), self._rules.summary_characters), run[0].position, 0)
         count = found.through - run[0].position + 1
         if count <= 0 or (found.gap and not closing and count < FEWEST_APPLIED):
             return NotDue(_why(found.gap) if found.gap else f"the newest {held_back} fragments are not applied yet")
@@ -150,6 +154,15 @@ def _fragments(path: Sequence[OnPath], tiles: Sequence[Tile]) -> list[Fragment]:
         analysis: Analysis | None = analysis_now(tile) if tile.note else None
         found.append(Fragment(item.position, is_fragment(item), analysis))
     return found
+
+
+def _that_fit(fragments: Sequence[Fragment], characters: int, most: int) -> Sequence[Fragment]:
+    """Return the first fragments, one at least, whose updates fit a summary that has so many characters already."""
+    for at, fragment in enumerate(fragments):
+        characters += len(fragment.analysis.summary_update) + 1 if fragment.analysis else 0
+        if characters > most and at:
+            return fragments[:at]
+    return fragments
 
 
 def analysis_now(tile: Tile) -> Analysis:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, Status, Version
-from previously.folds.chapter import Boundary
+from previously.folds.boundary import Boundary
 from previously.runtime.folder import Attempt
 
 

@@ -12,7 +12,8 @@ from typing import Protocol
 
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost, Kind, Status
-from previously.folds.builtin.quotes import quote, quote_whole
+from previously.folds.builtin.quotes import quote
+from previously.folds.chapter import ChapterFold
 from previously.folds.questions import Question, words_read
 from previously.folds.request import FoldRequest
 from previously.folds.update import UpdateFold
@@ -95,7 +96,7 @@ class BuiltinFolder:
         anew: bool = False,  # noqa: ARG002
     ) -> FolderReply:
         """The text, written in this process in a few milliseconds."""
-        if isinstance(asked, UpdateFold):
+        if isinstance(asked, UpdateFold | ChapterFold):
             text, beside = asked.builtin()
             written = sum(estimate_tokens(one) for one in (text, *(one for _, one in beside)))
             return FolderReply(text, "", Cost(0, words_read(asked) * 4 // 3, written), checked=True, beside=beside)
@@ -103,14 +104,5 @@ class BuiltinFolder:
             noted = asked.builtin()
             cost = Cost(0, words_read(asked) * 4 // 3, estimate_tokens(noted.text))
             return FolderReply(noted.text, "", cost, checked=True, warnings=noted.warnings)
-        text = quotes_of(asked)
+        text = quote(asked.previous, asked.delta, asked.first, asked.target_words)
         return FolderReply(text, "", Cost(0, words_read(asked) * 4 // 3, estimate_tokens(text)))
-
-
-def quotes_of(asked: FoldRequest) -> str:
-    """The quotations that make up a rolling text, a chapter's recap or the backbone."""
-    if asked.kind is Kind.BACKBONE:
-        return quote_whole([asked.previous, *(message.text for message in asked.delta)], asked.target_words)
-    if asked.kind is Kind.CHAPTER:
-        return quote_whole([asked.previous], asked.target_words, asked.delta, asked.first)
-    return quote(asked.previous, asked.delta, asked.first, asked.target_words)

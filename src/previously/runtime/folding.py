@@ -17,7 +17,7 @@ from previously.core.marks import SPAN_SCOPE, MarkKind
 from previously.core.note import note_of, note_words
 from previously.core.spans import Span
 from previously.core.versions import REJECTED, TAKEN_BACK, Cost, Kind, LiveVersion, NewVersion, Status, Version
-from previously.folds.chapter import Boundary
+from previously.folds.boundary import Boundary
 from previously.folds.checks import Refused, residue
 from previously.folds.questions import Question, amends, check_text
 from previously.folds.recap import FoldRules, NotDue
@@ -185,7 +185,7 @@ class _Loop:
 
     def _versions(self, step: Step, reply: FolderReply, own: NewVersion) -> list[NewVersion]:
         """Return all that one answer gave, the step's own text first. The first of them bears the cost."""
-        texts = [(kind, text) for kind, text in reply.beside if kind is not step.kind]
+        texts = [(kind, text) for kind, text in reply.beside if kind is not step.kind and kind not in step.others]
         own = replace(own, text=next((text for kind, text in reply.beside if kind is step.kind), own.text))
         beside = [
             replace(
@@ -194,7 +194,18 @@ class _Loop:
             )
             for kind, text in texts
         ]  # fmt: skip
-        return [own, *beside]
+        return [own, *beside, *self._others(step, reply, own)]
+
+    def _others(self, step: Step, reply: FolderReply, own: NewVersion) -> list[NewVersion]:
+        """Return what one answer gave beside its own text that has a place of its own."""
+        texts = dict(reply.beside)
+        found: list[NewVersion] = []
+        for kind, other in step.others.items():
+            text = other.asked.text if isinstance(other.asked, Written) else texts.get(kind, "")
+            if text:
+                given = replace(reply, text=text, cost=Cost(), shed=(), warnings=(), carry="")
+                found.append(replace(self._version(other, given, own.status), at=own.at))
+        return found
 
     async def _report(self, step: Step, reply: FolderReply, wanted: NewVersion, kept: Sequence[Version]) -> None:
         """Report what was kept of an answer; say what it cost if another fold was first."""
@@ -236,9 +247,9 @@ class _Loop:
                 await self._drop_snapshots(one.span.first)
 
     async def _behind(self, branch: BranchInfo, since: int) -> list[LiveVersion]:
-        """Return the recaps, chapters, episodes and notes on the path that reach behind a position."""
+        """Return the recaps, chapters in both forms, episodes and notes on the path that reach behind a position."""
         found = await notes_on(self.store, self.key, branch, (Kind.EPISODE, Kind.NOTE))
-        for kind in (Kind.RECAP, Kind.CHAPTER):
+        for kind in (Kind.RECAP, Kind.CHAPTER, Kind.SHORT):
             for first, last, ident in await self.store.cover(self.key, branch.name, kind):
                 version = await self.store.version(self.key, ident) if last >= since else None
                 if version:

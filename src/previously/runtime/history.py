@@ -178,6 +178,8 @@ class History(ByHand):
         """The text that a version is a version of, as a person calls it; empty if the branch has no such text now."""
         if version.made.kind is Kind.BACKBONE:
             return Kind.BACKBONE.value
+        if version.made.kind is Kind.SHORT:
+            return ""  # a person writes the full form; this one follows
         _, reading = await self._reading()
         *closed, current = await reading.timeline()
         if version.made.kind is Kind.CHAPTER:
@@ -222,9 +224,13 @@ class History(ByHand):
 
 
 def _same_answer(one: Version, other: Version) -> bool:
-    """Return whether two versions came of one answer: an update gives a recap, an episode and a note at once."""
-    together = {Kind.RECAP, Kind.EPISODE, Kind.NOTE}
-    return {one.made.kind, other.made.kind} <= together and (one.made.at, one.made.key, one.made.anchor) == (
+    """Return whether two versions came of one answer: an update gives a recap, an episode and a note at once, a chapter
+    that closes its full and its short form and the backbone, which reads more than the chapter where hands were at
+    it."""
+    kinds = {one.made.kind, other.made.kind}
+    if kinds <= {Kind.CHAPTER, Kind.SHORT, Kind.BACKBONE}:
+        return len(kinds) > 1 and (one.made.at, one.made.anchor) == (other.made.at, other.made.anchor)
+    return kinds <= {Kind.RECAP, Kind.EPISODE, Kind.NOTE} and (one.made.at, one.made.key, one.made.anchor) == (
         other.made.at,
         other.made.key,
         other.made.anchor,

@@ -6,8 +6,8 @@ on something that was noted where they were not are not for them either.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Container, Sequence
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 from previously.core.cast import Fact, Knowledge, knowledge_of
@@ -34,9 +34,13 @@ from previously.runtime.states import States, Witness
 from previously.runtime.told_before import HAND
 from previously.storage.book_store import BookReading
 from previously.storage.store import BranchInfo, Store, StoryKey
+from previously.view.lists import DATED, PERSON, first_sentence
 from previously.view.memory import Remembered
 from previously.view.readers import Reader
 from previously.view.view import Section
+
+MOST_PERSONS = 40
+"""Persons who may have a line in a view: twice as many as 400 tokens hold, since of small views only some are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +164,9 @@ class Knowing:
             by_people = {as_entry(one).uid for one in known.entries if one.locked}
             for one in (await self.lorebook(store, key, known, reader.name)).constants:
                 written = bool(one.book) or one.uid in by_people
-                found.append(_item(Section.LORE, f"{one.name}: {one.content}", "constant lore", by_hand=written))
+                constant = _item(Section.LORE, f"{one.name}: {one.content}", "constant lore", by_hand=written)
+                found.append(replace(constant, about=one.name))
+            found += _persons(known, {one.about for one in found})
         asleep = rules.dormant_messages or branch.messages + 1
         for player in known.state.players.values():
             found.append(_item(Section.WISHES, f"- {player.line}.", f"a player since message {player.since}"))
@@ -169,10 +175,12 @@ class Knowing:
             found.append(_item(Section.WISHES, f"- {wish.text}", why, by_hand=wish.by == threads.PERSON))
         for thread in threads.lines(known.state.threads.threads, branch.messages, asleep):
             line = f"- {thread.text}" + (f" ({thread.due})" if thread.due else "")
-            found.append(_item(Section.THREADS, line, "an open thread", by_hand=thread.by == threads.PERSON))
+            kind = DATED if any(mark.isdigit() for mark in line) else ""
+            found.append(_item(Section.THREADS, line, "an open thread", by_hand=thread.by == threads.PERSON, kind=kind))
         for item in reversed(known.state.current.standing):
             why = f"how things stand since message {item.position}"
-            found.append(_item(Section.STATE, f"- {item.text}", why, by_hand=item.by == current.PERSON))
+            stands = _item(Section.STATE, f"- {item.text}", why, by_hand=item.by == current.PERSON)
+            found.append(replace(stands, about=item.thing, kind=item.aspect or ""))
         return found
 
 
@@ -271,8 +279,20 @@ async def asked_alone(
     return None
 
 
-def _item(section: Section, text: str, reason: str, *, by_hand: bool = False) -> Remembered:
-    return Remembered(section, " ".join(text.split()), None, reason, f"a line of {section.value}", by_hand=by_hand)
+def _persons(known: Known, told: Container[str]) -> list[Remembered]:
+    """A line for each person who is not told of already, whoever was described last first."""
+    named = [one for one in known.entries if one.type == "character" and one.name not in told]
+    persons = sorted(named, key=lambda one: -one.touched)
+    return [
+        replace(_item(Section.LORE, f"- {one.name}: {line}", "who somebody is"), about=one.name, kind=PERSON)
+        for one in persons[:MOST_PERSONS]
+        if (line := first_sentence(one.content))
+    ]
+
+
+def _item(section: Section, text: str, reason: str, *, by_hand: bool = False, kind: str = "") -> Remembered:
+    line = " ".join(text.split())
+    return Remembered(section, line, None, reason, f"a line of {section.value}", by_hand=by_hand, kind=kind)
 
 
 def _for_witness(state: State, records: Sequence[tuple[int, Record]], witness: Witness) -> list[tuple[int, Record]]:

@@ -20,12 +20,24 @@ from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelR
 from previously.core.messages import Message
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost, Kind, Status
+from previously.folds.chapter import ChapterFold
 from previously.folds.checks import Accepted, Refusal
 from previously.folds.noting import faults_told
-from previously.folds.questions import Question, amends, build, check_reply, part, parts, says_nothing, so_far
+from previously.folds.questions import (
+    Question,
+    amends,
+    build,
+    check_reply,
+    has_no_substitute,
+    in_parts,
+    part,
+    parts,
+    says_nothing,
+    so_far,
+)
 from previously.folds.rendering import Template
 from previously.folds.request import FoldRequest
-from previously.folds.update import UPDATED, UpdateFold, in_steps, joined_beside
+from previously.folds.update import UPDATED, UpdateFold, joined_beside
 from previously.models.client import Model
 from previously.models.retry import (
     CLOSED,
@@ -144,7 +156,7 @@ class ModelFolder:
         if says_nothing(asked):
             return await self._fallback.write(asked)  # nothing to ask about
         if isinstance(asked, UpdateFold) and await self._kept.takes_two_steps(self._model.name):
-            asked = in_steps(asked)
+            asked = in_parts(asked)
         desk = _Desk(None if anew or asked.again else source, source)
         asked, runs = self._divided(asked, asked.most_parts)
         why_not = await self._why_not()
@@ -155,7 +167,7 @@ class ModelFolder:
             )
         elif amends(asked) and not self._fits(asked):
             why_not = "what changed does not fit the model's window"
-        elif isinstance(asked, UpdateFold) and not self._fits(part(asked, so_far(asked), runs)):
+        elif isinstance(asked, UpdateFold | ChapterFold) and not self._fits(part(asked, so_far(asked), runs)):
             why_not = (
                 f"it does not fit the model's window, which is taken for {self._window_tokens:,} tokens; if it "
                 "is larger, say so with memory_window_tokens"
@@ -187,7 +199,7 @@ class ModelFolder:
         self._breaker = after_success(self._breaker)
         return FolderReply(
             accepted.text if accepted else "",
-            UPDATED if isinstance(asked, UpdateFold) else asked.carry if isinstance(asked, FoldRequest) else "",
+            UPDATED if isinstance(asked, UpdateFold) else _carry(asked),
             cost,
             made_by="model",
             checked=True,
@@ -241,7 +253,7 @@ class ModelFolder:
                 self._thinking_tokens = min(THINKING_TOKENS, self._window_tokens // THINKING_SHARE)
             verdict = check_reply(asked, question, reply)
             if isinstance(verdict, Accepted):
-                if split:  # it could not give all at once, and can give this
+                if split and isinstance(asked, UpdateFold):  # it could not give all at once, and can give this
                     await self._kept.take_two_steps(self._model.name)
                 answer = _Answer(verdict, reply, cost)
                 if verdict.mendable and first is None and calls < MAX_CALLS:
@@ -261,8 +273,8 @@ class ModelFolder:
             seen.add(verdict.kind)
             hint = f"Your last answer could not be used: {verdict.reason}."
             refused = sum(1 for one in attempts if one.text)
-            if refused >= UNUSABLE_ANSWERS and isinstance(asked, UpdateFold) and _may_split(asked):
-                asked, hint, seen, split = in_steps(asked), "", set(), True
+            if refused >= UNUSABLE_ANSWERS and _may_split(asked):
+                asked, hint, seen, split = in_parts(asked), "", set(), True
         if first:
             return await self._settled(first, plain, attempts, desk)
         return _Asked(tuple(attempts), reason=attempts[-1].reason, fault=Fault.ANSWER)
@@ -293,7 +305,7 @@ class ModelFolder:
         for_good: bool = False,
     ) -> FolderReply:
         """The built-in folder's text; for good, when the model has twice had nothing to say that could be kept."""
-        if amends(asked):
+        if has_no_substitute(asked):
             return FolderReply("", "", spent, made_by="model", status=Status.REFUSED, reason=reason, attempts=attempts)
         written = await self._fallback.write(asked)
         status = Status.COMMITTED if for_good else Status.PROVISIONAL
@@ -312,8 +324,11 @@ class ModelFolder:
         """Return what to ask and the runs to ask it in. Where a window leaves no room for texts and lists in one, the
         texts are asked for alone."""
         runs = parts(asked, self._fits, most)
+        fits = len(runs) == 1 and self._fits(part(asked, so_far(asked), runs))
+        if isinstance(asked, ChapterFold) and not fits and (leaner := asked.leaner()):
+            return self._divided(leaner, most)
         if isinstance(asked, UpdateFold) and _may_split(asked) and not self._fits(part(asked, so_far(asked), runs)):
-            return self._divided(in_steps(asked), most)
+            return self._divided(in_parts(asked), most)
         return asked, runs
 
     def _smaller_parts(
@@ -334,13 +349,17 @@ class ModelFolder:
     def _fits(self, asked: Question) -> bool:
         """Whether the question fits, also when the recap before it has grown to what an answer may be."""
         question = build(self._templates[asked.prompt], asked)
-        grown = asked.recap_tokens if isinstance(asked, UpdateFold) else question.max_output_tokens
+        grown = asked.recap_tokens if isinstance(asked, UpdateFold | ChapterFold) else question.max_output_tokens
         growth = max(0, grown - estimate_tokens(so_far(asked)))
         return _estimate(question) + growth + question.max_output_tokens <= self._window_tokens
 
 
+def _carry(asked: Question) -> str:
+    return asked.carry if isinstance(asked, FoldRequest | ChapterFold) else ""
+
+
 def _may_split(asked: Question) -> bool:
-    return isinstance(asked, UpdateFold) and in_steps(asked) != asked
+    return in_parts(asked) != asked
 
 
 def _estimate(question: ModelRequest) -> int:

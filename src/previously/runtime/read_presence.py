@@ -19,7 +19,7 @@ from previously.core.paths import OPENING_MESSAGES, OnPath
 from previously.core.presence import Correction, Heard, Presence, Run, runs_of, speaker_of
 from previously.core.spans import Span
 from previously.core.versions import LiveVersion
-from previously.folds.chapter import scene_ends
+from previously.folds.boundary import scene_ends
 from previously.folds.recap import FoldRules
 from previously.folds.tiling import Tile
 from previously.runtime.fold_store import SnapshotStore

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from previously.core.errors import HeadMoved
+from previously.core.errors import HeadMoved, StoreProblem
 from previously.core.pairing import units
 from previously.core.paths import OnPath
 from previously.core.spans import turn_starts
@@ -36,6 +36,14 @@ async def persistently(work: Callable[[], Awaitable[Done]]) -> Done:
         except HeadMoved:
             continue
     return await work()
+
+
+async def read_run(store: PathStore, key: StoryKey, branch: BranchInfo, first: int, last: int) -> list[OnPath]:
+    """Return a run of the path, whole; a store that has lost part of it is a `StoreProblem`."""
+    found = await store.path(key, branch.name, first, last)
+    if len(found) != last - first + 1:
+        raise StoreProblem(f"Branch {branch.name!r} has lost part of its path: `previously verify` says more.")
+    return found
 
 
 MOST_TAIL = 256

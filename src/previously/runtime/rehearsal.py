@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from previously.core.marks import Mark, MarkKind
 from previously.core.paths import OnPath
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
+from previously.folds.chapter import SHORT_WORDS, ChapterFold
 from previously.folds.questions import Question, words_read
 from previously.folds.request import FoldRequest
 from previously.folds.update import UPDATED, UpdateFold
@@ -28,6 +29,9 @@ PLANNED = "planned"
 _WORD = "word "
 INSTRUCTION_TOKENS = 1_200
 """What the question of an update takes beside the story: its instructions and headings."""
+
+CLOSING_TOKENS = 750
+"""What the question of a chapter that has closed takes beside what is known of it."""
 
 UPDATE_TOKENS = 1_700
 """About how long an answer to an update is: 1,300 to 1,950 were seen."""
@@ -53,12 +57,24 @@ class RehearsalFolder:
         read = words_read(asked)
         if isinstance(asked, UpdateFold):
             return self._updated(asked, read * 4 // 3)
+        if isinstance(asked, ChapterFold):
+            return self._closed(asked, read * 4 // 3)
         if not isinstance(asked, FoldRequest):
             cost = Cost(int(self.made_by != "builtin"), read * 4 // 3, NOTE_TOKENS)
             return FolderReply(asked.builtin().text, "", cost, made_by=self.made_by, checked=True)
         written = asked.target_words or read
         cost = Cost(int(self.made_by != "builtin"), read * 4 // 3, written * 4 // 3)
         return FolderReply(_WORD * written, asked.carry, cost, made_by=self.made_by, checked=True)
+
+    def _closed(self, asked: ChapterFold, read_tokens: int) -> FolderReply:
+        words = {Kind.CHAPTER: asked.chapter_words or read_tokens, Kind.SHORT: SHORT_WORDS}
+        words[Kind.BACKBONE] = asked.spine_words
+        wanted = {kind: count for kind, count in words.items() if kind.value.upper() in asked.parts}
+        is_model = self.made_by != "builtin"
+        cost = Cost(int(is_model), read_tokens + CLOSING_TOKENS * is_model, sum(wanted.values()) * 4 // 3)
+        beside = tuple((kind, _WORD * count) for kind, count in wanted.items() if kind is not asked.kind)
+        text, carry = _WORD * wanted[asked.kind], asked.carry if is_model else ""
+        return FolderReply(text, carry, cost, made_by=self.made_by, checked=True, beside=beside)
 
     def _updated(self, asked: UpdateFold, read_tokens: int) -> FolderReply:
         recap = _WORD * (asked.recap_words or read_tokens) if asked.part.has_recap else ""

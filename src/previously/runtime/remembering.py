@@ -1,7 +1,7 @@
 """What is remembered of a branch: the texts in force, by whom, and which messages each stands for.
 
-A person's text stands before any other. What must stay true: of the chapters only as many are read as a view can use,
-so that looking costs the same however many there are; no message is told of twice by two texts of the same view.
+A person's text stands before any other. What must stay true: of chapters and episodes only as many are read as a view
+can use, so that looking costs the same however many there are. Which of them a view shows is not decided here.
 """
 
 from __future__ import annotations
@@ -11,20 +11,38 @@ from dataclasses import dataclass, replace
 
 from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
 from previously.core.spans import Span
-from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, LiveVersion, NewVersion
 from previously.folds.applying import cut_of
-from previously.folds.builtin.quotes import text_now
+from previously.folds.builtin.quotes import moved, text_now
+from previously.folds.chapter import short_of
 from previously.folds.recap import FoldRules, Timeline
 from previously.runtime.derived import put_together
 from previously.runtime.fold_store import MemoryStore
+from previously.runtime.noted import updated
 from previously.runtime.stale import stale_version
 from previously.storage.store import BranchInfo, StoryKey
-from previously.view.memory import MOST_CHAPTERS, Remembered, in_turn, newest_that_fit
+from previously.view.memory import Remembered
 from previously.view.view import Section
 
 TIMELINE = frozenset({MarkKind.CHAPTER, MarkKind.RECAP, MarkKind.CHAPTER_RECAP})
 """The marks that chapters are made of."""
+
+MOST_CHAPTERS = 24
+"""Closed chapters that are read at most: at 100 tokens for each short form as many as 16,000 tokens have use for."""
+
+TOKENS_A_CHAPTER = 800
+"""Tokens of a budget for one chapter more: 4 are read at 2,000 and 12 at 8,000, a few in full and the rest in short."""
+
+MOST_EPISODE_MESSAGES = 768
+"""How far back episodes are looked for: a dozen, if each tells of 60 messages."""
+
+TOKENS_A_MESSAGE = 8
+"""Tokens of a budget for one message more of which episodes are looked for: those of 250 messages at 2,000."""
+
+FIRST_LOOK = 192
+"""Messages in which the first episode is looked for: three of the longest spans that a fold takes in."""
+
+BUILTIN = "builtin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +79,9 @@ class ChapterText:
     title: str
     span: Span
     recap: MemoryText | None
+    """Its full form."""
+    short: str = ""
+    """Two or three sentences, for lists and very old chapters; empty where no model wrote them."""
 
     @property
     def text(self) -> str:
@@ -96,7 +117,23 @@ class Remembering:
         """Closed chapters with their recaps."""
         asked = [(one.last_stretch.scope, one.last) for one in closed if one.last is not None]
         live = await self._store.live_each(self._key, self._branch.name, Kind.CHAPTER, asked) if asked else []
-        return [await self._chapter(one, found) for one, found in zip(closed, live, strict=True)]
+        shorts = await self._store.live_each(self._key, self._branch.name, Kind.SHORT, asked) if asked else []
+        found = [await self._chapter(one, full) for one, full in zip(closed, live, strict=True)]
+        return [
+            await self._with_short(text, one, short) for text, one, short in zip(found, closed, shorts, strict=True)
+        ]
+
+    async def _with_short(self, text: ChapterText, one: Chapter, live: LiveVersion | None) -> ChapterText:
+        """A chapter with its short form and the title that came with it, unless a person wrote either. A stale one
+        stands beside a full form that is stale too."""
+        if one.hand_text or one.rest is None:
+            return text
+        if (live is None or live.span != one.rest) and text.recap and text.recap.stale:
+            live = await self._stale(Kind.SHORT, one.last_stretch.scope, one.rest.first, None, one.rest.last)
+        if live is None or live.span != one.rest:
+            return text
+        title, short = short_of(live.version.made.text)
+        return replace(text, title=text.title or title, short=short)
 
     async def _chapter(self, one: Chapter, live: LiveVersion | None) -> ChapterText:
         assert one.last is not None, "an open chapter has no recap for good"
@@ -118,16 +155,41 @@ class Remembering:
             found.append(text)
         return ChapterText(one.number, one.title, span, joined(found))
 
-    async def backbone(self, through: int, marks: Sequence[Mark] | None = None) -> list[MemoryText]:
-        """The summary of all up to a message: what a person wrote of it, and what was folded behind that. `marks` are
-        those that hold such words, if they are known."""
+    async def backbones(self, ends: Sequence[int], marks: Sequence[Mark] | None = None) -> list[MemoryText]:
+        """The summaries of all up to each of these messages, in order: what a person wrote of it, and what was folded
+        behind that, to the furthest with what is stale. `marks` are those that hold a person's words, if known."""
         if marks is None:
             marks = await self._store.marks(self._key, self._branch.name, {MarkKind.BACKBONE})
         mark = marks[-1] if marks else None
         by_hand = [MemoryText(mark.text, Span(0, mark.position), "person", None)] if mark and mark.position >= 0 else []
         scope, start = (mark.scope, mark.position + 1) if mark else (STORY_SCOPE, 0)
-        folded = await self._furthest(Kind.BACKBONE, scope, start, through)
-        return [*by_hand, *([folded] if folded else [])]
+        *earlier, furthest = ends
+        asked = [(scope, end) for end in earlier if end >= start]
+        live = await self._store.live_each(self._key, self._branch.name, Kind.BACKBONE, asked) if asked else []
+        found = {text.span.last: text for one in live if (text := _text(one, start, stale=False))}
+        if last := await self._furthest(Kind.BACKBONE, scope, start, furthest):
+            found[last.span.last] = last
+        return [*by_hand, *(found[end] for end in sorted(found))]
+
+    async def backbone(self, through: int) -> list[MemoryText]:
+        """The summary of all up to a message: what a person wrote of it, and what was folded behind that."""
+        return await self.backbones([through])
+
+    async def episodes(self, first: int, last: int) -> list[MemoryText]:
+        """What happened in each span from one message to another that an update told, the oldest first; of spans told
+        anew the newest."""
+        path = await self._store.path(self._key, self._branch.name, first, last) if first <= last else []
+        _, tiles = await updated(self._store, self._key, path)
+        found = [(tile.span, tile.note) for tile in tiles if tile.note]
+        return [
+            MemoryText(moved(note.made.text, note.made, span), span, note.made.made_by, note.id) for span, note in found
+        ]
+
+    async def newest_episodes(self, first: int, last: int) -> list[MemoryText]:
+        """The same where there may be none: then only the newest messages are looked at."""
+        begin = max(first, last - FIRST_LOOK + 1)
+        found = await self.episodes(begin, last)
+        return await self.episodes(first, last) if found and first < begin else found
 
     async def recap(self, current: Chapter, tail_messages: int) -> list[MemoryText]:
         """The same for the open chapter. What is stale is not wanted where all but the tail is told exactly."""
@@ -189,26 +251,50 @@ def _cut(span: Span, first_told: int) -> Span | None:
 
 
 async def memories_of(
-    store: MemoryStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, budget_tokens: int
+    store: MemoryStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, budget_tokens: int, *, episodes: bool
 ) -> list[Remembered]:
-    """The texts that a view of that budget can show, in the order of the story."""
+    """All texts that a view of that budget could show, in the order of the story; episodes only if they are wanted."""
     reading = Remembering(store, key, branch)
     # Without a backbone nothing else stands for the older chapters.
-    *closed, current = await reading.timeline(MOST_CHAPTERS if rules.backbone_words else None)
+    most = min(MOST_CHAPTERS, 2 + budget_tokens // TOKENS_A_CHAPTER) if rules.backbone_words else None
+    *closed, current = await reading.timeline(most)
     chapters = await reading.chapters(closed)
     pins, by_hand = await reading.standing()
     recap = await reading.recap(current, rules.recap.tail_messages)
     if recap and rules.timeline is Timeline.LIBRARIAN:
         recap[-1] = await _renewed(store, key, branch, rules, current.last_stretch, recap[-1])
-    room = budget_tokens // 2 - sum(estimate_tokens(text.text) for text in recap)
-    backbone, alone = await _divided(reading, chapters, by_hand, budget_tokens, room)
-    found = [_remembered(Section.BACKBONE, "the backbone", text) for text in backbone]
-    for one in alone:
-        if one.recap:
-            found.append(_remembered(Section.CHAPTERS, f"the recap of {one.name}", one.recap, f"{one.name}: "))
+    found = [Remembered(Section.PINS, mark.text, None, "pinned", "a pin") for mark in pins]
+    if chapters:
+        ends = [*(one.span.first - 1 for one in chapters), chapters[-1].span.last]
+        backbones = await reading.backbones(ends, by_hand)
+        found += [_remembered(Section.BACKBONE, "the backbone", text) for text in backbones]
+    found += [_chapter(one, one.recap) for one in chapters if one.recap]
     section = Section.BRIEF if rules.timeline is Timeline.BRIEF else Section.RECAP
     found += [_remembered(section, f"the {section.value}", text) for text in recap]
-    return [*(Remembered(Section.PINS, mark.text, None, "pinned", "a pin") for mark in pins), *in_turn(found)]
+    last = recap[-1].span.last if recap else current.first - 1
+    if episodes and last >= 0:
+        messages = min(MOST_EPISODE_MESSAGES, budget_tokens // TOKENS_A_MESSAGE)
+        told = await reading.newest_episodes(max(chapters[0].span.first if chapters else 0, last - messages + 1), last)
+        found += _episodes(told, chapters)
+    return found
+
+
+def _episodes(told: Sequence[MemoryText], chapters: Sequence[ChapterText]) -> list[Remembered]:
+    """The episodes. Those of a chapter that has no text of its own yet stand for their messages."""
+    untold = [one.span for one in chapters if not one.recap]
+    found = []
+    for text in told:
+        one = _remembered(Section.EPISODES, "an episode", text)
+        if not any(span.first <= text.span.first and text.span.last <= span.last for span in untold):
+            one = replace(one, reason=f"{one.reason}, of {text.span}", span=None, beside=text.span)
+        found.append(one)
+    return found
+
+
+def _chapter(one: ChapterText, text: MemoryText) -> Remembered:
+    label = f"{one.name}: "
+    told = _remembered(Section.CHAPTERS, f"the recap of {one.name}", text, label)
+    return replace(told, short=f"{label}{one.short}" if one.short else "")
 
 
 async def _renewed(
@@ -226,28 +312,12 @@ async def _renewed(
     return replace(recap, text=found.text, stale=False, cut=_cut(recap.span, stretch.first + found.cut))
 
 
-async def _divided(
-    reading: Remembering, chapters: Sequence[ChapterText], by_hand: Sequence[Mark], budget_tokens: int, room: int
-) -> tuple[list[MemoryText], list[ChapterText]]:
-    """What the backbone tells, and the chapters after it, which are told one by one: as many as may be, if they and the
-    backbone before them fit the room; otherwise the backbone tells all it has taken in."""
-    if not chapters:
-        return [], []
-    fitting = newest_that_fit([estimate_tokens(f"{one.name}: {one.text}") for one in chapters], budget_tokens)
-    first_alone = chapters[len(chapters) - fitting].span.first if fitting else chapters[-1].span.last + 1
-    backbone = await reading.backbone(first_alone - 1, by_hand)
-    reached = backbone[-1].span.last if backbone else -1
-    texts = [text.text for text in backbone] + [one.text for one in chapters[len(chapters) - fitting :]]
-    if reached < first_alone - 1 or sum(map(estimate_tokens, texts)) > room:
-        backbone = await reading.backbone(chapters[-1].span.last, by_hand) or backbone
-        reached = backbone[-1].span.last if backbone else -1
-    return backbone, [one for one in chapters if one.span.last > reached]
-
-
 def _remembered(section: Section, what: str, text: MemoryText, label: str = "") -> Remembered:
     reason = f"{section.value.removesuffix('s')}, {text.reason}"
     words = f"{label}{text.text}" if text.text else ""
-    return Remembered(section, words, text.span, reason, what, text.stale, text.version is None, text.cut)
+    weak = section is Section.RECAP and text.made_by == BUILTIN
+    by_hand = text.version is None
+    return Remembered(section, words, text.span, reason, what, text.stale, by_hand=by_hand, lost=text.cut, weak=weak)
 
 
 def joined(texts: Sequence[MemoryText]) -> MemoryText | None:

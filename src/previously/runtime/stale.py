@@ -37,7 +37,7 @@ async def stale_version(
         position = await store.position_of(key, branch.name, version.made.anchor)
         if position is None or position <= reached or (through is not None and position > through):
             continue
-        if kind is not Kind.CHAPTER and position - len(version.made.span) <= exact_through:
+        if kind not in (Kind.CHAPTER, Kind.SHORT) and position - len(version.made.span) <= exact_through:
             continue
         furthest, reached = LiveVersion(version, Span(start, position)), position
     return furthest

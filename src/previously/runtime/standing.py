@@ -35,7 +35,7 @@ from previously.runtime.derived import analysis_now, fragments_of
 from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import CastFacts, Known
 from previously.runtime.noted import analysed, ends_of, updated
-from previously.runtime.remembering import MemoryText
+from previously.runtime.remembering import MemoryText, Remembering
 from previously.storage.store import Store
 
 LONGEST_SAID = 500
@@ -224,13 +224,7 @@ class Standing(StoryHandle):
 
         async def read(store: Store) -> list[MemoryText]:
             branch = await store.branch(self._key)
-            path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
-            _, episodes = await updated(store, self._key, path)
-            tiles = [(tile.span, tile.note) for tile in episodes if tile.note]
-            return [
-                MemoryText(moved(note.made.text, note.made, span), span, note.made.made_by, note.id)
-                for span, note in tiles
-            ]
+            return await Remembering(store, self._key, branch).episodes(0, branch.messages - 1)
 
         return await self._store.at_one_moment(self._key.owner, read)
 

@@ -10,30 +10,49 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.digests import span_key
-from previously.core.errors import StoreProblem
-from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
+from previously.core.marks import SPAN_SCOPE, STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
 from previously.core.paths import OnPath
 from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, Status
 from previously.core.words import count_words
-from previously.folds import amend, backbone, chapter, recap
+from previously.folds import amend, recap
+from previously.folds.boundary import Boundary
 from previously.folds.builtin.quotes import text_now
-from previously.folds.chapter import Boundary
-from previously.folds.recap import Due, FoldRules, NeedMore, NotDue, Timeline
-from previously.folds.update import Part
+from previously.folds.chapter import BACKBONE, CHAPTER, CLOSED, PARTS, SHORT, TITLE, ChapterFold, find_ending
+from previously.folds.checks import residue
+from previously.folds.recap import Due, FoldRules, NeedMore, NotDue, Timeline, first_position, story_messages
+from previously.folds.rendering import told
+from previously.folds.request import FoldRequest
+from previously.folds.tiling import note_tiles
+from previously.folds.update import UPDATED, Part
+from previously.runtime.chapter_ends import FULL_SUMMARY, ChapterEnds
 from previously.runtime.derived import MOST_APPLIED, DerivedRecap
 from previously.runtime.fold_store import FoldStore
-from previously.runtime.reading import READ_AHEAD
+from previously.runtime.reading import READ_AHEAD, read_run
 from previously.runtime.stale import stale_version
 from previously.runtime.states import States
-from previously.runtime.step import Step
+from previously.runtime.step import Step, Written
+from previously.runtime.told_before import chapters_before
 from previously.runtime.update_steps import UpdateSteps
 from previously.storage.store import BranchInfo, StoryKey
 
 CHAPTER_CLOSED = "the chapter is closed"
 
+NO_SHORT_YET = "it has no short form yet"
+
 PENDING_LOOKED_AT = 8
 """How many of the newest versions of a text that wait for approval are looked at."""
+
+SHORTS_LOOKED_AT = 8
+"""In how many of the newest chapters a short form is missed: a look costs the same however many there are, and one is
+missed right after its chapter closed."""
+
+MOST_REFUSED = 6
+"""So many answers of a model that could not be kept show that it has no short form to give: two folds with three."""
+
+EARLIER_TOKENS = 700
+"""What earlier chapters in full may take in the question on a closed one: one of usual length, or several short ones.
+Those before them are in the backbone, and the question is asked once for each chapter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +72,21 @@ class Look:
     """Whether the folder only quotes: it reads a note's own messages and nothing before them."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Spine:
+    """A backbone that has chapters to take in."""
+
+    scope: str
+    start: int
+    """Where its chains begin."""
+    ends: Sequence[int]
+    """Where the chapters end that it is about."""
+    live: LiveVersion | None
+    """What it goes on from."""
+    reached: int
+    waiting: Sequence[Chapter]
+
+
 class Steps:
     """Looks at one branch of a story, with a store that answers as of one moment."""
 
@@ -62,38 +96,41 @@ class Steps:
         self._branch = branch
         self._look = look
         self._rules = look.rules
+        self._ends = ChapterEnds(store, key, branch, look.rules)
         self._updates = UpdateSteps(store, key, branch, look.rules, states, anew=look.anew)
 
     async def next(self) -> Step | Boundary | NotDue:
         """The next fold, the place where a chapter closes, or why there is nothing to do."""
         marks = await self._store.marks(self._key, self._branch.name)
         *closed, current = chapters_of(marks)
-        waits = await self._chapters(closed)
-        if isinstance(waits, Step):
+        waits = await self._chapters(marks, closed)
+        if isinstance(waits, Step | Boundary):
             return waits
-        found = await self._backbone(marks, closed)
+        found = await self._short(marks, closed) or await self._backbone(marks, closed)
         if isinstance(found, Step):
             return found
         kept_open = [mark.position + 1 for mark in marks if mark.kind is MarkKind.KEPT_OPEN]
         rest = await self._recap(current, max([current.first, *kept_open]))
         return (waits or found or rest) if isinstance(rest, NotDue) else rest
 
-    async def _chapters(self, closed: Sequence[Chapter]) -> Step | NotDue | None:
-        """The oldest closed chapter without its recap."""
+    async def _chapters(self, marks: Sequence[Mark], closed: Sequence[Chapter]) -> Step | Boundary | NotDue | None:
+        """The oldest closed chapter without its full form."""
         waits: NotDue | None = None
-        there = await self._store.spans(self._key, self._branch.name, Kind.CHAPTER, firm=self._look.anew)
+        there = await self._spans(Kind.CHAPTER)
         for one in closed:
             rest = one.rest
             if one.hand_text or rest is None or (one.last_stretch.scope, rest.first, rest.last) in there:
                 continue
             pending = await self._pending(Kind.CHAPTER, one.last_stretch.scope, None, rest.first)
-            step = pending or await self._chapter(one, rest)
-            if isinstance(step, Step):
+            step = pending or await self._chapter(marks, closed, one, rest)
+            if isinstance(step, Step | Boundary):
                 return step
             waits = waits or step
         return waits
 
-    async def _chapter(self, one: Chapter, rest: Span) -> Step | NotDue:
+    async def _chapter(
+        self, marks: Sequence[Mark], closed: Sequence[Chapter], one: Chapter, rest: Span
+    ) -> Step | Boundary | NotDue:
         scope = one.last_stretch.scope
         stood = await self._store.live(self._key, self._branch.name, Kind.CHAPTER, scope, through=rest.last)
         if stood is None or stood.span != rest:  # otherwise it is only to be made anew
@@ -101,11 +138,13 @@ class Steps:
             stale = await self._stale(Kind.CHAPTER, scope, rest.first, None, rest.last)
             amended = await self._amend(stale, None) if stale and stale.span.last == rest.last else None
             if amended:
-                return amended
+                return await self._with_short(amended, rest)
         live = await self._live(Kind.RECAP, scope, through=rest.last)
         first = live.span.last + 1 if live else rest.first
         if self._rules.timeline.is_derived:
             derived = await self._derived(one.last_stretch, live, rest.last + 1, closing=True)
+            if live and self._ends.would_cut(live, derived):
+                return Boundary(live.span.last, one.title, FULL_SUMMARY)
             if isinstance(derived, Step):
                 return derived
         due = await self._due(live, first, rest.last + 1, 0)
@@ -114,15 +153,121 @@ class Steps:
         if isinstance(due, Due):
             pending = await self._pending(Kind.RECAP, scope, live, first)
             return pending or await self._recap_step(one.last_stretch, live, due)
-        run = await self._path(rest.first, rest.last)
-        known = [text_now(live)] if live else []
-        ending = run[max(0, min(first, rest.last + 1 - chapter.FINAL_SCENE) - rest.first) :]
-        asked = chapter.request(one.title, known, ending, self._rules.chapter_words)
-        carry = live.version.made.carry if live else ""
-        return Step(Kind.CHAPTER, scope, run, None, replace(asked, again=_stood_in(stood), carry=carry), CHAPTER_CLOSED)
+        return await self._closing(marks, closed, one, rest, live, again=_stood_in(stood))
 
-    async def _backbone(self, marks: Sequence[Mark], closed: Sequence[Chapter]) -> Step | NotDue | None:
-        """The next chapter that the backbone has not taken in."""
+    async def _closing(
+        self,
+        marks: Sequence[Mark],
+        closed: Sequence[Chapter],
+        one: Chapter,
+        rest: Span,
+        live: LiveVersion | None,
+        *,
+        again: bool,
+    ) -> Step:
+        """Ask for all that is kept of a closed chapter. Its recap tells it up to its end, or nearly."""
+        scope, run = one.last_stretch.scope, await self._path(rest.first, rest.last)
+        first = live.span.last + 1 if live else rest.first
+        ending = find_ending(run, first)
+        asked = ChapterFold(
+            delta=story_messages(ending),
+            first=first_position(ending),
+            parts=(CHAPTER,),
+            title=one.title,
+            recap=text_now(live) if live else "",
+            untold=first <= rest.last,
+            words=self._rules.chapter_words,
+            backbone_words=self._rules.backbone_words,
+            again=again,
+            carry=f"{UPDATED} {CLOSED}" if live and live.version.made.carry == UPDATED else CLOSED,
+        )
+        step = Step(Kind.CHAPTER, scope, run, None, asked, CHAPTER_CLOSED)
+        if not self._look.amends or one.blocks:  # what a person wrote of it stands before the full form: first that
+            return step
+        return await self._with_others(marks, closed, one, step)
+
+    async def _with_others(self, marks: Sequence[Mark], closed: Sequence[Chapter], one: Chapter, step: Step) -> Step:
+        """Ask in the same question for what else is missing: the short form with a title, and the backbone."""
+        asked = step.asked
+        assert isinstance(asked, ChapterFold) and one.last is not None, "it is about a closed chapter"
+        others: dict[Kind, Step] = {}
+        parts = set(asked.parts)
+        if SHORT not in parts and (step.scope, step.span.first, step.span.last) not in await self._spans(Kind.SHORT):
+            parts.add(SHORT)
+            others[Kind.SHORT] = Step(Kind.SHORT, step.scope, step.run, None, asked, step.reason)
+        if SHORT in parts and not one.title:
+            parts.add(TITLE)
+        spine = await self._spine(marks, closed)
+        if spine and await self._goes_on(spine, one):
+            parts.add(BACKBONE)
+            run = await self._path(spine.reached + 1, one.last)
+            before = spine.live.version if spine.live else None
+            others[Kind.BACKBONE] = Step(Kind.BACKBONE, spine.scope, run, before, asked, step.reason)
+        asked = replace(
+            await self._told(asked, spine, one, step.run), parts=tuple(one for one in PARTS if one in parts)
+        )
+        return replace(step, asked=asked, others=others)
+
+    async def _told(self, asked: ChapterFold, spine: _Spine | None, one: Chapter, run: Sequence[OnPath]) -> ChapterFold:
+        """Tell a question on a chapter what is known around it: the story before, its episodes, earlier chapters."""
+        digests = [item.entry.digest for item in run]
+        notes = await self._store.notes(self._key, Kind.EPISODE, SPAN_SCOPE, digests)
+        episodes = tuple(tile.note.made.text for tile in note_tiles(run, notes) if tile.note)
+        if len(episodes) == 1 and asked.recap:  # it tells the same messages as the recap, in fewer words
+            episodes = ()
+        backbone, earlier = await chapters_before(self._store, self._key, self._branch, one, EARLIER_TOKENS)
+        if (
+            spine and spine.waiting[0].last == one.last
+        ):  # what it goes on from; words by hand stay as they are before it
+            backbone = text_now(spine.live) if spine.live else ""
+        return replace(asked, backbone=backbone, earlier=earlier, episodes=episodes)
+
+    async def _with_short(self, amended: Step, rest: Span) -> Step:
+        """Keep the short form of a chapter that is amended, unless it tells of what was removed: then it is gone until
+        the chapter is made anew. So an edit of an old message costs no call more."""
+        asked = amended.asked
+        stale = await self._stale(Kind.SHORT, amended.scope, rest.first, None, rest.last)
+        if stale is None or stale.span.last != rest.last or not isinstance(asked, FoldRequest) or not asked.amends:
+            return amended
+        kept = [*asked.amends.kept, *map(told, asked.delta)]
+        if residue([told(message) for message in asked.amends.removed], kept, stale.version.made.text):
+            carry = " ".join(word for word in asked.carry.split() if word != CLOSED)
+            return replace(amended, asked=replace(asked, carry=carry))
+        written = Written(stale.version.made.text, stale.version.made.made_by)
+        return replace(
+            amended, others={Kind.SHORT: Step(Kind.SHORT, amended.scope, amended.run, None, written, amended.reason)}
+        )
+
+    async def _short(self, marks: Sequence[Mark], closed: Sequence[Chapter]) -> Step | None:
+        """The short form that a model did not give with the full one, for the newest chapters."""
+        if not self._look.amends:
+            return None
+        there = await self._spans(Kind.SHORT)
+        for one in closed[-SHORTS_LOOKED_AT:]:
+            scope, rest = one.last_stretch.scope, one.rest
+            if one.hand_text or rest is None or (scope, rest.first, rest.last) in there:
+                continue
+            full = await self._live(Kind.CHAPTER, scope, through=rest.last)
+            if full is None or full.span != rest or CLOSED not in full.version.made.carry.split():
+                continue
+            if (Kind.SHORT, scope) in self._look.failed or await self._pending(Kind.SHORT, scope, None, rest.first):
+                continue
+            refused = await self._store.newest_versions(self._key, Kind.SHORT, scope, Status.REFUSED, MOST_REFUSED)
+            if len(refused) >= MOST_REFUSED:
+                continue
+            asked = ChapterFold(
+                parts=(SHORT,),
+                title=one.title,
+                recap=await self._chapter_text(one) or "",
+                words=self._rules.chapter_words,
+                backbone_words=self._rules.backbone_words,
+            )
+            run = await self._path(rest.first, rest.last)
+            return await self._with_others(marks, closed, one, Step(Kind.SHORT, scope, run, None, asked, NO_SHORT_YET))
+        return None
+
+    async def _spine(self, marks: Sequence[Mark], closed: Sequence[Chapter]) -> _Spine | None:
+        """How far the backbone has got; None where there is none or it has taken in every chapter."""
         by_hand = [mark for mark in marks if mark.kind is MarkKind.BACKBONE]
         scope = by_hand[-1].scope if by_hand else STORY_SCOPE
         start = by_hand[-1].position + 1 if by_hand else 0
@@ -134,27 +279,54 @@ class Steps:
             live = await self._live(Kind.BACKBONE, scope, through=live.span.last - 1)
         reached = live.span.last if live else start - 1
         waiting = [one for one in closed if one.last is not None and one.last > reached]
-        if not waiting:
+        return _Spine(scope, start, ends, live, reached, waiting) if waiting else None
+
+    async def _amended_spine(self, spine: _Spine) -> Step | None:
+        """The amending of a backbone that was broken further back than at the last chapter."""
+        if len(spine.waiting) < 2:
             return None
-        pending = await self._pending(Kind.BACKBONE, scope, live, reached + 1)
+        last = spine.ends[-1]
+        exact = await self._store.live(self._key, self._branch.name, Kind.BACKBONE, spine.scope, through=last)
+        stale = await self._stale(Kind.BACKBONE, spine.scope, spine.start, exact, last)
+        return await self._amend(stale, exact) if stale and stale.span.last in spine.ends else None
+
+    async def _goes_on(self, spine: _Spine, one: Chapter) -> bool:
+        """Whether the backbone takes in this chapter next."""
+        if spine.waiting[0].last != one.last or await self._amended_spine(spine):
+            return False
+        return await self._pending(Kind.BACKBONE, spine.scope, spine.live, spine.reached + 1) is None
+
+    async def _backbone(self, marks: Sequence[Mark], closed: Sequence[Chapter]) -> Step | NotDue | None:
+        """The next chapter that the backbone has not taken in."""
+        spine = await self._spine(marks, closed)
+        if spine is None:
+            return None
+        pending = await self._pending(Kind.BACKBONE, spine.scope, spine.live, spine.reached + 1)
         if pending:
             return pending
-        exact = await self._store.live(self._key, self._branch.name, Kind.BACKBONE, scope, through=ends[-1])
-        if len(waiting) > 1:
-            stale = await self._stale(Kind.BACKBONE, scope, start, exact, ends[-1])
-            amended = await self._amend(stale, exact) if stale and stale.span.last in ends else None
-            if amended:
-                return amended
-        one = waiting[0]
+        amended = await self._amended_spine(spine)
+        if amended:
+            return amended
+        one = spine.waiting[0]
         assert one.last is not None, "it is closed"
         text = await self._chapter_text(one)
         if text is None:
             return NotDue(f"the recap of chapter {one.number} is awaited")
-        run = await self._path(reached + 1, one.last)
-        asked = backbone.request(live, one.title, text, self._rules.backbone_words)
-        stood = exact if exact and exact != live and exact.span.last >= one.last else None
-        before = live.version if live else None
-        return Step(Kind.BACKBONE, scope, run, before, replace(asked, again=_stood_in(stood)), CHAPTER_CLOSED)
+        run = await self._path(spine.reached + 1, one.last)
+        there = await self._store.live(self._key, self._branch.name, Kind.BACKBONE, spine.scope, through=spine.ends[-1])
+        stood = there if there and there != spine.live and there.span.last >= one.last else None
+        asked = ChapterFold(
+            parts=(BACKBONE,),
+            title=one.title,
+            recap=text,
+            backbone=text_now(spine.live) if spine.live else "",
+            backbone_words=self._rules.backbone_words,
+            again=_stood_in(stood),
+        )
+        if self._look.amends:
+            asked = await self._told(asked, spine, one, await self._path(one.first, one.last))
+        before = spine.live.version if spine.live else None
+        return Step(Kind.BACKBONE, spine.scope, run, before, asked, CHAPTER_CLOSED)
 
     async def _chapter_text(self, one: Chapter) -> str | None:
         """All that is told of a closed chapter; None while its recap is missing."""
@@ -180,6 +352,9 @@ class Steps:
         end = self._branch.messages - tail
         if self._rules.timeline.is_derived:
             return await self._derived_recap(current, base, first, open_since)
+        named = await self._ends.named_end(current, base, open_since) if base and base.span.last < end else None
+        if named and base == live:
+            return named
         settled = live is not None and live.span.last >= end - 1  # all but the tail is told exactly
         stale = None
         if not settled:
@@ -193,15 +368,12 @@ class Steps:
         unread: list[OnPath] = []
         due = await self._due(base, first, self._branch.messages, tail, again_through=again_through, read=unread)
         outside = [item for item in unread if open_since <= item.position < end]
-        found = await self._boundary(current, outside, open_since)
+        if outside and outside[0].position > open_since:  # a chapter may end just where the recap does
+            outside = [*await self._path(outside[0].position - 1, outside[0].position - 1), *outside]
+        found = await self._ends.boundary(current, outside, open_since)
         if found and (isinstance(due, NotDue) or found.position <= due.span.last) and again_through < 0:
             return found
         return await self._recap_step(stretch, base, due, again=_stood_in(live)) if isinstance(due, Due) else due
-
-    async def _boundary(self, current: Chapter, unread: Sequence[OnPath], open_since: int) -> Boundary | None:
-        """Where the open chapter ends, looked for in messages that no recap has read."""
-        name = await self._name(current.first, open_since) if unread else ""
-        return chapter.boundary(open_since, name, unread, self._rules.chapter_messages)
 
     async def _derived_recap(
         self, current: Chapter, base: LiveVersion | None, first: int, open_since: int
@@ -212,18 +384,18 @@ class Steps:
         last = min(first + MOST_APPLIED, self._branch.messages - held_back) - 1
         since = max(open_since, first - 1)
         unread = await self._path(since, last) if last >= since else []
-        found = await self._boundary(current, unread, open_since)
-        return found or await self._derived(current.last_stretch, base, self._branch.messages, closing=False)
+        found = await self._ends.boundary(current, unread, open_since)
+        if found:
+            return found
+        step = await self._derived(current.last_stretch, base, self._branch.messages, closing=False)
+        if base and base.span.last >= open_since and self._ends.would_cut(base, step):
+            return Boundary(base.span.last, (await self._ends.opening(current.first, open_since)).title, FULL_SUMMARY)
+        return step
 
     async def _derived(self, stretch: Stretch, live: LiveVersion | None, end: int, *, closing: bool) -> Step | NotDue:
         """The recap that is put together from notes."""
         derived = DerivedRecap(self._store, self._key, self._branch, self._rules, anew=self._look.anew)
         return await derived.next(stretch, live, end, closing=closing)
-
-    async def _name(self, first: int, open_since: int) -> str:
-        """What the open chapter is called: as its first message says, or the first since it was kept open."""
-        since = (await self._path(open_since, open_since))[0]
-        return chapter.chapter_name(since) or chapter.chapter_name((await self._path(first, first))[0])
 
     async def _due(
         self,
@@ -292,6 +464,9 @@ class Steps:
         before = exact.version if exact else None
         return Step(made.kind, made.scope, new[shared:], before, asked, amend.AMENDED) if asked else None
 
+    async def _spans(self, kind: Kind) -> set[tuple[str, int, int]]:
+        return await self._store.spans(self._key, self._branch.name, kind, firm=self._look.anew)
+
     async def _live(self, kind: Kind, scope: str, through: int | None = None) -> LiveVersion | None:
         return await self._store.live(self._key, self._branch.name, kind, scope, firm=self._look.anew, through=through)
 
@@ -307,11 +482,7 @@ class Steps:
         return None
 
     async def _path(self, first: int, last: int) -> list[OnPath]:
-        found = await self._store.path(self._key, self._branch.name, first, last)
-        if len(found) != last - first + 1:
-            name = self._branch.name
-            raise StoreProblem(f"Branch {name!r} has lost part of its path: `previously verify` says more.")
-        return found
+        return await read_run(self._store, self._key, self._branch, first, last)
 
 
 def _stood_in(live: LiveVersion | None) -> bool:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from previously.core.marks import STORY_SCOPE, MarkKind, chapters_of
+from previously.core.marks import STORY_SCOPE, Chapter, MarkKind, chapters_of
 from previously.core.note import LoreItem
 from previously.core.people import NARRATORS
 from previously.core.signals import folded
@@ -25,6 +25,7 @@ from previously.lore.threads import choose_shown
 from previously.runtime.derived import fragments_of
 from previously.runtime.fold_store import SnapshotStore
 from previously.storage.store import BranchInfo, StoryKey
+from previously.text.shorten import shorten
 
 HAND = frozenset({MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD, MarkKind.WISH})
 """The marks that hold what people said of lore, threads, the state and wishes."""
@@ -40,6 +41,10 @@ FEW_WORDS = 4
 
 MOST_HELD = 30
 """How many lines of the state are told, the newest: twice what a story of ordinary size has."""
+
+BEFORE_CHARACTERS = 9_000
+"""How much is told of the chapters before: a backbone and a chapter of 800 words each have room. Only what people wrote
+by hand is longer."""
 
 FRAGMENTS_BACK = 256
 """In how many of the messages before a fragment analyses are looked for: those who are named in them are told, and
@@ -156,11 +161,40 @@ async def texts_before(store: SnapshotStore, key: StoryKey, branch: BranchInfo, 
         before += [mark.text for mark in by_hand[-1:]]
         if backbone:
             before.append(text_now(backbone))
-        recap = await store.live(key, branch.name, Kind.CHAPTER, closed.last_stretch.scope, through=closed.last)
         if not by_hand or by_hand[-1].position < closed.first:
-            before += [closed.hand_text or closed.block_text, text_now(recap) if recap else ""]
+            before.append(await _full_text(store, key, branch, closed))
     stretches = [one for one in current.stretches if one.first <= position]
     told = [mark.text for mark in current.blocks if mark.position < position]
     live = await store.live(key, branch.name, Kind.RECAP, stretches[-1].scope, through=position - 1)
     told.append(text_now(live) if live else "")
-    return "\n\n".join(filter(None, before)), "\n\n".join(filter(None, told))
+    return shorten("\n\n".join(filter(None, before)), BEFORE_CHARACTERS), "\n\n".join(filter(None, told))
+
+
+async def chapters_before(
+    store: SnapshotStore, key: StoryKey, branch: BranchInfo, chapter: Chapter, room_tokens: int
+) -> tuple[str, tuple[str, ...]]:
+    """Return the backbone before a chapter, what a person wrote of it included, and the newest chapters before it in
+    full, in order, as many as there is room for."""
+    marks = await store.marks(key, branch.name)
+    by_hand = [mark for mark in marks if mark.kind is MarkKind.BACKBONE and mark.position < chapter.first]
+    scope = by_hand[-1].scope if by_hand else STORY_SCOPE
+    live = await store.live(key, branch.name, Kind.BACKBONE, scope, through=chapter.first - 1)
+    backbone = "\n\n".join(filter(None, [*(mark.text for mark in by_hand[-1:]), text_now(live) if live else ""]))
+    found: list[str] = []
+    for one in reversed([one for one in chapters_of(marks) if one.last is not None and one.last < chapter.first]):
+        text = await _full_text(store, key, branch, one)
+        room_tokens -= estimate_tokens(text)
+        if room_tokens < 0:
+            break
+        if text:
+            found.insert(0, f"Chapter {one.number}{f', {one.title}' if one.title else ''}: {text}")
+    return backbone, tuple(found)
+
+
+async def _full_text(store: SnapshotStore, key: StoryKey, branch: BranchInfo, closed: Chapter) -> str:
+    """Return what is told of a closed chapter in full; empty while that is not written."""
+    if closed.hand_text or closed.rest is None:
+        return closed.hand_text or closed.block_text
+    full = await store.live(key, branch.name, Kind.CHAPTER, closed.last_stretch.scope, through=closed.last)
+    written = text_now(full) if full and full.span.last == closed.last else ""
+    return "\n\n".join(filter(None, (closed.block_text, written)))

@@ -171,7 +171,7 @@ class UpdateSteps:
             for begin, end, ident in await self._store.cover(self._key, self._branch.name, kind, firm=firm):
                 if end >= first and begin <= last:
                     version = await self._store.version(self._key, ident)
-                    updated = version is not None and version.made.carry == UPDATED and self._stays(version)
+                    updated = version is not None and UPDATED in version.made.carry.split() and self._stays(version)
                     found.append((Span(max(begin, first), min(end, last)), updated))
         return found
 

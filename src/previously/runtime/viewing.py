@@ -167,7 +167,8 @@ async def _material(
     reader, counter = asked.reader, asked.counter
     rules = await with_tail(store, key, branch, rules)
     tail = rules.recap.tail_messages
-    memories = await memories_of(store, key, branch, rules, asked.budget_tokens)
+    wanted = Section.EPISODES in reader.sections - asked.without and fills_room(asked)
+    memories = await memories_of(store, key, branch, rules, asked.budget_tokens, episodes=wanted)
     memories += await knowing.lists(store, key, branch, rules, reader)
     all_witnessed = reader.presence is None or await is_told_all(store, key, reader.name, reader.presence)
     remembered = max((one.span.last for one in memories if one.span and one.section in reader.sections), default=-1)
@@ -181,8 +182,8 @@ async def _material(
         return message_tokens(item.entry.message, counter) if shown else 0
 
     begin = unfolded if first is None else min(first, unfolded)
-    if fills_room(asked):
-        begin = 0  # older messages may fill what is left of the budget
+    if fills_room(asked):  # older messages may fill what is left of the budget; hidden ones would be read for nothing
+        begin = max(0, min(begin, branch.messages - MOST_READ))
     most = MOST_READ if reader.name else branch.messages
     newest = await read_newest(store, key, branch, begin, asked.budget_tokens, cost, most)
     requests = await requests_before(store, key, branch, newest, before) if asked.for_agent else ()

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from itertools import pairwise
 
 from previously.core.words import count_words
 
@@ -28,7 +30,8 @@ _END = re.compile(
     rf"(?:(?<=[.!?…؟।])[.!?…؟।]*[{_CLOSERS}*]*(?=\s|$)|(?<=[。！？｡])[。！？｡]*[{_CLOSERS}]*|(?<=\n)\n*)"
 )
 _ABBREVIATIONS = tuple(
-    "mr mrs ms dr st sr jr prof capt lt sgt col gen rev hon vs etc no vol ca approx e.g i.e "
+    "mr mrs ms mme mlle messrs dr st sr jr prof capt cmdr adm lt sgt cpl pvt maj col gen gov sen rev hon insp supt "
+    "vs etc no vol ca approx e.g i.e "
     "z.b d.h u.a nr bzw usw bspw vgl inkl evtl hr fr str".split()
 )
 _TAG = re.compile(
@@ -48,6 +51,7 @@ _UNPRINTABLE = re.compile(
 )
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _SPACES = re.compile(r"[^\S\n]+")
+_NO_SPACE = re.compile(r"\S")
 _LINES = re.compile(r"\s*\n\s*")
 _SOFT_BREAK = re.compile(r"(?<=[^\s.!?…。！？\"”*:])\n(?=[^\W\d_A-Z])")
 _CLAUSE = re.compile(r"[;,、，；:]\s*|\s+[—–-]+\s+|\s+(?=(?:and|but|so|because|while|then|which|und|aber|mais|pero)\s)")
@@ -98,8 +102,24 @@ def split_sentences(text: str) -> list[str]:
 
 def whole_sentences(text: str) -> list[str]:
     """The sentences of a text in order, however long they are."""
+    bounds = [0, *_ends(text), len(text)]
+    sentences = [text[start:end].strip() for start, end in pairwise(bounds)]
+    return [sentence for sentence in sentences if sentence]
+
+
+def sentence_starts(text: str) -> list[int]:
+    """Return where the sentences of a text begin; the first begins with the text."""
+    starts = [0]
+    for end in _ends(text):
+        begun = _NO_SPACE.search(text, end)
+        if begun and starts[-1] < begun.start():
+            starts.append(begun.start())
+    return starts
+
+
+def _ends(text: str) -> Iterator[int]:
+    """Yield where sentences end, quotations kept whole."""
     quotes = [match.span() for match in QUOTED.finditer(text)]
-    sentences: list[str] = []
     start = 0
     quote = 0
     for match in _END.finditer(text):
@@ -110,10 +130,8 @@ def whole_sentences(text: str) -> list[str]:
             continue
         if at < start or not _is_end(text, at, end):
             continue
-        sentences.append(text[start:end].strip())
+        yield end
         start = end
-    sentences.append(text[start:].strip())
-    return [sentence for sentence in sentences if sentence]
 
 
 def _is_end(text: str, at: int, end: int) -> bool:

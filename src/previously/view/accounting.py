@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from previously.core.paths import OnPath
@@ -77,6 +77,7 @@ def left_out(
     memories: Sequence[Remembered],
     kept: Sequence[OnPath],
     withheld: Sequence[tuple[Span, Reason]],
+    knows: Callable[[OnPath], bool],
 ) -> list[LeftOut]:
     """Every position that is neither shown nor covered, by reason, in path order. Memory that gave way has been listed
     with its span: `memories` are all there are. `withheld` are the spans of memory that is not shown here, and why."""
@@ -90,12 +91,13 @@ def left_out(
     }
     by_reason: dict[Reason, list[int]] = {}
     for position, item in missing.items():
-        by_reason.setdefault(_why(item, reader), []).append(position)
+        by_reason.setdefault(_why(item, knows), []).append(position)
     found = [(span, reason) for reason, positions in by_reason.items() for span in spans_of(positions)]
     front = len(path.opening)
+    listed = list(remembered)
     for span, reason in withheld:
-        if max(span.first, front) <= min(span.last, path.first - 1):
-            found.append((Span(max(span.first, front), min(span.last, path.first - 1)), reason))
+        found += [(part, reason) for part in _parts(span, listed, front, path.first)]
+        listed.append(span)
     unread, waiting = _holes(front, path.first, [*remembered, *(span for span, _ in withheld)])
     found += [(span, Reason.WAITING) for span in waiting]
     if unread:
@@ -103,9 +105,21 @@ def left_out(
     return [LeftOut(str(span), reason, span) for span, reason in _joined(sorted(found))]
 
 
-def _why(item: OnPath, reader: Reader) -> Reason:
+def _parts(span: Span, listed: Sequence[Span], front: int, end: int) -> Iterator[Span]:
+    """What of a span, between the opening and what was read, is in none of the others."""
+    at, last = max(span.first, front), min(span.last, end - 1)
+    for other in sorted(listed):
+        if at <= last and other.first <= last and at <= other.last:
+            if at < other.first:
+                yield Span(at, other.first - 1)
+            at = other.last + 1
+    if at <= last:
+        yield Span(at, last)
+
+
+def _why(item: OnPath, knows: Callable[[OnPath], bool]) -> Reason:
     """Why a message of the tail is not shown. All of it is but for halves of what belongs together."""
-    if not reader.witnessed(item):
+    if not knows(item):
         return Reason.UNWITNESSED
     if item.entry.attributes.hidden:
         return Reason.HIDDEN

@@ -1,8 +1,9 @@
 """Building a view: furniture, the opening and memory in one system message, then the newest messages as they were said.
 
 The fixed parts are the furniture, the opening, the pins and the newest message that is not hidden; a budget that cannot
-hold them is refused. What remains is shared among the sections when an epoch begins; as long as it goes on, only the
-tail grows. The same material, question and epoch give the same view.
+hold them is refused. What remains is shared among the sections when an epoch begins, and what is free then goes to
+episodes and older messages; as long as it goes on, only the tail grows. The same material, question and epoch give the
+same view.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.budgets import allot
+from previously.core.budgets import allot, tokens_in
 from previously.core.errors import BudgetTooSmall
 from previously.core.messages import Role, ToolResult
 from previously.core.paths import OnPath
@@ -20,8 +21,11 @@ from previously.view import accounting, tail
 from previously.view.accounting import Path, SystemCost
 from previously.view.epochs import FIRST_VIEW, NO_ROOM, OUTGROWN, Epoch, told_by, why_ended, written_in
 from previously.view.furniture import NO_FURNITURE, Furniture
-from previously.view.memory import Remembered, fit, section_tokens, system_message, system_tokens
-from previously.view.readers import CHAT, LISTED, SHARES, TIMELINE, Reader
+from previously.view.layers import Room, can_stand_beside, choose_layers, widest
+from previously.view.lists import Beside, choose_lines
+from previously.view.memory import Remembered, block_tokens, fit, section_tokens, system_message, system_tokens
+from previously.view.readers import CHAT, LISTED, TIMELINE, Reader
+from previously.view.shares import SHARES, VERBATIM_TOKENS, most_lore_tokens, shares_beside, volatile_tokens
 from previously.view.view import LeftOut, Reason, Section, View
 from previously.view.working import WHOLE, Trim, cap_for, trimmed, trimmed_more
 
@@ -32,9 +36,6 @@ GROWTH_SHARE = 5
 """A fifth of the budget stays free beyond the tail's ceiling where an epoch goes on: so long may memory take to catch
 up with the tail before the front has to change."""
 
-VOLATILE_SHARE = 2
-"""Half of what recall and lore may take is kept free when older messages fill a view: they seldom take all of it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Material:
@@ -43,7 +44,7 @@ class Material:
     path_length: int
     opening: Sequence[OnPath]
     memories: Sequence[Remembered]
-    """In the order of the story."""
+    """All that could be told: each chapter, a backbone for each at which it can end, episodes, the recap, lists."""
     newest: Sequence[OnPath]
     """The newest messages, as far back as the budget reaches; in path order."""
     tail_messages: int
@@ -90,7 +91,7 @@ class Asked:
     def lore_tokens(self) -> int:
         """What lore may take in tokens, if the reader is shown any."""
         shown = Section.LORE in self.reader.sections - self.without
-        return self.budget_tokens * self.lore_percent // 100 if shown else 0
+        return min(self.budget_tokens * self.lore_percent // 100, most_lore_tokens(self.budget_tokens)) if shown else 0
 
     @property
     def ceiling_tokens(self) -> int:
@@ -132,7 +133,7 @@ class _Desk:
         self.asked, self.reader, self.counter = asked, asked.reader, asked.counter
         self.length, self.tail_messages = material.path_length, material.tail_messages
         self.has_lore = material.has_lore
-        self.opening = [item for item in material.opening if self.reader.witnessed(item)]
+        self.opening = [item for item in material.opening if self.knows(item)]
         allowed = self.reader.sections
         self.guarded = bool(self.reader.name) and not material.all_witnessed
         if self.guarded:
@@ -141,7 +142,7 @@ class _Desk:
         self.memories = [one for one in material.memories if one.section in allowed - asked.without]
         self.withheld = [
             (one.span, Reason.EXCLUDED if one.section in asked.without else Reason.NOT_READ)
-            for one in material.memories
+            for one in widest(material.memories)
             if one.section not in allowed - asked.without and one.span
         ]
         begins = {item.position for item in self.opening}
@@ -160,6 +161,13 @@ class _Desk:
         if self.request and newest and self.request.position >= newest[0][0].position:
             self.request = None  # it is shown in any case
         self.request_tokens = tail.cost([self.request], self.counter) if self.request else 0
+        self.scale = max(1, asked.budget_tokens - self.furniture_tokens - self.system_tokens(()))
+        lore = asked.lore_tokens if self.has_lore else 0
+        self.volatile = volatile_tokens(self.scale, asked.recall_tokens, lore)
+
+    def knows(self, item: OnPath) -> bool:
+        """Whether the reader may know of a message. Everything here that asks for it asks here."""
+        return self.reader.witnessed(item)
 
     def _fixed_tokens(self, trim: Trim) -> int:
         """What pins, furniture, the newest unit and an agent's request take."""
@@ -180,7 +188,7 @@ class _Desk:
 
     def _is_request(self, item: OnPath) -> bool:
         said = item.entry.message
-        shown = self.reader.witnessed(item) and not item.entry.attributes.hidden
+        shown = self.knows(item) and not item.entry.attributes.hidden
         answers = any(isinstance(part, ToolResult) for part in said.parts)  # and would need its call beside it
         return shown and said.role is Role.USER and bool(said.text) and not answers
 
@@ -189,7 +197,7 @@ class _Desk:
         items = trimmed([item for item in self.newest if item.position >= first], trim, self.counter)
         if self.reader.turns:
             items = list(tail.newest_turns(items, self.reader.turns))
-        return tail.units(item for item in items if not item.entry.attributes.hidden and self.reader.witnessed(item))
+        return tail.units(item for item in items if not item.entry.attributes.hidden and self.knows(item))
 
     def shown_from(self, first: int, trim: Trim) -> list[OnPath]:
         """The messages of those units."""
@@ -199,50 +207,111 @@ class _Desk:
         """A new epoch of the memory there is now, its sections sharing the budget. `ended` says why the one before
         could not go on: where it had no room, a tail that leaves next to none to grow is cut by more than it must."""
         asked, counter = self.asked, self.counter
-        stepwise = ended == NO_ROOM
         least = min(self.fresh_first, max(0, self.length - self.tail_messages))
         trim = self.trim_for(least, self.trim)
         units = self.units_from(least, trim)
         shown = [item for unit in units for item in unit]
-        newest = tail.cost(units[-1], counter) if units else 0
-        wants = {**section_tokens(self.memories, counter), Section.TAIL: tail.cost(shown, counter) - newest}
-        spare = asked.budget_tokens - self.fixed
-        while True:
-            limits = allot(spare, asked.budget_tokens, wants, self.reader.shares)
-            del limits[Section.TAIL]
-            memories, cut = fit(self.memories, limits, counter, len(self.opening))
-            room = asked.budget_tokens - self.system_tokens(memories) - self.furniture_tokens - self.request_tokens
-            over = newest - room
-            if over <= 0:
-                break
-            spare = max(0, spare - over)  # texts can cost more together than each alone
-        kept, needed = shown, tail.cost(shown, counter)
+        needed = tail.cost(shown, counter)
+        growth = 0
+        if ended != FIRST_VIEW:  # whoever goes on needs room for the tail to grow
+            growth = max(0, asked.ceiling_tokens - needed) + asked.budget_tokens // GROWTH_SHARE
+        floor = self._floor(least, trim, needed) if ended == FIRST_VIEW and fills_room(asked) else needed
+        chosen, memories, cut = self._shared(self._lines(shown), units, floor, growth)
+        room = self._room(memories)
+        kept = shown
+        stepwise = ended == NO_ROOM
         if needed > room or (stepwise and needed > room * 7 // 8):  # then something is worth being found again
             cut_to = tail.stepped if stepwise else tail.filled
-            kept = cut_to(units, room - asked.recall_tokens, counter)
+            kept = cut_to(units, room - self.volatile, counter)
         first = kept[0].position if kept and len(kept) < len(shown) else self.first_of(shown)
         told, written = told_by(self.memories), written_in(self.memories)
         held = self.request.position if self.request and self.request.position < first else None
         begins = Epoch(first, tuple(memories), tuple(cut), told, written, counter.name, trim, held)
         if len(kept) < len(shown) or not fills_room(asked):
             return begins
-        reserve = (asked.recall_tokens + (asked.lore_tokens if self.has_lore else 0)) // VOLATILE_SHARE
-        if ended != FIRST_VIEW:  # whoever goes on needs room for the tail to grow
-            reserve += max(0, asked.ceiling_tokens - needed) + asked.budget_tokens // GROWTH_SHARE
-        return self._filled(begins, room - needed - reserve)
+        return self._filled(begins, chosen, room - needed - self.volatile - growth, floor - needed)
 
-    def _filled(self, begins: Epoch, free: int) -> Epoch:
-        """Return an epoch with as many older messages as there is free room for. What is shown word for word need not
-        be quoted too, which makes room for more."""
+    def _floor(self, first: int, trim: Trim, needed: int) -> int:
+        """What the tail wants where older messages, which memory tells too, bring it to its floor."""
+        older = tail.cost((item for unit in self.units_before(first, trim) for item in unit), self.counter)
+        return max(needed, min(needed + older, tokens_in(self.scale, VERBATIM_TOKENS)))
+
+    def _room(self, memories: Sequence[Remembered]) -> int:
+        """What is left for messages."""
+        fixed = self.furniture_tokens + self.request_tokens
+        return self.asked.budget_tokens - self.system_tokens(memories) - fixed
+
+    def _lines(self, shown: Sequence[OnPath]) -> list[Remembered]:
+        """The memories but for lines of lists for which a view of this tail has no use."""
+        recaps = [one for one in self.memories if one.section is Section.RECAP and not one.weak]
+        said = "\n".join(item.entry.message.text for item in shown)
+        beside = Beside(self.scale, "\n\n".join(one.text for one in recaps), said)
+        return choose_lines(self.memories, beside, self.counter)
+
+    def _shared(
+        self, memories: Sequence[Remembered], units: Sequence[Sequence[OnPath]], needed: int, growth: int
+    ) -> tuple[list[Remembered], list[Remembered], list[LeftOut]]:
+        """What of these memories would be told beside a tail that needs so much, what there is room for, and what gave
+        way."""
+        counter, newest = self.counter, tail.cost(units[-1], self.counter) if units else 0
+        strong = any(one.section in (Section.RECAP, Section.BRIEF) and not one.weak for one in memories)
+        shares = shares_beside(self.reader.shares, weak=not strong)
+        wants = {**section_tokens(widest(memories), counter), Section.TAIL: needed}
+        spare = max(newest, self.asked.budget_tokens - self.fixed + newest - self.volatile)
+        while True:
+            limits = allot(spare, self.scale, wants, shares, growth)
+            del limits[Section.TAIL]
+            past = limits.get(Section.CHAPTERS, 0) + limits.get(Section.BACKBONE, 0)
+            least = min(past, tokens_in(self.scale, shares[Section.BACKBONE].due))
+            chosen = choose_layers(memories, Room(past, least), counter)
+            chosen = [one for one in chosen if one.beside is None or can_stand_beside(one, chosen)]
+            backbone = min(least, block_tokens(Section.BACKBONE, chosen, counter))
+            limits[Section.CHAPTERS] = min(past - backbone, block_tokens(Section.CHAPTERS, chosen, counter))
+            limits[Section.BACKBONE] = past - limits[Section.CHAPTERS]
+            kept, cut = fit(chosen, limits, counter, len(self.opening))
+            over = newest - self._room(kept)
+            if over <= 0:
+                return chosen, kept, cut
+            # The newest may be longer than the tail's share, and texts cost more together than each alone.
+            spare = max(0, spare - over)
+
+    def _filled(self, begins: Epoch, chosen: Sequence[Remembered], free: int, least: int) -> Epoch:
+        """Return an epoch with as much more as there is free room for: so many tokens of older messages, then episodes,
+        then more older messages. What is shown word for word need not be told by an episode or quoted too, which makes
+        room for more."""
         units = self.units_before(begins.first, begins.trim)
-        filled = begins
+        older = tail.newest_that_fit(units, min(free, least), self.counter)
+        first = older[0].position if older else begins.first
+        told = self._with_episodes(begins.memories, chosen, first, free - tail.cost(older, self.counter))
+        free -= self.system_tokens(told) - self.system_tokens(begins.memories)
+        filled = replace(begins, memories=tuple(told))
         for _ in range(FILLINGS):
-            spared = self.system_tokens(begins.memories) - self.system_tokens(filled.memories)
+            spared = self.system_tokens(told) - self.system_tokens(filled.memories)
             older = tail.newest_that_fit(units, free + spared, self.counter)
             first = older[0].position if older else begins.first
-            memories = tuple(replace(one, text=lines_before(one.text, first)) for one in begins.memories)
+            memories = tuple(
+                replace(one, text=lines_before(one.text, first)) for one in told if not _is_shown(one, first)
+            )
             filled = replace(begins, first=first, tail=begins.first if older else None, memories=memories)
         return filled
+
+    def _with_episodes(
+        self, memories: Sequence[Remembered], chosen: Sequence[Remembered], first: int, free: int
+    ) -> list[Remembered]:
+        """The memories with as many more of the episodes chosen as there is free room for, the newest first."""
+        most = self.system_tokens(memories) + free
+        kept = {one for one in memories if one.beside}
+        told = list(memories)
+        for episode in reversed([one for one in chosen if one.beside and not _is_shown(one, first)]):
+            if episode in kept:
+                continue
+            more = [one for one in chosen if one in kept or one is episode]
+            told_more = [*(one for one in memories if not one.beside), *more]
+            if self.system_tokens(told_more) > most:
+                break
+            kept.add(episode)
+            told = told_more
+        return told
 
     def units_before(self, end: int, trim: Trim) -> list[list[OnPath]]:
         """Return the units that begin before a position. One that reaches beyond it is shown as soon as an older one
@@ -280,7 +349,7 @@ class _Desk:
         tokens = remembered + self.furniture_tokens + tail.cost(kept, counter)
         if tokens + (0 if begins else asked.held_tokens) > asked.budget_tokens:
             return None
-        missing = accounting.left_out(path, self.reader, self._told(epoch), kept, self.withheld)
+        missing = accounting.left_out(path, self.reader, self._told(epoch), kept, self.withheld, self.knows)
         fronts = [system_tokens(texts, (), counter) for texts in (asked.furniture.system_texts, self.texts)]
         parts = SystemCost(self.furniture_tokens + fronts[0], fronts[1] - fronts[0], remembered - fronts[1])
         items = accounting.items(path, epoch.memories, parts, kept, counter)
@@ -322,6 +391,11 @@ class _Desk:
         if any(span is not None and span.first < path.outside_tail for span in lost):
             return True
         return tail_tokens > self.asked.ceiling_tokens and self.fresh_first < path.outside_tail
+
+
+def _is_shown(memory: Remembered, first: int) -> bool:
+    """Whether all that an episode tells is shown word for word."""
+    return memory.beside is not None and memory.beside.first >= first
 
 
 def _since(items: Sequence[OnPath], first: int) -> list[OnPath]:

@@ -26,7 +26,7 @@ OUTGROWN = "the tail had outgrown its ceiling"
 NO_ROOM = "there was no room for the tail"
 COUNTED_ANEW = "tokens are counted another way"
 
-_SHORTER = (Section.BRIEF, Section.RECAP, Section.CHAPTERS, Section.BACKBONE)
+_SHORTER = (Section.BRIEF, Section.RECAP, Section.EPISODES, Section.CHAPTERS, Section.BACKBONE)
 """What a text becomes part of when time goes on."""
 
 
@@ -86,6 +86,8 @@ def why_ended(epoch: Epoch, fresh: Sequence[Remembered], left_out: Sequence[Left
         return RENEWED
     if not all(_succeeded(memory, fresh) for memory in epoch.memories if memory.span):
         return TAKEN_BACK
+    if not _stand_still([one for one in epoch.memories if one.beside], [one for one in fresh if one.beside]):
+        return TAKEN_BACK
     missing = [one.span for one in left_out if one.span and one.reason in (Reason.BUDGET, Reason.WAITING)]
     new = [memory.span for memory in fresh if memory.span and _place(memory) not in epoch.told]
     if any(span.first <= gap.last and gap.first <= span.last for gap in missing for span in new):
@@ -102,6 +104,16 @@ def _succeeded(memory: Remembered, fresh: Sequence[Remembered]) -> bool:
     assert memory.span is not None
     shorter = _SHORTER[_SHORTER.index(memory.section) :]
     return any(one.span and memory.span.last in one.span and one.section in shorter for one in fresh)
+
+
+def _stand_still(shown: Sequence[Remembered], fresh: Sequence[Remembered]) -> bool:
+    """Whether the episodes shown are still there, as far back as was looked."""
+    looked = min((one.beside.first for one in fresh if one.beside), default=None)
+    texts = {one.text for one in fresh}
+    return all(
+        one.text in texts or (looked is not None and one.beside is not None and one.beside.first < looked)
+        for one in shown
+    )
 
 
 def _digest(text: str) -> str:

@@ -1,21 +1,20 @@
 """The memory in a view: how its texts stand in the system message, and what gives way when there is no room.
 
-Of each section so much is shown as it is given: chapters give way whole, the oldest first; items of lists the least
-important first; the backbone and the recap lose sentences, the oldest first. Pins never give way. What must stay true:
-whatever gives way is listed.
+Of each section so much is shown as it is given: episodes give way whole, the oldest first; items of lists the least
+important first; chapters, the backbone and the recap lose sentences out of their middle. Pins never give way. What must
+stay true: whatever gives way is listed.
 """
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.messages import Message, Role, Text
-from previously.core.quote_lines import begins_line, is_within_line
 from previously.core.spans import Span
 from previously.core.tokens import Counter, message_tokens
+from previously.view.cuts import Cut, cut_lines, cut_sentences
 from previously.view.view import LeftOut, Reason, Section
 
 HEADINGS = {
@@ -23,35 +22,24 @@ HEADINGS = {
     Section.WISHES: "# The players and what they asked for",
     Section.BACKBONE: "# The story so far",
     Section.CHAPTERS: "# Earlier chapters",
+    Section.EPISODES: "# Earlier episodes",
     Section.RECAP: "# Previously in this story",
     Section.BRIEF: "# Earlier in this conversation",
-    Section.THREADS: "# Still open",
+    Section.THREADS: "# Still open before the messages below",
     Section.STATE: "# As things stood before the messages below",
     Section.CAST: "# What you know",
     Section.LORE: "# About this world",
 }
 STALE = "(Written before an earlier message was changed.)"
 
-CHAPTERS_SHARE = 0.15
-"""How much of a budget the recaps of single chapters may take; the backbone stands for the others."""
-
-MOST_CHAPTERS = 8
-
 LISTS = frozenset({Section.WISHES, Section.THREADS, Section.STATE, Section.CAST, Section.LORE})
 """The sections that are lists, the most important item first. They stand for no messages."""
-
-WHOLE = LISTS | {Section.CHAPTERS}
-"""The sections whose texts are shown whole or not at all."""
-
-_QUOTES = frozenset('"“”„«»「」『』')
-"""Marks that come in pairs, whatever the language opens and closes with."""
-
-_SENTENCE_END = re.compile(r"""(?<=[.!?…])["'”’)\]]*\s+|(?<=[。！？])[」』”’）]*\s*|\n+""")
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A text of memory and the messages it stands for; none for a pin and for an item of a list."""
+    """A text of memory and the messages it stands for; none for a pin, for an item of a list, and for an episode of
+    which another text tells too."""
 
     section: Section
     text: str
@@ -63,6 +51,16 @@ class Remembered:
     by_hand: bool = False
     lost: Span | None = None
     """The messages of its span that it tells no more, because it had grown too long."""
+    short: str = ""
+    """A chapter's short form; empty if it has none."""
+    beside: Span | None = None
+    """Of an episode: the messages it tells beside another text."""
+    weak: bool = False
+    """Whether a recap is quoted, not written: lists are then worth more."""
+    about: str = ""
+    """Of an item of a list: the thing or person it is about."""
+    kind: str = ""
+    """Of an item of a list: what sort it is of, by `previously.view.lists`."""
 
     def stands_for(self, opening: int) -> Span | None:
         """Its span but for the opening of so many messages, which is always shown itself."""
@@ -98,20 +96,14 @@ def system_tokens(texts: Sequence[str], memories: Sequence[Remembered], counter:
 
 def section_tokens(memories: Sequence[Remembered], counter: Counter) -> dict[Section, int]:
     """What each section but the pins takes of the system message, its heading included."""
-    blocks = {section: _block(section, memories) for section in HEADINGS if section is not Section.PINS}
-    return {section: counter.tokens(f"\n\n{block}") for section, block in blocks.items() if block}
+    costs = {section: block_tokens(section, memories, counter) for section in HEADINGS if section is not Section.PINS}
+    return {section: cost for section, cost in costs.items() if cost}
 
 
-def newest_that_fit(tokens: Sequence[int], budget_tokens: int) -> int:
-    """How many chapters, counted from the newest, whose recaps cost this much, may be told one by one."""
-    room = int(budget_tokens * CHAPTERS_SHARE)
-    fitting = 0
-    for cost in reversed(tokens[-MOST_CHAPTERS:]):
-        room -= cost
-        if room < 0:
-            break
-        fitting += 1
-    return fitting
+def block_tokens(section: Section, memories: Sequence[Remembered], counter: Counter) -> int:
+    """Return what a section takes of the system message, its heading included."""
+    block = _block(section, memories)
+    return counter.tokens(f"\n\n{block}") if block else 0
 
 
 def in_turn(memories: Sequence[Remembered]) -> Iterator[Remembered]:
@@ -138,7 +130,7 @@ def fit(
     for section, limit in limits.items():
 
         def fits(texts: Sequence[Remembered], section: Section = section, limit: int = limit) -> bool:
-            return section_tokens(texts, counter).get(section, 0) <= limit
+            return block_tokens(section, texts, counter) <= limit
 
         if section in LISTS:
             kept, fewer = _lines_that_fit(kept, section, fits)
@@ -146,16 +138,12 @@ def fit(
             continue
         while not fits(kept) and (index := _first(kept, section)) is not None:
             whole = kept.pop(index)
-            covers = whole.stands_for(opening)
-            if section in WHOLE:
-                left_out.append(LeftOut(whole.what, Reason.BUDGET, covers))
-                continue
-            shorten = _without_last_lines if section is Section.BRIEF else _without_first_sentences
-            shorter, cut = shorten(kept[:index], whole, kept[index:], fits)
+            shorter, cut = _shorter(kept[:index], whole, kept[index:], fits)
             if shorter:
                 kept.insert(index, shorter)
                 left_out.append(LeftOut(f"{cut} of {whole.what}", Reason.BUDGET))
-            else:
+            elif whole.beside is None:
+                covers = whole.stands_for(opening)
                 left_out.append(LeftOut(f"{whole.what} of {covers}" if covers else whole.what, Reason.BUDGET, covers))
     return kept, left_out
 
@@ -185,51 +173,22 @@ def _block(section: Section, memories: Sequence[Remembered]) -> str:
 Fits = Callable[[Sequence[Remembered]], bool]
 
 
-def _without_first_sentences(
+def _shorter(
     before: Sequence[Remembered], whole: Remembered, after: Sequence[Remembered], fits: Fits
 ) -> tuple[Remembered | None, str]:
-    """The text without as few of its first sentences as must go, and what goes; None if no sentence may stay."""
-    starts = _sentence_starts(whole.text)
-    texts = [whole.text[start:] for start in starts]
-    shorter, gone = _first_that_fits(before, whole, texts, after, fits)
-    return shorter, f"the first {gone} of {len(starts)} sentences"
-
-
-def _without_last_lines(
-    before: Sequence[Remembered], whole: Remembered, after: Sequence[Remembered], fits: Fits
-) -> tuple[Remembered | None, str]:
-    """The same for a text that says what matters most first: its last lines go."""
-    lines = whole.text.splitlines()
-    texts = ["\n".join(lines[:count]) for count in range(len(lines), 0, -1)]
-    shorter, gone = _first_that_fits(before, whole, texts, after, fits)
-    return shorter, f"the last {gone} of {len(lines)} lines"
-
-
-def _first_that_fits(
-    before: Sequence[Remembered], whole: Remembered, texts: Sequence[str], after: Sequence[Remembered], fits: Fits
-) -> tuple[Remembered | None, int]:
-    """The longest of the shorter texts that fits, and how much shorter it is. The more goes, the less is left, so it is
-    found by halving."""
-    numbers = range(1, len(texts))
-    fewest = bisect_left(numbers, True, key=lambda one: fits([*before, replace(whole, text=texts[one]), *after]))
-    if fewest == len(numbers):
-        return None, 0
-    return replace(whole, text=texts[numbers[fewest]]), numbers[fewest]
+    """The text without as little as must go, and what goes; None if nothing of it may stay, as of an episode."""
+    if whole.section is Section.EPISODES:
+        return None, ""
+    cut: Cut = (cut_lines if whole.section is Section.BRIEF else cut_sentences)(whole.text)
+    gone = range(1, cut.units)
+    # The more goes, the less is left, so it is found by halving.
+    fewest = bisect_left(gone, True, key=lambda one: fits([*before, replace(whole, text=cut.without(one)), *after]))
+    if fewest == len(gone):
+        return None, ""
+    return replace(whole, text=cut.without(gone[fewest])), cut.what(gone[fewest])
 
 
 def _first(memories: Sequence[Remembered], section: Section) -> int | None:
-    """Which text of a section gives way first."""
+    """Which text of a section gives way first: the oldest, and of episodes one that another text stands for."""
     found = [index for index, memory in enumerate(memories) if memory.section is section and memory.text]
-    return found[0] if found else None
-
-
-def _sentence_starts(text: str) -> list[int]:
-    """Where sentences begin; never inside a quotation, which would lose its speaker."""
-    starts, quotes, at = [0], 0, 0
-    for found in _SENTENCE_END.finditer(text):
-        quotes += sum(mark in _QUOTES for mark in text[at : found.end()])
-        at = found.end()
-        whole = begins_line(text, at) or (quotes % 2 == 0 and not is_within_line(text, at))
-        if whole and starts[-1] < at < len(text):
-            starts.append(at)
-    return starts
+    return min(found, key=lambda index: (memories[index].beside is None, index), default=None)

@@ -1,4 +1,4 @@
-"""Readers: who a view is for, which memory they are shown, and how a budget is shared among its sections.
+"""Readers: who a view is for, which memory they are shown, and how they share their budget.
 
 What must stay true: nothing that a character did not witness is shown to them or to the agent that keeps their memory.
 What tells of the whole story is for them only while every message of it was witnessed by all.
@@ -16,42 +16,14 @@ from previously.core.paths import OnPath
 from previously.core.presence import Presence
 from previously.core.spans import Span
 from previously.core.witnessing import knows_of
+from previously.view.shares import GAME_SHARES, SHARES
 from previously.view.view import Section
 
-TIMELINE = frozenset({Section.BACKBONE, Section.CHAPTERS, Section.RECAP, Section.BRIEF})
+TIMELINE = frozenset({Section.BACKBONE, Section.CHAPTERS, Section.EPISODES, Section.RECAP, Section.BRIEF})
 """The sections that tell what happened, message after message."""
 
 LISTED = frozenset({Section.WISHES, Section.THREADS, Section.STATE, Section.CAST, Section.LORE})
 """The sections that say how things stand and what they are."""
-
-_LISTS: Mapping[Section, Share] = {
-    # A few short lines that steer every answer: little room, and before the other lists.
-    Section.WISHES: Share(2, priority=2, ceiling=4),
-    Section.CAST: Share(10, priority=2, ceiling=30),
-    Section.THREADS: Share(5, priority=3, ceiling=8),
-    Section.STATE: Share(5, priority=4, ceiling=8),
-    Section.LORE: Share(5, priority=5, ceiling=15),
-}
-
-SHARES: Mapping[Section, Share] = {
-    Section.TAIL: Share(50, priority=0),
-    Section.RECAP: Share(20, priority=1),
-    Section.BRIEF: Share(20, priority=1),
-    **_LISTS,
-    Section.BACKBONE: Share(15, priority=6),
-    Section.CHAPTERS: Share(15, priority=7),
-}
-"""How sections share a budget where nothing else is said. What one does not want goes to the others. Recall has what is
-left, as far as the setting goes."""
-
-GAME_SHARES: Mapping[Section, Share] = {
-    Section.TAIL: Share(60, priority=0),
-    Section.RECAP: Share(10, priority=1, floor=100, ceiling=15),
-    **_LISTS,
-    Section.CHAPTERS: Share(5, priority=6, floor=50, ceiling=10),
-    Section.BACKBONE: Share(10, priority=7, ceiling=15),
-}
-"""Those of a game's narrator: short memory, much of what was just said."""
 
 
 class ReaderKind(StrEnum):

@@ -133,7 +133,11 @@ def _furniture(value: Any) -> Furniture:
 def _epoch(values: dict[str, Any]) -> Epoch:
     memories = tuple(
         Remembered(
-            **{**one, "section": Section(one["section"]), "span": _span(one["span"]), "lost": _span(one.get("lost"))}
+            **{
+                **one,
+                "section": Section(one["section"]),
+                **{at: _span(one.get(at)) for at in ("span", "beside", "lost")},
+            }
         )
         for one in values.pop("memories")
     )

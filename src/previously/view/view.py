@@ -23,6 +23,7 @@ class Section(StrEnum):
     WISHES = "wishes"
     BACKBONE = "backbone"
     CHAPTERS = "chapters"
+    EPISODES = "episodes"
     RECAP = "recap"
     BRIEF = "brief"
     THREADS = "threads"

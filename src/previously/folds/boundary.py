@@ -1,0 +1,211 @@
+"""Where a chapter ends by itself, and where a scene does, judged by the structure of the text.
+
+A chapter ends where its name in `extra.chapter` changes, at a heading of prose, at the first scene end once it is long
+enough, or by size. What must stay true: a boundary is only looked for in messages that no recap has read and at the end
+of what one has read, so that closing a chapter never makes a fold worthless.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from previously.core.messages import Message, Role
+from previously.core.paths import OnPath
+from previously.core.tokens import message_tokens
+from previously.folds.rendering import told
+from previously.text.numbers import LANGUAGES, numbers_in
+
+LONGEST = 2
+"""A chapter without a scene end closes at so many times the length from which on one is looked for."""
+
+TOKENS_PER_MESSAGE = 100
+"""Where messages are longer, a chapter's length is counted in tokens instead: 100 for each message it may have. Those
+of a role-play have 80 to 100, so that the two agree there."""
+
+FEWEST_LONG = 8
+"""But a chapter has so many messages at least, however long they are: one pasted document is none."""
+
+LAST_QUARTER = 0.75
+"""A scene's end closes a chapter with the fold that named it if it lies in the last quarter of what was folded: then
+few messages of the next scene are told in the wrong chapter."""
+
+ANY_END = 1.5
+"""From half as long again on, a scene's end anywhere in the newest fold is good enough: closing by size, which comes
+next, knows nothing of scenes."""
+
+OPENING_MESSAGES = 4
+"""How many of a chapter's first messages may be headings: the book's, the part's, the chapter's, and one to spare."""
+
+LONGEST_HEADING = 200
+"""Characters: what is longer is a paragraph."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """A chapter should close with the message at this position."""
+
+    position: int
+    title: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The first line of a message that is a heading."""
+
+    title: str
+    level: int
+    """How many marks of Markdown it has; 0 for a plain line like "Chapter 3"."""
+    alone: bool
+    """Whether the message holds nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a chapter begins."""
+
+    name: str = ""
+    """What its first message says it is called."""
+    heading: Heading | None = None
+
+    @property
+    def title(self) -> str:
+        """Return what the chapter is called; empty where nothing says so."""
+        return self.name or (self.heading.title if self.heading else "")
+
+    def ends_at(self, heading: Heading) -> bool:
+        """Return whether a later heading begins another chapter: one of a section within it has more marks, and the
+        same heading again is that of the same chapter."""
+        own = self.heading
+        return own is None or (heading.title != own.title and (not own.level or heading.level <= own.level))
+
+
+def find_opening(items: Sequence[OnPath], name: str = "") -> Opening:
+    """Return how the chapter begins whose first messages these are; of several headings the last is its own."""
+    found: Heading | None = None
+    for item in items[:OPENING_MESSAGES]:
+        heading = heading_of(item.entry.message)
+        if heading is None:
+            break
+        found = heading
+        if not heading.alone:
+            break
+    return Opening(name or (chapter_name(items[0]) if items else ""), found)
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """How long a chapter is, up to a message, as a share of the length from which on a scene end closes it."""
+
+    since: int
+    """The position it is counted from."""
+    chapter_messages: int
+    tokens: int = 0
+
+    def through(self, position: int, more_tokens: int = 0) -> float:
+        """Return the share; 0 where chapters do not close by themselves."""
+        if not self.chapter_messages:
+            return 0.0
+        messages = position - self.since + 1
+        tokens = (self.tokens + more_tokens) / TOKENS_PER_MESSAGE if messages >= FEWEST_LONG else 0
+        return max(messages, tokens) / self.chapter_messages
+
+
+def is_one_teller(item: OnPath, following: OnPath) -> bool:
+    """Return whether two messages are paragraphs of one unnamed teller: prose. In a chat a heading is decoration."""
+    one, other = item.entry.message, following.entry.message
+    return not one.speaker and not other.speaker and one.role is other.role and one.role is not Role.TOOL
+
+
+def find_boundary(
+    opening: Opening,
+    grown: Grown,
+    unread: Sequence[OnPath],
+    headings: Callable[[OnPath, OnPath], bool] = is_one_teller,
+) -> Boundary | None:
+    """Return where a chapter ends, judging by messages of which no recap has read any but the first. `headings` says of
+    a message and the one before whether a heading there is one of a chapter.
+
+    The last of the messages cannot be a boundary: what follows it is not known.
+    """
+    tokens = 0
+    has_text = bool(unread) and unread[0].position > grown.since
+    for item, following in pairwise(unread):
+        tokens += message_tokens(item.entry.message)
+        own, heading = heading_of(item.entry.message), heading_of(following.entry.message)
+        has_text = has_text or own is None or not own.alone
+        next_name = chapter_name(following)
+        if next_name and next_name != opening.name:
+            return Boundary(item.position, opening.title, f"a message begins the chapter {next_name!r}")
+        if heading and has_text and headings(item, following) and opening.ends_at(heading):
+            return Boundary(item.position, opening.title, f"the heading {heading.title!r} begins another")
+        share = grown.through(item.position, tokens)
+        messages = item.position - grown.since + 1
+        if share >= 1 and scene_ends(item, following):
+            return Boundary(item.position, opening.title, f"a scene ended after {messages} messages")
+        if share >= LONGEST:
+            return Boundary(item.position, opening.title, f"{messages} messages")
+    return None
+
+
+def closes_at_named_end(ends: Sequence[int], messages: int, share: float) -> bool:
+    """Return whether a chapter of this length closes with a fold of so many messages whose note named these scene ends
+    (offsets in the fold)."""
+    needed = 0 if share >= ANY_END else LAST_QUARTER * messages
+    return share >= 1 and any(end + 1 >= needed for end in ends)
+
+
+def chapter_name(item: OnPath) -> str:
+    """Return what a message says its chapter is called; only the first of a chapter needs to."""
+    name = item.entry.attributes.extra.get("chapter")
+    return name.strip() if isinstance(name, str) else ""
+
+
+_RULE = r"(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:—\s*){2,}|(?:_\s*){3,}|(?:~\s*){3,}|(?:#\s*){1,3}|⁂|❖|§)"
+_ENDS = re.compile(rf"(?:^|\n)\s*{_RULE}\s*$")
+_BEGINS = re.compile(rf"\s*{_RULE}\s*(?:\n|$)")
+_MARKDOWN = re.compile(r"(?P<marks>#{1,3})\s+(?P<title>\S.*?)\s*#*")
+_NUMBERED = re.compile(
+    r"(?:chapter|scene|act|part|kapitel|szene|chapitre|scène|capítulo|capitolo|глава)\s+"
+    r"(?P<number>[^\s:.,—–-]+)(?:\s*[:.—–-].*)?"
+    r"|第\s*[0-9０-９一二三四五六七八九十百]+\s*[章幕話话](?:[\s:：、].*)?",
+    re.I,
+)
+_ROMAN = re.compile(r"[ivxlc]+", re.I)
+
+
+def heading_of(message: Message) -> Heading | None:
+    """Return the heading that a message begins with."""
+    first, _, rest = told(message).strip().partition("\n")
+    if not first or len(first) > LONGEST_HEADING:
+        return None
+    marked = _MARKDOWN.fullmatch(first)
+    title = (marked["title"] if marked else first).strip(" *_")
+    if not title or not (marked or _is_numbered(title)):
+        return None
+    return Heading(title, len(marked["marks"]) if marked else 0, not rest.strip())
+
+
+def _is_numbered(line: str) -> bool:
+    """Return whether a line is a word for a chapter or scene with its number, in digits, Roman or in words."""
+    match = _NUMBERED.fullmatch(line)
+    if not match:
+        return False
+    number = match["number"]
+    return number is None or number.isdigit() or bool(_ROMAN.fullmatch(number)) or _is_number_word(number)
+
+
+def _is_number_word(word: str) -> bool:
+    return any(numbers_in(word, language) for language in LANGUAGES)
+
+
+def scene_ends(item: OnPath, following: OnPath) -> bool:
+    """Return whether a scene ends with a message by the structure of the text: a rule at its end, a rule or a heading
+    at the beginning of the next. What the words say is for a model to judge, and how long people paused says nothing:
+    that is the chat's clock, not the story's."""
+    if _ENDS.search(told(item.entry.message)[-200:]) or _BEGINS.match(told(following.entry.message)[:200]):
+        return True
+    return heading_of(following.entry.message) is not None

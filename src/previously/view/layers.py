@@ -1,0 +1,151 @@
+"""The three layers of a long story: episodes, chapters, backbone. The finest form that fits, the nearest first.
+
+A chapter is told in full, in short, or by the backbone. What must stay true: no chapter is told more finely than one
+that is nearer; no message is told by two texts, except that episodes stand beside the recap, and beside a chapter told
+in full, to keep what was lost when those were written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from previously.core.tokens import Counter
+from previously.view.memory import Remembered, block_tokens, in_turn
+from previously.view.view import Section
+
+WORTH_CUTTING = 0.6
+"""The nearest chapter is told in full where this much of it fits: it then loses its middle. Less of it would tell less
+than a short form that is whole."""
+
+PAST = frozenset({Section.BACKBONE, Section.CHAPTERS})
+"""What is told of closed chapters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What the past may take."""
+
+    tokens: int
+    backbone_tokens: int
+    """What the backbone needs at least, if it is that long: a longer one is cut before a chapter is left to it."""
+
+
+def choose_layers(memories: Sequence[Remembered], room: Room, counter: Counter) -> list[Remembered]:
+    """Return the texts of a view out of all there are, in the order of the story: each chapter in one form, and what
+    no other text tells. `memories` hold a backbone for each chapter at which it can end."""
+    past = _choose_past([one for one in memories if one.section in PAST and one.span], room, counter)
+    told = [one for one in memories if one.section not in PAST and one.span]
+    in_order = sorted((*past, *told), key=_place)
+    pins = [one for one in memories if one.section is Section.PINS]
+    others = [one for one in memories if one.span is None and one.section is not Section.PINS]
+    return [*pins, *in_turn(in_order), *others]
+
+
+def _place(memory: Remembered) -> tuple[int, int]:
+    """Return where a text comes in the story: the backbone first, then chapters with the episodes that stand for one,
+    then the recap."""
+    if memory.section is Section.BACKBONE:
+        return 0, 0
+    return (1, _begin(memory)) if memory.section in (Section.CHAPTERS, Section.EPISODES) else (2, 0)
+
+
+def widest(memories: Sequence[Remembered]) -> list[Remembered]:
+    """Return the texts without the backbones that end before the furthest: what would be told if all had room."""
+    folded = [one for one in memories if one.section is Section.BACKBONE and one.span and not one.by_hand]
+    furthest = max(folded, key=_last, default=None)
+    return [one for one in memories if one not in folded or one is furthest]
+
+
+def _begin(memory: Remembered) -> int:
+    assert memory.span is not None, "what stands for nothing has no place in the story"
+    return memory.span.first
+
+
+def _choose_past(memories: Sequence[Remembered], room: Room, counter: Counter) -> list[Remembered]:
+    """Return the backbone and the chapters after it, each in its form."""
+    by_hand = [one for one in memories if one.section is Section.BACKBONE and one.by_hand]
+    backbones = [one for one in memories if one.section is Section.BACKBONE and not one.by_hand]
+    written = max((_last(one) for one in by_hand), default=-1)
+    chapters = [one for one in memories if one.section is Section.CHAPTERS and _last(one) > written]
+    reached = max((_last(one) for one in (*by_hand, *backbones)), default=-1)
+    alone = [one for one in chapters if _last(one) > reached]
+    furthest = max(backbones, key=_last, default=None)
+    chosen = _Past(by_hand, furthest, ()).with_chapters([_coarsest(one) for one in alone])
+    for at in reversed(range(len(alone))):  # these are told by nothing else, so the question is only how finely
+        finer = chosen.with_chapters([*chosen.chapters[:at], alone[at], *chosen.chapters[at + 1 :]])
+        if not finer.fits(room, counter):
+            return chosen.texts
+        chosen = finer
+    for chapter in reversed(chapters[: len(chapters) - len(alone)]):
+        finest = next((one for one in _told_too(chosen, chapter, backbones, written) if one.fits(room, counter)), None)
+        if finest is None:
+            break
+        chosen = finest
+    return chosen.texts
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """A backbone and the chapters told after it."""
+
+    by_hand: Sequence[Remembered]
+    backbone: Remembered | None
+    chapters: Sequence[Remembered]
+
+    @property
+    def texts(self) -> list[Remembered]:
+        return [*self.by_hand, *([self.backbone] if self.backbone else []), *self.chapters]
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether every chapter is told in full: only then may an older one be."""
+        return not any(one.short and one.text == one.short for one in self.chapters)
+
+    def with_chapters(self, chapters: Sequence[Remembered]) -> _Past:
+        return replace(self, chapters=chapters)
+
+    def fits(self, room: Room, counter: Counter) -> bool:
+        """Return whether there is room for the chapters, or most of the only one, and for what the backbone needs."""
+        backbone = block_tokens(Section.BACKBONE, self.texts, counter)
+        chapters = block_tokens(Section.CHAPTERS, self.texts, counter)
+        if len(self.chapters) == 1:
+            chapters = int(chapters * WORTH_CUTTING)
+        return chapters + min(backbone, room.backbone_tokens) <= room.tokens
+
+
+def _told_too(chosen: _Past, chapter: Remembered, backbones: Iterable[Remembered], written: int) -> Iterator[_Past]:
+    """Yield what is told if one chapter more is told by itself, the finest form first; nothing where no backbone ends
+    before it, or where one behind it would then be told by nothing."""
+    first = _begin(chapter)
+    told_to = _begin(chosen.chapters[0]) - 1 if chosen.chapters else _last(chosen.backbone) if chosen.backbone else -1
+    if _last(chapter) < told_to:
+        return
+    before = max((one for one in backbones if _last(one) < first), key=_last, default=None)
+    reached = max(written, _last(before) if before else -1)
+    if reached < first - 1 and first > 0:
+        return
+    if chosen.is_full:
+        yield _Past(chosen.by_hand, before, [chapter, *chosen.chapters])
+    if chapter.short:
+        yield _Past(chosen.by_hand, before, [_coarsest(chapter), *chosen.chapters])
+
+
+def _coarsest(chapter: Remembered) -> Remembered:
+    return replace(chapter, text=chapter.short) if chapter.short else chapter
+
+
+def _last(memory: Remembered) -> int:
+    assert memory.span is not None, "what stands for nothing has no place in the story"
+    return memory.span.last
+
+
+def can_stand_beside(episode: Remembered, memories: Iterable[Remembered]) -> bool:
+    """Return whether an episode may stand beside the texts of a view: within the recap or a chapter told in full."""
+    return episode.beside is not None and any(
+        one.span is not None
+        and one.span.first <= episode.beside.first
+        and episode.beside.last <= one.span.last
+        and (one.section is Section.RECAP or (one.section is Section.CHAPTERS and one.text != one.short))
+        for one in memories
+    )

@@ -1,0 +1,90 @@
+"""Shares: how the sections of a view share a budget, and in which order they yield.
+
+Each row says tokens for budgets of 2,000, 4,000 and 8,000. The tail and the recap have floors, since each tells what
+nothing else does; everything else is served by priority, and whoever is served last yields first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from previously.core.budgets import Row, Share, percent, tokens_in
+from previously.view.view import Section
+
+THREADS_AT_MOST: Row = (100, 200, 450)
+STATE_AT_MOST: Row = (0, 100, 250)
+
+SHARES: Mapping[Section, Share] = {
+    # 450 words are asked for and take about 700 tokens, 800 of a novel 1,200. It comes before the tail's due: at 2,000
+    # a recap cut to 700 answered 5 to 7 questions of 90 less than a whole one beside a shorter tail.
+    Section.RECAP: Share(0, (1_200, 1_200, 1_200), floor=(700, 700, 700)),
+    # What no memory tells yet, and where the story stands. Floor: 8 to 12 messages of a chat at 2,000, nearly half of
+    # the budget at 4,000 and 8,000. Due: the usual ceiling, so that nothing is told twice before all is told once.
+    Section.TAIL: Share(1, percent(60), floor=(700, 1_700, 3_500)),
+    Section.BRIEF: Share(2, percent(20)),
+    # A few short lines that steer every answer: little room, and before all that tells of the past.
+    Section.WISHES: Share(2, percent(2), ceiling=percent(4)),
+    # What a character knows takes the place of a recap for them: 3 to 5 sentences and 10 facts are 400 tokens.
+    Section.CAST: Share(2, percent(10), ceiling=percent(30)),
+    # One chapter in full is 550 to 750 tokens, one in short 100. Where the recap is young, its room is free for the
+    # chapter before it. More than this would end epochs sooner.
+    Section.CHAPTERS: Share(3, (200, 700, 1_200)),
+    # 600 words are 800 tokens. Cut to 150, opening and newest sentences stay, and the nearest chapter has room.
+    Section.BACKBONE: Share(4, (150, 400, 800)),
+    # What recompression dropped, one to eight episodes of 190 tokens.
+    Section.EPISODES: Share(5, (200, 700, 1_500)),
+    # At small budgets only those that the recap does not tell: `previously.view.lists`.
+    Section.THREADS: Share(6, THREADS_AT_MOST, ceiling=THREADS_AT_MOST),
+    # Half of it is overtaken by the tail, so it comes late and takes little.
+    Section.STATE: Share(7, STATE_AT_MOST, ceiling=STATE_AT_MOST),
+    # Constant lore, and a line per person: whoever the turn names is told of beside it in any case.
+    Section.LORE: Share(8, percent(5), ceiling=percent(15)),
+}
+"""How sections share a budget where nothing else is said. What one does not want goes to the others."""
+
+GAME_SHARES: Mapping[Section, Share] = {
+    **SHARES,
+    Section.TAIL: Share(0, percent(60)),
+    Section.RECAP: Share(1, percent(10), floor=(100, 100, 100), ceiling=percent(15)),
+    Section.CHAPTERS: Share(3, percent(5), floor=(50, 50, 50), ceiling=percent(10)),
+    Section.BACKBONE: Share(4, percent(10), ceiling=percent(15)),
+    Section.EPISODES: Share(5, percent(0), ceiling=percent(0)),
+    Section.THREADS: Share(6, percent(5), ceiling=percent(8)),
+    Section.STATE: Share(7, percent(5), ceiling=percent(8)),
+}
+"""Those of a game's narrator: short memory, much of what was just said."""
+
+VERBATIM_TOKENS: Row = (0, 1_700, 3_500)
+"""To how much older messages, which memory tells too, bring the tail of a first view before anything else is told more
+finely. At 2,000 they answered no question that memory did not."""
+
+RECALL_TOKENS: Row = (150, 300, 600)
+"""What is kept free for recalled passages when an epoch begins: two passages, or four."""
+
+LORE_TOKENS: Row = (150, 300, 500)
+"""The most that lore takes which a turn brings up: 3 to 10 entries of 50 tokens. Half of it is kept free, since it
+seldom takes all."""
+
+
+def most_lore_tokens(budget_tokens: int) -> int:
+    """Return the most that lore of the turn takes of a budget."""
+    return tokens_in(budget_tokens, LORE_TOKENS)
+
+
+def shares_beside(shares: Mapping[Section, Share], *, weak: bool) -> Mapping[Section, Share]:
+    """Return the shares beside a recap that is weak or missing: threads and state have what they have at 8,000, being
+    worth most there."""
+    if not weak:
+        return shares
+    lists = {Section.THREADS: THREADS_AT_MOST[-1], Section.STATE: STATE_AT_MOST[-1]}
+    larger = {
+        section: replace(shares[section], due=(most, most, most), ceiling=(most, most, most))
+        for section, most in lists.items()
+    }
+    return {**shares, **larger}
+
+
+def volatile_tokens(budget_tokens: int, recall_tokens: int, lore_tokens: int) -> int:
+    """Return what is kept free for volatile memory that may take so much."""
+    return min(recall_tokens, tokens_in(budget_tokens, RECALL_TOKENS)) + lore_tokens // 2
