@@ -95,8 +95,8 @@ def presence(
         list[str] | None, typer.Argument(metavar="NAME…", help="With --set: who was present; none = nobody was.")
     ] = None,
     meant: Annotated[
-        tuple[int, int] | None,
-        typer.Option("--set", metavar="FIRST-LAST", parser=stretch, help="Say who was present at these messages."),
+        str | None,
+        typer.Option("--set", metavar="FIRST-LAST", help="Say who was present at these messages."),
     ] = None,
     everybody: Annotated[bool, typer.Option("--everybody", help="With --set: everybody was present.")] = False,
     unset: Annotated[
@@ -128,7 +128,7 @@ def presence(
             found.enter(name)
         if meant is not None:
             heard = {folded_name(one.name) for one in found.people()}
-            span = found.set_presence(*meant, None if everybody else names or [])
+            span = found.set_presence(*stretch(meant), None if everybody else names or [])
             new = [name for name in names or () if folded_name(name) not in heard]
             output.note(f"Set for {span}." + (f" Not heard of before: {', '.join(new)}." if new else ""))
         if unset is not None:
