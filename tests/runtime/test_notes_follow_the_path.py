@@ -17,6 +17,7 @@ from previously.core.asking import ModelRequest
 from previously.lore.state import EMPTY, state_text
 from previously.models.scripted import Scripted
 from previously.runtime import note_steps, noted
+from previously.runtime.knowing import is_told_all
 from previously.runtime.read_presence import Presences
 from previously.runtime.reading import with_tail
 from previously.runtime.states import States, Witness
@@ -257,13 +258,15 @@ def from_scratch(story: BlockingStory, reader: str) -> str | None:
         seen = await noted.walk_behind(inner._store, inner._key, branch, rules, None)
         kept = (await noted.walk(inner._store, inner._key, branch, rules)).snapshot
         tiles = (*seen.scenes, *seen.updates)
-        ends = [kept.span.last, kept.span.first - 1] if kept else []
+        links = await noted.snapshots_to(inner._store, inner._key, kept, lambda _: False)
+        ends = [link.span.last for link in links]
         if any(tile.span.first <= end < tile.span.last for tile in tiles for end in ends):
             return None
         if not all(tile.note for tile in seen.scenes):
             return None
         presence = await Presences().of(inner._store, inner._key, branch, rules, seen)
-        witness = None if presence.knows_all(reader) else Witness(reader, presence)
+        told_all = await is_told_all(inner._store, inner._key, reader, presence)
+        witness = None if told_all else Witness(reader, presence)
         return state_text(States().after(seen, rules, witness=witness, begun=EMPTY if witness else None))
 
     with pytest.MonkeyPatch.context() as patch:
