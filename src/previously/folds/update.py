@@ -20,7 +20,7 @@ from previously.core.versions import Kind
 from previously.core.witnessing import folded_name
 from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote
-from previously.folds.chapter import CLOSING, ChapterFold
+from previously.folds.chapter import CLOSING, WORDS_SHARE, ChapterFold
 from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge, judge_text, without_reasoning
 from previously.folds.noting import MOST_PARTS
 from previously.folds.read_update import (
@@ -180,6 +180,13 @@ class UpdateFold:
         """Return how long the episode should be."""
         return min(MOST_EPISODE_WORDS, max(FEWEST_EPISODE_WORDS, int(self.tokens * EPISODE_SHARE) // 10 * 10))
 
+    @property
+    def asked_words(self) -> int:
+        """Return how long the recap should be. A chapter's full form is not short for being the story's first."""
+        if not self.recap_words or self.closing is None or not self._closing_parts:
+            return self.recap_words
+        return max(self.recap_words, min(self.closing.words, self.tokens // WORDS_SHARE // 10 * 10))
+
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """Return the question for a model. `hint` says why its last answer could not be used."""
         context = self.context
@@ -225,11 +232,11 @@ class UpdateFold:
     @property
     def recap_tokens(self) -> int:
         """Return how many tokens its recap may take."""
-        words = self.recap_words or count_words(self.context.recap) + self.episode_words
+        words = self.asked_words or count_words(self.context.recap) + self.episode_words
         return TOKENS_PER_WORD * words if self.part.has_recap else 0
 
     def _form(self, template: Template) -> str:
-        length = f"about {self.recap_words} words" if self.recap_words else "as many words as it needs"
+        length = f"about {self.asked_words} words" if self.asked_words else "as many words as it needs"
         words = {
             "about {{recap_words}} words": length,
             "{{episode_words}}": str(self.episode_words),
@@ -326,7 +333,7 @@ class UpdateFold:
     def _asked(self, heading: str, sums: str = "") -> Asked:
         is_recap = heading == RECAP
         shown = (*self.context.texts, sums)
-        words = self.recap_words if is_recap else self.episode_words
+        words = self.asked_words if is_recap else self.episode_words
         return Asked(
             previous=self.context.recap if is_recap else "",
             delta=tuple(one for _, one in self.shown),
