@@ -229,6 +229,7 @@ class Steps:
             parts=_parts_of(others, one),
             title=one.title,
             backbone=text_now(spine.live) if spine and spine.live else "",
+            words=self._rules.chapter_words,
             backbone_words=self._rules.backbone_words,
         )
         return replace(step, asked=replace(asked, closing=closing), others=others) if others else step
