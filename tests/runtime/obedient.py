@@ -60,15 +60,15 @@ def obedient(request: ModelRequest) -> str:
     numbers = [int(number) for number in re.findall(r"(?<!#)\b\d+", before + events)]
     told = _told(before + events, numbers)
     text = " ".join([told, *(f"There they met {name}." for name in met)])
+    told_before = under(request, "The whole story" if is_closing(request) else "The story before")
+    strangers = dict.fromkeys([*_strangers(told_before), *met])
+    spine = " ".join([_told(told_before + text, numbers), *(f"There they met {one}." for one in strangers)])
     if is_closing(request):
-        told_before = under(request, "The whole story")
-        strangers = dict.fromkeys([*_strangers(told_before), *met])
-        spine = " ".join([_told(told_before + text, numbers), *(f"There they met {one}." for one in strangers)])
         return closing_answer(request, text, backbone=spine)
     if not is_update(request):
         return text
     here = " ".join([_told(events, numbers), *(f"There they met {name}." for name in _strangers(events))])
-    return answer(request, text, episode=here)
+    return answer(request, text, episode=here, backbone=spine)
 
 
 def _told(read: str, numbers: list[int]) -> str:

@@ -12,7 +12,7 @@ from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
 from previously.core.spans import Span
 from previously.core.versions import Kind, Status
-from previously.folds.chapter import short_of
+from previously.folds.chapter import CLOSING, short_of
 from previously.formats import read_story
 from tests.runtime.echoing import echo
 from tests.runtime.obedient import kind_of, obedient, part, said, tell
@@ -69,13 +69,16 @@ def test_a_chapter_that_a_recap_tells_to_its_end_costs_exactly_one_call(story: B
     tell(story, 24)
     story.fold()
     assert model.since() == ["recap", "recap"]
+    recap = story.recap()
+    assert recap is not None
     story.close_chapter(at=19)
     report = story.fold()
-    assert model.since() == ["chapter"]
+    assert model.since() == ["short"]
     assert [(one.kind, one.beside, one.cost.calls) for one in report.folds] == [
-        (Kind.CHAPTER, ("short", "backbone"), 1)
-    ]
+        (Kind.CHAPTER, (), 0), (Kind.SHORT, ("backbone",), 1)
+    ]  # fmt: skip
     (one,) = story.chapters()
+    assert one.text == recap.text, "the recap is kept as it stood"
     assert (one.title, one.name) == ("The Mill", "Chapter 1, The Mill")
     assert one.short.startswith("Maya") and one.text.startswith("Maya")
     backbone = story.backbone()
@@ -83,21 +86,32 @@ def test_a_chapter_that_a_recap_tells_to_its_end_costs_exactly_one_call(story: B
     assert story.fold().calls == 0
 
 
-def test_messages_that_no_recap_tells_get_their_update_first(story: BlockingStory, model: Model) -> None:
+def test_the_update_that_ends_a_chapter_gives_all_that_is_kept_of_it(story: BlockingStory, model: Model) -> None:
     tell(story, 24)
     story.close_chapter("Parcels")
-    story.fold()
-    assert model.since() == ["recap", "recap", "recap", "chapter"]
+    report = story.fold()
+    assert model.since() == ["recap", "recap", "recap"], "closing takes no call of its own"
     assert story.chapters()[0].title == "Parcels", "a person's title stands"
-    (closing,) = [one for one in model.requests if is_closing(one)]
-    assert asked_for(closing) == ["CHAPTER", "SHORT", "BACKBONE"]
-    assert len(under(closing, "What happened").split("\n\n")) == 3, "its episodes are shown"
+    assert [set(CLOSING) & set(asked_for(one)) for one in model.requests] == [set(), set(), {"SHORT", "BACKBONE"}]
+    assert report.folds[2].beside == ("episode", "note", "short", "backbone")
+    made = next(one for one in report.folds if one.kind is Kind.CHAPTER)
+    assert (made.cost.calls, made.span) == (0, Span(0, 23))
+    assert story.fold().folds == ()
+
+
+def test_without_a_title_the_update_is_asked_for_one(story: BlockingStory, model: Model) -> None:
+    tell(story, 24)
+    story.close_chapter()
+    story.fold()
+    assert set(CLOSING) <= set(asked_for(model.requests[-1]))
+    assert story.chapters()[0].title == "The Mill"
 
 
 def test_a_closing_is_told_the_story_before_and_the_last_chapter_in_full(story: BlockingStory, model: Model) -> None:
-    for chapter in range(2):
-        tell(story, 12, 12 * chapter)
-        story.close_chapter()
+    tell(story, 28)
+    story.fold()
+    for last in (9, 19):
+        story.close_chapter(at=last)
     story.fold()
     first, second = [one for one in model.requests if is_closing(one)]
     assert under(first, "The whole story") == ""
@@ -159,8 +173,8 @@ def test_a_scene_end_that_an_update_names_closes_the_chapter_with_its_fold(story
     assert [(end.position, end.reason) for end in report.closed] == [
         (29, "a scene ended, 30 messages after the chapter began")
     ]
-    assert model.since().count("chapter") == 1
-    assert "recap" not in [kind_of(one) for one in model.requests if is_closing(one)]
+    assert model.since().count("short") == 1
+    assert "chapter" not in [kind_of(one) for one in model.requests if is_closing(one)]
 
 
 def test_a_scene_end_early_in_a_fold_closes_nothing_until_the_chapter_is_long(
@@ -235,7 +249,7 @@ def test_one_approval_is_enough_for_a_chapter(tmp_path: Path, model: Model) -> N
         story.close_chapter("Parcels", at=19)
         story.fold()
         (waiting,) = story.pending()
-        assert waiting.made.kind is Kind.CHAPTER
+        assert waiting.made.kind is Kind.SHORT
         story.approve(waiting.id)
         assert story.pending() == []
         assert story.chapters()[0].short and story.backbone() is not None

@@ -55,7 +55,7 @@ def asked_for(request: ModelRequest) -> list[str]:
 def answer(request: ModelRequest, recap: str, *, episode: str = "", **lists: str) -> str:
     """Return an answer with all that was asked for: this recap, an episode (the recap, if none is given) and lists by
     name in lower case."""
-    texts = {"RECAP": recap, "EPISODE": episode or recap}
+    texts = {"RECAP": recap, "EPISODE": episode or recap, "TITLE": "The Mill", "SHORT": recap, "BACKBONE": recap}
     texts |= {name.upper(): lines for name, lines in lists.items()}
     blocks = [f"{heading}\n{texts.get(heading) or 'none'}" for heading in asked_for(request)]
     return "\n\n".join([*blocks, "END"])

@@ -177,8 +177,9 @@ def cut_of(carry: str) -> int:
 
 
 def _carried(carry: str) -> tuple[tuple[tuple[int, int], ...], int] | None:
+    _, brace, rest = carry.partition("{")  # a chapter carries words of its own before it
     try:
-        given = json.loads(carry)
+        given = json.loads(f"{brace}{rest}")
     except ValueError:
         return None
     if not isinstance(given, Mapping) or not isinstance(given.get("cut"), int):

@@ -1,9 +1,9 @@
-"""A closed chapter: the one question that gives its title, its full form, a short one, and the backbone renewed.
+"""A closed chapter: the question that gives its title and a short form, and renews the backbone.
 
-The full form is the recap brought to the chapter's end and kept whole; the short one is for lists and very old
-chapters. The backbone is the summary of the whole story: it reads the text before it, full forms and episodes, never
-the messages, so that its size and cost stay flat while chapters accumulate and the older ones tighten. The same
-question can be asked for some of its parts only: the full form stands or falls by itself, and what is missing beside it
+The full form is the recap brought to the chapter's end and kept whole: it is taken over as it is where a model's recap
+reaches there, and asked for here where none does. The short one is for lists and very old chapters. The backbone is the
+summary of the whole story: it reads the text before it and full forms, never the messages, so that its size and cost
+stay flat while chapters accumulate and the older ones tighten. Each part stands or falls by itself, and what is missing
 is asked for later.
 """
 
@@ -27,6 +27,11 @@ from previously.text.language import main_language
 
 TITLE, CHAPTER, SHORT, BACKBONE = "TITLE", "CHAPTER", "SHORT", "BACKBONE"
 PARTS = (TITLE, CHAPTER, SHORT, BACKBONE)
+CLOSING = (TITLE, SHORT, BACKBONE)
+"""What an update gives as well whose recap is the full form."""
+
+KINDS = {CHAPTER: Kind.CHAPTER, SHORT: Kind.SHORT, BACKBONE: Kind.BACKBONE}
+"""The memory that each part becomes; the title stands with the short form."""
 
 _HEADINGS = {**{name: name for name in (*PARTS, END)}, "RECAP": CHAPTER, "NAME": TITLE}
 """What a heading may be called: the first part is the recap, after all."""
@@ -92,8 +97,7 @@ class ChapterFold:
     @property
     def kind(self) -> Kind:
         """Return the kind of the version that its own text becomes."""
-        kinds = {CHAPTER: Kind.CHAPTER, SHORT: Kind.SHORT, BACKBONE: Kind.BACKBONE}
-        return next(kinds[part] for part in kinds if part in self.parts)
+        return next(kind for part, kind in KINDS.items() if part in self.parts)
 
     @property
     def prompt(self) -> str:
@@ -130,10 +134,15 @@ class ChapterFold:
         return TOKENS_PER_WORD * (self.chapter_words or count_words(self.recap)) if CHAPTER in self.parts else 0
 
     @property
+    def beside_tokens(self) -> int:
+        """Return how many tokens the short form and the backbone may take."""
+        words = {SHORT: SHORT_WORDS, BACKBONE: self.spine_words}
+        return TOKENS_PER_WORD * sum(words.get(part, 0) for part in self.parts)
+
+    @property
     def output_tokens(self) -> int:
         """Return how many tokens an answer may take."""
-        words = {SHORT: SHORT_WORDS, BACKBONE: self.spine_words}
-        return self.recap_tokens + TOKENS_PER_WORD * sum(words.get(part, 0) for part in self.parts) + SPARE_TOKENS
+        return self.recap_tokens + self.beside_tokens + SPARE_TOKENS
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """Return the question for a model. `hint` says why its last answer could not be used."""
@@ -178,27 +187,30 @@ class ChapterFold:
             if reply.finish_reason == "content_filter" or declines(answer):
                 return Refused(Refusal.REFUSAL, "the model declined")
             return Refused(Refusal.SHAPE, f"it has none of the headings {', '.join(self.parts)}")
-        full, own = self.recap, Accepted("", ())
-        beside: list[tuple[Kind, str]] = []
-        unusable: list[str] = []
-        for part, kind in ((CHAPTER, Kind.CHAPTER), (SHORT, Kind.SHORT), (BACKBONE, Kind.BACKBONE)):
+        kept, unusable = self.judge_sections(sections, reply)
+        if self.kind in unusable:
+            return unusable[self.kind]
+        beside = tuple((kind, one.text) for kind, one in kept.items() if kind is not self.kind)
+        return replace(kept[self.kind], warnings=tuple(one.reason for one in unusable.values()), beside=beside)
+
+    def judge_sections(self, sections: Sections, reply: ModelReply) -> tuple[dict[Kind, Accepted], dict[Kind, Refused]]:
+        """Return which of the parts that were asked for may be kept, and why the others may not, by their kinds."""
+        full = self.recap
+        kept: dict[Kind, Accepted] = {}
+        unusable: dict[Kind, Refused] = {}
+        for part, kind in KINDS.items():
             if part not in self.parts:
                 continue
             verdict = self._judge_part(part, full, sections, reply)
             if isinstance(verdict, Refused):
-                if kind is self.kind:
-                    return verdict
-                unusable.append(verdict.reason)
+                unusable[kind] = verdict
                 continue
             if part == CHAPTER:
                 full = verdict.text
             if part == SHORT:
                 verdict = replace(verdict, text=short_text(self._read_title(sections), verdict.text))
-            if kind is self.kind:
-                own = verdict
-            else:
-                beside.append((kind, verdict.text))
-        return replace(own, warnings=tuple(unusable), beside=tuple(beside))
+            kept[kind] = verdict
+        return kept, unusable
 
     def _judge_part(self, part: str, full: str, sections: Sections, reply: ModelReply) -> Accepted | Refused:
         text = sections.prose(part)

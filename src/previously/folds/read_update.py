@@ -32,7 +32,7 @@ TEXTS = (EPISODE, RECAP)
 LISTS = (THREADS, STATE, PRESENT, LEARNT, LORE, PLAYERS, WISHES, SCENES)
 END = "END"
 
-_HEADINGS = {
+HEADINGS = {
     **{name: name for name in (*TEXTS, *LISTS, END)},
     "HAPPENED": EPISODE, "THREAD": THREADS, "PRESENCE": PRESENT, "LEARNED": LEARNT, "PLAYER": PLAYERS,
     "WISH": WISHES, "SCENE": SCENES,
@@ -118,7 +118,7 @@ class Sections:
         return found
 
 
-def cut_sections(answer: str, headings: Mapping[str, str] = _HEADINGS) -> Sections:
+def cut_sections(answer: str, headings: Mapping[str, str] = HEADINGS) -> Sections:
     """Cut an answer at its headings, given by the words they may be. What stands before the first is left out."""
     lines: dict[str, list[str]] = {}
     current: list[str] | None = None

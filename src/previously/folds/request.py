@@ -87,6 +87,7 @@ PLACEHOLDERS = {
         "episode_words",
         "recap_words",
         "lore_entries",
+        "backbone_words",
     ),
     "chapter": (
         "backbone",

@@ -20,9 +20,20 @@ from previously.core.versions import Kind
 from previously.core.witnessing import folded_name
 from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote
+from previously.folds.chapter import CLOSING, WORDS_SHARE, ChapterFold
 from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge, judge_text, without_reasoning
 from previously.folds.noting import MOST_PARTS
-from previously.folds.read_update import EPISODE, LISTS, RECAP, STATE, TEXTS, NoteReader, Sections, cut_sections
+from previously.folds.read_update import (
+    EPISODE,
+    HEADINGS,
+    LISTS,
+    RECAP,
+    STATE,
+    TEXTS,
+    NoteReader,
+    Sections,
+    cut_sections,
+)
 from previously.folds.rendering import Template, as_data, fill, form_blocks, speaker_of, told
 from previously.text.language import main_language
 from previously.text.names import Heard, unheard_in
@@ -135,6 +146,8 @@ class UpdateFold:
     """Where each message stands in the span; none = one after the other from its beginning."""
     again: bool = False
     """Whether it was asked before and something provisional stands in its place."""
+    closing: ChapterFold | None = None
+    """What else is wanted where a chapter ends with the span: its recap is the chapter's full form."""
 
     @property
     def kind(self) -> Kind:
@@ -166,6 +179,13 @@ class UpdateFold:
     def episode_words(self) -> int:
         """Return how long the episode should be."""
         return min(MOST_EPISODE_WORDS, max(FEWEST_EPISODE_WORDS, int(self.tokens * EPISODE_SHARE) // 10 * 10))
+
+    @property
+    def asked_words(self) -> int:
+        """Return how long the recap should be. A chapter's full form is not short for being the story's first."""
+        if not self.recap_words or self.closing is None or not self._closing_parts:
+            return self.recap_words
+        return max(self.recap_words, min(self.closing.words, self.tokens // WORDS_SHARE // 10 * 10))
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """Return the question for a model. `hint` says why its last answer could not be used."""
@@ -206,28 +226,32 @@ class UpdateFold:
     def output_tokens(self) -> int:
         """Return how many tokens an answer may take."""
         texts = self.recap_tokens + (TOKENS_PER_WORD * self.episode_words if self.part.has_episode else 0)
+        texts += self.closing.beside_tokens if self.closing and self._closing_parts else 0
         return max(ANSWER_TOKENS, texts + LISTS_TOKENS) if self.part.has_lists else texts + SPARE_TOKENS
 
     @property
     def recap_tokens(self) -> int:
         """Return how many tokens its recap may take."""
-        words = self.recap_words or count_words(self.context.recap) + self.episode_words
+        words = self.asked_words or count_words(self.context.recap) + self.episode_words
         return TOKENS_PER_WORD * words if self.part.has_recap else 0
 
     def _form(self, template: Template) -> str:
-        length = f"about {self.recap_words} words" if self.recap_words else "as many words as it needs"
+        length = f"about {self.asked_words} words" if self.asked_words else "as many words as it needs"
         words = {
             "about {{recap_words}} words": length,
             "{{episode_words}}": str(self.episode_words),
             "{{lore_entries}}": str(LATER_LORE if self.context.known or self.context.others else FIRST_LORE),
         }
-        blocks = dict(form_blocks(template.form, (*TEXTS, *LISTS)))
+        blocks = dict(form_blocks(template.form, (*TEXTS, *CLOSING, *LISTS)))
         if self.part.has_episode and not self.part.has_recap:  # how both texts are written stands under the recap
             style = (
                 blocks[RECAP].rpartition("\n")[2].replace("Both texts are plain paragraphs", "Write plain paragraphs")
             )
             blocks[EPISODE] = f"{blocks[EPISODE]}\n{style}"
-        form = "\n\n".join(block for heading, block in blocks.items() if heading in self.part.value)
+        if self.closing:
+            words["{{backbone_words}}"] = str(self.closing.spine_words)
+        wanted = (*self.part.value, *self._closing_parts)
+        form = "\n\n".join(block for heading, block in blocks.items() if heading in wanted)
         for placeholder, value in words.items():
             form = form.replace(placeholder, value)
         return form
@@ -240,7 +264,7 @@ class UpdateFold:
         answer = without_reasoning(reply.text).strip()
         if not answer:
             return Refused(Refusal.EMPTY, "the answer is empty")
-        sections = cut_sections(answer)
+        sections = cut_sections(answer, {**HEADINGS, **{part: part for part in self._closing_parts}})
         if not sections.lines:
             if reply.finish_reason == "content_filter" or declines(answer):
                 return Refused(Refusal.REFUSAL, "the model declined")
@@ -252,12 +276,34 @@ class UpdateFold:
                 return verdict
             texts[heading] = verdict
         note, dropped = self._read_note(sections, reply)
-        return self._accepted(texts, note, dropped)
+        kept, unusable = self._judge_closing(texts, sections, reply)
+        return self._accepted(texts, note, [*dropped, *unusable], kept)
 
-    def _accepted(self, texts: Mapping[str, Accepted], note: Note | None, dropped: Sequence[str]) -> Accepted | Refused:
-        beside: list[tuple[Kind, str]] = []
+    @property
+    def _closing_parts(self) -> tuple[str, ...]:
+        return self.closing.parts if self.closing and self.part.has_recap else ()
+
+    def _judge_closing(
+        self, texts: Mapping[str, Accepted], sections: Sections, reply: ModelReply
+    ) -> tuple[list[tuple[Kind, str]], list[str]]:
+        """Return what an answer gives of a chapter that ends with the span, and why it does not give the rest."""
+        if self.closing is None or not self._closing_parts:
+            return [], []
+        said = tuple(one for _, one in self.shown)
+        closing = replace(self.closing, recap=texts[RECAP].text, delta=said, earlier=(self.context.before,))
+        kept, unusable = closing.judge_sections(sections, reply)
+        return [(kind, one.text) for kind, one in kept.items()], [one.reason for one in unusable.values()]
+
+    def _accepted(
+        self,
+        texts: Mapping[str, Accepted],
+        note: Note | None,
+        dropped: Sequence[str],
+        closing: Sequence[tuple[Kind, str]],
+    ) -> Accepted | Refused:
+        beside = list(closing)
         if note is not None:
-            beside.append((Kind.NOTE, note_text(note)))
+            beside.insert(0, (Kind.NOTE, note_text(note)))
         if EPISODE in texts:
             beside.insert(0, (Kind.EPISODE, texts[EPISODE].text))
         if RECAP in texts:
@@ -287,7 +333,7 @@ class UpdateFold:
     def _asked(self, heading: str, sums: str = "") -> Asked:
         is_recap = heading == RECAP
         shown = (*self.context.texts, sums)
-        words = self.recap_words if is_recap else self.episode_words
+        words = self.asked_words if is_recap else self.episode_words
         return Asked(
             previous=self.context.recap if is_recap else "",
             delta=tuple(one for _, one in self.shown),
@@ -311,7 +357,9 @@ class UpdateFold:
         for one in runs[0]:
             found.append(places[max(0, bisect_right(starts, at) - 1)] if told(one) else 0)
             at += len(told(one))
-        return replace(self, delta=runs[0], offsets=tuple(found), context=replace(self.context, recap=recap))
+        closing = self.closing if len(runs) == 1 else None  # only the last run ends the chapter
+        context = replace(self.context, recap=recap)
+        return replace(self, delta=runs[0], offsets=tuple(found), context=context, closing=closing)
 
     def builtin(self) -> tuple[str, tuple[tuple[Kind, str], ...]]:
         """Return what is written without a model: a recap or episode of quotations, and a note that notes nothing."""
@@ -393,11 +441,12 @@ def in_steps(asked: UpdateFold) -> UpdateFold:
 
 
 def joined_beside(before: Sequence[tuple[Kind, str]], after: Sequence[tuple[Kind, str]]) -> list[tuple[Kind, str]]:
-    """Return what two parts of one fold gave beside the recap. Where one of them has no note, there is none."""
+    """Return what two parts of one fold gave beside the recap. Where one of them has no note, there is none. What comes
+    with the end of a chapter only the last part can give."""
     if not before:
         return list(after)
     first, second = dict(before), dict(after)
-    found: list[tuple[Kind, str]] = []
+    found: list[tuple[Kind, str]] = [one for one in after if one[0] not in (Kind.EPISODE, Kind.NOTE)]
     if Kind.EPISODE in first and Kind.EPISODE in second:
         found.append((Kind.EPISODE, f"{first[Kind.EPISODE]}\n\n{second[Kind.EPISODE]}"))
     if Kind.NOTE in first and Kind.NOTE in second:

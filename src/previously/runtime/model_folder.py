@@ -327,6 +327,8 @@ class ModelFolder:
         fits = len(runs) == 1 and self._fits(part(asked, so_far(asked), runs))
         if isinstance(asked, ChapterFold) and not fits and (leaner := asked.leaner()):
             return self._divided(leaner, most)
+        if isinstance(asked, UpdateFold) and asked.closing and not fits:
+            return self._divided(replace(asked, closing=None), most)  # what comes with a chapter's end is due by itself
         if isinstance(asked, UpdateFold) and _may_split(asked) and not self._fits(part(asked, so_far(asked), runs)):
             return self._divided(in_parts(asked), most)
         return asked, runs

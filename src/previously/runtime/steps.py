@@ -6,7 +6,7 @@ whatever is missing, for whatever reason (an import, an edit, a mark that moved)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.digests import span_key
@@ -18,13 +18,13 @@ from previously.core.words import count_words
 from previously.folds import amend, recap
 from previously.folds.boundary import Boundary
 from previously.folds.builtin.quotes import text_now
-from previously.folds.chapter import BACKBONE, CHAPTER, CLOSED, PARTS, SHORT, TITLE, ChapterFold, find_ending
+from previously.folds.chapter import BACKBONE, CHAPTER, CLOSED, KINDS, PARTS, SHORT, TITLE, ChapterFold, find_ending
 from previously.folds.checks import residue
 from previously.folds.recap import Due, FoldRules, NeedMore, NotDue, Timeline, first_position, story_messages
 from previously.folds.rendering import told
 from previously.folds.request import FoldRequest
 from previously.folds.tiling import note_tiles
-from previously.folds.update import UPDATED, Part
+from previously.folds.update import Part, UpdateFold
 from previously.runtime.chapter_ends import FULL_SUMMARY, ChapterEnds
 from previously.runtime.derived import MOST_APPLIED, DerivedRecap
 from previously.runtime.fold_store import FoldStore
@@ -35,6 +35,8 @@ from previously.runtime.step import Step, Written
 from previously.runtime.told_before import chapters_before
 from previously.runtime.update_steps import UpdateSteps
 from previously.storage.store import BranchInfo, StoryKey
+
+BY_MODEL = "model"
 
 CHAPTER_CLOSED = "the chapter is closed"
 
@@ -152,7 +154,10 @@ class Steps:
             due = due if isinstance(due, Due) else Due(tuple(await self._path(first, rest.last)), CHAPTER_CLOSED)
         if isinstance(due, Due):
             pending = await self._pending(Kind.RECAP, scope, live, first)
-            return pending or await self._recap_step(one.last_stretch, live, due)
+            step = pending or await self._recap_step(one.last_stretch, live, due)
+            if isinstance(step, Step) and step.span.last == rest.last:
+                step = await self._with_closing(marks, closed, one, rest, step)
+            return step
         return await self._closing(marks, closed, one, rest, live, again=_stood_in(stood))
 
     async def _closing(
@@ -168,6 +173,10 @@ class Steps:
         """Ask for all that is kept of a closed chapter. Its recap tells it up to its end, or nearly."""
         scope, run = one.last_stretch.scope, await self._path(rest.first, rest.last)
         first = live.span.last + 1 if live else rest.first
+        carry = " ".join(filter(None, (CLOSED, live.version.made.carry if live else "")))
+        if live and first > rest.last and self._is_full_form(live):
+            whole = Written(text_now(live), live.version.made.made_by, carry=carry)
+            return Step(Kind.CHAPTER, scope, run, None, whole, CHAPTER_CLOSED)
         ending = find_ending(run, first)
         asked = ChapterFold(
             delta=story_messages(ending),
@@ -179,42 +188,76 @@ class Steps:
             words=self._rules.chapter_words,
             backbone_words=self._rules.backbone_words,
             again=again,
-            carry=f"{UPDATED} {CLOSED}" if live and live.version.made.carry == UPDATED else CLOSED,
+            carry=carry,
         )
         step = Step(Kind.CHAPTER, scope, run, None, asked, CHAPTER_CLOSED)
         if not self._look.amends or one.blocks:  # what a person wrote of it stands before the full form: first that
             return step
         return await self._with_others(marks, closed, one, step)
 
+    def _is_full_form(self, live: LiveVersion) -> bool:
+        """Whether a recap that reaches a chapter's end is kept of it as it stands: a model wrote it for that.
+        Quotations and what is put together from notes are written out first, where there is a model."""
+        made = live.version.made
+        return self._rules.timeline is Timeline.RECAP and live.version.firm and made.made_by == BY_MODEL
+
     async def _with_others(self, marks: Sequence[Mark], closed: Sequence[Chapter], one: Chapter, step: Step) -> Step:
         """Ask in the same question for what else is missing: the short form with a title, and the backbone."""
         asked = step.asked
-        assert isinstance(asked, ChapterFold) and one.last is not None, "it is about a closed chapter"
-        others: dict[Kind, Step] = {}
-        parts = set(asked.parts)
-        if SHORT not in parts and (step.scope, step.span.first, step.span.last) not in await self._spans(Kind.SHORT):
-            parts.add(SHORT)
-            others[Kind.SHORT] = Step(Kind.SHORT, step.scope, step.run, None, asked, step.reason)
+        assert isinstance(asked, ChapterFold), "it is about a closed chapter"
+        others, spine = await self._others(marks, closed, one, step)
+        parts = {*asked.parts, *_parts_of(others, one)}
         if SHORT in parts and not one.title:
             parts.add(TITLE)
-        spine = await self._spine(marks, closed)
-        if spine and await self._goes_on(spine, one):
-            parts.add(BACKBONE)
-            run = await self._path(spine.reached + 1, one.last)
-            before = spine.live.version if spine.live else None
-            others[Kind.BACKBONE] = Step(Kind.BACKBONE, spine.scope, run, before, asked, step.reason)
         asked = replace(
             await self._told(asked, spine, one, step.run), parts=tuple(one for one in PARTS if one in parts)
         )
         return replace(step, asked=asked, others=others)
+
+    async def _with_closing(
+        self, marks: Sequence[Mark], closed: Sequence[Chapter], one: Chapter, rest: Span, step: Step
+    ) -> Step:
+        """Ask an update that ends a chapter for what else is kept of it: its recap is the full form, so that closing
+        takes no call of its own."""
+        asked = step.asked
+        if not isinstance(asked, UpdateFold) or not asked.part.has_recap or not self._look.amends or one.blocks:
+            return step
+        run = await self._path(rest.first, rest.last)
+        whole = Step(Kind.CHAPTER, one.last_stretch.scope, run, None, asked, step.reason)
+        others, spine = await self._others(marks, closed, one, whole)
+        closing = ChapterFold(
+            parts=_parts_of(others, one),
+            title=one.title,
+            backbone=text_now(spine.live) if spine and spine.live else "",
+            words=self._rules.chapter_words,
+            backbone_words=self._rules.backbone_words,
+        )
+        return replace(step, asked=replace(asked, closing=closing), others=others) if others else step
+
+    async def _others(
+        self, marks: Sequence[Mark], closed: Sequence[Chapter], one: Chapter, step: Step
+    ) -> tuple[dict[Kind, Step], _Spine | None]:
+        """What else is missing of a closed chapter whose full form a step would make: each as it would be made by
+        itself, and the backbone that goes on with it."""
+        assert one.last is not None, "it is closed"
+        others: dict[Kind, Step] = {}
+        has_short = (step.scope, step.span.first, step.span.last) in await self._spans(Kind.SHORT)
+        if step.kind is not Kind.SHORT and not has_short:
+            others[Kind.SHORT] = Step(Kind.SHORT, step.scope, step.run, None, step.asked, step.reason)
+        spine = await self._spine(marks, closed)
+        if spine and await self._goes_on(spine, one):
+            run = await self._path(spine.reached + 1, one.last)
+            before = spine.live.version if spine.live else None
+            others[Kind.BACKBONE] = Step(Kind.BACKBONE, spine.scope, run, before, step.asked, step.reason)
+        return others, spine
 
     async def _told(self, asked: ChapterFold, spine: _Spine | None, one: Chapter, run: Sequence[OnPath]) -> ChapterFold:
         """Tell a question on a chapter what is known around it: the story before, its episodes, earlier chapters."""
         digests = [item.entry.digest for item in run]
         notes = await self._store.notes(self._key, Kind.EPISODE, SPAN_SCOPE, digests)
         episodes = tuple(tile.note.made.text for tile in note_tiles(run, notes) if tile.note)
-        if len(episodes) == 1 and asked.recap:  # it tells the same messages as the recap, in fewer words
-            episodes = ()
+        if asked.recap and (len(episodes) == 1 or CHAPTER not in asked.parts):
+            episodes = ()  # it tells the same messages as the recap, in fewer words; or the full form is there
         backbone, earlier = await chapters_before(self._store, self._key, self._branch, one, EARLIER_TOKENS)
         if (
             spine and spine.waiting[0].last == one.last
@@ -483,6 +526,14 @@ class Steps:
 
     async def _path(self, first: int, last: int) -> list[OnPath]:
         return await read_run(self._store, self._key, self._branch, first, last)
+
+
+def _parts_of(others: Mapping[Kind, Step], one: Chapter) -> tuple[str, ...]:
+    """What to ask for beside a chapter's full form: a title only where it has none."""
+    wanted = {part for part, kind in KINDS.items() if kind in others}
+    if SHORT in wanted and not one.title:
+        wanted.add(TITLE)
+    return tuple(part for part in PARTS if part in wanted)
 
 
 def _stood_in(live: LiveVersion | None) -> bool:
