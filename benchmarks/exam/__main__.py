@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.exam import rolling
+from benchmarks.exam.closing import measure_closing
 from benchmarks.exam.exams import CHARACTERS, STORIES, Exam, load_exams
 from benchmarks.exam.recordings import ANSWERS, OnceAskedModel, RecordedModel, read_answers, recorded_sets
 from benchmarks.exam.scores import STRETCH, Mark, mark, tally
@@ -91,6 +92,18 @@ class Row:
         model = self._model_for(exam) if self._kind == RECORDED else None
         return await measure(exam, model) if model else None
 
+    async def closing(self, exam: Exam, budgets: Sequence[int]) -> dict[str, Any] | None:
+        """Return what a recorded memory loses when a chapter closes; None for other rows."""
+        if self._kind != RECORDED:
+            return None
+
+        def model() -> Model:
+            found = self._model_for(exam)
+            assert found is not None, "a set has answers"
+            return found
+
+        return await measure_closing(exam, model, budgets)
+
     def _model_for(self, exam: Exam) -> Model | None:
         if self._answers is None:
             return self._model
@@ -131,6 +144,7 @@ async def run_row(row: Row, exams: Sequence[Exam], budgets: Sequence[int]) -> di
             "stale": row.stale.get(exam.name, []),
             "missing": row.missing.get(exam.name, []),
             "settled": await row.settled(exam),
+            "closing": await row.closing(exam, budgets),
         }
     return {
         "stories": stories,
@@ -219,6 +233,12 @@ def show(result: dict[str, Any]) -> None:
                             f"{name}, {story}, {budget}: presence, {part}: {rates['exact']} of {rates['messages']} "
                             f"exact, precision {rates['precision']}, recall {rates['recall']}"
                         )
+            closing = found["closing"] or {}
+            for budget in map(str, result["budgets"] if closing else ()):
+                print(
+                    f"{name}, {story}, {budget}: {closing[budget]['open']} before and {closing[budget]['closed']} "
+                    f"after the chapter closed with message {closing['position']}"
+                )
             for what in ("stale", "missing"):
                 if found[what]:
                     print(f"{name}, {story}: {what} {', '.join(found[what])}")

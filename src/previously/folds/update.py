@@ -61,6 +61,9 @@ FEWEST_EPISODE_WORDS, MOST_EPISODE_WORDS = 60, 150
 EPISODE_ROOM, RECAP_ROOM = 2.0, 1.45
 """How much longer than asked a text may be: a recap of 450 words up to 650. "About" was met within a fifth."""
 
+ROOM_WORDS = 80
+"""But a short text may be so many words longer: a recap of 80 was given in 124, and every sentence of it was needed."""
+
 BRIDGE_CHARACTERS = 700
 """How much of the end of the bridge is shown: it is where the new messages pick up."""
 
@@ -338,7 +341,7 @@ class UpdateFold:
             previous=self.context.recap if is_recap else "",
             delta=tuple(one for _, one in self.shown),
             target_words=words,
-            ceiling_words=round(words * (RECAP_ROOM if is_recap else EPISODE_ROOM)),
+            ceiling_words=round(max(words * (RECAP_ROOM if is_recap else EPISODE_ROOM), words + ROOM_WORDS)),
             sources=shown if is_recap else (*shown, self.context.recap),
             third_person=True,
         )

@@ -34,8 +34,9 @@ from previously.storage.store import BranchInfo, StoryKey
 THREAD_TOKENS = 500
 """What the open threads may take together: some eighteen of the length that is asked for. More were seldom settled."""
 
-SMALL_STORY, SMALL_RECAP = 4_000, 300
-"""The first recap of a story of fewer tokens has so many words at most: more would retell it."""
+SMALL_CHAPTER, SMALL_RECAP = 4_000, 300
+"""The first recap of a chapter that has fewer tokens so far has so many words at most: more would retell it, and take
+the room of the chapters before it."""
 
 WORDS_SHARE, FEWEST_WORDS = 4, 60
 """A recap grows by at most a third of the words it reads (a quarter of their tokens), and has 60 words at least:
@@ -103,7 +104,7 @@ class UpdateSteps:
         tokens = sum(estimate_tokens(told(item.entry.message)) for item in run)
         if not target:
             return 0
-        if not context.recap and not context.before and tokens < SMALL_STORY:
+        if not context.recap and tokens < SMALL_CHAPTER:
             target = min(target, SMALL_RECAP)
         return min(target, max(FEWEST_WORDS, count_words(context.recap) + tokens // WORDS_SHARE))
 

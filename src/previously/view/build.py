@@ -21,7 +21,7 @@ from previously.view import accounting, tail
 from previously.view.accounting import Path, SystemCost
 from previously.view.epochs import FIRST_VIEW, NO_ROOM, OUTGROWN, Epoch, told_by, why_ended, written_in
 from previously.view.furniture import NO_FURNITURE, Furniture
-from previously.view.layers import Room, can_stand_beside, choose_layers, widest
+from previously.view.layers import PAST, Room, can_stand_beside, choose_layers, widest
 from previously.view.lists import Beside, choose_lines
 from previously.view.memory import Remembered, block_tokens, fit, section_tokens, system_message, system_tokens
 from previously.view.readers import CHAT, LISTED, TIMELINE, Reader
@@ -255,19 +255,20 @@ class _Desk:
         way."""
         counter, newest = self.counter, tail.cost(units[-1], self.counter) if units else 0
         strong = any(one.section in (Section.RECAP, Section.BRIEF) and not one.weak for one in memories)
-        shares = shares_beside(self.reader.shares, weak=not strong)
         wants = {**section_tokens(widest(memories), counter), Section.TAIL: needed}
+        past, recap = bool(wants.keys() & PAST), wants.get(Section.RECAP, 0)
+        shares = shares_beside(self.reader.shares, weak=not strong, past=past, recap_tokens=recap)
         spare = max(newest, self.asked.budget_tokens - self.fixed + newest - self.volatile)
         while True:
             limits = allot(spare, self.scale, wants, shares, growth)
             del limits[Section.TAIL]
-            past = limits.get(Section.CHAPTERS, 0) + limits.get(Section.BACKBONE, 0)
-            least = min(past, tokens_in(self.scale, shares[Section.BACKBONE].due))
-            chosen = choose_layers(memories, Room(past, least), counter)
+            room = limits.get(Section.CHAPTERS, 0) + limits.get(Section.BACKBONE, 0)
+            least = min(room, tokens_in(self.scale, shares[Section.BACKBONE].due))
+            chosen = choose_layers(memories, Room(room, least), counter)
             chosen = [one for one in chosen if one.beside is None or can_stand_beside(one, chosen)]
             backbone = min(least, block_tokens(Section.BACKBONE, chosen, counter))
-            limits[Section.CHAPTERS] = min(past - backbone, block_tokens(Section.CHAPTERS, chosen, counter))
-            limits[Section.BACKBONE] = past - limits[Section.CHAPTERS]
+            limits[Section.CHAPTERS] = min(room - backbone, block_tokens(Section.CHAPTERS, chosen, counter))
+            limits[Section.BACKBONE] = room - limits[Section.CHAPTERS]
             kept, cut = fit(chosen, limits, counter, len(self.opening))
             over = newest - self._room(kept)
             if over <= 0:

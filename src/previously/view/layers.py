@@ -82,7 +82,20 @@ def _choose_past(memories: Sequence[Remembered], room: Room, counter: Counter) -
         if finest is None:
             break
         chosen = finest
-    return chosen.texts
+    return _finer(chosen, chapters, room, counter).texts
+
+
+def _finer(chosen: _Past, chapters: Sequence[Remembered], room: Room, counter: Counter) -> _Past:
+    """Return the same with more chapters in full: where an older one is told in short, the backbone needs less, and
+    gave up room that a nearer one can use."""
+    whole = {one.span: one for one in chapters}
+    for at in reversed(range(len(chosen.chapters))):
+        full = whole[chosen.chapters[at].span]
+        finer = chosen.with_chapters([*chosen.chapters[:at], full, *chosen.chapters[at + 1 :]])
+        if not finer.fits(room, counter):
+            break
+        chosen = finer
+    return chosen
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ SHARES: Mapping[Section, Share] = {
     # One chapter in full is 550 to 750 tokens, one in short 100. Where the recap is young, its room is free for the
     # chapter before it. More than this would end epochs sooner.
     Section.CHAPTERS: Share(3, (200, 700, 1_200)),
-    # 600 words are 800 tokens. Cut to 150, opening and newest sentences stay, and the nearest chapter has room.
-    Section.BACKBONE: Share(4, (150, 400, 800)),
+    # 600 words are 800 tokens. Cut to 450, opening and newest sentences stay. Less than that told next to nothing.
+    Section.BACKBONE: Share(4, (450, 600, 800)),
     # What recompression dropped, one to eight episodes of 190 tokens.
     Section.EPISODES: Share(5, (200, 700, 1_500)),
     # At small budgets only those that the recap does not tell: `previously.view.lists`.
@@ -72,9 +72,28 @@ def most_lore_tokens(budget_tokens: int) -> int:
     return tokens_in(budget_tokens, LORE_TOKENS)
 
 
-def shares_beside(shares: Mapping[Section, Share], *, weak: bool) -> Mapping[Section, Share]:
-    """Return the shares beside a recap that is weak or missing: threads and state have what they have at 8,000, being
-    worth most there."""
+TOLD_TOKENS: Row = (800, 1_100, 1_500)
+"""What recap and closed chapters have together before the tail has its due: the recap of a young chapter must not leave
+all before it untold. At 2,000 tokens 800 to 1,000 were tried; 800 and 900 answered most."""
+
+YOUNG_RECAP: Row = (450, 700, 700)
+"""The recap's floor where chapters are closed: it tells of the open one alone."""
+
+
+def shares_beside(
+    shares: Mapping[Section, Share], *, weak: bool, past: bool = False, recap_tokens: int = 0
+) -> Mapping[Section, Share]:
+    """Return the shares as they are beside a recap that takes so much. Where it is weak or missing, threads and state
+    have what they have at 8,000, being worth most there. Where there is a past, which closed chapters tell, it shares
+    the recap's floor."""
+    if past and shares is SHARES:
+        rest = zip(TOLD_TOKENS, YOUNG_RECAP, strict=True)
+        small, middle, large = (told - min(young, recap_tokens) for told, young in rest)
+        shares = {
+            **shares,
+            Section.RECAP: replace(shares[Section.RECAP], floor=YOUNG_RECAP),
+            Section.BACKBONE: replace(shares[Section.BACKBONE], floor=(small, middle, large)),
+        }
     if not weak:
         return shares
     lists = {Section.THREADS: THREADS_AT_MOST[-1], Section.STATE: STATE_AT_MOST[-1]}
