@@ -30,8 +30,8 @@ SHARES: Mapping[Section, Share] = {
     # One chapter in full is 550 to 750 tokens, one in short 100. Where the recap is young, its room is free for the
     # chapter before it. More than this would end epochs sooner.
     Section.CHAPTERS: Share(3, (200, 700, 1_200)),
-    # 600 words are 800 tokens. Cut to 450, opening and newest sentences stay. Less than that told next to nothing.
-    Section.BACKBONE: Share(4, (450, 600, 800)),
+    # 600 words are 800 tokens. Cut to 400, opening and newest sentences stay. Less than that told next to nothing.
+    Section.BACKBONE: Share(4, (400, 400, 800)),
     # What recompression dropped, one to eight episodes of 190 tokens.
     Section.EPISODES: Share(5, (200, 700, 1_500)),
     # At small budgets only those that the recap does not tell: `previously.view.lists`.
