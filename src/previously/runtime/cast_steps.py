@@ -13,10 +13,10 @@ from previously.core.people import People, Person, characters, is_group
 from previously.core.versions import Kind, Status
 from previously.core.witnessing import folded_name, knows_of
 from previously.folds.cast import CastNote
+from previously.runtime.fold_reader import Look
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.noted import Walk
 from previously.runtime.step import Step, Together
-from previously.runtime.steps import Look
 from previously.storage.store import BranchInfo, StoryKey
 
 MOST_READ = 64
