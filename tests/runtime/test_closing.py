@@ -9,11 +9,12 @@ import pytest
 
 from previously import BlockingMemory, ScriptedModel, Settings
 from previously.blocking import BlockingStory
-from previously.core.asking import ModelRequest
+from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.spans import Span
 from previously.core.versions import Kind, Status
 from previously.folds.chapter import CLOSING, FINAL_SCENE, short_of
 from previously.formats import read_story
+from previously.runtime import model_folder
 from tests.runtime.echoing import echo
 from tests.runtime.obedient import kind_of, obedient, part, said, tell
 from tests.runtime.update_answers import asked_for, is_closing, is_update, messages, recap_in, under
@@ -47,6 +48,16 @@ class Model(ScriptedModel):
         new = self.requests[self._seen :]
         self._seen = len(self.requests)
         return [kind_of(request) for request in new]
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def at_once(seconds: float) -> None:
+        """Wait no time at all."""
+
+    defaults = model_folder.ModelFolder.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "sleep", at_once)
 
 
 @pytest.fixture
@@ -168,6 +179,45 @@ def test_a_short_form_that_a_model_never_gives_is_given_up(story: BlockingStory,
     assert len(model.requests) == asked
     assert story.chapters()[0].short == "" and story.chapters()[0].text
     assert story.backbone() is not None, "it holds up nothing else"
+
+
+def test_a_short_form_that_is_refused_holds_up_nothing(story: BlockingStory, model: Model) -> None:
+    tell(story, 24)
+    story.fold()
+    story.close_chapter("Parcels", at=9)
+    tell(story, 20, 24)
+    model.spoils = {"SHORT"}
+    model.since()
+    report = story.fold()
+    asked = model.since()
+    assert asked.count("short") <= 3 and asked.count("backbone") == 1, "once in a call to fold"
+    assert [one.kind for one in report.folds if one.status != "refused"][-1] is Kind.RECAP, "the open chapter goes on"
+    backbone = story.backbone()
+    assert backbone is not None and backbone.made_by == "model"
+
+
+def test_a_model_that_is_not_to_be_had_for_long_gives_its_short_form_when_it_returns(tmp_path: Path) -> None:
+    place, down = tmp_path / "s.db", ModelFailure(FailureKind.CONNECTION, "Nobody listens there.")
+    with BlockingMemory(place, settings=RULES, model=Model()) as memory:
+        story = memory.story("tale")
+        tell(story, 24)
+        story.fold()
+        story.close_chapter("Parcels", at=19)
+    for _ in range(4):
+        with BlockingMemory(place, settings=RULES, model=ScriptedModel(lambda _: down)) as memory:
+            story = memory.story("tale")
+            story.fold()
+            (one,) = story.chapters()
+            assert one.recap is not None and one.recap.made_by == "model", "the full form takes no model"
+            assert one.short == "" and story.backbone() is not None
+    model = Model()
+    with BlockingMemory(place, settings=RULES, model=model) as memory:
+        story = memory.story("tale")
+        story.fold()
+        assert model.since() == ["short"], "with the backbone, for which quotations stood in"
+        backbone = story.backbone()
+        assert story.chapters()[0].short and backbone is not None and backbone.made_by == "model"
+        assert story.fold().calls == 0
 
 
 def test_a_scene_end_that_an_update_names_closes_the_chapter_with_its_fold(story: BlockingStory, model: Model) -> None:
@@ -299,7 +349,8 @@ def test_one_decision_is_enough_for_an_update_that_ends_a_chapter(tmp_path: Path
         story.set(["review=true"])
         story.close_chapter("Parcels")
         story.fold()
-        (waiting,) = [one for one in story.pending() if one.made.kind is Kind.RECAP]
+        (waiting,) = story.pending()
+        assert waiting.made.kind is Kind.RECAP
         story.approve(waiting.id) if approved else story.reject(waiting.id)
         assert story.pending() == []
         if not approved:

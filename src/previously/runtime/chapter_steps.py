@@ -17,7 +17,7 @@ from previously.core.versions import Kind, LiveVersion, Status
 from previously.folds.boundary import Boundary
 from previously.folds.builtin.quotes import text_now
 from previously.folds.chapter import BACKBONE, CHAPTER, CLOSED, KINDS, PARTS, SHORT, TITLE, ChapterFold, find_ending
-from previously.folds.checks import residue
+from previously.folds.checks import Refusal, residue
 from previously.folds.recap import Due, NotDue, Timeline, first_position, story_messages
 from previously.folds.rendering import told
 from previously.folds.request import FoldRequest
@@ -39,8 +39,11 @@ SHORTS_LOOKED_AT = 8
 """In how many of the newest chapters a short form is missed: a look costs the same however many there are, and one is
 missed right after its chapter closed."""
 
-MOST_REFUSED = 6
-"""So many answers of a model that could not be kept show that it has no short form to give: two folds with three."""
+MOST_REFUSED, REFUSED_LOOKED_AT = 6, 24
+"""So many answers of a model that could not be kept show that it has no short form to give: two folds with three. They
+are counted among four times as many of the newest attempts, for a model that was not to be had has refused nothing."""
+
+_REFUSALS = tuple(f"{one.value}: " for one in Refusal)
 
 EARLIER_TOKENS = 700
 """What earlier chapters in full may take in the question on a closed one: one of usual length, or several short ones.
@@ -235,7 +238,7 @@ class ChapterSteps:
 
     async def short_form(self) -> Step | None:
         """Return the question for the oldest short form that is missing, among the newest chapters."""
-        if not self._look.amends:
+        if not (self._look.amends and self._look.anew):  # nothing stands in for it: it waits for a model
             return None
         there = await self._reader.spans(Kind.SHORT)
         for one in self._closed[-SHORTS_LOOKED_AT:]:
@@ -260,9 +263,11 @@ class ChapterSteps:
         return None
 
     async def _was_given_up(self, scope: str) -> bool:
-        """Return whether a model was asked for a short form as often as makes sense."""
-        store, key = self._reader.store, self._reader.key
-        return len(await store.newest_versions(key, Kind.SHORT, scope, Status.REFUSED, MOST_REFUSED)) >= MOST_REFUSED
+        """Return whether a model has answered often enough without a short form that could be kept."""
+        tried = await self._reader.store.newest_versions(
+            self._reader.key, Kind.SHORT, scope, Status.REFUSED, REFUSED_LOOKED_AT
+        )
+        return sum(one.made.reason.startswith(_REFUSALS) for one in tried) >= MOST_REFUSED
 
     async def _spine(self) -> _Spine | None:
         """Return how far the backbone has got; None where there is none or it has taken in every chapter."""

@@ -37,7 +37,8 @@ class Look:
     pressed: bool
     """Whether a view had no room for a message outside the tail."""
     failed: Collection[tuple[Kind, str]]
-    """Texts whose amending failed in this call: they are folded again instead."""
+    """Texts that could not be had in this call: one whose amending failed is folded again instead, a short form waits
+    for the next call."""
     quotes: bool = False
     """Whether the folder only quotes: it reads a note's own messages and nothing before them."""
 

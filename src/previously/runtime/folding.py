@@ -19,7 +19,7 @@ from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
 from previously.folds.boundary import Boundary
 from previously.folds.checks import Refused, residue
-from previously.folds.questions import Question, amends, check_text
+from previously.folds.questions import Question, amends, check_text, has_no_substitute
 from previously.folds.recap import FoldRules, NotDue
 from previously.folds.rendering import told
 from previously.folds.request import Amends, FoldRequest
@@ -139,7 +139,7 @@ class _Loop:
             self._anew = False
             if step.by_request or _good(loose):  # what is there is better
                 reply = replace(reply, status=Status.REFUSED)
-        if reply.status is Status.REFUSED and _amends(step):
+        if reply.status is Status.REFUSED and not isinstance(step.asked, Written) and has_no_substitute(step.asked):
             self._failed.add((step.kind, step.scope))
         held = self.rules.review and reply.status is not Status.REFUSED and not isinstance(step.asked, Written)
         version = self._version(step, reply, Status.PENDING if held else reply.status)
