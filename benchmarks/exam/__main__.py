@@ -213,6 +213,12 @@ def show(result: dict[str, Any]) -> None:
                         f"{name}, {story}, {budget}: {cost['calls']} calls, input {cost['input_per_story_token']} and "
                         f"output {cost['output_per_story_token']} per story token"
                     )
+                for part, rates in (figures["presence"] or {}).items():
+                    if rates["messages"]:
+                        print(
+                            f"{name}, {story}, {budget}: presence, {part}: {rates['exact']} of {rates['messages']} "
+                            f"exact, precision {rates['precision']}, recall {rates['recall']}"
+                        )
             for what in ("stale", "missing"):
                 if found[what]:
                     print(f"{name}, {story}: {what} {', '.join(found[what])}")

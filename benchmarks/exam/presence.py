@@ -1,4 +1,4 @@
-"""Presence as the memory noted it, against who an exam says was there."""
+"""Presence as the memory has it, against who an exam says was there."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from benchmarks.exam.exams import Present
 from previously import Story
 
 Noted = Mapping[int, Sequence[str]]
-"""By position, who was there; a position of which nothing was noted is not in it."""
+"""By position, who was there; a position of which nothing is known is not in it."""
 
 
-async def noted_presence(story: Story) -> Noted | None:
-    """Return who was there by message, as updates noted it; None where nothing is noted."""
-    found: dict[int, Sequence[str]] = {}
-    for span, note in await story.notes():
-        for item in note.present:
-            for offset in range(item.first, item.last + 1):
-                found[span.first + offset] = item.names
-    return found or None
+async def read_presence(story: Story) -> Noted | None:
+    """Return who was there by message; None where nobody ever was. Everybody means all who ever were."""
+    stretches = await story.presence()
+    everybody = sorted({name for one in stretches for name in one.names or ()})
+    found = {
+        position: everybody if one.names is None else one.names
+        for one in stretches
+        for position in range(one.span.first, one.span.last + 1)
+    }
+    return found if any(found.values()) else None
 
 
 def score_presence(labels: Sequence[Present], noted: Noted | None, folded_through: int) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.exam import rolling
 from benchmarks.exam.exams import CHARACTERS, Exam, newest_messages, render
-from benchmarks.exam.presence import noted_presence, score_presence
+from benchmarks.exam.presence import read_presence, score_presence
 from previously import Memory, Message, Story
 from previously.core.messages import message
 from previously.core.tokens import Counter, message_tokens
@@ -70,7 +70,7 @@ async def sit_engine(exam: Exam, budget: int, model: Model | None) -> Sitting:
             await story.delete(-1)
             texts.append(without_question(view.messages, question.text))
             tokens = max(tokens, view.tokens)
-        presence = score_presence(exam.presence, await noted_presence(story), await folded_through(story))
+        presence = score_presence(exam.presence, await read_presence(story), await folded_through(story))
     return Sitting(end, tuple(texts), tokens, cost_of(report), presence)
 
 

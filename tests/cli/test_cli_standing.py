@@ -287,6 +287,27 @@ def test_presence_holds_from_the_next_message_on(told: Cli) -> None:
     assert told("presence", "tale", "--json").json["absent"] == ["maya"]
 
 
+def test_presence_is_shown_by_stretch_and_corrected(told: Cli) -> None:
+    stretches = told("presence", "tale", "--json").json["stretches"]
+    assert stretches[0]["span"][0] == 0 and {one["source"] for one in stretches} <= {"given", "inferred", "everybody"}
+    done = told("presence", "tale", "--set", "1-2", "Bram", "Cleo", "--json")
+    assert {"span": [1, 2], "names": ["Bram", "Cleo"], "source": "by hand"} in done.json["stretches"]
+    assert "Set for messages 1-2. Not heard of before: Cleo." in done.err
+    assert "by hand" in told("presence", "tale").out
+    assert told("presence", "tale", "--set", "2", "--json").json["stretches"][2]["names"] == []
+    everybody = told("presence", "tale", "--set", "-1", "--everybody", "--json").json["stretches"][-1]
+    assert (everybody["names"], everybody["source"]) == (None, "by hand")
+    assert "Taken back for message 2." in told("presence", "tale", "--unset", "2").err
+    assert told("undo", "tale").out
+    assert "is no stretch" in told.fails(2, "presence", "tale", "--set", "first")
+    assert "comes after" in told.fails(2, "presence", "tale", "--set", "3-1")
+    assert "no message at position 999" in told.fails(2, "presence", "tale", "--set", "0-999", "Bram")
+    assert "give those with --set" in told.fails(2, "presence", "tale", "Bram")
+    assert "Either everybody" in told.fails(2, "presence", "tale", "--set", "1", "Bram", "--everybody")
+    assert "Nobody called 'Zoe' takes part" in told.fails(2, "view", "tale", "--reader", "character:Zoe")
+    assert "Nobody called 'Zoe' takes part" in told.fails(2, "search", "tale", "rain", "--as", "Zoe")
+
+
 def test_scenes_are_listed_and_ended_by_hand(told: Cli) -> None:
     (first,) = told("scenes", "tale", "--json").json["scenes"]
     assert set(first) == {"scene", "span", "summary", "lorebooks", "made_by", "version"}

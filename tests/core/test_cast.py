@@ -18,8 +18,9 @@ from previously.core.cast import (
     one_line,
     told_by,
 )
-from previously.core.messages import message
-from previously.core.witnessing import folded_name, knows_of, witnessed_by
+from previously.core.messages import Entry, message
+from previously.core.paths import OnPath
+from previously.core.witnessing import folded_name, knows_of
 from previously.view.readers import reader_named
 
 FACTS = st.builds(Fact, st.text("abc é字", min_size=1, max_size=20), st.integers(0, 99), st.sampled_from(["witnessed"]))
@@ -90,9 +91,9 @@ def test_a_line_can_be_stored(text: str) -> None:
 def test_who_may_know_of_a_message(name: str, speaker: str | None, witnesses: list[str] | None, knows: bool) -> None:
     said = message("assistant", "The key is in the mill.", speaker=speaker, witnesses=witnesses)
     assert knows_of(name, said) is knows
-    assert witnessed_by(name, [said]) == ((said,) if knows else ())
+    item = OnPath(0, 1, b"", Entry(1, said, b""))
     if name.strip():
-        assert reader_named(f"character:{name}").witnessed(said) is knows
+        assert reader_named(f"character:{name}").witnessed(item) is knows
 
 
 def test_a_name_is_the_same_however_it_is_spelt() -> None:

@@ -15,7 +15,7 @@ from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime.model_folder import ModelFolder
 from previously.runtime.prompts import load_prompts
-from tests.runtime.update_answers import answer, closing_answer, is_closing
+from tests.runtime.update_answers import answer, closing_answer, is_closing, messages
 
 CANARY = re.compile(r"\bQu[a-z]{6}\b", re.I)
 PROMPTS = load_prompts()
@@ -67,17 +67,19 @@ def about(request: ModelRequest) -> str:
 
 def echo(request: ModelRequest) -> str:
     """An answer of the right shape that holds every canary of the question, wherever it can."""
-    read = list(dict.fromkeys(found.capitalize() for found in CANARY.findall(request.user)))
+    read = _canaries(request.user)
     people = re.findall(r"^(?:#\d+ )?([A-Z][a-z]+): ", request.user, re.M)
     told = " ".join(f"{who} spoke of {word} at the mill." for who, word in zip(people * len(read), read, strict=False))
     told = told or " ".join(["They spoke at the mill.", *read])
     match kind_of(request):
         case "update":
-            return answer(request, told, **_lists(read, people))
+            return answer(request, told, **_lists(messages(request), people))
         case "scene":
-            return json.dumps({"summary": told[:1_200], **_lore(read, people), **_signals(read, people)})
+            own = _canaries(part(request, "scene"))
+            return json.dumps({"summary": told[:1_200], **_lore(own, people), **_signals(own, people)})
         case "analysis":
-            return json.dumps({"summary_update": told[:900], "mentions": [*people, *read], **_signals(read, people)})
+            own = _canaries(part(request, "fragment"))
+            return json.dumps({"summary_update": told[:900], "mentions": [*people, *own], **_signals(own, people)})
         case "cast":
             return json.dumps({"summary": told[:600], "add": [f"{word} is hidden under the mill" for word in read[:9]]})
         case "chapter":
@@ -86,20 +88,30 @@ def echo(request: ModelRequest) -> str:
             return told
 
 
-def _lists(read: list[str], people: list[str]) -> dict[str, str]:
-    """The lists of an update, every one with canaries; all of them are said of its first message."""
+def _lists(said: str, people: list[str]) -> dict[str, str]:
+    """The lists of an update, every one with canaries, each said of the message it stands in; all who speak in the
+    messages are noted as present at all of them."""
     who = people[0] if people else "Somebody"
-    words = read or ["nothing"]
+    heard = [(number, _canaries(text)) for number, _, text in numbered(said)]
+    words = [(number, word) for number, found in heard for word in found][:4]
+    speakers = list(dict.fromkeys(name for _, name, _ in numbered(said)))
     return {
-        "threads": "\n".join(f"- new #1 {who} to all: {word} brought home" for word in words[:4]),
-        "state": "\n".join(f"- #1 {word} / holder: {who}" for word in words[:4]),
-        "present": f"- #1: {who}, {', '.join(words[:2])}",
-        "learnt": "\n".join(f"- #1 {who}: {word} is hidden under the mill" for word in words[:3]),
-        "lore": "\n".join(
-            f"- #1 {word} | thing | {word}, brass key | Opens the mill, with {words[-1]}." for word in words[:4]
-        ),
-        "wishes": f"- #1 more of {words[0]}",
+        "threads": "\n".join(f"- new #{at} {who} to all: {word} brought home" for at, word in words),
+        "state": "\n".join(f"- #{at} {word} / holder: {who}" for at, word in words),
+        "present": f"- #1-#{len(heard)}: {', '.join(speakers)}",
+        "lore": "\n".join(f"- #{at} {word} | thing | {word}, brass key | Opens the mill." for at, word in words),
+        "wishes": "\n".join(f"- #{at} more of {word}" for at, word in words[:2]),
     }
+
+
+def numbered(said: str) -> list[tuple[int, str, str]]:
+    """The messages of an update: number, writer and text."""
+    found = re.findall(r"^#(\d+) ([^:\n]*): (.*?)(?=\n\n#\d+ |\Z)", said, re.M | re.S)
+    return [(int(number), name, text) for number, name, text in found]
+
+
+def _canaries(text: str) -> list[str]:
+    return list(dict.fromkeys(found.capitalize() for found in CANARY.findall(text)))
 
 
 def _lore(read: list[str], people: list[str]) -> dict[str, object]:

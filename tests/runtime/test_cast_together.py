@@ -269,3 +269,23 @@ async def test_memories_of_a_character_are_held_for_approval_one_by_one() -> Non
     assert len(await knows(story)) == 1
     assert (await story.fold()).folds == (), "what waits is not asked again"
     await memory.close()
+
+
+async def test_an_answer_that_rested_on_other_presence_is_not_shown_and_asked_for_again() -> None:
+    memory, story, model = await opened(learnt)
+    people = ["Bram", "Cleo", "Anna"]
+    await story.add("user", "I look around.", name="Anna", witnesses=people)
+    await story.add("assistant", "The lamp goes out.", name="Bram", witnesses=people)
+    await story.fold()
+    assert {"Bram", "Cleo"} <= {one.name for one in await story.cast() if one.knowledge.summary}
+    model.requests.clear()
+    await story.set_presence(1, 1, ["Bram"])
+    assert not {one.name: one for one in await story.cast()}["Cleo"].knowledge.summary
+    await story.fold()
+    asked = [about(one) for one in model.requests if kind_of(one) == "cast"]
+    assert asked == ["Cleo"], "nobody else's presence has changed"
+    assert "The lamp goes out" not in model.requests[-1].user
+    model.requests.clear()
+    await story.fold()
+    assert not [one for one in model.requests if kind_of(one) == "cast"], "once is enough"
+    await memory.close()

@@ -14,12 +14,13 @@ import pytest
 from previously import BadInput, BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
-from previously.core.witnessing import folded_name
-from previously.lore.state import state_text
+from previously.lore.state import EMPTY, state_text
 from previously.models.scripted import Scripted
 from previously.runtime import note_steps, noted
+from previously.runtime.knowing import is_told_all
+from previously.runtime.read_presence import Presences
 from previously.runtime.reading import with_tail
-from previously.runtime.states import States
+from previously.runtime.states import States, Witness
 from tests.runtime.echoing import folder_of
 from tests.runtime.faithful import PEOPLE, Asked, faithful, said, state
 
@@ -254,16 +255,19 @@ def from_scratch(story: BlockingStory, reader: str) -> str | None:
     async def read() -> str | None:
         branch = await inner.branch_info()
         rules = await with_tail(inner._store, inner._key, branch, inner._rules)
-        reads = "" if await inner._store.all_witnessed(inner._key) else reader
-        seen = await noted._walked(inner._store, inner._key, branch, rules, None)
-        kept = (await noted.walk(inner._store, inner._key, branch, rules, folded_name(reads))).snapshot
+        seen = await noted.walk_behind(inner._store, inner._key, branch, rules, None)
+        kept = (await noted.walk(inner._store, inner._key, branch, rules)).snapshot
         tiles = (*seen.scenes, *seen.updates)
-        ends = [kept.span.last, kept.span.first - 1] if kept else []
+        links = await noted.snapshots_to(inner._store, inner._key, kept, lambda _: False)
+        ends = [link.span.last for link in links]
         if any(tile.span.first <= end < tile.span.last for tile in tiles for end in ends):
             return None
         if not all(tile.note for tile in seen.scenes):
             return None
-        return state_text(States().after(seen, rules, reads))
+        presence = await Presences().of(inner._store, inner._key, branch, rules, seen)
+        told_all = await is_told_all(inner._store, inner._key, reader, presence)
+        witness = None if told_all else Witness(reader, presence)
+        return state_text(States().after(seen, rules, witness=witness, begun=EMPTY if witness else None))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(noted, "MOST_WALKED", 1_000_000)

@@ -107,7 +107,8 @@ def test_hidden_messages_are_found_by_people_and_shown_to_no_model(memory: Block
 def test_a_secret_is_recalled_for_those_who_heard_it(memory: BlockingMemory) -> None:
     story = memory.story("tale")
     told(story, witnesses=["Bram", "Ines"])
-    story.add("user", "Where is the silver key?", name="Ines")
+    story.add("assistant", "Hm.", name="Odalys", witnesses=["Odalys", "Bram", "Ines"])
+    story.add("user", "Where is the silver key?", name="Ines", witnesses=["Odalys", "Bram", "Ines"])
     for reader, heard in (("character:Ines", True), ("character:Bram", True), ("character:Odalys", False)):
         view = story.view(reader=reader)
         assert ("third step" in str(view.messages)) is heard, reader
@@ -298,10 +299,14 @@ def test_views_go_out_when_the_index_cannot_be_kept(monkeypatch: pytest.MonkeyPa
         assert asked(story).messages
 
 
+PEOPLE = ["Bram", "Odalys", "W", "X"]
+
+
 def test_what_a_reader_did_not_hear_is_not_looked_up_for_them(memory: BlockingMemory) -> None:
     story = memory.story("tale")
     drafts = [Draft(message("user" if at % 2 else "assistant", f"{at}: {RAIN}")) for at in range(80)]
-    drafts[0] = Draft(message("user", "The poison bottle stands in the pantry behind the flour."))
+    drafts[0] = Draft(message("user", "The poison bottle stands in the pantry behind the flour.", witnesses=PEOPLE))
+    drafts[79] = Draft(message("user", f"79: {RAIN}", witnesses=PEOPLE))
     story.add_drafts(drafts)
     story.fold()
     story.add("user", "I whisper: fetch the poison bottle from the pantry!", name="W", witnesses=["W", "X"])

@@ -15,7 +15,7 @@ from previously.core.messages import Draft, Message, Role, Text
 from previously.core.scripts import Splice
 from previously.recognition.heard import Ask
 from previously.runtime.listed import Listed
-from previously.runtime.presence import Presence
+from previously.runtime.presence import PresenceByHand
 from previously.runtime.recognising import PARTIAL, Place, Recognising
 from previously.runtime.tuning import Tuning
 from previously.storage.store import Store
@@ -464,8 +464,8 @@ async def test_nobody_leaves_twice_or_enters_who_is_there(desk: Desk) -> None:
         await presence.leave(" ")
 
 
-def presence_in(desk: Desk, place: Place) -> Presence:
-    return Presence(desk.store, place.key, Tuning((), "{}"))
+def presence_in(desk: Desk, place: Place) -> PresenceByHand:
+    return PresenceByHand(desk.store, place.key, Tuning((), "{}"))
 
 
 async def test_what_a_client_sends_late_takes_nothing_away(desk: Desk) -> None:

@@ -11,6 +11,10 @@ from previously.text.names import Heard, names_in, unheard_in
 STORY = "Марина Орлова и Глеб. Ines Quillan met Dr. Senn and the Kessler brothers. Der Wärter Momme Hansen. ハルカ"
 
 
+def test_a_title_written_out_ends_a_sentence() -> None:
+    assert names_in("Gideon took it to his father. Remembering this, he met Mrs. Thripp.") == ["Mrs Thripp"]
+
+
 def test_names_stand_inside_sentences() -> None:
     assert names_in("Yesterday Ines Quillan met the old Bram. Rain fell. Then Dr. Senn came.") == [
         "Ines Quillan",

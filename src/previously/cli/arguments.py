@@ -41,6 +41,14 @@ def position(text: str) -> int:
     return int(text)
 
 
+def stretch(text: str) -> tuple[int, int]:
+    """Messages by the positions of the first and the last, or of one."""
+    found = re.fullmatch(r"(-?[0-9]{1,18})(?:-(-?[0-9]{1,18}))?", text)
+    if not found:
+        raise BadInput(f"{text!r} is no stretch of messages: give FIRST-LAST, like 3-7, or one position.")
+    return int(found[1]), int(found[2] or found[1])
+
+
 def budget(text: str) -> int:
     """A number of tokens."""
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):

@@ -1,4 +1,4 @@
-"""The commands about what each character knows, and who knows of something."""
+"""The commands about who was present, what each character knows, and who knows of something."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from previously.cli import output
-from previously.cli.arguments import AsJson, Story, name, opened
+from previously.cli.arguments import AsJson, Story, name, opened, position, stretch
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -86,6 +86,83 @@ def who_knows(
         lines += [(one.name, sentence, FROM_SUMMARY, "-") for sentence in one.summary_sentences]
     columns = ("who", "knows", "source", "since")
     output.console().print(table(columns, lines, left=columns))
+
+
+def presence(
+    ctx: typer.Context,
+    story: Story,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME…", help="With --set: who was present; none = nobody was.")
+    ] = None,
+    meant: Annotated[
+        str | None,
+        typer.Option("--set", metavar="FIRST-LAST", help="Say who was present at these messages."),
+    ] = None,
+    everybody: Annotated[bool, typer.Option("--everybody", help="With --set: everybody was present.")] = False,
+    unset: Annotated[
+        int | None,
+        typer.Option("--unset", metavar="POSITION", parser=position, help="Take back what was set last there."),
+    ] = None,
+    leave: Annotated[
+        list[str] | None, typer.Option("--leave", metavar="N", help="Who is not there from now on; repeatable.")
+    ] = None,
+    enter: Annotated[
+        list[str] | None, typer.Option("--enter", metavar="N", help="Who is there again; repeatable.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show who was present at each stretch and where that is known from, and correct it; or say who leaves or comes
+    back with the next message."""
+    from previously.core.people import NARRATORS
+    from previously.core.witnessing import folded_name
+
+    if meant is None and (names or everybody):
+        raise BadInput("Names and --everybody say who was present at some messages: give those with --set FIRST-LAST.")
+    if names and everybody:
+        raise BadInput("Either everybody was present or those who are named.")
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False)
+        for name in leave or ():
+            found.leave(name)
+        for name in enter or ():
+            found.enter(name)
+        if meant is not None:
+            heard = {folded_name(one.name) for one in found.people()}
+            span = found.set_presence(*stretch(meant), None if everybody else names or [])
+            new = [name for name in names or () if folded_name(name) not in heard]
+            output.note(f"Set for {span}." + (f" Not heard of before: {', '.join(new)}." if new else ""))
+        if unset is not None:
+            output.note(f"Taken back for {found.unset_presence(unset)}.")
+        people = [one for one in found.people() if folded_name(one.name) not in NARRATORS]
+        absent, stretches = found.absent(), found.presence()
+    gone = {folded_name(one) for one in absent}
+    present = [one.name for one in people if folded_name(one.name) not in gone]
+    if as_json:
+        rows = [
+            {
+                "span": [one.span.first, one.span.last],
+                "names": None if one.names is None else list(one.names),
+                "source": one.source.value,
+            }
+            for one in stretches
+        ]
+        output.emit({"story": story, "absent": absent, "present": present, "stretches": rows})
+        return
+    console = output.console()
+    if not people and not absent:
+        console.print("Nobody in this story has a name yet.")
+        return
+    console.print(f"There: {output.one_line(', '.join(present)) or 'nobody'}.", soft_wrap=True)
+    console.print(f"Not there: {output.one_line(', '.join(absent)) or 'nobody'}.", soft_wrap=True)
+    from previously.cli.drawing import table
+
+    lines = [(str(one.span), _who(one.names), one.source.value) for one in stretches]
+    columns = ("stretch", "present", "source")
+    console.print(table(columns, lines, left=columns))
+
+
+def _who(names: tuple[str, ...] | None) -> str:
+    return "everybody" if names is None else ", ".join(names) or "nobody"
 
 
 def _called(found: list[CastItem], character: str) -> CastItem:

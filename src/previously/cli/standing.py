@@ -175,42 +175,6 @@ def wishes(
     output.console().print(table(("wish", "since", "by"), rows, left=("wish", "by")))
 
 
-def presence(
-    ctx: typer.Context,
-    story: Story,
-    leave: Annotated[
-        list[str] | None, typer.Option("--leave", metavar="N", help="Who is not there from now on; repeatable.")
-    ] = None,
-    enter: Annotated[
-        list[str] | None, typer.Option("--enter", metavar="N", help="Who is there again; repeatable.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show who takes part and who is not there, or say who leaves or comes back with the next message."""
-    from previously.core.people import NARRATORS
-    from previously.core.witnessing import folded_name
-
-    with opened(ctx) as memory:
-        found = memory.story(story, create=False)
-        for name in leave or ():
-            found.leave(name)
-        for name in enter or ():
-            found.enter(name)
-        people = [one for one in found.people() if folded_name(one.name) not in NARRATORS]
-        absent = found.absent()
-    gone = {folded_name(one) for one in absent}
-    present = [one.name for one in people if folded_name(one.name) not in gone]
-    if as_json:
-        output.emit({"story": story, "absent": absent, "present": present})
-        return
-    console = output.console()
-    if not people and not absent:
-        console.print("Nobody in this story has a name yet.")
-        return
-    console.print(f"There: {output.one_line(', '.join(present)) or 'nobody'}.", soft_wrap=True)
-    console.print(f"Not there: {output.one_line(', '.join(absent)) or 'nobody'}.", soft_wrap=True)
-
-
 def scene(ctx: typer.Context, story: Story, at: At = None, as_json: AsJson = False) -> None:
     """End the scene with the newest message, or with another; the next fold notes it."""
     with opened(ctx) as memory:

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import Any, TypeVar
 
 from previously.core.plain import from_plain, to_plain
+from previously.core.signals import folded
 
 
 class Aspect(StrEnum):
@@ -90,6 +91,8 @@ class LoreItem:
     content: str
     at: tuple[int, ...] = ()
     """The offsets of the messages it comes from; none = the whole span."""
+    in_sight_of: str = ""
+    """What stands for the description that the model was shown of the same thing, by `said_key`; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,11 @@ def thread_id(key: bytes, text: str) -> str:
     state = blake2b(key, digest_size=8, person=b"prev.thread.2")
     state.update(" ".join(text.split()).casefold().encode("utf-8", "surrogatepass"))
     return state.hexdigest()
+
+
+def said_key(text: str) -> str:
+    """Return that by which it is known that a text stood there when another was written."""
+    return blake2b(folded(text).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
 
 def note_text(note: Note) -> str:

@@ -60,11 +60,6 @@ def people_after(people: People, messages: Iterable[tuple[int, Message]]) -> Peo
     return known
 
 
-def somebodies(people: People) -> list[str]:
-    """All but the narrators, in the order of their names."""
-    return sorted(one.name for key, one in people.items() if key not in NARRATORS)
-
-
 def characters(people: People) -> list[str]:
     """Those whose knowledge is kept: neither players nor narrators; in the order of their names."""
     return sorted(one.name for key, one in people.items() if not one.plays and key not in NARRATORS)

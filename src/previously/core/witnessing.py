@@ -1,30 +1,23 @@
-"""Who may know of a message.
+"""Names as they are compared, and who may know of a message by the witnesses it was given with.
 
-What must stay true: one rule for every reader and every memory; a name is the same name however it is spelt; who speaks
-knows what they said, whether they are listed or not.
+Who was present at the messages of a path is `core.presence`.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
 from functools import lru_cache
 
 from previously.core.messages import Message
 
 
 def knows_of(name: str, message: Message) -> bool:
-    """Whether a character may know of a message: they were there, or said it themselves. Nobody in particular may know
-    of everything."""
+    """Return whether a character may know of a message, by itself: they were there, or said it, or nothing was given.
+    Nobody in particular may know of everything."""
     if not name or message.witnesses is None:
         return True
     own = folded_name(name)
     return bool(own) and (own in map(folded_name, message.witnesses) or own == folded_name(message.speaker or ""))
-
-
-def witnessed_by(name: str, messages: Iterable[Message]) -> tuple[Message, ...]:
-    """Those of the messages that a character may know of, in order."""
-    return tuple(message for message in messages if knows_of(name, message))
 
 
 @lru_cache(maxsize=4_096)

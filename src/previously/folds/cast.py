@@ -17,7 +17,7 @@ from previously.core.cast import Fact, Knowledge, knowledge_of, one_line
 from previously.core.messages import Message
 from previously.core.text import clean
 from previously.core.versions import Kind
-from previously.core.witnessing import folded_name, witnessed_by
+from previously.core.witnessing import folded_name, knows_of
 from previously.core.words import count_words
 from previously.folds.cast_answer import Wanted, wanted_in
 from previously.folds.cast_diff import applied, resolved
@@ -77,7 +77,8 @@ class CastNote:
 
     def __post_init__(self) -> None:
         # The one rule that may never be forgotten is not left to those who make notes. Nobody witnesses nothing.
-        object.__setattr__(self, "delta", witnessed_by(self.name, self.delta) if self.name.strip() else ())
+        known = (one for one in self.delta if self.name.strip() and knows_of(self.name, one))
+        object.__setattr__(self, "delta", tuple(known))
 
     @classmethod
     def of(

@@ -14,7 +14,7 @@ from enum import Enum
 
 from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Role
-from previously.core.note import NO_NOTE, LoreItem, Note, note_of, note_text
+from previously.core.note import NO_NOTE, LoreItem, Note, note_of, note_text, said_key
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.core.witnessing import folded_name
@@ -390,9 +390,19 @@ class UpdateFold:
         shown = dict(self.context.threads)
         threads = tuple(replace(one, was=shown.get(one.thread, "")) for one in read.threads)
         note = self._without_strangers(replace(read, threads=threads), reader.dropped)
+        note = replace(note, lore=tuple(map(self._in_sight, note.lore)))
         if note == NO_NOTE and reader.dropped:
             return None, reader.dropped
         return note, reader.dropped
+
+    def _in_sight(self, item: LoreItem) -> LoreItem:
+        """Return a description with what stands for the one that was shown of the same thing."""
+        words = set(folded_name(item.name).split())
+        for shown in self.context.known:
+            others = set(folded_name(shown.name).split())
+            if words <= others or others <= words:
+                return replace(item, in_sight_of=said_key(shown.content))
+        return item
 
     def _without_strangers(self, note: Note, dropped: list[str]) -> Note:
         """Return a note without items that name somebody nobody has heard of; what is noted counts as heard later."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import blake2b
 
-from previously.core.note import ThreadChange
+from previously.core.note import ThreadChange, said_key
 from previously.core.plain import from_plain, to_plain
 from previously.core.signals import folded
 from previously.core.state_line import parse_state_line
@@ -156,11 +156,6 @@ def corrected(state: State, records: Sequence[tuple[int, Record]]) -> Corrected:
                 state = replace(state, wishes=_wished(state.wishes, record, position))
     threads = _suggested(state.threads, {one.id for one in noted})
     return Corrected(replace(state, lore=lore, threads=threads), frozenset(by_hand), frozenset(removed))
-
-
-def said_key(text: str) -> str:
-    """Return that by which a record knows that a text stood there when a person wrote."""
-    return blake2b(folded(text).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
 
 def hand_thread_id(text: str) -> str:

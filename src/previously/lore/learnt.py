@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from previously.core.cast import MOST_FACTS, Fact, each_once, one_line
+from previously.core.cast import Fact, each_once, one_line
 from previously.core.note import LearntItem
 from previously.core.witnessing import folded_name
 
 TOLD = "told"
 """The source of what a note says that somebody was told; by whom stands in its words."""
+
+MOST_LEARNT = 40
+"""Facts that are kept of one character: four times what is told of them, so that old ones can be asked for."""
 
 MOST_NAMES = 200
 """Characters of whom something is kept, those who learnt something last: as many as people are kept in mind."""
@@ -38,5 +41,5 @@ def reduce_learnt(learnt: Learnt, items: Iterable[tuple[int, int, LearntItem]]) 
         for name in item.names:
             key = folded_name(name)
             before = found.pop(key, Learner(name.strip(), ()))
-            found[key] = Learner(before.name, each_once([*before.facts, fact])[-MOST_FACTS:])
+            found[key] = Learner(before.name, each_once([*before.facts, fact])[-MOST_LEARNT:])
     return dict(list(found.items())[-MOST_NAMES:])

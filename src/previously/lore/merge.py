@@ -104,12 +104,12 @@ def _same_thing(entries: Entries, item: LoreItem, kind: str) -> LoreEntry | None
     found = find_entry(entries, item.name)
     if found is not None or kind != CHARACTER:
         return found
-    short = set(map(key_of, _short_names(item.name, item.keywords)))
+    short = set(map(key_of, short_names(item.name, item.keywords)))
     named = [entries[key] for key in short if key in entries and entries[key].type == CHARACTER]
     return named[0] if len(named) == 1 else None
 
 
-def _short_names(name: str, keywords: Iterable[str]) -> list[str]:
+def short_names(name: str, keywords: Iterable[str]) -> list[str]:
     """Return the keywords that are part of a name: "Ilse" of "Ilse Marrow"."""
     words = set(key_of(name).split())
     return [one for one in keywords if set(key_of(one).split()) < words and key_of(one) and not is_generic(one)]
@@ -119,7 +119,7 @@ def _named(entry: LoreEntry, item: LoreItem) -> LoreEntry:
     """Return the entry with the names it now has. A fuller name takes the place of a part of it."""
     names = [item.name, *entry.aliases]
     if entry.type == CHARACTER:
-        names += _short_names(item.name, item.keywords)
+        names += short_names(item.name, item.keywords)
     if set(key_of(entry.name).split()) < set(key_of(item.name).split()):
         names.append(entry.name)
         entry = replace(entry, name=item.name)

@@ -44,6 +44,8 @@ class State:
     wishes: tuple[Wish, ...] = ()
     learnt: Learnt = field(default_factory=dict)
     players: Players = field(default_factory=dict)
+    veiled: frozenset[Key] = frozenset()
+    """Of somebody in particular: the names of things that were described in their absence. Never kept in a store."""
 
     @property
     def known(self) -> tuple[LoreEntry, ...]:

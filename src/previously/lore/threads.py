@@ -127,9 +127,9 @@ def reduce_threads(threads: Threads, items: Iterable[tuple[int, int, ThreadItem]
         text = " ".join(item.text.split())
         thread = found.get(item.thread) if item.thread else _worded(found.values(), text)
         if thread is None and item.was:
-            thread = _nearly_worded([one for one in found.values() if one.id not in named], item.was)
+            thread = find_worded([one for one in found.values() if one.id not in named], item.was)
         if item.change is ThreadChange.NEW:
-            thread = thread or Thread(thread_id(key, text), text, position, position, by=by)
+            thread = thread or Thread(item.thread or thread_id(key, text), text, position, position, by=by)
             if text:
                 found[thread.id] = replace(thread, touched=max(thread.touched, position))
         elif thread is None:
@@ -159,7 +159,7 @@ def _worded(threads: Iterable[Thread], text: str) -> Thread | None:
     return next((one for one in threads if one.settled is None and words and folded(one.text) == words), None)
 
 
-def _nearly_worded(threads: Iterable[Thread], text: str) -> Thread | None:
+def find_worded(threads: Iterable[Thread], text: str) -> Thread | None:
     """Return the one open thread that says that, or nearly that; None where several do."""
     still_open = [one for one in threads if one.settled is None]
     same = [one for one in still_open if folded(text) in map(folded, (one.text, *one.earlier))]

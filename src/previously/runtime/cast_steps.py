@@ -6,15 +6,18 @@ nobody else's. Where nothing was witnessed, nothing is asked.
 
 from __future__ import annotations
 
-from previously.core.marks import OWN_SCOPE
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
 from previously.core.messages import Role
 from previously.core.paths import OnPath
 from previously.core.people import People, Person, characters, is_group
+from previously.core.presence import Presence, Source
 from previously.core.versions import Kind, Status
-from previously.core.witnessing import folded_name, knows_of
 from previously.folds.cast import CastNote
 from previously.runtime.fold_reader import Look
 from previously.runtime.fold_store import FoldStore
+from previously.runtime.knowing import asked_alone, cast_scope
 from previously.runtime.noted import Walk
 from previously.runtime.step import Step, Together
 from previously.storage.store import BranchInfo, StoryKey
@@ -32,11 +35,19 @@ WITNESSED = "there is more that was witnessed"
 class CastSteps:
     """Looks at one branch of a story, with a store that answers as of one moment."""
 
-    def __init__(self, store: FoldStore, key: StoryKey, branch: BranchInfo, look: Look) -> None:
+    def __init__(
+        self,
+        store: FoldStore,
+        key: StoryKey,
+        branch: BranchInfo,
+        look: Look,
+        presence: Callable[[], Awaitable[Presence]],
+    ) -> None:
         self._store = store
         self._key = key
         self._branch = branch
         self._look = look
+        self._presence = presence
 
     async def next(self, seen: Walk, people: People) -> Together | None:
         """The updates that are due, one for each character who has witnessed something new."""
@@ -47,8 +58,10 @@ class CastSteps:
             return None  # nobody said who was there: the update tells what they learnt
         through = await self._turn_end() if mode == "turn" else seen.settled
         reason = TURN_OVER if mode == "turn" else WITNESSED
+        presence = await self._presence()
         by_name = {one.name: one for one in people.values()}
-        steps = [await self._update(by_name[name], through, reason) for name in characters(people)]
+        asked = {presence.names.key(name): by_name[name] for name in characters(people)}  # each person once
+        steps = [await self._update(one, through, reason, presence) for one in asked.values()]
         found = tuple(step for step in steps if step)
         return Together(found) if found else None
 
@@ -59,24 +72,31 @@ class CastSteps:
         over = (item.position for item in reversed(newest) if item.entry.message.role is not Role.USER)
         return next(over, end - len(newest) - 1)
 
-    async def _update(self, person: Person, through: int, reason: str) -> Step | None:
-        scope = OWN_SCOPE + folded_name(person.name)
-        live = await self._store.live(self._key, self._branch.name, Kind.CAST, scope, firm=self._look.anew)
-        stood = await self._store.live(self._key, self._branch.name, Kind.CAST, scope) if self._look.anew else live
+    async def _update(self, person: Person, through: int, reason: str, presence: Presence) -> Step | None:
+        scope = cast_scope(person.name, presence)
+        told = self._store, self._key, self._branch, person.name, presence
+        live = await asked_alone(*told, firm=self._look.anew)
+        stood = await asked_alone(*told) if self._look.anew else live
         first = live.span.last + 1 if live else 0
-        run = await self._run(person, first, through)
+        counts = _Counting(person, presence)
+        run = await self._run(counts, first, through)
         if not run or await self._waits(scope, run):
             return None
         asked = CastNote.of(
             person.name,
-            [item.entry.message for item in run if _counts(person, item)],
+            [replace(item.entry.message, witnesses=(person.name,)) for item in run if counts(item)],
             so_far=live.version.made.text if live else "",
             at=run[-1].position,
             again=stood is not None and stood != live and stood.version.made.status is Status.PROVISIONAL,
         )
-        return Step(Kind.CAST, scope, run, live.version if live else None, asked, reason)
+        last = run[-1].position
+        there = await self._store.live(self._key, self._branch.name, Kind.CAST, scope, through=last)
+        rests_on = presence.digest(person.name, last)
+        again = there is not None and there.span.last == last and there.version.made.carry != rests_on
+        replaces = there.version.id if there and again else None  # it rests on what they are not taken to know any more
+        return Step(Kind.CAST, scope, run, live.version if live else None, asked, reason, replaces, rests_on=rests_on)
 
-    async def _run(self, person: Person, first: int, through: int) -> list[OnPath]:
+    async def _run(self, counts: _Counting, first: int, through: int) -> list[OnPath]:
         """The messages from `first` on that the next update stands for; none if nothing of them was witnessed."""
         run: list[OnPath] = []
         read = 0
@@ -87,7 +107,7 @@ class CastSteps:
                 if read == MOST_READ:
                     return run
                 run.append(item)
-                read += _counts(person, item)
+                read += counts(item)
         return run if read or len(run) >= MOST_PASSED else []
 
     async def _waits(self, scope: str, run: list[OnPath]) -> bool:
@@ -95,7 +115,14 @@ class CastSteps:
         return bool(pending) and pending[0].made.anchor == run[-1].node
 
 
-def _counts(person: Person, item: OnPath) -> bool:
-    """Whether a character is to be told of a message. What everyone witnessed before they came is not for them."""
-    message = item.entry.message
-    return knows_of(person.name, message) and (item.position >= person.first or message.witnesses is not None)
+class _Counting:
+    """Says of which messages a character is to be told. What everyone heard before they came is not for them."""
+
+    def __init__(self, person: Person, presence: Presence) -> None:
+        self._person = person
+        self._presence = presence
+
+    def __call__(self, item: OnPath) -> bool:
+        position = item.position
+        came = position >= self._person.first or self._presence.at(position).source is not Source.EVERYBODY
+        return came and self._presence.knows(self._person.name, position)

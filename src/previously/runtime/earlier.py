@@ -23,7 +23,7 @@ class Earlier:
         self._messages = messages
         self.newest_versions = store.newest_versions
         self.notes = store.notes  # the caller looks for the runs they read on the path it sees
-        self.all_witnessed = store.all_witnessed
+        self.all_witnessed, self.version = store.all_witnessed, store.version
         self.book, self.books, self.attached = store.book, store.books, store.attached  # of now, like all memory
 
     async def branch(self, key: StoryKey, name: str | None = None) -> BranchInfo:

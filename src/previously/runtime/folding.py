@@ -31,6 +31,7 @@ from previously.runtime.kept_answers import Source
 from previously.runtime.leasing import LEASE, renewed, taken
 from previously.runtime.note_steps import NoteSteps
 from previously.runtime.noted import NOTES, notes_on
+from previously.runtime.read_presence import presences_of
 from previously.runtime.reading import with_tail
 from previously.runtime.rehearsal import PLANNED, RehearsalFolder, RehearsalStore
 from previously.runtime.states import States
@@ -93,7 +94,7 @@ class _Loop:
             rules = await with_tail(store, self.key, branch, self.rules)
             quotes = self.folder.made_by == "builtin"
             seen = Look(rules, self.folder.amends, anew, pressed, self._failed, quotes)
-            notes = NoteSteps(store, self.key, branch, seen, self._states)
+            notes = NoteSteps(store, self.key, branch, seen, self._states, presences_of(self.store))
             found = await notes.missing() or await Steps(store, self.key, branch, seen, self._states).next()
             return (await notes.next() or found) if isinstance(found, NotDue) else found
 
@@ -164,7 +165,7 @@ class _Loop:
             key=step.key,
             before=step.before.id if step.before else None,
             text=reply.text,
-            carry=reply.carry,
+            carry=reply.carry or step.rests_on,
             status=status,
             made_by=reply.made_by,
             reason="; ".join(filter(None, (step.reason, reply.reason, *_warnings(reply)))),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from previously.core.errors import BadInput
 from previously.core.marks import Mark, MarkKind
+from previously.core.presence import Presence
 from previously.core.versions import Version
 from previously.folds.recap import FoldRules
 from previously.runtime.knowing import knowing_of
@@ -13,6 +15,7 @@ from previously.runtime.remembering import Remembering
 from previously.runtime.times import time_at
 from previously.runtime.tuning import Tuning
 from previously.storage.store import BranchInfo, Store, StoryKey
+from previously.view.readers import Reader
 
 PERSON = "person"
 
@@ -33,6 +36,25 @@ class StoryHandle:
     async def branch_info(self) -> BranchInfo:
         """The active branch."""
         return await self._store.branch(self._key)
+
+    async def _presence(self, store: Store, *, next_speaker: str = "") -> Presence:
+        """Return who was present at each message of the active branch."""
+        branch = await store.branch(self._key)
+        return await self._knowing.presence(store, self._key, branch, self._rules, next_speaker=next_speaker)
+
+    async def _reader(self, store: Store, reader: Reader, *, answers: bool = False) -> Reader:
+        """Return a reader with what they may know of; `BadInput` for somebody whom nobody has heard of, unless they are
+        about to answer."""
+        if not reader.name:
+            return reader
+        presence = await self._presence(store, next_speaker=reader.name if answers else "")
+        if not answers and not presence.has(reader.name):
+            branch = await store.branch(self._key)
+            known = await self._knowing.known(store, self._key, branch, self._rules)
+            told = [one.name for one in known.state.learnt.values()]
+            if not any(presence.names.same_person(reader.name, one) for one in told):
+                raise BadInput(_unheard_of(reader.name, {*presence.people, *told}))
+        return replace(reader, presence=presence)
 
     async def _reading(self) -> tuple[BranchInfo, Remembering]:
         branch = await self.branch_info()
@@ -70,3 +92,8 @@ class StoryHandle:
             origin=same[-1] if same else 0,
             retires=[mark.id for mark in instead_of],
         )
+
+
+def _unheard_of(name: str, people: Collection[str]) -> str:
+    there = f"there are {', '.join(sorted(people))}" if people else "there is nobody yet"
+    return f"Nobody called {name!r} takes part in this story; {there}."

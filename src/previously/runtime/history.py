@@ -36,6 +36,7 @@ _DEEDS = {
     MarkKind.WISH: "what was said of a wish",
     MarkKind.LEFT: "the leaving",
     MarkKind.ENTERED: "the entering",
+    MarkKind.PRESENCE: "what was said of who was present",
 }
 """What can be undone, in words."""
 

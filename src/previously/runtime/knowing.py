@@ -6,26 +6,31 @@ on something that was noted where they were not are not for them either.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
-from previously.core.cast import NOTHING_KNOWN, Knowledge, knowledge_of
+from previously.core.cast import Fact, Knowledge, knowledge_of
 from previously.core.marks import OWN_SCOPE
+from previously.core.note import said_key
+from previously.core.presence import Presence
 from previously.core.versions import Kind, LiveVersion
 from previously.core.witnessing import folded_name
 from previously.folds.recap import FoldRules
 from previously.lore import current, threads
 from previously.lore.by_hand import Corrected, LoreRecord, Record, corrected, record_of
-from previously.lore.learnt import Learnt
-from previously.lore.state import State
-from previously.lore.things import LoreEntry
+from previously.lore.facts import KnownFact, Weight, facts_of, key_facts
+from previously.lore.keywords import key_of
+from previously.lore.merge import find_entry
+from previously.lore.state import EMPTY, State
+from previously.lore.things import Key, LoreEntry
 from previously.runtime.fold_store import MemoryStore, SnapshotStore
 from previously.runtime.lore_in_views import Lorebook, Lorebooks, as_entry
-from previously.runtime.noted import Walk, walk_to_the_end
+from previously.runtime.noted import Walk, snapshots_to, walk_behind, walk_to_the_end
+from previously.runtime.read_presence import Presences, presences_of
 from previously.runtime.reading import with_tail
 from previously.runtime.stale import stale_version
-from previously.runtime.states import States
+from previously.runtime.states import States, Witness
 from previously.runtime.told_before import HAND
 from previously.storage.book_store import BookReading
 from previously.storage.store import BranchInfo, Store, StoryKey
@@ -77,43 +82,84 @@ class Known:
 class Knowing:
     """Reads what is known, and remembers what it has read."""
 
-    def __init__(self) -> None:
+    def __init__(self, presences: Presences | None = None) -> None:
         self._states = States()
+        self._presences = presences or Presences()
         self._lorebooks = Lorebooks()
 
     async def lorebook(self, store: BookReading, key: StoryKey, known: Known, reader: str = "") -> Lorebook:
         """All entries that may come up for a reader, indexed."""
         return await self._lorebooks.of(store, key, known.entries, folded_name(reader))
 
-    async def known(
-        self, store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, reader: str = ""
-    ) -> Known:
-        """What is known at the end of a branch, as far as a reader may know it."""
+    async def presence(
+        self, store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, *, next_speaker: str = ""
+    ) -> Presence:
+        """Return who was present at each message of a branch. `next_speaker` is about to speak."""
         rules = await with_tail(store, key, branch, rules)
-        if reader and await store.all_witnessed(key):
-            reader = ""
-        seen = await walk_to_the_end(store, key, branch, rules, folded_name(reader))
-        state = self._states.after(seen, rules, reader)
+        seen = await walk_to_the_end(store, key, branch, rules, exact=True)
+        players = self._states.after(seen, rules).players
+        voices = {one.name: one.character for one in players.values()}
+        return await self._presences.of(store, key, branch, rules, seen, voices=voices, next_speaker=next_speaker)
+
+    async def known(
+        self,
+        store: SnapshotStore,
+        key: StoryKey,
+        branch: BranchInfo,
+        rules: FoldRules,
+        reader: str = "",
+        presence: Presence | None = None,
+    ) -> Known:
+        """What is known at the end of a branch; with a reader, as far as they may know it. `presence` is that of the
+        whole path, where the branch is shorter."""
+        rules = await with_tail(store, key, branch, rules)
+        if reader and presence is None:
+            presence = await self.presence(store, key, branch, rules)
+        witness = None
+        if reader and presence and not await is_told_all(store, key, reader, presence):
+            witness = Witness(reader, presence)
+        seen = await walk_to_the_end(store, key, branch, rules, exact=witness is not None)
+        if witness:
+            state = await known_where(store, key, branch, rules, seen, witness, self._states)
+        else:
+            state = self._states.after(seen, rules)
         marks = await store.marks(key, branch.name, HAND)
         records = [(mark.position, record) for mark in marks if (record := record_of(mark.text))]
-        if reader:
-            records = [(at, one) for at, one in records if _is_for(one, reader)]
+        if witness:
+            records = _for_witness(state, records, witness)
         return Known(seen, corrected(state, records), rules.lore != "on")
+
+    async def facts(
+        self,
+        store: MemoryStore,
+        key: StoryKey,
+        branch: BranchInfo,
+        rules: FoldRules,
+        name: str,
+        presence: Presence,
+    ) -> CastFacts:
+        """Return all that somebody knows."""
+        known = await self.known(store, key, branch, rules, name, presence)
+        asked, stale = await knowledge(store, key, branch, name, presence)
+        found = facts_of(known.state, lambda other: presence.names.same_person(name, other))
+        return CastFacts(asked, stale, found)
 
     async def lists(
         self, store: MemoryStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, reader: Reader
     ) -> list[Remembered]:
         """What the lists of a view say for a reader, the most important of each first."""
         found: list[Remembered] = []
+        presence = reader.presence
         if reader.name and Section.CAST in reader.sections:
-            learnt = (await self.known(store, key, branch, rules, reader.name)).state.learnt
-            knows, stale = await knowledge(store, key, branch, reader.name, learnt)
+            presence = presence or await self.presence(store, key, branch, rules)
+            theirs = await self.facts(store, key, branch, rules, reader.name, presence)
+            knows, stale = theirs.told_beside(reader.sections), theirs.stale
             lines = [knows.summary, *(f"- {fact.text}" for fact in knows.facts)]
             why = f"what {reader.name} knows" + (", stale: an earlier message was changed" if stale else "")
             found += [_item(Section.CAST, line, why) for line in lines if line]
         if not reader.sections & {Section.WISHES, Section.THREADS, Section.STATE, Section.LORE}:
             return found
-        known = await self.known(store, key, branch, rules, reader.name)
+        known = await self.known(store, key, branch, rules, reader.name, presence)
         if Section.LORE in reader.sections:
             by_people = {as_entry(one).uid for one in known.entries if one.locked}
             for one in (await self.lorebook(store, key, known, reader.name)).constants:
@@ -138,22 +184,99 @@ class Knowing:
         return found
 
 
+async def known_where(
+    store: SnapshotStore,
+    key: StoryKey,
+    branch: BranchInfo,
+    rules: FoldRules,
+    seen: Walk,
+    witness: Witness,
+    states: States,
+    through: int | None = None,
+) -> State:
+    """Return what somebody knows where a walk ends, or at an earlier position. What lies before its snapshot is read
+    once, and remembered."""
+
+    def looked(link: LiveVersion) -> tuple[int, str, tuple[()]]:
+        return link.version.id, f"{rules.timeline.value} {witness.through(link.span.last)}", ()
+
+    begun, before = EMPTY, None
+    for link in await snapshots_to(store, key, seen.snapshot, lambda one: states.kept(looked(one)) is not None):
+        known = states.kept(looked(link))
+        if known is None:
+            chunk = await walk_behind(store, key, branch, rules, before, len(link.span))
+            known = states.after(chunk, rules, witness=witness, begun=begun)
+        states.keep(looked(link), known)
+        begun, before = known, link
+    return states.after(seen, rules, through=through, witness=witness, begun=begun)
+
+
+@dataclass(frozen=True, slots=True)
+class CastFacts:
+    """All that is kept of what one character knows."""
+
+    asked: Knowledge | None
+    """What a model said when it was asked about them alone; None where it was not."""
+    stale: bool
+    """Whether an earlier message was changed since."""
+    found: list[KnownFact]
+    """What follows from notes, the most important first."""
+
+    @property
+    def all_facts(self) -> tuple[Fact, ...]:
+        """Return everything, however much it is."""
+        return (*(self.asked.facts if self.asked else ()), *(one.fact for one in self.found))
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """Return the little that is told of them."""
+        return self.asked or Knowledge(facts=key_facts(self.found))
+
+    def told_beside(self, sections: Collection[Section]) -> Knowledge:
+        """Return the same for a view that tells threads or the state by themselves."""
+        lists = {Section.THREADS: Weight.THREAD, Section.STATE: Weight.STATE}
+        without = frozenset(weight for section, weight in lists.items() if section in sections)
+        return self.asked or Knowledge(facts=key_facts(self.found, without=without))
+
+
 async def knowledge(
-    store: MemoryStore, key: StoryKey, branch: BranchInfo, name: str, learnt: Learnt
-) -> tuple[Knowledge, bool]:
-    """Return what a character knows, and whether an earlier message was changed since that was noted. Where it was not
-    asked for by itself, it is what updates noted that they learnt."""
-    scope = OWN_SCOPE + folded_name(name)
-    exact = await store.live(key, branch.name, Kind.CAST, scope)
+    store: MemoryStore, key: StoryKey, branch: BranchInfo, name: str, presence: Presence
+) -> tuple[Knowledge | None, bool]:
+    """Return what a model said that a character knows, and whether an earlier message was changed since; None where it
+    was not asked, or is not to be told any more."""
+    exact = await asked_alone(store, key, branch, name, presence)
     stale: LiveVersion | None = None
     behind = exact is None or exact.span.last < branch.messages - 1
-    if behind and await store.all_witnessed(key):  # else it may tell of what they are not to know any more
+    if behind and await is_told_all(store, key, name, presence):  # else it may tell of what is not for them any more
+        scope = cast_scope(name, presence)
         stale = await stale_version(store, key, branch, Kind.CAST, scope, start=0, exact=exact)
     live = stale or exact
-    if live:
-        return knowledge_of(live.version.made.text), stale is not None
-    learner = learnt.get(folded_name(name))
-    return (Knowledge(facts=learner.facts) if learner else NOTHING_KNOWN), False
+    return (knowledge_of(live.version.made.text) if live else None), stale is not None
+
+
+async def is_told_all(store: SnapshotStore, key: StoryKey, name: str, presence: Presence) -> bool:
+    """Return whether all memory is for somebody. Where people were told apart, given or by hand, texts may still tell
+    of what stands on the path no more and was not for them."""
+    if not name:
+        return True
+    return not presence.corrections and presence.knows_all(name) and await store.all_witnessed(key)
+
+
+def cast_scope(name: str, presence: Presence) -> str:
+    """Return the scope of what one character knows."""
+    return OWN_SCOPE + presence.names.key(name)
+
+
+async def asked_alone(
+    store: SnapshotStore, key: StoryKey, branch: BranchInfo, name: str, presence: Presence, *, firm: bool = False
+) -> LiveVersion | None:
+    """Return the newest answer about a character that rests on what they are still taken to have witnessed."""
+    scope, through = cast_scope(name, presence), None
+    while live := await store.live(key, branch.name, Kind.CAST, scope, firm=firm, through=through):
+        if live.version.made.carry == presence.digest(name, live.span.last):
+            return live
+        through = live.span.last - 1
+    return None
 
 
 def _persons(known: Known, told: Container[str]) -> list[Remembered]:
@@ -172,11 +295,22 @@ def _item(section: Section, text: str, reason: str, *, by_hand: bool = False, ki
     return Remembered(section, line, None, reason, f"a line of {section.value}", by_hand=by_hand, kind=kind)
 
 
-def _is_for(record: Record, reader: str) -> bool:
-    """Whether a person's words are for somebody in particular."""
-    if not isinstance(record, LoreRecord):
-        return False
-    return record.known_to is None or folded_name(reader) in record.known_to
+def _for_witness(state: State, records: Sequence[tuple[int, Record]], witness: Witness) -> list[tuple[int, Record]]:
+    """Return what people wrote of lore that somebody may know: what was written in sight of descriptions that they
+    know too."""
+    found: list[tuple[int, Record]] = []
+    written: dict[Key, set[str]] = {}
+    for at, record in records:
+        if not isinstance(record, LoreRecord):
+            continue
+        entry = find_entry(state.lore, record.name)
+        said = written.setdefault(entry.key if entry else key_of(record.name), set())
+        said |= {said_key(one) for one in (entry.content, *entry.earlier) if one} if entry else set()
+        is_named = record.known_to is None or any(map(witness.is_self, record.known_to))
+        if is_named and said.issuperset(record.seen):
+            found.append((at, record))
+            said |= {said_key(record.content)} if record.content else set()
+    return found
 
 
 _KNOWING: WeakKeyDictionary[Store, Knowing] = WeakKeyDictionary()
@@ -184,4 +318,4 @@ _KNOWING: WeakKeyDictionary[Store, Knowing] = WeakKeyDictionary()
 
 def knowing_of(store: Store) -> Knowing:
     """What reads the stories of a store: one for all who share it."""
-    return _KNOWING.setdefault(store, Knowing())
+    return _KNOWING.setdefault(store, Knowing(presences_of(store)))

@@ -14,9 +14,9 @@ from previously.core.errors import BadInput
 from previously.core.lore import TYPES
 from previously.core.marks import MarkKind
 from previously.core.messages import Role
+from previously.core.note import said_key
 from previously.core.text import clean
-from previously.core.witnessing import folded_name
-from previously.lore.by_hand import Deed, LoreRecord, record_of, record_text, said_key
+from previously.lore.by_hand import Deed, LoreRecord, record_of, record_text
 from previously.lore.entries import Entry, key_problems
 from previously.lore.keywords import key_of
 from previously.lore.merge import find_entry
@@ -155,11 +155,12 @@ class LoreByHand(StoryHandle):
 
         async def read(store: Store) -> list[Explained]:
             branch = await store.branch(self._key)
+            reader = await self._reader(store, who)
             known = await self._known(store, who.name)
             lorebook = await self._knowing.lorebook(store, self._key, known, who.name)
             first = max(0, branch.messages - max(settings.lore_depth, lorebook.index.deepest) - LOOKED_AT)
             path = await store.path(self._key, branch.name, first, branch.messages - 1) if branch.messages else []
-            seen = [one for one in path if who.witnessed(one.entry.message) and not one.entry.attributes.hidden]
+            seen = [one for one in path if reader.witnessed(one) and not one.entry.attributes.hidden]
             asked = next((one for one in reversed(seen) if one.entry.message.role is Role.USER), None)
             last = asked.position if asked else branch.messages - 1
             budget = settings.budget_tokens() * settings.lore_percent // 100
@@ -194,10 +195,10 @@ class LoreByHand(StoryHandle):
         """Who knows all that is known of an entry; None if there is nothing that not everyone may know."""
         known = await self._known(store)
         entry = known.state.lore.get(key)
-        if entry is None or await store.all_witnessed(self._key):
+        presence = await self._presence(store)
+        if entry is None or presence.is_shared:
             return None
-        people = [folded_name(one.name) for one in known.state.people.values()]
-        knows = {name: await self._known(store, name) for name in people}
+        knows = {name: await self._known(store, name) for name in sorted(presence.names.keys)}
         return tuple(name for name, theirs in knows.items() if theirs.state.lore.get(key) == entry)
 
     async def _entry(self, name: str, kind: str) -> LoreEntry:

@@ -12,10 +12,9 @@ from dataclasses import replace
 from previously.core.digests import span_key
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE
 from previously.core.messages import Message
-from previously.core.people import somebodies
+from previously.core.presence import Presence
 from previously.core.spans import Span
 from previously.core.versions import Kind, Status, Version
-from previously.core.witnessing import folded_name
 from previously.folds.analysis import AnalysisNote
 from previously.folds.note_context import NoteContext
 from previously.folds.questions import Question
@@ -29,8 +28,10 @@ from previously.lore.threads import Threads
 from previously.runtime.cast_steps import CastSteps
 from previously.runtime.fold_reader import Look
 from previously.runtime.fold_store import FoldStore
-from previously.runtime.noted import Walk, ends_before, is_fragment, notes_scenes, scene_ends, walk
-from previously.runtime.states import States
+from previously.runtime.knowing import known_where
+from previously.runtime.noted import Walk, ends_before, is_fragment, notes_scenes, scene_ends, walk, walk_to_the_end
+from previously.runtime.read_presence import Presences
+from previously.runtime.states import States, Witness
 from previously.runtime.step import Step, Together, Written
 from previously.runtime.told_before import told_before, with_hand_records
 from previously.runtime.update_steps import UpdateSteps
@@ -49,20 +50,26 @@ MOST_TOGETHER = 256
 MOST_WAITING = 1_024
 """How many notes may wait to be approved without being asked for again."""
 
-NOBODY = "\x00"
-"""A name that nobody has: whoever bears it knows what everybody knows."""
-
 
 class NoteSteps:
     """Looks at one branch of a story, with a store that answers as of one moment."""
 
-    def __init__(self, store: FoldStore, key: StoryKey, branch: BranchInfo, look: Look, states: States) -> None:
+    def __init__(
+        self,
+        store: FoldStore,
+        key: StoryKey,
+        branch: BranchInfo,
+        look: Look,
+        states: States,
+        presences: Presences,
+    ) -> None:
         self._store = store
         self._key = key
         self._branch = branch
         self._look = look
         self._rules = look.rules
         self._states = states
+        self._presences = presences
         self._updates = UpdateSteps(store, key, branch, look.rules, states, anew=look.anew)
 
     async def missing(self) -> Step | Together | None:
@@ -75,8 +82,8 @@ class NoteSteps:
         found = await self._updates.missing(seen)
         if found or seen.whole or not seen.updates:
             return found
-        snapshots = await self._all_snapshots(seen, shared=await self._store.all_witnessed(self._key))
-        return snapshots if not self._look.anew or _are_firm(snapshots) else None
+        snapshot = await self._snapshot(seen)
+        return snapshot if not self._look.anew or _is_firm(snapshot) else None
 
     async def next(self) -> Step | Together | None:
         """The next notes to be made, or a snapshot; None if there is nothing to do."""
@@ -89,10 +96,11 @@ class NoteSteps:
             return note
         if not self._look.quotes:  # else what is learnt waits for a model, rather than being taken for noted
             people = self._states.after(seen, self._rules).people
-            cast = await CastSteps(self._store, self._key, self._branch, self._look).next(seen, people)
+            steps = CastSteps(self._store, self._key, self._branch, self._look, self._presence)
+            cast = await steps.next(seen, people)
             if cast:
                 return cast
-        return await self._all_snapshots(seen, shared=shared)
+        return await self._snapshot(seen)
 
     async def _analyses(self, seen: Walk, *, shared: bool) -> Step | Together | None:
         """The oldest fragment without its analysis; where nothing before it is read, several at the same time."""
@@ -137,20 +145,27 @@ class NoteSteps:
             state = self._states.after(seen, self._rules, through=first - 1)
             state = await with_hand_records(self._store, self._key, self._branch, state, first)
         else:
-            state = await self._known_to_all(seen, tile)
+            state = await self._known_to_all(tile)
         return await told_before(self._store, self._key, self._branch, first, state, about, texts=shared)
 
-    async def _known_to_all(self, seen: Walk, tile: Tile) -> State:
+    async def _known_to_all(self, tile: Tile) -> State:
         """Return the state before a tile as far as all know it who witnessed the whole of it: a note is theirs, so it
         may be told what each of them knows."""
-        states: list[State] = []
+        presence = await self._presence()
         first = tile.span.first
-        for name in readers_of([item.entry.message for item in seen.run(tile)]):
-            own = await walk(
-                self._store, self._key, self._branch, self._rules, name, firm=self._look.anew, before=first
-            )
-            states.append(self._states.after(own, self._rules, name, through=first - 1))
+        before = await walk(self._store, self._key, self._branch, self._rules, before=first)
+        states: list[State] = []
+        for name in sorted(presence.names.keys):
+            if presence.knows_span(name, tile.span):
+                told = self._store, self._key, self._branch, self._rules
+                states.append(await known_where(*told, before, Witness(name, presence), self._states, first - 1))
         return common_state(states)
+
+    async def _presence(self) -> Presence:
+        whole = await walk_to_the_end(self._store, self._key, self._branch, self._rules, exact=True)
+        players = self._states.after(whole, self._rules).players
+        voices = {one.name: one.character for one in players.values()}
+        return await self._presences.of(self._store, self._key, self._branch, self._rules, whole, voices=voices)
 
     def _wanting(self, note: Version | None) -> bool:
         return note is None or (self._look.anew and not note.firm)
@@ -160,48 +175,23 @@ class NoteSteps:
         pending = await self._store.newest_versions(self._key, kind, SPAN_SCOPE, Status.PENDING, MOST_WAITING)
         return frozenset(version.made.key for version in pending)
 
-    async def _all_snapshots(self, seen: Walk, *, shared: bool) -> Together | None:
-        if await self._updates.lacks_first(seen):
-            return None
-        people = [] if shared else somebodies(self._states.after(seen, self._rules).people)
-        return await self._snapshots(seen, [folded_name(name) for name in people])
-
-    async def _snapshots(self, seen: Walk, names: Sequence[str]) -> Together | None:
-        """Snapshots of all, and of what each of these may know, that are due."""
-        walks = [seen] + [
-            await walk(self._store, self._key, self._branch, self._rules, name, firm=self._look.anew) for name in names
-        ]
-        steps = [await self._snapshot(one, name) for one, name in zip(walks, ["", *names], strict=True)]
-        found = tuple(step for step in steps if step)
-        return Together(found) if found else None
-
-    async def _snapshot(self, seen: Walk, name: str) -> Step | None:
-        length, scope = seen.settled - seen.first + 1, OWN_SCOPE + name
-        if length < SNAPSHOT_MESSAGES:
+    async def _snapshot(self, seen: Walk) -> Step | None:
+        """Return the snapshot that is due."""
+        length = seen.settled - seen.first + 1
+        if length < SNAPSHOT_MESSAGES or await self._updates.lacks_first(seen):
             return None
         run = seen.path[:length]
-        state = self._states.after(seen, self._rules, name, through=seen.settled)
+        state = self._states.after(seen, self._rules, through=seen.settled)
         tiles = (*seen.scenes, *seen.fragments, *seen.updates)
         notes = [tile.note for tile in tiles if tile.note and tile.span.last <= seen.settled]
         ends = await scene_ends(self._store, self._key, self._branch, self._rules)
         written = Written(
             state_text(state), "code", firm=all(note.firm for note in notes), carry=ends_before(ends, seen.settled)
         )
-        there = await self._store.live(self._key, self._branch.name, Kind.STATE, scope, through=seen.settled)
+        there = await self._store.live(self._key, self._branch.name, Kind.STATE, OWN_SCOPE, through=seen.settled)
         replaces = there.version.id if there and there.span == Span(seen.first, seen.settled) else None
         before = seen.snapshot.version if seen.snapshot else None
-        return Step(Kind.STATE, scope, run, before, written, SNAPSHOT, replaces)
-
-
-def readers_of(messages: Sequence[Message]) -> list[str]:
-    """Return those who witnessed every one of some messages, folded; where all messages are for everybody, nobody in
-    particular, who knows what everybody knows."""
-    given = [
-        {folded_name(name) for name in (*message.witnesses, message.speaker or "") if folded_name(name)}
-        for message in messages
-        if message.witnesses is not None
-    ]
-    return sorted(set.intersection(*given)) if given else [NOBODY]
+        return Step(Kind.STATE, OWN_SCOPE, run, before, written, SNAPSHOT, replaces)
 
 
 def common_state(states: Sequence[State]) -> State:
@@ -221,10 +211,9 @@ def _step(kind: Kind, seen: Walk, tile: Tile, asked: Question, reason: str) -> S
     return Step(kind, SPAN_SCOPE, seen.run(tile), None, asked, reason, replaces)
 
 
-def _are_firm(snapshots: Together | None) -> bool:
-    """Return whether snapshots will count where only what is firm does."""
-    steps = snapshots.steps if snapshots else ()
-    return all(isinstance(step.asked, Written) and step.asked.firm for step in steps)
+def _is_firm(snapshot: Step | None) -> bool:
+    """Return whether a snapshot will count where only what is firm does."""
+    return snapshot is None or (isinstance(snapshot.asked, Written) and snapshot.asked.firm)
 
 
 def _key(seen: Walk, tile: Tile) -> bytes:

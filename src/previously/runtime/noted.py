@@ -6,7 +6,7 @@ the same however long the story is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -14,7 +14,6 @@ from previously.core.marks import OWN_SCOPE, SPAN_SCOPE, MarkKind
 from previously.core.paths import OnPath
 from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, has_read
-from previously.core.witnessing import knows_of
 from previously.folds import analysis
 from previously.folds.recap import FoldRules, Timeline
 from previously.folds.tiling import Tile, TileRules, fragment_tiles, leading, note_tiles, scene_tiles
@@ -99,21 +98,20 @@ async def walk(
     key: StoryKey,
     branch: BranchInfo,
     rules: FoldRules,
-    reader: str = "",
     *,
     firm: bool = False,
     before: int | None = None,
 ) -> Walk:
-    """What stands behind the newest snapshot of what a reader may know; behind that of all for nobody in particular.
-    The rules are those with the tail of this branch. With `before`, no snapshot counts that reaches to there."""
-    scope = OWN_SCOPE + reader
+    """What stands behind the newest snapshot. The rules are those with the tail of this branch. With `before`, no
+    snapshot counts that reaches to there."""
+    scope = OWN_SCOPE
     newest = None if before is None else before - 1
     snapshot = await store.live(key, branch.name, Kind.STATE, scope, firm=firm, through=newest)
     ends = await scene_ends(store, key, branch, rules) if snapshot else []
     while snapshot and snapshot.version.made.carry != ends_before(ends, snapshot.span.last):
         through = snapshot.span.last - 1
         snapshot = await store.live(key, branch.name, Kind.STATE, scope, firm=firm, through=through)
-    return await _walked(store, key, branch, rules, snapshot)
+    return await walk_behind(store, key, branch, rules, snapshot)
 
 
 async def scene_ends(
@@ -131,22 +129,41 @@ def ends_before(ends: Iterable[int], last: int) -> str:
 
 
 async def walk_to_the_end(
-    store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, reader: str = ""
+    store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, *, exact: bool = False
 ) -> Walk:
-    """The same for whoever reads: where the exact snapshot lies far back, from a stale one on that reaches further. For
-    somebody of whom there is none, all is looked at."""
-    seen = await walk(store, key, branch, rules, reader)
+    """The same for whoever reads: where the exact snapshot lies far back, from a stale one on that reaches further;
+    with `exact` never from a stale one."""
+    seen = await walk(store, key, branch, rules)
     if seen.whole:
         return seen
     stale = None
-    if not reader:  # for somebody in particular it may tell of what they are not to know any more
+    if not exact:
         stale = await stale_version(store, key, branch, Kind.STATE, OWN_SCOPE, start=0, exact=seen.snapshot)
     if stale and stale.version.made.carry.startswith(f"{FORM}:"):
-        seen = await _walked(store, key, branch, rules, stale)
-    return seen if seen.whole else await _walked(store, key, branch, rules, seen.snapshot, branch.messages)
+        seen = await walk_behind(store, key, branch, rules, stale)
+    return seen if seen.whole else await walk_behind(store, key, branch, rules, seen.snapshot, branch.messages)
 
 
-async def _walked(
+async def snapshots_to(
+    store: SnapshotStore, key: StoryKey, newest: LiveVersion | None, is_known: Callable[[LiveVersion], bool]
+) -> list[LiveVersion]:
+    """Return a snapshot and those it goes on from, the oldest first; none before one that is known already."""
+    found: list[LiveVersion] = []
+    while newest is not None:
+        found.insert(0, newest)
+        before = newest.version.made.before
+        if is_known(newest) or before is None:
+            break
+        version = await store.version(key, before)
+        if version is None:
+            found[0] = LiveVersion(newest.version, Span(0, newest.span.last))
+            break
+        last = newest.span.last - len(newest.version.made.span)
+        newest = LiveVersion(version, Span(last - len(version.made.span) + 1, last))
+    return found
+
+
+async def walk_behind(
     store: SnapshotStore,
     key: StoryKey,
     branch: BranchInfo,
@@ -154,7 +171,7 @@ async def _walked(
     snapshot: LiveVersion | None,
     most: int = 0,
 ) -> Walk:
-    """What stands behind a snapshot, as far as one look goes, or so many messages."""
+    """Return what stands behind a snapshot, as far as one look goes, or so many messages."""
     first = snapshot.span.last + 1 if snapshot else 0
     last = min(first + (most or MOST_WALKED), branch.messages) - 1
     path = await store.path(key, branch.name, first, last) if last >= first else []
@@ -226,8 +243,3 @@ async def notes_on(
 def is_fragment(item: OnPath) -> bool:
     """Whether there is something to analyse in a message."""
     return analysis.is_fragment(item.entry.message)
-
-
-def witnessed(run: Sequence[OnPath], reader: str) -> bool:
-    """Whether a reader may know of every message of a run."""
-    return all(knows_of(reader, item.entry.message) for item in run)

@@ -1,7 +1,7 @@
-"""Who is there: set by hand, for all that is said from then on.
+"""Who was and who is there, as people see it and say it.
 
-What must stay true: presence follows the branch, like everything a person says of a story; a message whose witnesses
-are given keeps them.
+What a person says follows the branch and can be undone. Who leaves or enters is said for all that is said from then on;
+who was present at messages that are there is corrected in place of whatever was given or noted.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ from previously.core.errors import BadInput
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Draft
 from previously.core.people import People, characters, people_after
+from previously.core.presence import Stretch
+from previously.core.spans import Span, position_on
 from previously.core.text import clean
 from previously.core.witnessing import folded_name
 from previously.runtime.handle import StoryHandle
+from previously.runtime.read_presence import HAND_MARKS, correction_text, placed_corrections
 from previously.storage.store import BranchInfo, Store
 
 KINDS = frozenset({MarkKind.LEFT, MarkKind.ENTERED})
@@ -23,8 +26,47 @@ KINDS = frozenset({MarkKind.LEFT, MarkKind.ENTERED})
 LONGEST_NAME = 100
 
 
-class Presence(StoryHandle):
-    """What a person says of who is there."""
+class PresenceByHand(StoryHandle):
+    """Who was present, and what a person says of it."""
+
+    async def presence(self) -> list[Stretch]:
+        """Return who was present at each stretch of the active branch, and where that is known from."""
+
+        async def read(store: Store) -> list[Stretch]:
+            found = await self._presence(store)
+            return found.stretches()
+
+        return await self._store.at_one_moment(self._key.owner, read)
+
+    async def set_presence(self, first: int, last: int, names: Sequence[str] | None) -> Span:
+        """Say who was present at the messages from `first` to `last`: these and nobody else, None for everybody. It
+        stands in place of whatever was given, noted or inferred. Whoever speaks a message knows it all the same."""
+        branch = await self.branch_info()
+        span = _span(branch.messages, first, last)
+        who = None if names is None else list({folded_name(one): one for one in map(_name, names)}.values())
+        run = await self._store.path(self._key, branch.name, span.first, span.last)
+        text = correction_text(who, [item.entry.id for item in run])
+        mark = await self._add_mark(branch, MarkKind.PRESENCE, span.first - 1, text)
+        await self._add_mark(branch, MarkKind.PRESENCE_END, span.last, of=mark.origin)
+        return span
+
+    async def unset_presence(self, at: int) -> Span:
+        """Take back what was said last of who was present at a message; the stretch it was said of."""
+
+        async def read(store: Store) -> list[tuple[Mark, Span]]:
+            branch = await store.branch(self._key)
+            marks = await store.marks(self._key, branch.name, HAND_MARKS)
+            return await placed_corrections(store, self._key, branch, marks)
+
+        branch = await self.branch_info()
+        position = position_on(branch.messages, at)
+        said = await self._store.at_one_moment(self._key.owner, read)
+        meant = [(mark, span) for mark, span in said if position in span]
+        if not meant:
+            raise BadInput(f"Nobody said by hand who was present at message {position}.")
+        mark, span = meant[-1]
+        await self._add_mark(branch, MarkKind.UNLOCKED, branch.messages - 1, instead_of=[mark])
+        return span
 
     async def leave(self, name: str) -> None:
         """From the next message on, somebody is not there."""
@@ -73,9 +115,7 @@ class Presence(StoryHandle):
         return branch, await store.marks(self._key, branch.name, KINDS)
 
     async def _say(self, kind: MarkKind, name: str) -> None:
-        who = " ".join(name.split())
-        if not who or clean(who)[1] or len(who) > LONGEST_NAME:
-            raise BadInput(f"Somebody who leaves or enters needs a name of 1 to {LONGEST_NAME} characters.")
+        who = _name(name)
         branch = await self.branch_info()
         has_left = folded_name(who) in map(folded_name, await self.absent())
         if kind is MarkKind.ENTERED and not has_left:
@@ -83,6 +123,20 @@ class Presence(StoryHandle):
         if kind is MarkKind.LEFT and has_left:
             raise BadInput(f"{who} has left already.")
         await self._add_mark(branch, kind, branch.messages - 1, who)
+
+
+def _name(name: str) -> str:
+    who = " ".join(name.split())
+    if not who or clean(who)[1] or len(who) > LONGEST_NAME:
+        raise BadInput(f"Somebody who is there or not needs a name of 1 to {LONGEST_NAME} characters.")
+    return who
+
+
+def _span(messages: int, first: int, last: int) -> Span:
+    begin, end = position_on(messages, first), position_on(messages, last)
+    if begin > end:
+        raise BadInput(f"A stretch goes from its first message to its last: {begin} comes after {end}.")
+    return Span(begin, end)
 
 
 def _witnessed(draft: Draft, present: tuple[str, ...]) -> Draft:

@@ -104,7 +104,7 @@ async def search(
     query: str,
     top: int | None,
     budget_tokens: int | None,
-    witness: str | None,
+    reader: Reader,
     counter: Counter,
     *,
     dated: bool,
@@ -116,13 +116,13 @@ async def search(
     if top is None:
         top = TOP if budget_tokens is None else MOST_FOUND
     branch = await store.branch(key)
-    most = MOST_FOUND if budget_tokens or witness else min(top, MOST_FOUND)
+    most = MOST_FOUND if budget_tokens or reader.name else min(top, MOST_FOUND)
     found = await store.recall(
-        key, branch.name, lambda index, path: _find(index, path, query, witness=witness, most=most)
+        key, branch.name, lambda index, path: _find(index, path, query, allowed=_allowed(reader), most=most)
     )
     found.query.checked()
     hits = [(hit, await _at(store, key, branch.name, hit.position)) for hit in found.hits]
-    hits = [(hit, item) for hit, item in hits if _knows(item, witness)]
+    hits = [(hit, item) for hit, item in hits if reader.witnessed(item)]
     costs = {hit.position: _cost(_line(item, dated=dated), counter) for hit, item in hits}
     if budget_tokens is not None:
         hits = _within(hits, budget_tokens, costs, found.outline)
@@ -153,12 +153,11 @@ async def recalled_for(
         text = f"{earlier[-1].text}\n{text}"
     asked = next((one.speaker for one in reversed(earlier) if one.speaker not in (None, said.speaker)), None)
     excluded = {item.position for item in seen}
-    witness = reader.name or None
 
     def work(index: StoryIndex, path: PathEntries) -> Found:
         return _find(
-            index, path, text, asker=said.speaker, asked=asked, witness=witness, excluded=excluded, until=until,
-            most=MOST_FOR_A_VIEW,
+            index, path, text, asker=said.speaker, asked=asked, allowed=_allowed(reader), excluded=excluded,
+            until=until, most=MOST_FOR_A_VIEW,
         )  # fmt: skip
 
     found = await store.recall(key, branch, work)
@@ -189,7 +188,7 @@ def _find(
     *,
     asker: str | None = None,
     asked: str | None = None,
-    witness: str | None = None,
+    allowed: Collection[int] | None = None,
     excluded: Collection[int] = (),
     until: int | None = None,
     most: int,
@@ -197,7 +196,7 @@ def _find(
     from previously.recall.search import find
 
     return find(
-        index, path, text, _table(), asker=asker, asked=asked, witness=witness, excluded=excluded, until=until,
+        index, path, text, _table(), asker=asker, asked=asked, allowed=allowed, excluded=excluded, until=until,
         most=most,
     )  # fmt: skip
 
@@ -294,15 +293,18 @@ def _text(item: OnPath) -> str:
     return item.entry.message.text or facts_of(item.entry.message).text
 
 
-def _knows(item: OnPath, witness: str | None) -> bool:
-    return Reader(name=witness or "").witnessed(item.entry.message)
+def _allowed(reader: Reader) -> Collection[int] | None:
+    """Return the positions that a reader may know of; None for all of them."""
+    if not reader.name or reader.presence is None or reader.presence.knows_all(reader.name):
+        return None
+    return reader.presence.positions(reader.name)
 
 
 def _may_be_shown(item: OnPath, reader: Reader) -> bool:
     entry = item.entry
     if entry.attributes.hidden or entry.message.role is Role.SYSTEM:
         return False
-    return bool(_text(item).strip()) and reader.witnessed(entry.message)
+    return bool(_text(item).strip()) and reader.witnessed(item)
 
 
 def _table() -> WordTable | None:

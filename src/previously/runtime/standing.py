@@ -16,6 +16,7 @@ from previously.core.lore import Scene
 from previously.core.marks import SPAN_SCOPE, Mark, MarkKind
 from previously.core.note import Note, note_of
 from previously.core.people import Person, characters
+from previously.core.presence import Source
 from previously.core.spans import Span, position_on
 from previously.core.text import clean
 from previously.core.versions import Kind
@@ -32,7 +33,7 @@ from previously.lore.threads import DORMANT_AFTER, Status, Thread, ranked, statu
 from previously.lore.wishes import Wish
 from previously.runtime.derived import analysis_now, fragments_of
 from previously.runtime.handle import StoryHandle
-from previously.runtime.knowing import Known, knowledge
+from previously.runtime.knowing import CastFacts, Known
 from previously.runtime.noted import analysed, ends_of, updated
 from previously.runtime.remembering import MemoryText, Remembering
 from previously.storage.store import Store
@@ -174,24 +175,40 @@ class Standing(StoryHandle):
         """Every character whose knowledge is kept, by name, and what they know."""
 
         async def read(store: Store) -> list[CastItem]:
-            branch = await store.branch(self._key)
-            known = await self._knowing.known(store, self._key, branch, self._rules)
-            state, found = known.state, []
-            # Where not everyone witnessed everything, an update may have noted what nobody told them.
-            learnt = state.learnt if await store.all_witnessed(self._key) else {}
-            told = [one.name for key, one in learnt.items() if key not in state.people]
-            for name in sorted({*characters(state.people), *told}):
-                knows, stale = await knowledge(store, self._key, branch, name, learnt)
-                found.append(CastItem(name, knows, stale))
-            return found
+            found = await self._cast_facts(store)
+            return [CastItem(name, one.knowledge, one.stale) for name, one in found.items()]
 
         return await self._store.at_one_moment(self._key.owner, read)
 
     async def who_knows(self, query: str) -> list[Row]:
-        """Who knows something about these words, and what."""
+        """Who knows something about these words, and what: all that is known of them, not only their key facts."""
         if not query.strip():
             raise BadInput("Say what somebody may know of.")
-        return who_knows({one.name: one.knowledge for one in await self.cast()}, query)
+        found = await self._store.at_one_moment(self._key.owner, self._cast_facts)
+        return who_knows(
+            {name: Knowledge(one.asked.summary if one.asked else "", one.all_facts) for name, one in found.items()},
+            query,
+        )
+
+    async def _cast_facts(self, store: Store) -> dict[str, CastFacts]:
+        """Return what each character knows, by name: those who speak as characters, and those whom updates noted."""
+        branch = await store.branch(self._key)
+        state = (await self._knowing.known(store, self._key, branch, self._rules)).state
+        presence = await self._presence(store)
+        told = [one.name for one in state.learnt.values()]
+        noted = [
+            name
+            for one in presence.stretches()
+            if one.source is Source.NOTED
+            for name in one.names or ()
+            if presence.has(name)
+        ]
+        people = {presence.names.key(name): name for name in (*told, *noted, *characters(state.people))}
+        shown = {key: presence.names.shown(key) if presence.has(name) else name for key, name in people.items()}
+        return {
+            name: await self._knowing.facts(store, self._key, branch, self._rules, name, presence)
+            for name in sorted(shown.values())
+        }
 
     async def end_scene(self, at: int = -1) -> Mark:
         """End the scene with the message at `at`: the next fold notes it."""

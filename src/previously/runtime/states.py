@@ -1,24 +1,26 @@
 """The state of a story, lore, threads and how things stand, as its notes have it.
 
-A pure reduce over the notes of a path, from the newest snapshot on. What must stay true: for somebody in particular
-only notes count whose messages they have all witnessed; what is remembered of an earlier look changes nothing but time.
+A pure reduce over the notes of a path, from the newest snapshot on. For somebody in particular only items count whose
+messages they witnessed. What is remembered of an earlier look changes nothing but time.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from previously.core.note import Note, note_of
 from previously.core.people import people_after
+from previously.core.presence import Presence
 from previously.core.versions import Kind, NewVersion
-from previously.core.witnessing import knows_of
 from previously.folds.analysis_answer import analysis_note
 from previously.folds.recap import FoldRules, Timeline
 from previously.folds.scene_shape import scene_note
 from previously.folds.tiling import Tile
+from previously.lore.reader_state import after_for
 from previously.lore.state import EMPTY, Noted, State, after, state_of
-from previously.runtime.noted import Walk, witnessed
+from previously.runtime.noted import Walk
 
 MOST_REMEMBERED = 128
 """How many states of earlier looks are remembered."""
@@ -33,59 +35,96 @@ Looked = tuple[int, str, Notes]
 """A snapshot, what counts, and the notes behind it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Somebody in particular, and what they may know of."""
+
+    name: str
+    presence: Presence
+
+    def knows(self, position: int) -> bool:
+        """Return whether they may know of a message."""
+        return self.presence.knows(self.name, position)
+
+    def is_self(self, name: str) -> bool:
+        """Return whether a name is theirs."""
+        return self.presence.names.same_person(self.name, name)
+
+    def through(self, last: int) -> str:
+        """Return what stands for them and for all they may know of up to a position."""
+        return f"{self.presence.names.key(self.name)} {self.presence.digest(self.name, last)}"
+
+
 class States:
     """States of earlier looks, so that a look reads only what is new. Version ids tell stories of one store apart."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[Looked, State] = OrderedDict()
 
-    def after(self, seen: Walk, rules: FoldRules, reader: str = "", *, through: int | None = None) -> State:
-        """The state where a walk ends, or at an earlier position, as a reader may know it; what people wrote aside."""
+    def after(
+        self,
+        seen: Walk,
+        rules: FoldRules,
+        *,
+        through: int | None = None,
+        witness: Witness | None = None,
+        begun: State | None = None,
+    ) -> State:
+        """The state where a walk ends, or at an earlier position; what people wrote aside. With a `witness`, as they
+        may know it: `begun` is then what they knew where the walk begins."""
         last = seen.first + len(seen.path) - 1 if through is None else through
-        tiles = _counting(seen, reader, last)
+        tiles = _counting(seen, last)
         librarian = rules.timeline is Timeline.LIBRARIAN
         notes = tuple(
             (tile.note.id, tile.span.last, _is_for_lore(seen, tile, librarian=librarian)) for tile in tiles if tile.note
         )
         snapshot = seen.snapshot.version.id if seen.snapshot else 0
-        state, done = self._nearest(seen, snapshot, rules.timeline.value, notes)
+
+        def looked(length: int) -> Looked:
+            known = witness.through(notes[length - 1][1] if length else seen.first - 1) if witness else ""
+            return snapshot, f"{rules.timeline.value} {known}", notes[:length]
+
+        def begin() -> State:
+            if begun is not None:
+                return begun
+            return (state_of(seen.snapshot.version.made.text) if seen.snapshot else None) or EMPTY
+
+        state, done = self._nearest(len(notes), looked, begin)
         for tile, (_, _, for_lore) in zip(tiles[done:], notes[done:], strict=True):
-            state = after(state, _read(seen, tile, for_lore=for_lore))
-        self._keep((snapshot, rules.timeline.value, notes), state)
+            noted = _read(seen, tile, for_lore=for_lore)
+            state = after_for(state, noted, witness.knows, witness.is_self) if witness else after(state, noted)
+        self.keep(looked(len(notes)), state)
         said = seen.path[: max(0, last + 1 - seen.first)]
-        heard = ((item.position, item.entry.message) for item in said if knows_of(reader, item.entry.message))
+        heard = ((item.position, item.entry.message) for item in said if not witness or witness.knows(item.position))
         return replace(state, people=people_after(state.people, heard))
 
-    def _nearest(self, seen: Walk, snapshot: int, timeline: str, notes: Notes) -> tuple[State, int]:
-        """The state after most of these notes that is remembered, and after how many."""
-        lengths = range(len(notes), max(0, len(notes) - LOOKED_BACK), -1)
+    def _nearest(self, count: int, looked: Callable[[int], Looked], begin: Callable[[], State]) -> tuple[State, int]:
+        """The state after most of so many notes that is remembered, and after how many."""
+        lengths = range(count, max(0, count - LOOKED_BACK), -1)
         for length in (*lengths, 0):
-            state = self._known.get((snapshot, timeline, notes[:length]))
+            state = self._known.get(looked(length))
             if state is not None:
                 return state, length
-        begun = (state_of(seen.snapshot.version.made.text) if seen.snapshot else None) or EMPTY
-        self._keep((snapshot, timeline, ()), begun)  # reading it once more would cost as much as many notes
+        begun = begin()
+        self.keep(looked(0), begun)  # reading it once more would cost as much as many notes
         return begun, 0
 
-    def _keep(self, looked: Looked, state: State) -> None:
+    def kept(self, looked: Looked) -> State | None:
+        """Return a state that is remembered."""
+        return self._known.get(looked)
+
+    def keep(self, looked: Looked, state: State) -> None:
+        """Remember a state."""
         self._known[looked] = state
         self._known.move_to_end(looked)
         while len(self._known) > MOST_REMEMBERED:
             self._known.popitem(last=False)
 
 
-def _counting(seen: Walk, reader: str, last: int) -> list[Tile]:
-    """The noted tiles of a walk that a reader may know of, in path order; of those that end together the fragment
-    first."""
+def _counting(seen: Walk, last: int) -> list[Tile]:
+    """The noted tiles of a walk, in path order; of those that end together the fragment first."""
     tiles = [tile for tile in (*seen.fragments, *seen.scenes, *seen.updates) if tile.note and tile.span.last <= last]
-    known = [tile for tile in tiles if not reader or (_is_apart(tile) and witnessed(seen.run(tile), reader))]
-    return sorted(known, key=lambda tile: (tile.span.last, len(tile.span)))
-
-
-def _is_apart(tile: Tile) -> bool:
-    """Return whether a note was made from its span alone. An update is told of all before it, so where not everyone
-    witnessed everything its note is for nobody in particular."""
-    return tile.note is not None and tile.note.made.kind is not Kind.NOTE
+    return sorted(tiles, key=lambda tile: (tile.span.last, len(tile.span)))
 
 
 def _is_for_lore(seen: Walk, tile: Tile, *, librarian: bool) -> bool:

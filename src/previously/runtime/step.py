@@ -58,6 +58,8 @@ class Step:
     """Whether somebody asked for it though nothing changed."""
     beside: Mapping[Kind, int] = field(default_factory=dict)
     """The notes of the same run in whose place those are made that come with it."""
+    rests_on: str = ""
+    """What stands for the presence it rests on, kept with what is made."""
     others: Mapping[Kind, Step] = field(default_factory=dict)
     """What else the same answer gives that is no note of the same run, each as it would be made by itself. One that is
     written already comes with it in any case."""

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from previously.core.errors import BadInput, BudgetTooSmall, StoreProblem
+from previously.core.marks import MarkKind
 from previously.core.messages import Draft
 from previously.core.samples import sample_of
 from previously.core.versions import Kind
@@ -22,7 +24,7 @@ from previously.runtime.folding import Progress, fold, plan_folds
 from previously.runtime.history import History
 from previously.runtime.lore_hands import LoreByHand
 from previously.runtime.noted import every_note
-from previously.runtime.presence import Presence
+from previously.runtime.presence import PresenceByHand
 from previously.runtime.reading import persistently
 from previously.runtime.recalling import SearchHit, catch_up, search, try_to_catch_up
 from previously.runtime.remembering import ChapterText, MemoryText
@@ -36,11 +38,11 @@ from previously.settings import Settings
 from previously.storage.store import BranchInfo, Store, StoryInfo
 from previously.view.build import Asked
 from previously.view.furniture import NO_FURNITURE, Furniture
-from previously.view.readers import ReaderKind, reader_named
+from previously.view.readers import Reader, ReaderKind, reader_named
 from previously.view.view import View, memory_sections
 
 
-class Story(Transcript, History, Presence, LoreByHand, Standing):
+class Story(Transcript, History, PresenceByHand, LoreByHand, Standing):
     """One conversation with its memory."""
 
     def __init__(self, store: Store, info: StoryInfo, folder: Folder, tuning: Tuning) -> None:
@@ -127,9 +129,9 @@ class Story(Transcript, History, Presence, LoreByHand, Standing):
         """A view for a chat whose user waits, and what is to be done once it is on its way: keeping how it was made,
         and indexing what is new for the next one. Where not everyone witnessed everything, a `speaker` who answers is
         shown what they know and nothing else."""
-        knows_all = not speaker or await self._store.all_witnessed(self._key)
-        asked = self._asked(budget_tokens, "chat" if knows_all else f"character:{speaker}", (), furniture)
-        noted, made = await self._made(asked, None)
+        keeps_apart = bool(speaker) and await self._keeps_apart()
+        asked = self._asked(budget_tokens, f"character:{speaker}" if keeps_apart else "chat", (), furniture)
+        noted, made = await self._made(asked, None, answers=True)
 
         async def afterwards() -> None:
             await self._keep(asked, made, noted)
@@ -137,15 +139,25 @@ class Story(Transcript, History, Presence, LoreByHand, Standing):
 
         return made.view, afterwards
 
-    async def _made(self, asked: Asked, before: int | None) -> tuple[int | None, Made]:
-        """A view with its recipe, and the budget that was noted before."""
+    async def _keeps_apart(self) -> bool:
+        """Whether somebody said who witnessed what: with the messages, or by hand. What was only noted or inferred
+        takes nothing out of a client's own chat."""
+        if not await self._store.all_witnessed(self._key):
+            return True
+        branch = await self.branch_info()
+        return bool(await self._store.marks(self._key, branch.name, {MarkKind.PRESENCE}))
+
+    async def _made(self, asked: Asked, before: int | None, *, answers: bool = False) -> tuple[int | None, Made]:
+        """A view with its recipe, and the budget that was noted before. Whoever `answers` is there, heard of or not."""
 
         async def read(store: Store) -> tuple[int | None, Made]:
+            reader = await self._reader(store, asked.reader, answers=answers)
+            told = replace(asked, reader=reader)
             if before is not None:
-                return None, await view_before(store, self._key, self._rules, asked, before, self._knowing)
+                return None, await view_before(store, self._key, self._rules, told, before, self._knowing)
             info = await store.story(self._key.owner, self.name)
             return info.budget_tokens if info else None, await view_of(
-                store, self._key, self._rules, asked, self._knowing
+                store, self._key, self._rules, told, self._knowing
             )
 
         return await self._store.at_one_moment(self._key.owner, read)
@@ -171,10 +183,13 @@ class Story(Transcript, History, Presence, LoreByHand, Standing):
         that is not said, or as many as a budget holds: each is charged what it would take in a view."""
         await catch_up(self._store, self._key)
         counter, dated = self._tuning.counter, self._tuning.in_force.clock == "chat"
-        return await self._store.at_one_moment(
-            self._key.owner,
-            lambda store: search(store, self._key, query, top, budget_tokens, witness, counter, dated=dated),
-        )
+        who = Reader() if witness is None else reader_named(f"{ReaderKind.CHARACTER}:{witness}")
+
+        async def read(store: Store) -> list[SearchHit]:
+            reader = await self._reader(store, who)
+            return await search(store, self._key, query, top, budget_tokens, reader, counter, dated=dated)
+
+        return await self._store.at_one_moment(self._key.owner, read)
 
     async def why(self, position: int, *, reader: str = "chat") -> View:
         """What the model saw at a turn: before the answer at that position, or at the user's message there."""

@@ -7,6 +7,7 @@ is still the one it was of.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 
 from previously.core.calibration import counter_named
 from previously.core.errors import StoreProblem
@@ -61,7 +62,10 @@ async def keep(store: Store, key: StoryKey, made: Made) -> None:
 def terms(asked: Asked) -> str:
     """What views of one epoch have in common besides their reader."""
     without = "".join(f" -{section}" for section in sorted(asked.without))
-    return f"{asked.budget_tokens} tokens, tail to {asked.tail_percent} %{without}"
+    presence = asked.reader.presence
+    said = presence.corrections if presence else ()  # with other presence the same front may not be shown any more
+    by_hand = f", presence {sha256(repr(said).encode()).hexdigest()[:8]}" if said else ""
+    return f"{asked.budget_tokens} tokens, tail to {asked.tail_percent} %{without}{by_hand}"
 
 
 async def stands(store: Store, key: StoryKey, branch: BranchInfo, node: int, position: int) -> bool:

@@ -14,7 +14,7 @@ from previously.core.spans import position_on, spans_of
 from previously.core.tokens import Counter, message_tokens
 from previously.folds.recap import FoldRules
 from previously.runtime.earlier import Earlier
-from previously.runtime.knowing import Knowing
+from previously.runtime.knowing import Knowing, is_told_all
 from previously.runtime.lore_in_views import Turn, overtaken, scanned, told_of
 from previously.runtime.reading import MOST_READ, read_newest, with_tail
 from previously.runtime.recalling import recall_ceiling, recalled_for, retold
@@ -139,7 +139,7 @@ async def _with_recipe(
     if known:
         recipe = replace(recipe, began=known.began, unchanged_tokens=known.unchanged_tokens)
     elif before.recipe:
-        opening = [item.entry.message.text for item in material.opening if asked.reader.witnessed(item.entry.message)]
+        opening = [item.entry.message.text for item in material.opening if asked.reader.witnessed(item)]
         same = unchanged_tokens(view, recipe, before.recipe, opening, stable.counter)
         recipe = replace(recipe, unchanged_tokens=same)
     view = replace(view, epoch=recipe.began, unchanged_tokens=recipe.unchanged_tokens)
@@ -170,7 +170,7 @@ async def _material(
     wanted = Section.EPISODES in reader.sections - asked.without and fills_room(asked)
     memories = await memories_of(store, key, branch, rules, asked.budget_tokens, episodes=wanted)
     memories += await knowing.lists(store, key, branch, rules, reader)
-    all_witnessed = not reader.name or await store.all_witnessed(key)
+    all_witnessed = reader.presence is None or await is_told_all(store, key, reader.name, reader.presence)
     remembered = max((one.span.last for one in memories if one.span and one.section in reader.sections), default=-1)
     if not all_witnessed:
         remembered = -1
@@ -178,7 +178,7 @@ async def _material(
     unfolded = max(0, min(remembered + 1, branch.messages - tail))
 
     def cost(item: OnPath) -> int:
-        shown = reader.witnessed(item.entry.message) and not item.entry.attributes.hidden
+        shown = reader.witnessed(item) and not item.entry.attributes.hidden
         return message_tokens(item.entry.message, counter) if shown else 0
 
     begin = unfolded if first is None else min(first, unfolded)
@@ -189,7 +189,7 @@ async def _material(
     requests = await requests_before(store, key, branch, newest, before) if asked.for_agent else ()
     has_lore = False
     if asked.lore_tokens:
-        known = await knowing.known(store, key, branch, rules, reader.name)
+        known = await knowing.known(store, key, branch, rules, reader.name, reader.presence)
         has_lore = bool((await knowing.lorebook(store, key, known, reader.name)).index.entries)
     return Material(branch.messages, opening_of(front), memories, newest, tail, all_witnessed, has_lore, requests)
 
@@ -210,7 +210,7 @@ async def _lore(
     if turn is None or turn.position not in shown or not asked.lore_tokens:
         return []
     reader = asked.reader
-    known = await knowing.known(reading or store, key, stable.branch, rules, reader.name)
+    known = await knowing.known(reading or store, key, stable.branch, rules, reader.name, reader.presence)
     lorebook = await knowing.lorebook(store, key, known, reader.name)
     if not lorebook.index.entries:
         return []
@@ -222,6 +222,9 @@ async def _lore(
     given = Turn(seen, turn.node, turn.position + 1, asked.lore_depth, max(0, room))
     found = await scanned(store, key, stable.branch.name, lorebook, given, asked.counter, str(reader))
     fired = [one.entry for one in found.fired if not one.entry.constant]
+    if before is not None and reader.name:  # what they knew at the turn's beginning they may not know any more
+        entries = lorebook.index.entries
+        before = before if all(one.uid in entries and entries[one.uid].content == one.text for one in before) else None
     if before is not None and not overtaken({one.uid: one.text for one in before}, fired, lorebook, known.by_people):
         return before
     reasons = {one.entry.uid: one.reason for one in found.fired}

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from previously.text.language import STOP_WORDS
 from previously.text.numbers import LANGUAGES, numbers_in
+from previously.text.sentences import ABBREVIATIONS
 from previously.text.terms import SPACELESS, WORD, key_of, keys_of
 
 KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{2,}(?:・[\u30a1-\u30fa\u30fc]{2,})*")
@@ -183,7 +184,7 @@ def _runs(text: str, language: str) -> list[tuple[str, list[str]]]:
     for match in WORD.finditer(text):
         word = match.group()
         gap = text[end : match.start()]
-        titled = key_of(last) in TITLES and gap == ". "
+        titled = gap == ". " and last.casefold() in ABBREVIATIONS  # "his father. She" ends a sentence
         first = end == 0 or (not titled and not _BEGINS.isdisjoint(gap[-_GAP:]))
         together = gap in (" ", ". ") and (gap == " " or titled) and not first
         if not together and run:

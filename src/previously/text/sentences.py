@@ -29,7 +29,7 @@ _END = re.compile(
     r"[.!?…؟।。！？｡\n]"  # One set to look for first: the search is fast then.
     rf"(?:(?<=[.!?…؟।])[.!?…؟।]*[{_CLOSERS}*]*(?=\s|$)|(?<=[。！？｡])[。！？｡]*[{_CLOSERS}]*|(?<=\n)\n*)"
 )
-_ABBREVIATIONS = tuple(
+ABBREVIATIONS = tuple(
     "mr mrs ms mme mlle messrs dr st sr jr prof capt cmdr adm lt sgt cpl pvt maj col gen gov sen rev hon insp supt "
     "vs etc no vol ca approx e.g i.e "
     "z.b d.h u.a nr bzw usw bspw vgl inkl evtl hr fr str".split()
@@ -149,7 +149,7 @@ def _is_end(text: str, at: int, end: int) -> bool:
         before = text[max(0, at - 12) : at]
         if _TWO_LETTERS.search(before) or (_SPACED.match(following) and _ONE_LETTER.search(before)):
             return False  # "z. B.", "d. h."
-        if before[-1:].isupper() or before.lower().endswith(_ABBREVIATIONS):
+        if before[-1:].isupper() or before.lower().endswith(ABBREVIATIONS):
             return not _is_abbreviation(before)
     return True
 
@@ -158,7 +158,7 @@ def _is_abbreviation(text: str) -> bool:
     """Whether a text ends in a word that is written with a full stop, or in an initial."""
     last = _LAST_WORD.search(text)
     word = last.group() if last else ""
-    return word.lower() in _ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I")
+    return word.lower() in ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I")
 
 
 def shortened(sentence: str) -> list[str]:

@@ -13,6 +13,10 @@ from previously.text.sentences import QUOTED, whole_sentences
 _SINGLE = re.compile(
     r"(?:(?<=\s)|(?<=^)|(?<=[(—–]))['‘](?=\w)[^'‘’\n]{0,300}(?:['’](?=\w)[^'‘’\n]{0,300}){0,6}['’](?!\w)"
 )
+_SET_APART = re.compile(
+    r"(?<![\w*])\*(?=[^\s*])[^*\n]{0,400}[^\s*]\*(?![\w*])|(?<![\w_])_(?=[^\s_])[^_\n]{0,400}[^\s_]_(?![\w_])"
+)
+"""What somebody wrote is often given in italics: the words of a letter, a card or a sign."""
 _SAME = re.compile(r"”[^“”\n]*”")
 _UNCLOSED = re.compile(r"[“„«「『\"][^“”„«»「」『』\"\n]*$", re.M)
 
@@ -129,8 +133,8 @@ _OPENING = 400
 
 
 def unquoted(text: str) -> str:
-    """A text without what stands in quotation marks, one that is opened and never closed included."""
-    return _UNCLOSED.sub(" ", _SINGLE.sub(" ", _SAME.sub(" ", QUOTED.sub(" ", text))))
+    """A text without what stands in quotation marks, one that is opened and never closed included, or in italics."""
+    return _UNCLOSED.sub(" ", _SINGLE.sub(" ", _SAME.sub(" ", QUOTED.sub(" ", _SET_APART.sub(" ", text)))))
 
 
 def first_person_in(text: str, language: str) -> str | None:

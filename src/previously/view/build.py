@@ -49,7 +49,7 @@ class Material:
     """The newest messages, as far back as the budget reaches; in path order."""
     tail_messages: int
     all_witnessed: bool = True
-    """Whether every message of the story was witnessed by everyone."""
+    """Whether the reader may know of every message of the path."""
     has_lore: bool = True
     """Whether the turn may bring up any lore."""
     requests: Sequence[OnPath] = ()
@@ -167,7 +167,7 @@ class _Desk:
 
     def knows(self, item: OnPath) -> bool:
         """Whether the reader may know of a message. Everything here that asks for it asks here."""
-        return self.reader.witnessed(item.entry.message)
+        return self.reader.witnessed(item)
 
     def _fixed_tokens(self, trim: Trim) -> int:
         """What pins, furniture, the newest unit and an agent's request take."""

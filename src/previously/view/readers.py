@@ -12,7 +12,9 @@ from enum import StrEnum
 
 from previously.core.budgets import Share
 from previously.core.errors import BadInput
-from previously.core.messages import Message
+from previously.core.paths import OnPath
+from previously.core.presence import Presence
+from previously.core.spans import Span
 from previously.core.witnessing import knows_of
 from previously.view.shares import GAME_SHARES, SHARES
 from previously.view.view import Section
@@ -54,13 +56,22 @@ class Reader:
     """How much they can read if nobody says; 0 = the window of the story."""
     answer_tokens: int | None = None
     """How much of that is left for their answer; None = as the story has it."""
+    presence: Presence | None = field(default=None, repr=False, compare=False)
+    """Who was present on the path that is read; where it is not known, messages count by the witnesses they were given
+    with."""
 
     def __str__(self) -> str:
         return f"{self.kind.value}:{self.name}" if self.name else self.kind.value
 
-    def witnessed(self, message: Message) -> bool:
-        """Whether they may know of a message."""
-        return knows_of(self.name, message)
+    def witnessed(self, item: OnPath) -> bool:
+        """Return whether they may know of a message of the path."""
+        if self.presence is None:
+            return knows_of(self.name, item.entry.message)
+        return self.presence.knows(self.name, item.position)
+
+    def witnessed_all(self, span: Span) -> bool:
+        """Return whether they may know of every message of a span."""
+        return not self.name or (self.presence is not None and self.presence.knows_span(self.name, span))
 
 
 CHAT = Reader()

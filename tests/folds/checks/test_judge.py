@@ -125,6 +125,12 @@ def test_the_story_decides_whether_somebody_may_say_i() -> None:
     assert kind_of(quoted, Asked(PREVIOUS, DELTA, "", 100, third_person=True)) is None
 
 
+def test_words_in_italics_are_somebodys() -> None:
+    asked = Asked(PREVIOUS, DELTA, "", 100, third_person=True)
+    assert kind_of(f"{GOOD} The card said: *I have you, my dear Odile, and we both know it.*", asked) is None
+    assert kind_of(f"{GOOD} The *dark* mill was where I promised it.", asked) is Refusal.FIRST_PERSON
+
+
 def test_a_king_is_no_first_person() -> None:
     asked = Asked("Charles I, king of Vauclaire, slept.", DELTA, "", 100)
     assert kind_of(f"{GOOD} Charles I, the king, slept.", asked) is None

@@ -1,0 +1,354 @@
+"""Who was present at each message of a path, and where that is known from.
+
+One rule for every reader and every memory, first come first served: a person's correction, the witnesses that a message
+was given with, what an update noted, and else those who speak in the same scene. Where no more than two people were
+ever present, what nobody knows better was heard by everybody. Whoever speaks a message knows it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
+from hashlib import sha256
+from itertools import pairwise
+
+from previously.core.messages import Message, Role
+from previously.core.people import NARRATORS
+from previously.core.spans import Span
+from previously.core.witnessing import folded_name
+
+FEW = 2
+"""People of whom each is taken to hear all that is said: in a duet nobody is out of the room."""
+
+
+class Source(StrEnum):
+    """Where it is known from who was present."""
+
+    BY_HAND = "by hand"
+    GIVEN = "given"
+    NOTED = "noted"
+    INFERRED = "inferred"
+    EVERYBODY = "everybody"
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What is known of one message."""
+
+    speaker: str = ""
+    """Empty for narrators, and where the message says nothing."""
+    witnesses: tuple[str, ...] | None = None
+    noted: tuple[str, ...] | None = None
+    shared: bool = False
+    """Whether it is no part of the story, like the opening: then it is kept from nobody."""
+    ends: bool = False
+    """Whether a scene ends with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Messages that follow one another in one scene, and of which the same is known."""
+
+    speakers: tuple[str, ...]
+    """Of each message."""
+    witnesses: tuple[str, ...] | None = None
+    noted: tuple[str, ...] | None = None
+    shared: bool = False
+    ends: bool = False
+    """Whether a scene ends with the last of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What a person says of who was present; None for everybody. Later ones win."""
+
+    span: Span
+    names: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Messages at which the same people were present, known from the same source."""
+
+    span: Span
+    names: tuple[str, ...] | None
+    """None for everybody."""
+    source: Source
+
+
+def speaker_of(message: Message) -> str:
+    """Return who speaks in a message, if that is somebody in the story."""
+    name = (message.speaker or "").strip()
+    spoken = message.role in (Role.USER, Role.ASSISTANT) and folded_name(name) not in NARRATORS
+    return name if spoken else ""
+
+
+def runs_of(heard: Iterable[Heard]) -> tuple[Run, ...]:
+    """Return messages that follow one another as runs."""
+    found: list[Run] = []
+    speakers: list[str] = []
+    last: Heard | None = None
+    for one in heard:
+        known = (one.witnesses, one.noted, one.shared)
+        if last is not None and (last.ends or known != (last.witnesses, last.noted, last.shared)):
+            found.append(Run(tuple(speakers), last.witnesses, last.noted, last.shared, last.ends))
+            speakers = []
+        speakers.append(one.speaker)
+        last = one
+    if last is not None:
+        found.append(Run(tuple(speakers), last.witnesses, last.noted, last.shared, last.ends))
+    return tuple(found)
+
+
+class Names:
+    """Which names are one person's: the same however they are spelt, and a short name where it can only be that of one
+    longer one. `voices` say which character a player speaks for."""
+
+    def __init__(self, names: Iterable[str], voices: Mapping[str, str] | None = None) -> None:
+        self._voices = {folded_name(player): folded_name(character) for player, character in (voices or {}).items()}
+        spelt: dict[str, str] = {}
+        for name in sorted(names):
+            if folded_name(name) not in NARRATORS | {""}:
+                spelt.setdefault(folded_name(name), name.strip())
+        for character in (voices or {}).values():
+            spelt.setdefault(folded_name(character), character.strip())
+        self._words = {one: frozenset(one.split()) for one in spelt}
+        self._keys = {one: self._longest(one) for one in spelt}
+        self._shown = {key: spelt.get(key, key) for key in self._keys.values()}
+        for player, character in self._voices.items():
+            self._keys[player] = self._keys.get(character, character)
+        self.keys = frozenset(self._keys.values())
+        """All people, each once."""
+
+    def key(self, name: str) -> str:
+        """Return what a person is known by, whichever of their names is given."""
+        own = folded_name(name)
+        if own in self._keys:
+            return self._keys[own]
+        words = frozenset(own.split())
+        alike = {self._keys[one] for one, other in self._words.items() if words and (words < other or other < words)}
+        return alike.pop() if len(alike) == 1 else own
+
+    def shown(self, key: str) -> str:
+        """Return the name of a person as it is written."""
+        return self._shown.get(key, key)
+
+    def same_person(self, name: str, other: str) -> bool:
+        """Return whether two names are one person's."""
+        return bool(folded_name(name)) and self.key(name) == self.key(other)
+
+    def _longest(self, name: str) -> str:
+        """Return the fullest form of a name. "Corin" is "Corin Hale", unless there is a "Corin Vane" too."""
+        words = self._words[name]
+        longer = sorted((one for one, other in self._words.items() if words < other), key=lambda one: len(one.split()))
+        chain = all(self._words[one] < self._words[other] for one, other in pairwise(longer))
+        return longer[-1] if longer and chain else name
+
+
+@lru_cache(maxsize=64)
+def _names_of(names: frozenset[str], voices: tuple[tuple[str, str], ...]) -> Names:
+    return Names(names, dict(voices))
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A run where it stands, with what a person says of it."""
+
+    first: int
+    run: Run
+    by_hand: Correction | None = None
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.run.speakers) - 1
+
+    @property
+    def named(self) -> tuple[str, ...] | None:
+        """Who was present, as far as it is known from somebody; None where it is not."""
+        if self.by_hand is not None:
+            return self.by_hand.names
+        return self.run.witnesses if self.run.witnesses is not None else self.run.noted
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody said who was present."""
+        return self.by_hand is None and not self.run.shared and self.named is None
+
+
+class Presence:
+    """Who was present at each message of one path."""
+
+    def __init__(
+        self,
+        runs: Iterable[Run],
+        corrections: Sequence[Correction] = (),
+        breaks: Collection[int] = (),
+        voices: Mapping[str, str] | None = None,
+        next_speaker: str = "",
+    ) -> None:
+        """Take the runs of a whole path. With `breaks` a scene ends at those positions too; `next_speaker` is about to
+        speak, and so is in the last scene."""
+        pieces = list(_pieces(runs, corrections, breaks))
+        self.messages = pieces[-1].last + 1 if pieces else 0
+        self.corrections = tuple(corrections)
+        self.names = _names_of(_everyone(pieces), tuple(sorted((voices or {}).items())))
+        self._stretches = _resolved(pieces, self.names, next_speaker)
+        self._pieces = pieces
+        self._firsts = [one.first for one in pieces]
+        self._masks: dict[str, bytes] = {}
+
+    @property
+    def people(self) -> list[str]:
+        """Return everyone who was ever present, by name."""
+        return sorted(self.names.shown(key) for key in self.names.keys)
+
+    def has(self, name: str) -> bool:
+        """Return whether somebody of that name was ever present."""
+        return self.names.key(name) in self.names.keys
+
+    def stretches(self) -> list[Stretch]:
+        """Return who was present at each stretch of the path, in order."""
+        found: list[Stretch] = []
+        for one in self._stretches:
+            if found and (found[-1].names, found[-1].source) == (one.names, one.source):
+                found[-1] = replace(found[-1], span=Span(found[-1].span.first, one.span.last))
+            else:
+                found.append(one)
+        return found
+
+    def at(self, position: int) -> Stretch:
+        """Return what is known of one message of the path."""
+        return self._stretches[bisect_right(self._firsts, position) - 1]
+
+    def knows(self, name: str, position: int) -> bool:
+        """Return whether somebody may know of a message; nobody in particular may know of all. What is not on the path
+        nobody knows."""
+        if not name:
+            return True
+        return 0 <= position < self.messages and bool(self.mask(name)[position])
+
+    def knows_span(self, name: str, span: Span) -> bool:
+        """Return whether somebody may know of every message of a span."""
+        return not name or (span.last < self.messages and 0 not in self.mask(name)[span.first : span.last + 1])
+
+    def knows_all(self, name: str) -> bool:
+        """Return whether somebody may know of every message of the path."""
+        return not name or 0 not in self.mask(name)
+
+    @property
+    def is_shared(self) -> bool:
+        """Return whether everyone who was ever present may know of every message."""
+        return all(self.knows_all(key) for key in self.names.keys)
+
+    def positions(self, name: str) -> list[int]:
+        """Return the positions that somebody may know of."""
+        return [position for position, known in enumerate(self.mask(name)) if known]
+
+    def digest(self, name: str, last: int) -> str:
+        """Return what stands for all that somebody may know of up to a position: other presence, another digest."""
+        return sha256(self.mask(name)[: last + 1]).hexdigest()[:16]
+
+    def mask(self, name: str) -> bytes:
+        """Return of each position whether somebody may know of it."""
+        own = self.names.key(name)
+        if own not in self._masks:
+            self._masks[own] = self._masked(own)
+        return self._masks[own]
+
+    def _masked(self, own: str) -> bytes:
+        key = self.names.key
+        heard: dict[tuple[str, ...] | None, bool] = {None: True}
+        said: dict[str, bool] = {}
+        mask = bytearray()
+        for piece, stretch in zip(self._pieces, self._stretches, strict=True):
+            names = stretch.names
+            if names not in heard:
+                heard[names] = any(key(name) == own for name in names or ())
+            if heard[names]:
+                mask += b"\1" * len(piece.run.speakers)
+                continue
+            for speaker in piece.run.speakers:
+                if speaker not in said:
+                    said[speaker] = bool(speaker) and key(speaker) == own
+                mask.append(said[speaker])
+        return bytes(mask)
+
+
+def _pieces(runs: Iterable[Run], corrections: Sequence[Correction], breaks: Collection[int]) -> Iterator[_Piece]:
+    """Yield runs where they stand, cut where a person's words begin or end and where a scene does."""
+    cuts = {at + 1 for at in breaks}
+    cuts |= {at for one in corrections for at in (one.span.first, one.span.last + 1)}
+    ordered = sorted(cuts)
+    first = 0
+    for run in runs:
+        end = first + len(run.speakers)
+        inside = ordered[bisect_right(ordered, first) : bisect_right(ordered, end - 1)]
+        for begin, stop in zip([first, *inside], [*inside, end], strict=True):
+            speakers = run.speakers[begin - first : stop - first]
+            ends = stop - 1 in breaks or (run.ends and stop == end)
+            part = (
+                run if stop - begin == end - first and ends == run.ends else replace(run, speakers=speakers, ends=ends)
+            )
+            yield _Piece(begin, part, _said_of(corrections, begin))
+        first = end
+
+
+def _said_of(corrections: Sequence[Correction], position: int) -> Correction | None:
+    return next((one for one in reversed(corrections) if position in one.span), None)
+
+
+def _everyone(pieces: Iterable[_Piece]) -> frozenset[str]:
+    """Return every name that speaks, is given, noted or said by hand."""
+    found: set[str] = set()
+    for piece in pieces:
+        found.update(piece.run.speakers)
+        found.update(piece.run.witnesses or ())
+        found.update(piece.run.noted or ())
+        found.update((piece.by_hand.names or ()) if piece.by_hand else ())
+    return frozenset(found)
+
+
+def _resolved(pieces: Sequence[_Piece], names: Names, next_speaker: str) -> list[Stretch]:
+    found: list[Stretch] = []
+    scene: list[_Piece] = []
+    for piece in pieces:
+        scene.append(piece)
+        if piece.run.ends:
+            found += _scene(scene, names, "")
+            scene = []
+    return [*found, *_scene(scene, names, next_speaker)]
+
+
+def _scene(pieces: Sequence[_Piece], names: Names, next_speaker: str) -> Iterator[Stretch]:
+    """Yield the stretches of one scene. Of messages of which nothing is known: all who speak in such messages, those
+    who spoke before and were still there when it was last known, and whoever was there before and after."""
+    speaking = {name: None for piece in pieces if piece.is_open for name in piece.run.speakers if name}
+    if next_speaker:
+        speaking[next_speaker] = None
+    spoke: dict[str, None] = {}
+    there: tuple[str, ...] | None = None
+    for place, piece in enumerate(pieces):
+        span, run = Span(piece.first, piece.last), piece.run
+        if not piece.is_open:
+            there = piece.named
+        if piece.by_hand is not None:
+            yield Stretch(span, piece.by_hand.names, Source.BY_HAND)
+        elif run.witnesses is not None:
+            yield Stretch(span, run.witnesses, Source.GIVEN)
+        elif run.shared:
+            yield Stretch(span, None, Source.EVERYBODY)
+        elif run.noted is not None:
+            yield Stretch(span, run.noted, Source.NOTED)
+        elif len(names.keys) <= FEW:
+            yield Stretch(span, None, Source.EVERYBODY)
+        else:
+            still = set(map(names.key, there)) if there is not None else None
+            stayed = [name for name in spoke if still is None or names.key(name) in still]
+            after = next((one.named for one in pieces[place:] if not one.is_open), None)
+            again = set(map(names.key, after or ()))
+            stayed += [name for name in there or () if names.key(name) in again]
+            yield Stretch(span, tuple(dict.fromkeys([*stayed, *speaking])), Source.INFERRED)
+        spoke.update({name: None for name in run.speakers if name})
