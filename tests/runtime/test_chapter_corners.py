@@ -10,8 +10,10 @@ import pytest
 
 from previously import BlockingMemory, ScriptedModel, Settings
 from previously.blocking import BlockingStory
+from previously.core.asking import ModelRequest
 from previously.view.view import Reason, Section
 from tests.runtime.obedient import kind_of, obedient, part, said, tell
+from tests.runtime.update_answers import messages
 
 RULES = Settings(scene_messages=0, cast="off",
     tail_messages=4, fold_messages=10, fold_words=400, fold_tokens=900, recap_words=60, chapter_messages=0
@@ -62,7 +64,14 @@ def test_folding_goes_on_when_marks_of_two_chapters_meet(story: BlockingStory) -
 def test_a_chapter_that_a_model_never_writes_holds_up_nothing(tmp_path: Path) -> None:
     place = tmp_path / "stories.db"
     silent = ScriptedModel(lambda _: "")
-    refuses_one = ScriptedModel(lambda request: "" if "called 'Lampfall'" in request.user else obedient(request))
+    of_lampfall = [said(number) for number in range(30)]
+
+    def of_two(request: ModelRequest) -> str:
+        """Return nothing on the messages of the first chapter, nor on the chapter."""
+        refuses = any(text in messages(request) for text in of_lampfall) or "called 'Lampfall'" in request.user
+        return "" if refuses else obedient(request)
+
+    refuses_one = ScriptedModel(of_two)
     with BlockingMemory(place, settings=RULES, model=silent) as memory:
         story = memory.story("tale")
         for number, name in enumerate(("Lampfall", "Weirgate", "Tollhouse")):

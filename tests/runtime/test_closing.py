@@ -1,4 +1,4 @@
-"""Closing a chapter: one call for all that is kept of it, and what happens where a part of it is missing."""
+"""Closing a chapter: the recap is its full form, at most one call gives the rest, and what is missing comes later."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import pytest
 
 from previously import BlockingMemory, ScriptedModel, Settings
 from previously.blocking import BlockingStory
-from previously.core.asking import ModelRequest
+from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.spans import Span
 from previously.core.versions import Kind, Status
-from previously.folds.chapter import CLOSING, short_of
+from previously.folds.chapter import CLOSING, FINAL_SCENE, short_of
 from previously.formats import read_story
+from previously.runtime import model_folder
 from tests.runtime.echoing import echo
 from tests.runtime.obedient import kind_of, obedient, part, said, tell
 from tests.runtime.update_answers import asked_for, is_closing, is_update, messages, recap_in, under
@@ -37,7 +38,7 @@ class Model(ScriptedModel):
         text = obedient(request)
         if is_update(request) and self.scenes:
             text = text.replace("SCENES\nnone", f"SCENES\n- ends at {self.scenes}")
-        for name in self.spoils & set(asked_for(request) if is_closing(request) else ()):
+        for name in self.spoils & set(asked_for(request) if is_closing(request) or is_update(request) else ()):
             before, _, after = text.partition(f"{name}\n")
             text = f"{before}{name}\nnone\n\n{after.partition(chr(10) * 2)[2]}"
         return text
@@ -47,6 +48,16 @@ class Model(ScriptedModel):
         new = self.requests[self._seen :]
         self._seen = len(self.requests)
         return [kind_of(request) for request in new]
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def at_once(seconds: float) -> None:
+        """Wait no time at all."""
+
+    defaults = model_folder.ModelFolder.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "sleep", at_once)
 
 
 @pytest.fixture
@@ -142,8 +153,10 @@ def test_a_part_that_is_missing_is_asked_for_by_itself(
     tell(story, 24)
     story.close_chapter("Parcels")
     model.spoils = set(spoilt.split())
-    story.fold(once=True), story.fold(once=True), story.fold(once=True), story.fold(once=True)
-    assert kinds(story) == [one for one in ("chapter", "short", "backbone") if one.upper() not in model.spoils]
+    for _ in range(4):  # three updates, and the recap taken over
+        story.fold(once=True)
+    assert model.since() == ["recap", "recap", "recap"]
+    assert kinds(story) == [one for one in ("short", "backbone", "chapter") if one.upper() not in model.spoils]
     model.spoils = set()
     seen = len(model.requests)
     story.fold()
@@ -152,9 +165,12 @@ def test_a_part_that_is_missing_is_asked_for_by_itself(
     assert story.fold().calls == 0
 
 
-def test_a_short_form_that_a_model_never_gives_is_given_up(story: BlockingStory, model: Model) -> None:
+@pytest.mark.parametrize("told", [False, True], ids=["with the update", "after it"])
+def test_a_short_form_that_a_model_never_gives_is_given_up(story: BlockingStory, model: Model, told: bool) -> None:
     tell(story, 24)
-    story.close_chapter("Parcels")
+    if told:
+        story.fold()
+    story.close_chapter("Parcels", at=19)
     model.spoils = {"SHORT"}
     for _ in range(5):
         story.fold()
@@ -162,6 +178,46 @@ def test_a_short_form_that_a_model_never_gives_is_given_up(story: BlockingStory,
     assert story.fold().folds == ()
     assert len(model.requests) == asked
     assert story.chapters()[0].short == "" and story.chapters()[0].text
+    assert story.backbone() is not None, "it holds up nothing else"
+
+
+def test_a_short_form_that_is_refused_holds_up_nothing(story: BlockingStory, model: Model) -> None:
+    tell(story, 24)
+    story.fold()
+    story.close_chapter("Parcels", at=9)
+    tell(story, 20, 24)
+    model.spoils = {"SHORT"}
+    model.since()
+    report = story.fold()
+    asked = model.since()
+    assert asked.count("short") <= 3 and asked.count("backbone") == 1, "once in a call to fold"
+    assert [one.kind for one in report.folds if one.status != "refused"][-1] is Kind.RECAP, "the open chapter goes on"
+    backbone = story.backbone()
+    assert backbone is not None and backbone.made_by == "model"
+
+
+def test_a_model_that_is_not_to_be_had_for_long_gives_its_short_form_when_it_returns(tmp_path: Path) -> None:
+    place, down = tmp_path / "s.db", ModelFailure(FailureKind.CONNECTION, "Nobody listens there.")
+    with BlockingMemory(place, settings=RULES, model=Model()) as memory:
+        story = memory.story("tale")
+        tell(story, 24)
+        story.fold()
+        story.close_chapter("Parcels", at=19)
+    for _ in range(4):
+        with BlockingMemory(place, settings=RULES, model=ScriptedModel(lambda _: down)) as memory:
+            story = memory.story("tale")
+            story.fold()
+            (one,) = story.chapters()
+            assert one.recap is not None and one.recap.made_by == "model", "the full form takes no model"
+            assert one.short == "" and story.backbone() is not None
+    model = Model()
+    with BlockingMemory(place, settings=RULES, model=model) as memory:
+        story = memory.story("tale")
+        story.fold()
+        assert model.since() == ["short"], "with the backbone, for which quotations stood in"
+        backbone = story.backbone()
+        assert story.chapters()[0].short and backbone is not None and backbone.made_by == "model"
+        assert story.fold().calls == 0
 
 
 def test_a_scene_end_that_an_update_names_closes_the_chapter_with_its_fold(story: BlockingStory, model: Model) -> None:
@@ -229,6 +285,7 @@ def test_a_short_form_that_tells_of_removed_words_goes_with_them(story: Blocking
 
 def test_an_undone_short_form_is_made_again(story: BlockingStory, model: Model) -> None:
     tell(story, 24)
+    story.fold()
     story.close_chapter("Parcels", at=19)
     story.fold()
     assert "backbone" in story.undo()
@@ -237,7 +294,35 @@ def test_an_undone_short_form_is_made_again(story: BlockingStory, model: Model) 
     model.since()
     story.fold()
     assert model.since() == ["short"]
-    assert story.chapters()[0].short
+    assert story.chapters()[0].short and story.backbone() is not None
+
+
+def test_whoever_takes_a_full_form_back_gets_another_one(story: BlockingStory, model: Model) -> None:
+    tell(story, 24)
+    story.close_chapter("Parcels", at=19)
+    story.fold()
+    assert "chapter" in story.undo()
+    model.since()
+    story.fold()
+    (asked,) = [one for one in model.requests if is_closing(one)]
+    assert model.since() == ["chapter"] and asked_for(asked) == ["CHAPTER"], "the recap would be what was taken back"
+    events = part(asked, "new_events")
+    assert all(said(number) in events for number in range(20 - FINAL_SCENE, 20)), "its final scene"
+    assert said(20) not in events
+    assert story.chapters()[0].text and story.fold().calls == 0
+
+
+def test_a_recap_that_is_taken_over_says_who_wrote_it(story: BlockingStory) -> None:
+    tell(story, 24)
+    story.close_chapter("Parcels", at=19)
+    story.fold()
+    full, recap = [
+        next(one.made for one in reversed(story.log()) if one.made.kind is kind and one.made.span.last == 19)
+        for kind in (Kind.CHAPTER, Kind.RECAP)
+    ]
+    assert full.text == recap.text
+    assert (full.made_by, full.model, full.prompt_hash) == (recap.made_by, recap.model, recap.prompt_hash)
+    assert full.model and full.cost.calls == 0
 
 
 def test_one_approval_is_enough_for_a_chapter(tmp_path: Path, model: Model) -> None:
@@ -253,6 +338,30 @@ def test_one_approval_is_enough_for_a_chapter(tmp_path: Path, model: Model) -> N
         story.approve(waiting.id)
         assert story.pending() == []
         assert story.chapters()[0].short and story.backbone() is not None
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_one_decision_is_enough_for_an_update_that_ends_a_chapter(tmp_path: Path, model: Model, approved: bool) -> None:
+    with BlockingMemory(tmp_path / "s.db", settings=RULES, model=model) as memory:
+        story = memory.story("tale")
+        tell(story, 14)
+        story.fold()
+        story.set(["review=true"])
+        story.close_chapter("Parcels")
+        story.fold()
+        (waiting,) = story.pending()
+        assert waiting.made.kind is Kind.RECAP
+        story.approve(waiting.id) if approved else story.reject(waiting.id)
+        assert story.pending() == []
+        if not approved:
+            assert kinds(story) == ["short", "backbone"]
+            assert {one.made.status for one in story.log() if one.made.kind is Kind.SHORT} == {Status.REFUSED}
+            return
+        model.since()
+        story.fold()
+        assert model.since() == [], "what was approved is taken over, and nothing else waits"
+        (one,) = story.chapters()
+        assert one.text == waiting.made.text and one.short and story.backbone() is not None
 
 
 def test_a_failing_model_leaves_quotations_and_all_of_it_is_made_when_it_returns(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from previously.core.errors import BadInput, BudgetTooSmall
 from previously.core.marks import Mark, MarkKind
 from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime import model_folder
-from tests.runtime.update_answers import answer, is_update
+from tests.runtime.update_answers import answer, closing_answer, is_closing, is_update
 
 RULES = Settings(
     scene_messages=0,
@@ -50,6 +50,8 @@ class Script:
         count = len(self.model.requests)
         who = f"the {self.label} model told {'again ' * count}".rstrip()
         told = f"Maya carried parcels to the mill and promised to be back, as {who}."
+        if is_closing(request):
+            return closing_answer(request, told)
         return answer(request, told) if is_update(request) else told
 
 

@@ -33,7 +33,7 @@ Reply = Callable[[ModelRequest], Scripted]
 def whole(request: ModelRequest) -> str:
     """All that is asked for, in the form it is asked for."""
     return (
-        answer(request, TOLD, threads=THREAD, state="- #1 Maya / place: the mill")
+        answer(request, TOLD, threads=THREAD, state="- #1 Maya / place: the mill", backbone=f"{TOLD} All ended there.")
         if is_update(request)
         else closing_answer(request, f"{TOLD} The chapter ended there.", backbone=f"{TOLD} All of it ended there.")
         if is_closing(request)

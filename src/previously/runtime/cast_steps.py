@@ -15,11 +15,11 @@ from previously.core.people import People, Person, characters, is_group
 from previously.core.presence import Presence, Source
 from previously.core.versions import Kind, Status
 from previously.folds.cast import CastNote
+from previously.runtime.fold_reader import Look
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.knowing import asked_alone, cast_scope
 from previously.runtime.noted import Walk
 from previously.runtime.step import Step, Together
-from previously.runtime.steps import Look
 from previously.storage.store import BranchInfo, StoryKey
 
 MOST_READ = 64

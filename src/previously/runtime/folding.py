@@ -16,13 +16,14 @@ from uuid import uuid4
 from previously.core.marks import SPAN_SCOPE, MarkKind
 from previously.core.note import note_of, note_words
 from previously.core.spans import Span
-from previously.core.versions import REJECTED, TAKEN_BACK, Cost, Kind, LiveVersion, NewVersion, Status, Version
+from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
 from previously.folds.boundary import Boundary
 from previously.folds.checks import Refused, residue
-from previously.folds.questions import Question, amends, check_text
+from previously.folds.questions import Question, amends, check_text, has_no_substitute
 from previously.folds.recap import FoldRules, NotDue
 from previously.folds.rendering import told
 from previously.folds.request import Amends, FoldRequest
+from previously.runtime.fold_reader import Look, was_taken_back
 from previously.runtime.fold_report import FoldDone, FoldReport, done_of, failed_of
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.folder import Attempt, BuiltinFolder, Folder, FolderReply
@@ -35,15 +36,12 @@ from previously.runtime.reading import with_tail
 from previously.runtime.rehearsal import PLANNED, RehearsalFolder, RehearsalStore
 from previously.runtime.states import States
 from previously.runtime.step import Step, Together, Written
-from previously.runtime.steps import Look, Steps
+from previously.runtime.steps import Steps
 from previously.runtime.times import time_at
 from previously.storage.store import BranchInfo, StoryKey
 
 TRIES_WITHOUT_PROGRESS = 3
 """A fold that is true where it was made but not on the path any more is no progress."""
-
-LOOKED_AT = 8
-"""How many of the newest refused versions are looked at: two folds with three calls each, and what was rejected."""
 
 MOST_WARNINGS = 2
 """How many of a note's warnings are told beside it."""
@@ -142,7 +140,7 @@ class _Loop:
             self._anew = False
             if step.by_request or _good(loose):  # what is there is better
                 reply = replace(reply, status=Status.REFUSED)
-        if reply.status is Status.REFUSED and _amends(step):
+        if reply.status is Status.REFUSED and not isinstance(step.asked, Written) and has_no_substitute(step.asked):
             self._failed.add((step.kind, step.scope))
         held = self.rules.review and reply.status is not Status.REFUSED and not isinstance(step.asked, Written)
         version = self._version(step, reply, Status.PENDING if held else reply.status)
@@ -260,9 +258,12 @@ class _Loop:
         asked, last = step.asked, step.run[-1]
         if isinstance(asked, Written):
             status = Status.COMMITTED if asked.firm else Status.PROVISIONAL
-            return FolderReply(asked.text, asked.carry, Cost(), made_by=asked.made_by, checked=True, status=status)
+            return FolderReply(
+                asked.text, asked.carry, Cost(), made_by=asked.made_by, checked=True, status=status, model=asked.model,
+                prompt_hash=asked.prompt_hash, unverified=asked.unverified,
+            )  # fmt: skip
         source = Source(self.key, last.node, last.hash)
-        anew = self._fresh or await self._was_taken_back(step)
+        anew = self._fresh or await was_taken_back(self.store, self.key, step.kind, step.scope, step.key)
         question: Question = replace(cast("Any", asked), again=True) if loose else asked
         reply = await _checked(await self.folder.write(question, source=source, anew=anew), question)
         stands_in = reply.made_by != self.folder.made_by and reply.reason and reply.status is Status.COMMITTED
@@ -282,15 +283,6 @@ class _Loop:
             live = await self.store.live(self.key, branch.name, step.kind, step.scope, through=step.span.last)
             found += [live.version] if live and live.span.last == step.span.last else []
         return {one.made.kind: one for one in found if not one.firm}
-
-    async def _was_taken_back(self, step: Step) -> bool:
-        """Return whether a person rejected or undid what was made of the same messages: the same answer would be no
-        other."""
-        for status, by_a_person in ((Status.REFUSED, REJECTED), (Status.UNDONE, TAKEN_BACK)):
-            found = await self.store.newest_versions(self.key, step.kind, step.scope, status, LOOKED_AT)
-            if any(one.made.key == step.key and by_a_person in one.made.reason for one in found):
-                return True
-        return False
 
     def report(self, stopped: str) -> FoldReport:
         """What was done until now."""

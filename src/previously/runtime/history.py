@@ -224,14 +224,13 @@ class History(ByHand):
 
 
 def _same_answer(one: Version, other: Version) -> bool:
-    """Return whether two versions came of one answer: an update gives a recap, an episode and a note at once, a chapter
-    that closes its full and its short form and the backbone, which reads more than the chapter where hands were at
-    it."""
+    """Return whether two versions came of one answer: an update gives a recap, an episode and a note at once, and where
+    a chapter ends with it the short form and the backbone; the question of a closed chapter gives these two and
+    sometimes its full form. What is kept of a chapter reads more than the update did, and ends with it."""
     kinds = {one.made.kind, other.made.kind}
-    if kinds <= {Kind.CHAPTER, Kind.SHORT, Kind.BACKBONE}:
-        return len(kinds) > 1 and (one.made.at, one.made.anchor) == (other.made.at, other.made.anchor)
-    return kinds <= {Kind.RECAP, Kind.EPISODE, Kind.NOTE} and (one.made.at, one.made.key, one.made.anchor) == (
-        other.made.at,
-        other.made.key,
-        other.made.anchor,
-    )
+    of_chapters = {Kind.CHAPTER, Kind.SHORT, Kind.BACKBONE}
+    if not kinds <= {Kind.RECAP, Kind.EPISODE, Kind.NOTE, *of_chapters} or (
+        (one.made.at, one.made.anchor) != (other.made.at, other.made.anchor)
+    ):
+        return False
+    return len(kinds) > 1 if kinds & of_chapters else one.made.key == other.made.key

@@ -26,13 +26,13 @@ from previously.lore.current import Current
 from previously.lore.state import EMPTY, State, state_text
 from previously.lore.threads import Threads
 from previously.runtime.cast_steps import CastSteps
+from previously.runtime.fold_reader import Look
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.knowing import known_where
 from previously.runtime.noted import Walk, ends_before, is_fragment, notes_scenes, scene_ends, walk, walk_to_the_end
 from previously.runtime.read_presence import Presences
 from previously.runtime.states import States, Witness
 from previously.runtime.step import Step, Together, Written
-from previously.runtime.steps import Look
 from previously.runtime.told_before import told_before, with_hand_records
 from previously.runtime.update_steps import UpdateSteps
 from previously.storage.store import BranchInfo, StoryKey

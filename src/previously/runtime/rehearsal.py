@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from previously.core.marks import Mark, MarkKind
 from previously.core.paths import OnPath
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
-from previously.folds.chapter import SHORT_WORDS, ChapterFold
+from previously.folds.chapter import BACKBONE, CHAPTER, KINDS, SHORT, SHORT_WORDS, ChapterFold
 from previously.folds.questions import Question, words_read
 from previously.folds.request import FoldRequest
 from previously.folds.update import UPDATED, UpdateFold
@@ -67,9 +67,8 @@ class RehearsalFolder:
         return FolderReply(_WORD * written, asked.carry, cost, made_by=self.made_by, checked=True)
 
     def _closed(self, asked: ChapterFold, read_tokens: int) -> FolderReply:
-        words = {Kind.CHAPTER: asked.chapter_words or read_tokens, Kind.SHORT: SHORT_WORDS}
-        words[Kind.BACKBONE] = asked.spine_words
-        wanted = {kind: count for kind, count in words.items() if kind.value.upper() in asked.parts}
+        full = {Kind.CHAPTER: asked.chapter_words or read_tokens} if CHAPTER in asked.parts else {}
+        wanted = full | _words_beside(asked)
         is_model = self.made_by != "builtin"
         cost = Cost(int(is_model), read_tokens + CLOSING_TOKENS * is_model, sum(wanted.values()) * 4 // 3)
         beside = tuple((kind, _WORD * count) for kind, count in wanted.items() if kind is not asked.kind)
@@ -77,13 +76,22 @@ class RehearsalFolder:
         return FolderReply(text, carry, cost, made_by=self.made_by, checked=True, beside=beside)
 
     def _updated(self, asked: UpdateFold, read_tokens: int) -> FolderReply:
-        recap = _WORD * (asked.recap_words or read_tokens) if asked.part.has_recap else ""
+        recap = _WORD * (asked.asked_words or read_tokens) if asked.part.has_recap else ""
         if self.made_by == "builtin":
             return FolderReply(recap, "", Cost(0, read_tokens, len(recap) // 4), made_by=self.made_by, checked=True)
         kinds = [(Kind.EPISODE, asked.part.has_episode), (Kind.NOTE, asked.part.has_lists)]
         beside = tuple((kind, "{}") for kind, wanted in kinds if wanted)
-        cost = Cost(1, read_tokens + INSTRUCTION_TOKENS, UPDATE_TOKENS if asked.part.has_lists else len(recap) // 4)
+        ending = _words_beside(asked.closing) if asked.closing and asked.part.has_recap else {}
+        beside += tuple((kind, _WORD * count) for kind, count in ending.items())
+        written = UPDATE_TOKENS if asked.part.has_lists else len(recap) // 4
+        cost = Cost(1, read_tokens + INSTRUCTION_TOKENS, written + sum(ending.values()) * 4 // 3)
         return FolderReply(recap, UPDATED, cost, made_by=self.made_by, checked=True, beside=beside)
+
+
+def _words_beside(asked: ChapterFold) -> dict[Kind, int]:
+    """Return how long the short form and the backbone would be, of those that are asked for."""
+    words = {SHORT: SHORT_WORDS, BACKBONE: asked.spine_words}
+    return {KINDS[part]: count for part, count in words.items() if part in asked.parts}
 
 
 class RehearsalStore:

@@ -22,6 +22,24 @@ class Written:
     """False where some of that memory only stands in for better: then this does too."""
     carry: str = ""
     """What it has to be held against when it is read; never shown."""
+    model: str = ""
+    """Who wrote its words, where they are taken over from a text that is there; and what was asked."""
+    prompt_hash: str = ""
+    unverified: tuple[str, ...] = ()
+    """Sentences of it for which no support was found in what was read."""
+
+
+def take_over(version: Version, text: str, carry: str = "") -> Written:
+    """Return the words of a version as they stand, for another place: whoever made them there made them here."""
+    made = version.made
+    return Written(
+        text,
+        made.made_by,
+        carry=carry,
+        model=made.model,
+        prompt_hash=made.prompt_hash,
+        unverified=made.unverified,
+    )
 
 
 @dataclass(frozen=True, slots=True)
