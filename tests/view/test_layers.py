@@ -130,8 +130,7 @@ def test_a_young_recap_leaves_its_room_to_the_chapter_before_it(chapters: int) -
     assert forms(view).get(chapters) == "full"
 
 
-@pytest.mark.parametrize("budget", [4_000, 8_000])
-@pytest.mark.parametrize("chapters", [1, 6, 40])
+@pytest.mark.parametrize(("chapters", "budget"), [(1, 4_000), (6, 4_000), (1, 8_000), (6, 8_000), (40, 8_000)])
 def test_episodes_stand_beside_the_recap_the_newest_first(chapters: int, budget: int) -> None:
     view = viewed(chapters, budget)
     text = view.messages[0].text

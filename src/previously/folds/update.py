@@ -185,10 +185,10 @@ class UpdateFold:
 
     @property
     def asked_words(self) -> int:
-        """Return how long the recap should be. A chapter's full form is not short for being the story's first."""
+        """Return how long the recap should be. A chapter's full form is not short for being its first."""
         if not self.recap_words or self.closing is None or not self._closing_parts:
             return self.recap_words
-        return max(self.recap_words, min(self.closing.words, self.tokens // WORDS_SHARE // 10 * 10))
+        return max(self.recap_words, min(self.closing.words, self.tokens // WORDS_SHARE))
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """Return the question for a model. `hint` says why its last answer could not be used."""
