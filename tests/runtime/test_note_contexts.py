@@ -81,6 +81,10 @@ class Told:
         return f"{part(asked, 'known')}\n{part(asked, 'open_threads')}"
 
 
+def _named(text: str) -> str:
+    return ", ".join(name for name in ("Bram", "Maya", "Wren") if name in text) or "Somebody"
+
+
 def noted(request: ModelRequest) -> str:
     if kind_of(request) != "scene":
         return "They spoke."
@@ -91,7 +95,7 @@ def noted(request: ModelRequest) -> str:
         {
             "summary": "They spoke.",
             "lorebooks": [{**entry, "name": f"{one} Stone"} for one in things],
-            "open_threads": [f"Who took the {one} Stone?" for one in things],
+            "open_threads": [f"{_named(said)} asked who took the {one} Stone." for one in things],
         }
     )
 
@@ -110,11 +114,14 @@ def test_a_scene_is_told_what_all_know_who_were_there_and_nothing_else(told: Tol
     told.scene("Maya spoke of the Green Stone.")
     known = told.scene("They went up the hill, Maya, Bram and Wren.", "Bram", "Wren")
     assert "Red Stone" in known
-    assert "T1 Who took the Red Stone?" in known
+    assert "T1 Bram, Maya, Wren asked who took the Red Stone." in known
+    assert "T2" not in known, "the others name somebody else, or nobody"
     assert "Grey Stone (A heavy" in known
     assert "Blue" not in known, "Bram never heard of it"
     assert "Green" not in known, "nobody says who heard it, so Maya alone did"
-    assert "Blue Stone" in told.scene("They went on, Maya and Wren.", "Wren")
+    known = told.scene("They went on, Maya and Wren.", "Wren")
+    assert "Blue Stone (A heavy" in known
+    assert "T2 Maya, Wren asked who took the Blue Stone." in known
     known = told.scene("Then it rained on all of them.", everybody=True)
     assert "Grey Stone (A heavy" in known
     assert not re.search("Red|Blue|Green", known), "whoever comes later may know this scene too"
