@@ -21,6 +21,7 @@ from benchmarks.exam.exams import SETTINGS, load_exam
 from benchmarks.exam.recordings import ANSWERS, RecordedModel, recorded_sets
 from benchmarks.exam.sittings import fold_story, open_memory, prompts
 from previously import Story
+from previously.lore.learnt import TOLD
 from previously.text.sentences import whole_sentences
 
 BUDGET = 4_000
@@ -56,6 +57,14 @@ async def _statements(story: Story) -> AsyncIterator[Statement]:
     recap = await story.recap()
     for sentence in whole_sentences(recap.text if recap else ""):
         yield Statement("recap", sentence)
+    for chapter in await story.chapters():
+        for sentence in whole_sentences(chapter.text):
+            yield Statement(f"chapter {chapter.number}, {chapter.span}", sentence)
+        for sentence in whole_sentences(chapter.short):
+            yield Statement(f"short form of chapter {chapter.number}, {chapter.span}", sentence)
+    backbone = await story.backbone()
+    for sentence in whole_sentences(backbone.text if backbone else ""):
+        yield Statement("backbone", sentence)
     for episode in await story.episodes():
         for sentence in whole_sentences(episode.text):
             yield Statement(f"episode of {episode.span}", sentence)
@@ -67,7 +76,7 @@ async def _statements(story: Story) -> AsyncIterator[Statement]:
     for entry in await story.lore():
         yield Statement("lore", f"{entry.name}: {entry.content}")
     for who in await story.cast():
-        for fact in who.knowledge.facts:
+        for fact in (one for one in who.knowledge.facts if one.source == TOLD):  # the rest are items listed above
             yield Statement("learnt", f"{who.name}: {fact.text}")
     for wish in await story.wishes():
         yield Statement("wish", wish.text)

@@ -50,6 +50,13 @@ def test_everybody_knows_all_only_where_no_more_than_two_were_ever_present() -> 
     assert alone.positions("Maya") == [0], "what is noted counts among two as well"
 
 
+def test_talk_at_the_table_is_known_to_no_character() -> None:
+    found = Presence(
+        runs_of([*THREE, Heard("Noor", noted=()), Heard("Noor", noted=("Crumb",))]), voices={"Noor": "Crumb"}
+    )
+    assert found.positions("Crumb") == [4], "not what her player says among players"
+
+
 def test_the_opening_is_kept_from_nobody() -> None:
     assert presence(Heard(shared=True), *THREE).at(0).names is None
     assert presence(Heard(shared=True, witnesses=("Bram",)), *THREE).positions("Maya") == [1, 2, 3]
@@ -114,7 +121,9 @@ def test_stretches_tile_the_path_and_say_what_each_knows(heard: list[Heard], sai
         for at, one in enumerate(heard):
             names = found.at(at).names
             listed = names is None or any(found.names.same_person(name, other) for other in names)
-            assert found.knows(name, at) is (listed or found.names.same_person(name, one.speaker))
+            at_the_table = names == () and found.at(at).source in (Source.NOTED, Source.BY_HAND)
+            spoke = found.names.same_person(name, one.speaker) and not at_the_table
+            assert found.knows(name, at) is (listed or spoke)
             by_hand = [name for first, last, name in spans if first <= at <= last]
             if by_hand:
                 assert names == (by_hand[-1],) and found.at(at).source is Source.BY_HAND

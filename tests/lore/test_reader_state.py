@@ -59,12 +59,32 @@ def test_a_thread_has_the_newest_words_they_witnessed_and_is_settled_where_they_
     settled = Note(threads=(ThreadItem(ThreadChange.SETTLED, "Ada paid", 5, ident),))
     (one,) = known({2}, opened, reworded, settled).threads.threads
     assert (one.text, one.settled) == (DEBT, None)
-    (one,) = known({14}, opened, reworded, settled).threads.threads
-    assert (one.id, one.text, one.opened, one.settled) == (ident, "Ada to Finn: five crowns", 14, None)
-    (one,) = known({14, 25}, opened, reworded, settled).threads.threads
+    (one,) = known({2, 14}, opened, reworded, settled).threads.threads
+    assert (one.id, one.text, one.opened, one.settled) == (ident, "Ada to Finn: five crowns", 2, None)
+    (one,) = known({2, 14, 25}, opened, reworded, settled).threads.threads
     assert (one.settled, one.outcome) == (25, "Ada paid")
-    nothing = known({25}, opened, reworded, settled).threads
-    assert nothing.threads == () and nothing.unmatched == ()
+    nothing = known({14, 25}, opened, reworded, settled).threads
+    assert nothing.threads == () and nothing.unmatched == (), "new words tell what was opened without them"
+
+
+def test_a_thread_is_for_those_whom_it_names() -> None:
+    """Whoever writes a note knows all: that two others keep silent is no news to the one at the same table."""
+    kept = Note(
+        threads=(ThreadItem(ThreadChange.NEW, "Where are the peppermints? Ada and Tess know and keep silent.", 2),)
+    )
+    assert not known({2}, kept).threads.threads
+    assert known({2}, kept, name="Tess").threads.threads
+
+
+def test_what_sums_up_is_for_those_who_knew_what_it_sums_up() -> None:
+    stolen = Note(
+        state=(StateItem("Crumb", Aspect.HOLDS, "a stolen censer", 3), StateItem("Key", Aspect.HOLDER, "Ada", 3))
+    )
+    summed = Note(
+        state=(StateItem("Crumb", Aspect.HOLDS, "a censer, 60 silver", 4), StateItem("Key", Aspect.HOLDER, "Finn", 4))
+    )
+    assert [one.text for one in known({14}, stolen, summed).current.standing] == ["Key / holder: Finn"]
+    assert len(known({3, 14}, stolen, summed).current.standing) == 2
 
 
 def test_an_entry_is_known_to_those_who_witnessed_all_it_comes_from() -> None:
@@ -89,7 +109,7 @@ def test_a_description_is_not_theirs_where_what_it_was_written_in_sight_of_was_n
 
 def test_facts_are_what_was_told_then_what_is_open_then_how_things_stand_then_what_they_are() -> None:
     note = Note(
-        threads=(ThreadItem(ThreadChange.NEW, DEBT, 2), ThreadItem(ThreadChange.NEW, "Who rang?", 4)),
+        threads=(ThreadItem(ThreadChange.NEW, DEBT, 2), ThreadItem(ThreadChange.NEW, "Who rang for Finn?", 4)),
         state=(StateItem("Knife", Aspect.HOLDER, "Finn", 3),),
         learnt=(LearntItem(("Finn",), "Ada is the heir", 5),),
         lore=(LoreItem("Ilse", "person", (), "A clockmaker.", (1, 6)),),
@@ -97,7 +117,7 @@ def test_facts_are_what_was_told_then_what_is_open_then_how_things_stand_then_wh
     found = facts_of(known(range(10), note), lambda one: one == "Finn")
     assert [(one.fact.text, one.fact.since, one.fact.source) for one in found] == [
         ("Ada is the heir", 5, "told"),
-        ("Who rang?", 4, "witnessed"),
+        ("Who rang for Finn?", 4, "witnessed"),
         (DEBT, 2, "witnessed"),
         ("Knife / holder: Finn", 3, "witnessed"),
         ("Ilse: A clockmaker.", 6, "witnessed"),

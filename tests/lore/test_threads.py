@@ -134,6 +134,8 @@ def test_a_model_is_shown_all_threads_or_those_that_are_near() -> None:
     shown = choose_shown(many.threads.threads, 10, "Tobias came in.", most=10)
     assert len(shown) == 10
     assert "Debt 1 of Tobias." in [one.text for one in shown]
+    tight = choose_shown(many.threads.threads, 10, "Tobias paid his debt.", most_tokens=8)
+    assert "Debt 1 of Tobias." in [one.text for one in tight], "however old it is, and though each has a debt"
     few = choose_shown(many.threads.threads[:5], 10, most=10)
     assert [one.text for one in few][:2] == ["Debt 0.", "Debt 1 of Tobias."]
 

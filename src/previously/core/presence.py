@@ -2,7 +2,8 @@
 
 One rule for every reader and every memory, first come first served: a person's correction, the witnesses that a message
 was given with, what an update noted, and else those who speak in the same scene. Where no more than two people were
-ever present, what nobody knows better was heard by everybody. Whoever speaks a message knows it.
+ever present, what nobody knows better was heard by everybody. Whoever speaks a message knows it, unless it is said to
+have been heard by nobody: that is talk among players.
 """
 
 from __future__ import annotations
@@ -265,6 +266,9 @@ class Presence:
         mask = bytearray()
         for piece, stretch in zip(self._pieces, self._stretches, strict=True):
             names = stretch.names
+            if names == () and stretch.source in (Source.NOTED, Source.BY_HAND):  # talk at the table is in no story
+                mask += bytes(len(piece.run.speakers))
+                continue
             if names not in heard:
                 heard[names] = any(key(name) == own for name in names or ())
             if heard[names]:

@@ -1,21 +1,38 @@
 """The state as one person may know it: the same reduce, over the items of notes whose messages they witnessed.
 
-An item follows the presence of its message, and one that names no message that of the whole span. A description of a
-thing was written in sight of those before it: whoever did not witness all that those came from is not told it. What
-somebody learnt is theirs alone.
+An item follows the presence of its message, and one that names no message that of the whole span. But a note is written
+by somebody who knows all: presence alone would tell a guest the secret that was kept at his table. So what was written
+in sight of an earlier wording, description or value is for those who knew that one, and a thread is for those whom it
+names. What somebody learnt is theirs alone.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from previously.core.note import LearntItem, LoreItem, Note, PresenceItem, ThreadChange, ThreadItem, said_key
+from previously.core.note import (
+    Aspect,
+    LearntItem,
+    LoreItem,
+    Note,
+    PresenceItem,
+    StateItem,
+    ThreadChange,
+    ThreadItem,
+    said_key,
+)
 from previously.lore.keywords import key_of
 from previously.lore.merge import find_entry, short_names
 from previously.lore.state import Noted, State, after
 from previously.lore.things import Key
 from previously.lore.threads import find_worded
+
+_NAME = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+"""A word that may be somebody's name. Of a name of two words one is enough where it can only be theirs."""
+
+_TOLD_ANEW = frozenset({Aspect.PLACE, Aspect.HOLDER, Aspect.TIME})
 
 
 def after_for(state: State, noted: Noted, knows: Callable[[int], bool], is_self: Callable[[str], bool]) -> State:
@@ -28,29 +45,44 @@ def after_for(state: State, noted: Noted, knows: Callable[[int], bool], is_self:
         return all(known) if at is None else 0 <= at < length and known[at]
 
     lore, veiled = _lore(state, note.lore, lambda one: all(map(is_known, one.at or (None,))))
+    values, hidden = _values(state.veiled, note.state, is_known)
     theirs = Note(
-        threads=tuple(_threads(state, [one for one in note.threads if is_known(one.at)])),
-        state=tuple(one for one in note.state if is_known(one.at)),
+        threads=tuple(_threads(state, [one for one in note.threads if is_known(one.at)], is_self)),
+        state=values,
         present=tuple(one for one in note.present if _is_all_known(one, known)),
         learnt=tuple(_own(note.learnt, is_self)),
         lore=lore,
         players=tuple(one for one in note.players if is_known(one.at)),
         wishes=tuple(one for one in note.wishes if is_known(one.at)),
     )
-    return replace(after(state, replace(noted, note=theirs)), veiled=veiled)
+    return replace(after(state, replace(noted, note=theirs)), veiled=veiled | hidden)
 
 
-def _threads(state: State, items: Iterable[ThreadItem]) -> Iterable[ThreadItem]:
-    """Yield the items that concern threads as somebody knows them. One that was opened without them is new to them when
-    they witness its new words; that it was settled tells them nothing."""
+def _threads(state: State, items: Iterable[ThreadItem], is_self: Callable[[str], bool]) -> Iterable[ThreadItem]:
+    """Yield the items that concern threads as somebody knows them: those opened in their sight that name them, and what
+    became of these. New words of another one tell what was opened without them."""
     known = {one.id for one in state.threads.threads}
     for item in items:
-        is_known = item.thread in known or (item.was and find_worded(state.threads.threads, item.was))
-        if item.change is ThreadChange.NEW or not item.thread or is_known:
+        if item.change is ThreadChange.NEW or not item.thread:
+            if any(map(is_self, _NAME.findall(item.text))):
+                yield item
+        elif item.thread in known or (item.was and find_worded(state.threads.threads, item.was)):
             yield item
-        elif item.change is ThreadChange.NOW:
-            known.add(item.thread)
-            yield replace(item, change=ThreadChange.NEW, was="")
+
+
+def _values(
+    veiled: frozenset[Key], items: Iterable[StateItem], is_known: Callable[[int | None], bool]
+) -> tuple[tuple[StateItem, ...], frozenset[Key]]:
+    """Return the values that somebody may know, and the things and aspects of which they missed one. Where something is
+    and who has it is told anew each time; what somebody holds and how they are sums up what was before."""
+    hidden, kept = set(veiled), list[StateItem]()
+    for item in items:
+        place = f"{key_of(item.thing)}/{item.aspect.value}"
+        if is_known(item.at) and (place not in hidden or item.aspect in _TOLD_ANEW):
+            kept.append(item)
+        else:
+            hidden.add(place)
+    return tuple(kept), frozenset(hidden)
 
 
 def _lore(

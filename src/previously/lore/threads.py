@@ -9,12 +9,14 @@ item that names a thread by its words alone (scenes, analyses and files of earli
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from previously.core.note import ThreadChange, ThreadItem, thread_id
 from previously.core.signals import folded
+from previously.core.tokens import estimate_tokens
 from previously.text.numbers import values_in
 from previously.text.terms import content_of
 
@@ -37,6 +39,9 @@ of one answer shared less than half."""
 
 MOST_OPEN = 200
 """Open threads that are kept, those touched last: a view shows a few dozen, a model is shown 25."""
+
+RARE_SHARE = 4
+"""A word that stands in more than a quarter of the threads is a leading person's name and tells none of them apart."""
 
 MOST_SHOWN = 25
 """Open threads that a model is shown by number: beyond that it loses count of them."""
@@ -206,15 +211,30 @@ def ranked(threads: Sequence[Thread], now: int, dormant_after: int = DORMANT_AFT
     return tuple(sorted((one for one in threads if one.settled is None), key=order))
 
 
-def choose_shown(threads: Sequence[Thread], now: int, about: str = "", most: int = MOST_SHOWN) -> tuple[Thread, ...]:
-    """Return the open threads that a model is shown, the oldest first: all, or where there are too many
-    those that share a word of some length with the text they are read beside, then those that matter most."""
+def choose_shown(
+    threads: Sequence[Thread], now: int, about: str = "", most: int = MOST_SHOWN, most_tokens: int | None = None
+) -> tuple[Thread, ...]:
+    """Return the open threads that a model is shown, the oldest first: all, or where there are too many those of which
+    the text that they are read beside says most, then those that matter most. What is not shown cannot be settled."""
     found = ranked(threads, now)
-    if len(found) > most:
-        words = set(_LONG_WORD.findall(folded(about)))
-        near = [one for one in found if not words.isdisjoint(_LONG_WORD.findall(folded(one.text)))]
-        found = tuple(dict.fromkeys([*near[: most // 2], *found]))[:most]
-    chosen = {one.id for one in found}
+    words = set(_LONG_WORD.findall(folded(about)))
+    own = {one.id: set(_LONG_WORD.findall(folded(one.text))) for one in found}
+    spread = Counter(word for held in own.values() for word in held)
+    rare = {word for word, number in spread.items() if number * RARE_SHARE <= len(found)} & words
+
+    def nearness(one: Thread) -> float:
+        """A long thread shares more words by chance."""
+        return len(own[one.id] & rare) / max(1, len(own[one.id])) ** 0.5
+
+    nearest = sorted(found, key=nearness, reverse=True)  # and those alike by rank
+    chosen: set[str] = set()
+    room = most_tokens
+    for one in nearest[:most]:
+        cost = estimate_tokens(one.text)
+        if room is not None and cost > room:
+            continue
+        room = None if room is None else room - cost
+        chosen.add(one.id)
     return tuple(one for one in sorted(threads, key=lambda one: one.opened) if one.id in chosen)
 
 

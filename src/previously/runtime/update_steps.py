@@ -23,7 +23,7 @@ from previously.folds.rendering import speaker_of, told
 from previously.folds.tiling import newest
 from previously.folds.update import UPDATED, Context, Part, UpdateFold
 from previously.lore.state import State
-from previously.lore.threads import MOST_SHOWN, choose_shown
+from previously.lore.threads import choose_shown
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.noted import Walk, walk
 from previously.runtime.states import States
@@ -31,8 +31,9 @@ from previously.runtime.step import Step
 from previously.runtime.told_before import divide_known, lists_before, texts_before, with_hand_records
 from previously.storage.store import BranchInfo, StoryKey
 
-THREAD_TOKENS = 500
-"""What the open threads may take together: some eighteen of the length that is asked for. More were seldom settled."""
+THREAD_TOKENS = 600
+"""What the open threads may take together: some twenty of the length that is asked for. With 500, promises of the first
+fold were shown no more and stood open when they had been kept."""
 
 SMALL_CHAPTER, SMALL_RECAP = 4_000, 300
 """The first recap of a chapter that has fewer tokens so far has so many words at most: more would retell it, and take
@@ -190,11 +191,7 @@ class UpdateSteps:
 def _threads(state: State, first: int, about: str) -> tuple[tuple[str, str], ...]:
     """Return the open threads that are shown: as many as there is room for, those that matter most."""
     still_open = [one for one in state.threads.threads if one.opened < first]
-    for most in range(MOST_SHOWN, 0, -1):
-        shown = choose_shown(still_open, first, about, most)
-        if sum(estimate_tokens(one.text) for one in shown) <= THREAD_TOKENS:
-            return tuple((one.id, one.text) for one in shown)
-    return ()
+    return tuple((one.id, one.text) for one in choose_shown(still_open, first, about, most_tokens=THREAD_TOKENS))
 
 
 def _players(state: State, run: Sequence[OnPath]) -> tuple[str, ...]:
