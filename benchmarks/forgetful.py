@@ -4,8 +4,8 @@ It reads what stands in the tags of a prompt and answers within the words asked 
 secrets, then the rest, the newest of each before the oldest; what is left of its room goes to filler, the newest first.
 Of the facts it reads it forgets each with the given probability, decided by a hash of seed, fact and call, so that the
 same run forgets the same things. It writes whole sentences in the past tense and names who was there, as the checks of
-folds want it. Asked for a note, it gives one of the usual size. Every method of `benchmarks.survival` asks this same
-model.
+folds want it. A scene ends for it where the next morning comes. Asked for a note, it gives one of the usual size. Every
+method of `benchmarks.survival` asks this same model.
 """
 
 from __future__ import annotations
@@ -34,7 +34,12 @@ _SENTENCE = re.compile(r"(?<=[.!?])[\"']?\s+")
 _LABEL = re.compile(r"(?P<speaker>[A-Z]\w+): ")
 _NUMBER = re.compile(r"^#\d+ ", re.M)
 _RECAP = re.compile(r"^# The recap of this chapter so far\n(.*?)\n\n# ", re.S | re.M)
-_HEADINGS = re.compile(r"^(?:EPISODE|RECAP|THREADS|STATE|PRESENT|LEARNT|LORE|WISHES|SCENES)$", re.M)
+_BEFORE = re.compile(r"^# The (?:whole )?story before this chapter\n(.*?)\n\n# ", re.S | re.M)
+_HEADINGS = re.compile(r"^(?:[A-Z]{4,})$", re.M)
+_NEXT_DAY = "Narrator: The next morning "
+SHORT_WORDS = 70
+"""A chapter's short form: 60 to 80 words are asked for."""
+
 _NONE = "(none yet)"
 
 
@@ -65,6 +70,8 @@ class ForgetfulModel:
         self.input_tokens += estimate_tokens(request.system) + estimate_tokens(request.user)
         if "<new_messages>\n" in request.user:
             text = self._update(request)
+        elif "\n# Your answer\n" in request.user:
+            text = self._closing(request)
         else:
             text = self._text(request) if request.schema is None else self._note(request)
         self.output_tokens += estimate_tokens(text)
@@ -98,20 +105,44 @@ class ForgetfulModel:
         events = _NUMBER.sub("", request.user.split("<new_messages>\n")[1].split("\n</new_messages>")[0])
         found = _RECAP.search(request.user)
         earlier = found[1] if found and found[1] != _NONE else ""
-        form = request.user[request.user.rindex("# Your answer") :]
+        numbers = [event for event in events.split("\n\n") if event]
         nothing = f"{_present(events) or 'Somebody'} went on with the day."
-        answer, text = [], ""
-        for heading in _HEADINGS.findall(form):
-            block = form.split(f"\n{heading}\n")[1].split("\n\n")[0]
-            length = _LENGTH.search(block)
-            wanted = int(length[1]) if length else 0
-            if heading in ("EPISODE", "RECAP"):
-                text = self._summary(earlier if heading == "RECAP" else "", events, wanted) or nothing
+        answer, recap = [], ""
+        for heading, wanted in _form(request):
+            text = ""
+            if heading == "EPISODE":
+                text = self._summary("", events, wanted) or nothing
+            elif heading == "RECAP":
+                text = recap = self._summary(earlier, events, wanted) or nothing
+            elif heading in ("TITLE", "SHORT", "BACKBONE"):
+                text = self._closed(heading, wanted, _before(request), recap)
             elif heading == "LORE":
                 text = "\n".join(f"- #1 {name} | person | {name} | {nothing}" for name in _named(events)[:2])
+            elif heading == "SCENES":
+                ends = [at for at, event in enumerate(numbers) if at and event.startswith(_NEXT_DAY)]
+                text = "\n".join(f"- ends at #{at}" for at in ends)
             answer.append(f"{heading}\n{text or 'none'}")
-            text = ""
         return "\n\n".join([*answer, "END"])
+
+    def _closing(self, request: ModelRequest) -> str:
+        """What is asked of a chapter that has closed, in its form."""
+        self.asked["text"] += 1
+        recap = "\n".join(text for _, text in _EARLIER.findall(request.user) if text != _NONE)
+        events = _NUMBER.sub("", "\n\n".join(text for _, text in _EVENTS.findall(request.user)))
+        answer = []
+        for heading, wanted in _form(request):
+            if heading == "CHAPTER":
+                text = recap = self._summary(recap, events, wanted)
+            else:
+                text = self._closed(heading, wanted, _before(request), recap)
+            answer.append(f"{heading}\n{text}")
+        return "\n\n".join([*answer, "END"])
+
+    def _closed(self, heading: str, wanted: int, before: str, recap: str) -> str:
+        """The title, the short form or the backbone of a chapter, made from its full form."""
+        if heading == "TITLE":
+            return f"The days of {' and '.join(_named(recap)[:2]) or 'Lethen'}"
+        return self._summary(before if heading == "BACKBONE" else "", recap, wanted or SHORT_WORDS)
 
     def _text(self, request: ModelRequest) -> str:
         self.asked["text"] += 1
@@ -187,3 +218,18 @@ def _present(text: str) -> str:
 
 def _named(text: str) -> list[str]:
     return [name for name in CAST if re.search(rf"\b{name}\b", text)]
+
+
+def _form(request: ModelRequest) -> list[tuple[str, int]]:
+    """The headings that an answer is to have, each with the words asked for; 0 where no number is given."""
+    form = request.user[request.user.rindex("# Your answer") :]
+    headings = [heading for heading in _HEADINGS.findall(form) if heading != "END"]
+    blocks = [form.split(f"\n{heading}\n")[1].split("\n\n")[0] for heading in headings]
+    lengths = [_LENGTH.search(block) for block in blocks]
+    return [(heading, int(length[1]) if length else 0) for heading, length in zip(headings, lengths, strict=True)]
+
+
+def _before(request: ModelRequest) -> str:
+    """The story before a chapter, as far as it is shown."""
+    found = _BEFORE.search(request.user)
+    return found[1] if found and found[1] != _NONE else ""

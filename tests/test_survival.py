@@ -24,9 +24,10 @@ def test_ours_keeps_most() -> None:
     methods = result["methods"]
     assert set(methods) == set(METHODS)
     assert all(set(figures["by_kind"]) == set(GROUPS) for figures in methods.values())
-    # Measured with seeds 5, 6 and 7: 79, 79 and 93 where a model that forgets writes; all of them where we quote.
-    assert methods[OURS]["open_promises"] > 75
-    assert methods[f"{OURS}, no model"]["open_promises"] > 90
+    # Measured with seeds 5, 6 and 7: 100, 100 and 93 where a model that forgets writes and says where a scene ends; 86,
+    # 79 and 79 where we quote: no model names a scene's end, so a chapter has 240 messages and no more words for them.
+    assert methods[OURS]["open_promises"] > 90
+    assert methods[f"{OURS}, no model"]["open_promises"] > 75
     others = [figures["total"] for name, figures in methods.items() if not name.startswith(OURS)]
     assert methods[OURS]["total"] > max(others) + 5
     ElementTree.fromstring(chart(result))

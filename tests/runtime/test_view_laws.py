@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import pytest
 
-from previously import BlockingMemory, BudgetTooSmall, Draft, Furniture, Message, Settings, message
+from previously import BadInput, BlockingMemory, BudgetTooSmall, Draft, Furniture, Message, Settings, message
 from previously.blocking import BlockingStory
 from previously.core.messages import Attributes, Part, Role, Text, ToolCall, ToolResult
 from previously.core.tokens import message_tokens
@@ -121,6 +121,12 @@ def _but_for_outputs(said: Message) -> tuple[Part, ...]:
     return tuple(replace(part, text="") if isinstance(part, ToolResult) else part for part in said.parts)
 
 
+def _takes_part(story: BlockingStory, name: str) -> bool:
+    """Whether a reader is nobody by name, or somebody who spoke or was said to be there."""
+    heard = [item.entry.message for item in story.messages()]
+    return not name or any(one.speaker == name or name in (one.witnesses or ()) for one in heard)
+
+
 def _recalled(view: View) -> bool:
     return view.volatile_tokens > 0
 
@@ -147,6 +153,11 @@ def test_whatever_the_story_reader_and_budget(seed: int) -> None:
             if chance.random() < 0.2:
                 note = message("system", "Keep it short.")
                 furniture = Furniture((message("system", "House rules."),), ((2, note),), furniture.tools)
+            if not _takes_part(story, reader.partition(":")[2]):
+                with pytest.raises(BadInput, match="Nobody called"):
+                    story.view(budget, reader=reader, furniture=furniture)
+                looked += 1
+                continue
             try:
                 view = story.view(budget, reader=reader, furniture=furniture)
             except BudgetTooSmall as error:
