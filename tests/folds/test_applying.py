@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.analyses import Analysis, Fragment, Recorded
+from previously.core.quote_lines import PREFIX
 from previously.folds.applying import (
     BETWEEN,
     LEAST_CHARACTERS,
     MAX_CHARACTERS,
-    PREFIX,
     TARGET_CHARACTERS,
     Gap,
     Summary,

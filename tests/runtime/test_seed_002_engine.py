@@ -170,13 +170,13 @@ def both_counted(tavern: Tavern) -> bool:
 
 def triggered(tavern: Tavern) -> bool:
     tavern.scene(memory_of("They met.", GRIM))
-    return GRIM["content"] in tavern.ask("Where is the bartender?")
+    return str(GRIM["content"]) in tavern.ask("Where is the bartender?")
 
 
 def not_triggered(tavern: Tavern) -> bool:
     tavern.scene(memory_of("They met.", MAP))
     nothing = "Ink on hide" not in tavern.ask("Where is the door?")
-    return nothing and MAP["content"] in tavern.ask("Where is the map?")
+    return nothing and str(MAP["content"]) in tavern.ask("Where is the map?")
 
 
 def a_person_is_one_line(tavern: Tavern) -> bool:
@@ -189,7 +189,7 @@ def a_person_is_one_line(tavern: Tavern) -> bool:
 def triggered_nearby_only(tavern: Tavern) -> bool:
     tavern.scene(memory_of("They met.", GRIM, MAP))
     asked = tavern.ask("Ask the bartender for the map.")
-    near = GRIM["content"] in asked and MAP["content"] in asked
+    near = str(GRIM["content"]) in asked and str(MAP["content"]) in asked
     tavern.tell(5)
     later = tavern.ask("And then?")
     return near and "Collects rumours" not in later and "Ink on hide" not in later
