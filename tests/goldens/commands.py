@@ -69,6 +69,7 @@ READING: tuple[Step, ...] = (
     ("cast", "tale"),
     ("scenes", "tale"),
     ("presence", "tale"),
+    ("chapters", "tale"),
     ("lore", "list", "tale", "--all"),
     ("lore", "explain", "tale"),
     ("verify",),

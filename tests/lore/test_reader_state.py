@@ -67,13 +67,13 @@ def test_a_thread_has_the_newest_words_they_witnessed_and_is_settled_where_they_
     assert nothing.threads == () and nothing.unmatched == (), "new words tell what was opened without them"
 
 
-def test_a_thread_is_for_those_whom_it_names() -> None:
+def test_a_thread_is_for_those_between_whom_it_is() -> None:
     """Whoever writes a note knows all: that two others keep silent is no news to the one at the same table."""
-    kept = Note(
-        threads=(ThreadItem(ThreadChange.NEW, "Where are the peppermints? Ada and Tess know and keep silent.", 2),)
-    )
-    assert not known({2}, kept).threads.threads
+    kept = Note(threads=(ThreadItem(ThreadChange.NEW, "Ada to Tess: not to tell Finn who his parents are", 2),))
+    assert not known({2}, kept).threads.threads, "it is kept from him"
     assert known({2}, kept, name="Tess").threads.threads
+    asked = Note(threads=(ThreadItem(ThreadChange.NEW, "Where are the peppermints? Ada and Finn know.", 2),))
+    assert not known({2}, asked).threads.threads, "it is between nobody"
 
 
 def test_what_sums_up_is_for_those_who_knew_what_it_sums_up() -> None:
@@ -109,7 +109,7 @@ def test_a_description_is_not_theirs_where_what_it_was_written_in_sight_of_was_n
 
 def test_facts_are_what_was_told_then_what_is_open_then_how_things_stand_then_what_they_are() -> None:
     note = Note(
-        threads=(ThreadItem(ThreadChange.NEW, DEBT, 2), ThreadItem(ThreadChange.NEW, "Who rang for Finn?", 4)),
+        threads=(ThreadItem(ThreadChange.NEW, DEBT, 2), ThreadItem(ThreadChange.NEW, "Finn: who rang for him?", 4)),
         state=(StateItem("Knife", Aspect.HOLDER, "Finn", 3),),
         learnt=(LearntItem(("Finn",), "Ada is the heir", 5),),
         lore=(LoreItem("Ilse", "person", (), "A clockmaker.", (1, 6)),),
@@ -117,7 +117,7 @@ def test_facts_are_what_was_told_then_what_is_open_then_how_things_stand_then_wh
     found = facts_of(known(range(10), note), lambda one: one == "Finn")
     assert [(one.fact.text, one.fact.since, one.fact.source) for one in found] == [
         ("Ada is the heir", 5, "told"),
-        ("Who rang for Finn?", 4, "witnessed"),
+        ("Finn: who rang for him?", 4, "witnessed"),
         (DEBT, 2, "witnessed"),
         ("Knife / holder: Finn", 3, "witnessed"),
         ("Ilse: A clockmaker.", 6, "witnessed"),

@@ -2,8 +2,9 @@
 
 One rule for every reader and every memory, first come first served: a person's correction, the witnesses that a message
 was given with, what an update noted, and else those who speak in the same scene. Where no more than two people were
-ever present, what nobody knows better was heard by everybody. Whoever speaks a message knows it, unless it is said to
-have been heard by nobody: that is talk among players.
+ever present, what nobody knows better was heard by everybody. Whoever speaks a message knows it, unless somebody said
+who was there: one writer may speak for several people. What nobody heard is talk among players; it is in no story, and
+keeps nobody from knowing all of it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ FEW = 2
 
 NEWCOMER = "\x00"
 """Stands for anybody who has not come into the story yet: they may know of what was kept from nobody."""
+
+
+NOBODYS = 2
+"""How a mask marks talk among players: neither known nor kept from anybody."""
 
 
 class Source(StrEnum):
@@ -233,7 +238,7 @@ class Presence:
         nobody knows."""
         if not name:
             return True
-        return 0 <= position < self.messages and bool(self.mask(name)[position])
+        return 0 <= position < self.messages and self.mask(name)[position] == 1
 
     def knows_span(self, name: str, span: Span) -> bool:
         """Return whether somebody may know of every message of a span."""
@@ -250,14 +255,14 @@ class Presence:
 
     def positions(self, name: str) -> list[int]:
         """Return the positions that somebody may know of."""
-        return [position for position, known in enumerate(self.mask(name)) if known]
+        return [position for position, known in enumerate(self.mask(name)) if known == 1]
 
     def digest(self, name: str, last: int) -> str:
         """Return what stands for all that somebody may know of up to a position: other presence, another digest."""
         return sha256(self.mask(name)[: last + 1]).hexdigest()[:16]
 
     def mask(self, name: str) -> bytes:
-        """Return of each position whether somebody may know of it."""
+        """Return of each position whether somebody may know of it: 0, 1, or `NOBODYS`."""
         own = self.names.key(name)
         if own not in self._masks:
             self._masks[own] = self._masked(own)
@@ -270,13 +275,14 @@ class Presence:
         mask = bytearray()
         for piece, stretch in zip(self._pieces, self._stretches, strict=True):
             names = stretch.names
-            if names == () and stretch.source in (Source.NOTED, Source.BY_HAND):  # talk at the table is in no story
-                mask += bytes(len(piece.run.speakers))
+            told = stretch.source in (Source.NOTED, Source.BY_HAND)
+            if told and names == ():
+                mask += bytes([NOBODYS]) * len(piece.run.speakers)
                 continue
             if names not in heard:
                 heard[names] = any(key(name) == own for name in names or ())
-            if heard[names]:
-                mask += b"\1" * len(piece.run.speakers)
+            if heard[names] or told:  # whoever writes for several people was not in every room
+                mask += bytes([heard[names]]) * len(piece.run.speakers)
                 continue
             for speaker in piece.run.speakers:
                 if speaker not in said:

@@ -2,8 +2,8 @@
 
 An item follows the presence of its message, and one that names no message that of the whole span. But a note is written
 by somebody who knows all: presence alone would tell a guest the secret that was kept at his table. So what was written
-in sight of an earlier wording, description or value is for those who knew that one, and a thread is for those whom it
-names. What somebody learnt is theirs alone.
+in sight of an earlier wording, description or value is for those who knew that one, and a thread is for those between
+whom it is. What somebody learnt is theirs alone.
 """
 
 from __future__ import annotations
@@ -59,15 +59,22 @@ def after_for(state: State, noted: Noted, knows: Callable[[int], bool], is_self:
 
 
 def _threads(state: State, items: Iterable[ThreadItem], is_self: Callable[[str], bool]) -> Iterable[ThreadItem]:
-    """Yield the items that concern threads as somebody knows them: those opened in their sight that name them, and what
-    became of these. New words of another one tell what was opened without them."""
+    """Yield the items that concern threads as somebody knows them: those opened in their sight to which they are a
+    party, and what became of these. New words of another one tell what was opened without them."""
     known = {one.id for one in state.threads.threads}
     for item in items:
         if item.change is ThreadChange.NEW or not item.thread:
-            if any(map(is_self, _NAME.findall(item.text))):
+            if any(map(is_self, _NAME.findall(_head(item.text)))):
                 yield item
         elif item.thread in known or (item.was and find_worded(state.threads.threads, item.was)):
             yield item
+
+
+def _head(text: str) -> str:
+    """Return who a thread is between: what stands before its colon, since behind it may stand from whom it is kept. A
+    question without one is between nobody: who asks it is whoever wrote the note."""
+    found = re.search("[:：?？]", text)
+    return text[: found.start()] if found and found[0] in ":：" else "" if found else text
 
 
 def _values(

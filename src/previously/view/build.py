@@ -163,7 +163,9 @@ class _Desk:
         self.request_tokens = tail.cost([self.request], self.counter) if self.request else 0
         self.scale = max(1, asked.budget_tokens - self.furniture_tokens - self.system_tokens(()))
         lore = asked.lore_tokens if self.has_lore else 0
-        self.volatile = volatile_tokens(self.scale, asked.recall_tokens, lore)
+        # It stands in what a user said: in prose that nobody asks about its room would stay empty.
+        asks = any(item.entry.message.role is Role.USER for item in material.newest)
+        self.volatile = volatile_tokens(self.scale, asked.recall_tokens, lore) if asks else 0
 
     def knows(self, item: OnPath) -> bool:
         """Whether the reader may know of a message. Everything here that asks for it asks here."""
