@@ -99,12 +99,32 @@ def test_blame_tells_what_a_summary_tells_no_more(tmp_path: Path) -> None:
         recap = story.recap()
     assert recap is not None
     blamed = json.loads(run(db, "blame", "tale", "--json")[1])
-    assert blamed["cut"] == [0, 31]
-    assert "messages 0-31: it tells them no more" in run(db, "blame", "tale")[1]
-    told = json.loads(run(db, "blame", "tale", "--message", "3", "--json")[1])["told_by"]
-    assert [(one["kind"], one["cut"]) for one in told] == [("analysis", None), ("recap", [0, 31])]
-    words = run(db, "blame", "tale", "--message", "3")[1]
-    assert f"The recap of messages 0-35 (version {recap.version}) told it, and does so no more" in words
+    assert blamed["cuts"] == [[27, 29]]
+    assert "messages 27-29: told no more" in run(db, "blame", "tale")[1]
+    told = json.loads(run(db, "blame", "tale", "--message", "28", "--json")[1])["told_by"]
+    assert [(one["kind"], one["cut"]) for one in told] == [("analysis", None), ("recap", [27, 29])]
+    words = run(db, "blame", "tale", "--message", "28")[1]
+    assert f"The recap of messages 27-35 (version {recap.version}) told it, and does so no more" in words
     assert "(version" in run(db, "blame", "tale", "--message", "-6")[1]
     shown = json.loads(run(db, "show", "tale", "--json")[1])
-    assert (shown["recap_span"], shown["recap_cut"]) == ([32, 35], [0, 31])
+    assert (shown["recap_span"], shown["recap_cut"]) == ([30, 35], [27, 29])
+
+
+def test_blame_tells_what_a_chapter_and_the_backbone_were_not_given(tmp_path: Path) -> None:
+    db = str(tmp_path / "novel.db")
+    settings = Settings.of("novel", lore="off", summary_characters=600, summary_target_characters=400)
+    with BlockingMemory(db, settings=settings) as memory:
+        story = memory.story("tale")
+        for number in range(40):
+            story.add("assistant", f"Maya came to house number {number} and asked for the lantern of Joaquin there.")
+        story.fold()
+        backbone = story.backbone()
+    assert backbone is not None
+    blamed = json.loads(run(db, "blame", "tale", str(backbone.version), "--json")[1])
+    assert blamed["cuts"] == [[0, 2], [9, 11], [18, 20]]
+    assert "messages 0-2, messages 9-11, messages 18-20: told no more" in run(
+        db, "blame", "tale", str(backbone.version)
+    )[1].replace("\n", " ")
+    told = json.loads(run(db, "blame", "tale", "--message", "10", "--json")[1])["told_by"]
+    assert {one["kind"]: one["cut"] for one in told} == {"analysis": None, "chapter": [9, 11], "backbone": [9, 11]}
+    assert "Chapter 2 (messages 12-17, by builtin; messages 9-11 told no more)" in run(db, "show", "tale")[1]

@@ -7,17 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.analyses import Analysis, Fragment, Recorded
+from previously.core.quote_lines import PREFIX
 from previously.folds.applying import (
     BETWEEN,
     LEAST_CHARACTERS,
     MAX_CHARACTERS,
-    PREFIX,
     TARGET_CHARACTERS,
     Gap,
+    Summary,
     appended,
     applied,
+    carry_of,
     compacted,
+    cuts_of,
     gaps,
+    moved_cuts,
     newest,
     summary_before,
 )
@@ -165,3 +169,21 @@ def test_a_summary_that_is_compacted_as_it_grows_stays_bounded(added: list[str])
     for update in added:
         summary = compacted(appended(summary, update), 200, 150)
         assert len(summary) <= 200
+
+
+@pytest.mark.parametrize(
+    ("carry", "shift", "cuts"),
+    [
+        ("", 3, ()),
+        ("updated", 0, ()),
+        (Summary("", ((3, 1),), 0).carry, 0, ()),
+        (Summary("", ((3, 1),), 3).carry, 0, ((0, 2),)),
+        (f"closed {carry_of([(0, 2), (9, 11)])}", 0, ((0, 2), (9, 11))),
+        (f"closed {carry_of([(0, 2), (9, 11)])}", 2, ((0, 4), (9, 13))),
+        (f"closed {carry_of([(0, 2), (9, 11)])}", -1, ((0, 2), (8, 11))),
+    ],
+)
+def test_cuts_are_as_long_as_they_may_be(carry: str, shift: int, cuts: tuple[tuple[int, int], ...]) -> None:
+    moved = moved_cuts(carry, shift)
+    assert cuts_of(moved) == cuts
+    assert moved.split("{")[0] == carry.split("{")[0], "what else it carries stays"

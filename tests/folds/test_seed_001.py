@@ -11,12 +11,12 @@ import pytest
 
 from previously.core.analyses import Analysis, Fragment, Recorded
 from previously.core.messages import message
+from previously.core.quote_lines import PREFIX
 from previously.core.signals import Signals
 from previously.folds.analysis import AnalysisNote, analysis_of
 from previously.folds.applying import (
     BETWEEN,
     MAX_CHARACTERS,
-    PREFIX,
     TARGET_CHARACTERS,
     THRESHOLD,
     Gap,

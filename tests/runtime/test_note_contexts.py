@@ -70,9 +70,11 @@ class Told:
     def __init__(self, memory: BlockingMemory, model: ScriptedModel) -> None:
         self.story, self.model = memory.story("tale"), model
 
-    def scene(self, text: str, *witnesses: str) -> str:
+    def scene(self, text: str, *witnesses: str, everybody: bool = False) -> str:
         """Tell a scene, and give back what its question says is known."""
         self.story.add_drafts([Draft(message("assistant", text, speaker="Maya", witnesses=witnesses or None))])
+        if everybody:
+            self.story.set_presence(-1, -1, None)
         self.story.end_scene()
         self.story.fold()
         asked = [one for one in self.model.requests if kind_of(one) == "scene"][-1]
@@ -84,7 +86,7 @@ def noted(request: ModelRequest) -> str:
         return "They spoke."
     said = part(request, "scene")
     things = re.findall(r"the (\w+) Stone", said)
-    entry = {"type": "item", "keywords": ["stone", "rock"], "content": "A heavy thing to carry up a hill."}
+    entry = {"type": "item", "keywords": ["rock", "boulder"], "content": "A heavy thing to carry up a hill."}
     return json.dumps(
         {
             "summary": "They spoke.",
@@ -104,13 +106,15 @@ def told() -> Iterator[Told]:
 def test_a_scene_is_told_what_all_know_who_were_there_and_nothing_else(told: Told) -> None:
     told.scene("Maya showed the Red Stone to Bram and Wren.", "Bram", "Wren")
     told.scene("Maya showed the Blue Stone to Wren.", "Wren")
-    told.scene("Everybody spoke of the Grey Stone.")
+    told.scene("Everybody spoke of the Grey Stone.", everybody=True)
+    told.scene("Maya spoke of the Green Stone.")
     known = told.scene("They went up the hill, Maya, Bram and Wren.", "Bram", "Wren")
     assert "Red Stone" in known
     assert "T1 Who took the Red Stone?" in known
-    assert "Grey Stone" in known
+    assert "Grey Stone (A heavy" in known
     assert "Blue" not in known, "Bram never heard of it"
+    assert "Green" not in known, "nobody says who heard it, so Maya alone did"
     assert "Blue Stone" in told.scene("They went on, Maya and Wren.", "Wren")
-    known = told.scene("Then it rained on all of them.")
-    assert "Grey Stone" in known
-    assert not re.search("Red|Blue", known), "whoever comes later may know this scene too"
+    known = told.scene("Then it rained on all of them.", everybody=True)
+    assert "Grey Stone (A heavy" in known
+    assert not re.search("Red|Blue|Green", known), "whoever comes later may know this scene too"

@@ -103,9 +103,12 @@ def gives_update_and_signals(desk: Desk) -> bool:
 
 
 def signals_are_in_the_view(desk: Desk) -> bool:
-    desk.librarian.more = {"state_changes": ["Maya / place: the mill"], "open_threads": ["Maya owes Bram 40 crowns."]}
+    state = ["The lantern / condition: broken", "Maya / place: the mill"]
+    desk.librarian.more = {"state_changes": state, "open_threads": ["Maya owes Bram 40 crowns."]}
     desk.write(1)
-    return "Maya owes Bram 40 crowns." in desk.shown() and "Maya / place: the mill" in desk.shown()
+    shown = desk.shown()
+    overtaken = state[1] not in shown  # the newest messages name her, and know better
+    return "Maya owes Bram 40 crowns." in shown and state[0] in shown and overtaken
 
 
 def threads_close(desk: Desk) -> bool:

@@ -42,6 +42,12 @@ GRIM = {
     "keywords": ["Grim", "bartender"],
     "content": "Gruff dwarf behind the bar. Collects rumours of the trade roads.",
 }
+MAP = {
+    "name": "Darkwood map",
+    "type": "item",
+    "keywords": ["Darkwood map", "map"],
+    "content": "Ink on hide. Shows the camp behind the falls.",
+}
 
 
 DRINKING = "Every guest of the Alices, Bobs, Carols, Grims, Scarfaces and Easterners of Ruinous drinks, {}."
@@ -130,7 +136,7 @@ def by_count(tavern: Tavern) -> bool:
 def by_its_end(tavern: Tavern) -> bool:
     tavern.story.set(["timeline=scenes"])
     tavern.tell(4)
-    tavern.tell(1, "The next morning they rode out, {}.")
+    tavern.tell(1, "* * *\nThe next morning they rode out, {}.")
     tavern.tell(5)
     tavern.story.fold()
     return tavern.story.scenes()[0].span.last == 3
@@ -164,19 +170,29 @@ def both_counted(tavern: Tavern) -> bool:
 
 def triggered(tavern: Tavern) -> bool:
     tavern.scene(memory_of("They met.", GRIM))
-    return "Gruff dwarf behind the bar." in tavern.ask("Where is the bartender?")
+    return str(GRIM["content"]) in tavern.ask("Where is the bartender?")
 
 
 def not_triggered(tavern: Tavern) -> bool:
+    tavern.scene(memory_of("They met.", MAP))
+    nothing = "Ink on hide" not in tavern.ask("Where is the door?")
+    return nothing and str(MAP["content"]) in tavern.ask("Where is the map?")
+
+
+def a_person_is_one_line(tavern: Tavern) -> bool:
     tavern.scene(memory_of("They met.", GRIM))
-    return "Gruff dwarf" not in tavern.ask("Where is the door?")
+    shown = tavern.ask("Where is the door?")
+    small = "\n".join(one.text for one in tavern.story.view(1_500).messages)
+    return "- Grim: Gruff dwarf behind the bar.\n" in f"{shown}\n" and "Collects" not in shown and "dwarf" not in small
 
 
 def triggered_nearby_only(tavern: Tavern) -> bool:
-    tavern.scene(memory_of("They met.", GRIM))
-    near = "Gruff dwarf" in tavern.ask("Ask the bartender.")
+    tavern.scene(memory_of("They met.", GRIM, MAP))
+    asked = tavern.ask("Ask the bartender for the map.")
+    near = str(GRIM["content"]) in asked and str(MAP["content"]) in asked
     tavern.tell(5)
-    return near and "Gruff dwarf" not in tavern.ask("And then?")
+    later = tavern.ask("And then?")
+    return near and "Collects rumours" not in later and "Ink on hide" not in later
 
 
 def why(tavern: Tavern) -> bool:
@@ -348,6 +364,7 @@ BEHAVIOUR: dict[str, Callable[[Tavern], bool]] = {
     "lorebooks are optional": a_scene_without_entries,
     "a keyword brings an entry up": triggered,
     "without it the entry takes no room": not_triggered,
+    "but of a person one line says who they are, in a large view": a_person_is_one_line,
     "only recent messages trigger": triggered_nearby_only,
     "why an entry fired, or did not": why,
     "entries keep within their share": within_its_share,

@@ -100,7 +100,7 @@ def test_the_nearest_is_told_most_finely_and_nothing_twice(chapters: int, budget
 @pytest.mark.parametrize(
     ("chapters", "budget", "full", "short", "in_backbone"),
     [
-        (1, 2_000, 0, 1, False),
+        (1, 2_000, 1, 0, False),
         (6, 2_000, 0, 0, True),
         (40, 2_000, 0, 0, True),
         (1, 4_000, 1, 0, False),

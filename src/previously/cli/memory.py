@@ -189,7 +189,7 @@ def _print_text(name: str, text: MemoryText | None, span: Span | None = None) ->
     console = output.console()
     covers = text.told if text else span
     by = f", by {text.made_by}{', stale' if text.stale else ''}" if text else ""
-    by += f"; {text.cut} told no more" if text and text.cut else ""
+    by += f"; {', '.join(map(str, text.cuts))} told no more" if text and text.cuts else ""
     console.print(f"\n{name} ({covers}{by})", style="bold")
     console.print(output.printable(text.text) if text else "Its recap waits to be folded.")
 

@@ -85,7 +85,7 @@ def blame(
     """Say where a version came from: which messages, who wrote it, what it cost; by default the recap in force."""
     from previously.cli.remembered import readable
     from previously.core.versions import Kind
-    from previously.runtime.remembering import cut_from
+    from previously.runtime.remembering import cuts_from
 
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
@@ -98,11 +98,11 @@ def blame(
         version = _chosen(story, versions, which if which is not None else default)
         in_force = version.id in texts
     made = version.made
-    cut = cut_from(made)
+    cuts = cuts_from(made)
     if as_json:
         told = {"text": made.text, "shed": list(made.shed), "unverified": list(made.unverified)}
         chain = {"before": made.before, "replaces": made.replaces, "in_force": in_force}
-        gone = {"cut": [cut.first, cut.last]} if cut else {}
+        gone = {"cuts": [[cut.first, cut.last] for cut in cuts]} if cuts else {}
         output.emit({"story": story, **version_json(version), **chain, **told, **gone})
         return
     console = output.console()
@@ -120,7 +120,7 @@ def blame(
         ),
         ("Left behind", ", ".join(made.shed) or "nothing noticed"),
         ("Unverified", " ".join(made.unverified) or "nothing"),
-        ("Cut", f"{cut}: it tells them no more, since it had grown too long" if cut else "nothing"),
+        ("Cut", f"{', '.join(map(str, cuts))}: told no more, since it had grown too long" if cuts else "nothing"),
     ]
     for what, words in rows:
         console.print(f"{what + ':':<12}", style="bold", end="")

@@ -25,6 +25,10 @@ FEW = 2
 """People of whom each is taken to hear all that is said: in a duet nobody is out of the room."""
 
 
+NEWCOMER = "\x00"
+"""Stands for anybody who has not come into the story yet: they may know of what was kept from nobody."""
+
+
 class Source(StrEnum):
     """Where it is known from who was present."""
 

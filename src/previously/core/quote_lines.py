@@ -16,8 +16,11 @@ PROMISES = "Promises made (kept or not: unknown)"
 BETWEEN = "” … “"
 """What stands between two quotations of one message: something was left out."""
 
-_LINE = re.compile(r"#(\d+) (.*?): “(.*)”")
-_NUMBER = re.compile(r"^#(\d+)(?= .*: “.*”$)", re.M)
+PREFIX = "... "
+"""What a text begins with whose front was cut off; the line behind it is still one."""
+
+_LINE = re.compile(rf"(?:{re.escape(PREFIX)})?#(\d+) (.*?): “(.*)”")
+_NUMBER = re.compile(rf"^((?:{re.escape(PREFIX)})?#)(\d+)(?= .*: “.*”$)", re.M)
 
 
 def quote_line(number: int, speaker: str, quotations: Iterable[str]) -> str:
@@ -34,7 +37,7 @@ def parse_line(line: str) -> tuple[int, str, Sequence[str]] | None:
 def first_line(text: str) -> int:
     """Return where the first quotation line begins that follows other words; 0 if none does."""
     found = _NUMBER.search(text, 1)
-    return found.start() if found else 0
+    return found.end(1) - 1 if found else 0
 
 
 def begins_line(text: str, at: int) -> bool:
@@ -55,7 +58,7 @@ def speaker_shown(name: str) -> str:
 
 def renumbered(text: str, shift: int) -> str:
     """Return a text whose messages now stand so many places further along."""
-    return _NUMBER.sub(lambda found: f"#{max(0, int(found[1]) + shift)}", text) if shift else text
+    return _NUMBER.sub(lambda found: f"{found[1]}{max(0, int(found[2]) + shift)}", text) if shift else text
 
 
 def lines_before(text: str, first: int) -> str:

@@ -14,10 +14,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from previously.core.analyses import Fragment, Recorded
-from previously.core.quote_lines import first_line
+from previously.core.quote_lines import PREFIX, first_line
 
 THRESHOLD = 4
 """How many of the newest positions are not applied yet: the view shows them verbatim."""
@@ -26,9 +26,6 @@ MAX_CHARACTERS = 12_000
 TARGET_CHARACTERS = 9_000
 LEAST_CHARACTERS = 100
 """Both bounds of a compaction are at least so much."""
-
-PREFIX = "... "
-"""What a summary begins with whose front was cut off."""
 
 BETWEEN = "\n"
 """What stands between two updates."""
@@ -176,13 +173,39 @@ def cut_of(carry: str) -> int:
     return found[1] if found else 0
 
 
-def _carried(carry: str) -> tuple[tuple[tuple[int, int], ...], int] | None:
+def cuts_of(carry: str) -> tuple[tuple[int, int], ...]:
+    """Return the runs of messages that a version tells no more, counted from the beginning of its stretch. A summary
+    has one at its front; a backbone has those of its chapters."""
+    given = _json_in(carry)
+    runs = given.get("cuts", ())
+    front = given.get("cut")
+    return tuple((int(first), int(last)) for first, last in runs) or (((0, front - 1),) if front else ())
+
+
+def carry_of(cuts: Sequence[tuple[int, int]]) -> str:
+    """Return what a version keeps of the runs that it tells no more."""
+    return json.dumps({"cuts": cuts}, separators=(",", ":")) if cuts else ""
+
+
+def moved_cuts(carry: str, shift: int) -> str:
+    """Return what a version carries after so many messages were put in somewhere, or taken out: each of its cuts is as
+    long as it may be now."""
+    cuts = [(max(0, first + min(0, shift)), last + max(0, shift)) for first, last in cuts_of(carry)]
+    return " ".join(filter(None, (carry.partition("{")[0].strip(), carry_of(cuts)))) if cuts and shift else carry
+
+
+def _json_in(carry: str) -> Mapping[str, Any]:
     _, brace, rest = carry.partition("{")  # a chapter carries words of its own before it
     try:
         given = json.loads(f"{brace}{rest}")
     except ValueError:
-        return None
-    if not isinstance(given, Mapping) or not isinstance(given.get("cut"), int):
+        return {}
+    return given if isinstance(given, Mapping) else {}
+
+
+def _carried(carry: str) -> tuple[tuple[tuple[int, int], ...], int] | None:
+    given = _json_in(carry)
+    if not isinstance(given.get("cut"), int):
         return None
     return tuple((int(last), int(lines)) for last, lines in given.get("pieces", ())), given["cut"]
 

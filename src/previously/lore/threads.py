@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import sqrt
 
 from previously.core.note import ThreadChange, ThreadItem, thread_id
 from previously.core.signals import folded
@@ -224,7 +225,7 @@ def choose_shown(
 
     def nearness(one: Thread) -> float:
         """A long thread shares more words by chance."""
-        return len(own[one.id] & rare) / max(1, len(own[one.id])) ** 0.5
+        return len(own[one.id] & rare) / sqrt(max(1, len(own[one.id])))
 
     nearest = sorted(found, key=nearness, reverse=True)  # and those alike by rank
     chosen: set[str] = set()

@@ -14,6 +14,7 @@ from previously.core.marks import SPAN_SCOPE, STORY_SCOPE, Chapter, Mark, MarkKi
 from previously.core.paths import OnPath
 from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, Status
+from previously.folds.applying import carry_of, cuts_of
 from previously.folds.boundary import Boundary
 from previously.folds.builtin.quotes import text_now
 from previously.folds.chapter import BACKBONE, CHAPTER, CLOSED, KINDS, PARTS, SHORT, TITLE, ChapterFold, find_ending
@@ -26,7 +27,7 @@ from previously.folds.update import UpdateFold
 from previously.runtime.chapter_ends import FULL_SUMMARY, ChapterEnds
 from previously.runtime.fold_reader import FoldReader, stood_in, was_taken_back
 from previously.runtime.recap_steps import RecapSteps
-from previously.runtime.step import Step, take_over
+from previously.runtime.step import Step, Written, take_over
 from previously.runtime.told_before import chapters_before
 
 BY_MODEL = "model"
@@ -203,7 +204,10 @@ class ChapterSteps:
         if spine and await self._goes_on(spine, one):
             run = await self._reader.path(spine.reached + 1, one.last)
             before = spine.live.version if spine.live else None
-            others[Kind.BACKBONE] = Step(Kind.BACKBONE, spine.scope, run, before, step.asked, step.reason)
+            cuts = await self._cuts(spine, one, step)
+            others[Kind.BACKBONE] = Step(
+                Kind.BACKBONE, spine.scope, run, before, step.asked, step.reason, rests_on=cuts
+            )
         return others, spine
 
     async def _told(self, asked: ChapterFold, spine: _Spine | None, one: Chapter, run: Sequence[OnPath]) -> ChapterFold:
@@ -329,7 +333,24 @@ class ChapterSteps:
         if self._look.amends:
             asked = await self._told(asked, spine, one, await self._reader.path(one.first, one.last))
         before = spine.live.version if spine.live else None
-        return Step(Kind.BACKBONE, spine.scope, run, before, asked, CHAPTER_CLOSED)
+        cuts = await self._cuts(spine, one)
+        return Step(Kind.BACKBONE, spine.scope, run, before, asked, CHAPTER_CLOSED, rests_on=cuts)
+
+    async def _cuts(self, spine: _Spine, one: Chapter, closing: Step | None = None) -> str:
+        """Return what a backbone carries that takes in a chapter: what it and the chapter tell no more. `closing` is
+        the step that makes the chapter's full form, if it has none yet."""
+        cuts = list(cuts_of(spine.live.version.made.carry)) if spine.live else []
+        if one.hand_text or one.rest is None:
+            return carry_of(cuts)
+        if closing and closing.kind is Kind.CHAPTER:
+            carry = closing.asked.carry if isinstance(closing.asked, ChapterFold | Written) else ""
+        else:
+            full = await self._reader.standing(Kind.CHAPTER, one.last_stretch.scope, through=one.rest.last)
+            carry = full.version.made.carry if full and full.span == one.rest else ""
+        for first, last in cuts_of(carry):
+            run = max(one.rest.first + first, spine.reached + 1), one.rest.first + last
+            cuts += [(run[0] - spine.start, run[1] - spine.start)] if run[0] <= run[1] else []
+        return carry_of(cuts)
 
     async def _chapter_text(self, one: Chapter) -> str | None:
         """Return all that is told of a closed chapter; None while its recap is missing."""

@@ -4,12 +4,13 @@ sets them right."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from previously.core.digests import span_key
 from previously.core.paths import OnPath
 from previously.core.versions import REJECTED, TAKEN_BACK, Kind, LiveVersion, Status
 from previously.folds import amend
+from previously.folds.applying import moved_cuts
 from previously.folds.builtin.quotes import text_now
 from previously.folds.recap import FoldRules, NotDue, Timeline
 from previously.runtime.fold_store import FoldStore
@@ -105,6 +106,7 @@ class FoldReader:
             Kind.BACKBONE: self.rules.backbone_words,
         }
         changed = amend.change(old[shared:], new[shared:])
+        made = replace(made, carry=moved_cuts(made.carry, len(new) - made.reach))
         asked = amend.request(made, changed, words[made.kind], text_now(exact) if exact else "")
         before = exact.version if exact else None
         return Step(made.kind, made.scope, new[shared:], before, asked, amend.AMENDED) if asked else None

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost, Kind, Status
+from previously.folds.applying import carry_of, cuts_of
 from previously.folds.builtin.quotes import quote
 from previously.folds.chapter import ChapterFold
 from previously.folds.questions import Question, words_read
@@ -99,7 +100,9 @@ class BuiltinFolder:
         if isinstance(asked, UpdateFold | ChapterFold):
             text, beside = asked.builtin()
             written = sum(estimate_tokens(one) for one in (text, *(one for _, one in beside)))
-            return FolderReply(text, "", Cost(0, words_read(asked) * 4 // 3, written), checked=True, beside=beside)
+            # What the recap told no more, quotations of it do not tell either.
+            carry = carry_of(cuts_of(asked.carry)) if isinstance(asked, ChapterFold) else ""
+            return FolderReply(text, carry, Cost(0, words_read(asked) * 4 // 3, written), checked=True, beside=beside)
         if not isinstance(asked, FoldRequest):
             noted = asked.builtin()
             cost = Cost(0, words_read(asked) * 4 // 3, estimate_tokens(noted.text))

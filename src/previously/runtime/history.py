@@ -72,7 +72,7 @@ class History(ByHand):
         texts += [(Kind.CHAPTER, one.recap) for one in await reading.chapters(around)]
         for kind, text in texts:
             if text and at in text.span:
-                cut = text.cut if text.cut and at in text.cut else None
+                cut = next((one for one in text.cuts if at in one), None)
                 found.append(Telling(kind, text.version, text.span, cut))
         return found
 

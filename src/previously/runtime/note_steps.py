@@ -12,7 +12,7 @@ from dataclasses import replace
 from previously.core.digests import span_key
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE
 from previously.core.messages import Message
-from previously.core.presence import Presence
+from previously.core.presence import NEWCOMER, Presence
 from previously.core.spans import Span
 from previously.core.versions import Kind, Status, Version
 from previously.folds.analysis import AnalysisNote
@@ -150,12 +150,12 @@ class NoteSteps:
 
     async def _known_to_all(self, tile: Tile) -> State:
         """Return the state before a tile as far as all know it who witnessed the whole of it: a note is theirs, so it
-        may be told what each of them knows."""
+        may be told what each of them knows. Where a tile was kept from nobody, that is whoever comes later too."""
         presence = await self._presence()
         first = tile.span.first
         before = await walk(self._store, self._key, self._branch, self._rules, before=first)
         states: list[State] = []
-        for name in sorted(presence.names.keys):
+        for name in (NEWCOMER, *sorted(presence.names.keys)):
             if presence.knows_span(name, tile.span):
                 told = self._store, self._key, self._branch, self._rules
                 states.append(await known_where(*told, before, Witness(name, presence), self._states, first - 1))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
 from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, NewVersion
-from previously.folds.applying import cut_of
+from previously.folds.applying import cuts_of, moved_cuts
 from previously.folds.builtin.quotes import moved, text_now
 from previously.folds.chapter import short_of
 from previously.folds.recap import FoldRules, Timeline
@@ -55,8 +55,14 @@ class MemoryText:
     version: int | None
     """None for what a person wrote at a mark."""
     stale: bool = False
-    cut: Span | None = None
-    """The messages among them that it tells no more, because it had grown too long."""
+    cuts: tuple[Span, ...] = ()
+    """The messages among them that it tells no more, because it or what it was made from had grown too long. A recap
+    loses its beginning; a backbone has the cuts of its chapters."""
+
+    @property
+    def cut(self) -> Span | None:
+        """Return the first of the runs that it tells no more."""
+        return self.cuts[0] if self.cuts else None
 
     @property
     def told(self) -> Span:
@@ -233,21 +239,23 @@ def _text(live: LiveVersion | None, start: int, *, stale: bool) -> MemoryText | 
         return None
     made = live.version.made
     span = Span(start, live.span.last)
-    gone = cut_of(made.carry)
-    cut = _cut(span, span.last - made.reach + 1 + gone) if gone else None
-    return MemoryText(text_now(live), span, made.made_by, live.version.id, stale, cut)
+    return MemoryText(text_now(live), span, made.made_by, live.version.id, stale, _cuts(span, made.carry, made.reach))
 
 
-def cut_from(made: NewVersion) -> Span | None:
+def cuts_from(made: NewVersion) -> tuple[Span, ...]:
     """Return the messages that a version tells no more, by their places when it was made."""
-    gone, first = cut_of(made.carry), made.span.last - made.reach + 1
-    return _cut(Span(max(0, first), made.span.last), first + gone) if gone else None
+    return _cuts(Span(max(0, made.span.last - made.reach + 1), made.span.last), made.carry, made.reach)
 
 
-def _cut(span: Span, first_told: int) -> Span | None:
-    """Return what of a span is told no more; its last message always is."""
-    last = min(first_told, span.last) - 1
-    return Span(span.first, last) if last >= span.first else None
+def _cuts(span: Span, carry: str, reach: int) -> tuple[Span, ...]:
+    """Return what a version that told so many messages tells no more of those it stands for now; the last of them it
+    always tells. Of a stale one it is not known where messages were put in or taken out."""
+    found: list[Span] = []
+    for first, last in cuts_of(moved_cuts(carry, len(span) - reach)):
+        begin = max(span.first + first, found[-1].last + 1 if found else span.first)
+        end = min(span.first + last, span.last - 1)
+        found += [Span(begin, end)] if begin <= end else []
+    return tuple(found)
 
 
 async def memories_of(
@@ -309,7 +317,7 @@ async def _renewed(
     found = await put_together(store, key, branch, rules, stretch, firm, recap.span.last)
     if found is None or not found.text:
         return recap
-    return replace(recap, text=found.text, stale=False, cut=_cut(recap.span, stretch.first + found.cut))
+    return replace(recap, text=found.text, stale=False, cuts=_cuts(recap.span, found.carry, len(recap.span)))
 
 
 def _remembered(section: Section, what: str, text: MemoryText, label: str = "") -> Remembered:
@@ -317,7 +325,7 @@ def _remembered(section: Section, what: str, text: MemoryText, label: str = "") 
     words = f"{label}{text.text}" if text.text else ""
     weak = section is Section.RECAP and text.made_by == BUILTIN
     by_hand = text.version is None
-    return Remembered(section, words, text.span, reason, what, text.stale, by_hand=by_hand, lost=text.cut, weak=weak)
+    return Remembered(section, words, text.span, reason, what, text.stale, by_hand=by_hand, lost=text.cuts, weak=weak)
 
 
 def joined(texts: Sequence[MemoryText]) -> MemoryText | None:
@@ -331,5 +339,5 @@ def joined(texts: Sequence[MemoryText]) -> MemoryText | None:
         last.made_by,
         last.version,
         any(one.stale for one in texts),
-        next((one.cut for one in texts if one.cut), None),
+        tuple(cut for one in texts for cut in one.cuts),
     )

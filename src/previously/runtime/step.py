@@ -59,7 +59,7 @@ class Step:
     beside: Mapping[Kind, int] = field(default_factory=dict)
     """The notes of the same run in whose place those are made that come with it."""
     rests_on: str = ""
-    """What stands for the presence it rests on, kept with what is made."""
+    """What is kept with what is made: what stands for the presence it rests on, or the cuts in what it is made from."""
     others: Mapping[Kind, Step] = field(default_factory=dict)
     """What else the same answer gives that is no note of the same run, each as it would be made by itself. One that is
     written already comes with it in any case."""

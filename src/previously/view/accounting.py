@@ -82,7 +82,7 @@ def left_out(
     """Every position that is neither shown nor covered, by reason, in path order. Memory that gave way has been listed
     with its span: `memories` are all there are. `withheld` are the spans of memory that is not shown here, and why."""
     remembered = [span for memory in memories for span in memory.told]
-    withheld = [*withheld, *((memory.lost, Reason.CUT) for memory in memories if memory.lost)]
+    withheld = [*withheld, *((gap, Reason.CUT) for memory in memories for gap in memory.lost)]
     shown = {item.position for item in (*kept, *path.opening)}
     missing = {
         item.position: item

@@ -21,7 +21,7 @@ from previously.view import accounting, tail
 from previously.view.accounting import Path, SystemCost
 from previously.view.epochs import FIRST_VIEW, NO_ROOM, OUTGROWN, Epoch, told_by, why_ended, written_in
 from previously.view.furniture import NO_FURNITURE, Furniture
-from previously.view.layers import PAST, Room, can_stand_beside, choose_layers, widest
+from previously.view.layers import Room, can_stand_beside, choose_layers, widest
 from previously.view.lists import Beside, choose_lines
 from previously.view.memory import Remembered, block_tokens, fit, section_tokens, system_message, system_tokens
 from previously.view.readers import CHAT, LISTED, TIMELINE, Reader
@@ -256,8 +256,7 @@ class _Desk:
         counter, newest = self.counter, tail.cost(units[-1], self.counter) if units else 0
         strong = any(one.section in (Section.RECAP, Section.BRIEF) and not one.weak for one in memories)
         wants = {**section_tokens(widest(memories), counter), Section.TAIL: needed}
-        past, recap = bool(wants.keys() & PAST), wants.get(Section.RECAP, 0)
-        shares = shares_beside(self.reader.shares, weak=not strong, past=past, recap_tokens=recap)
+        shares = shares_beside(self.reader.shares, wants, weak=not strong)
         spare = max(newest, self.asked.budget_tokens - self.fixed + newest - self.volatile)
         while True:
             limits = allot(spare, self.scale, wants, shares, growth)

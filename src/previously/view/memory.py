@@ -49,8 +49,9 @@ class Remembered:
     """How it is called in a list of what was left out."""
     stale: bool = False
     by_hand: bool = False
-    lost: Span | None = None
-    """The messages of its span that it tells no more, because it had grown too long."""
+    lost: tuple[Span, ...] = ()
+    """The messages of its span that it tells no more, because it or what it was made from had grown too long; in
+    order."""
     short: str = ""
     """A chapter's short form; empty if it has none."""
     beside: Span | None = None
@@ -71,10 +72,11 @@ class Remembered:
     @property
     def told(self) -> list[Span]:
         """Return its span without what it tells no more."""
-        if self.span is None or self.lost is None:
-            return [self.span] if self.span else []
-        sides = (self.span.first, self.lost.first - 1), (self.lost.last + 1, self.span.last)
-        return [Span(first, last) for first, last in sides if first <= last]
+        if self.span is None:
+            return []
+        firsts = [self.span.first, *(gap.last + 1 for gap in self.lost)]
+        lasts = [*(gap.first - 1 for gap in self.lost), self.span.last]
+        return [Span(first, last) for first, last in zip(firsts, lasts, strict=True) if first <= last]
 
     @property
     def shown(self) -> str:
@@ -113,12 +115,11 @@ def in_turn(memories: Sequence[Remembered]) -> Iterator[Remembered]:
     for memory in memories:
         assert memory.span is not None, "only pins stand for nothing"
         if memory.span.last >= at:
-            lost = memory.lost if memory.lost and memory.lost.last >= at else None
-            lost = Span(max(at, lost.first), lost.last) if lost else None
+            lost = tuple(Span(max(at, gap.first), gap.last) for gap in memory.lost if gap.last >= at)
             yield replace(memory, span=Span(max(at, memory.span.first), memory.span.last), lost=lost)
             at = memory.span.last + 1
         elif memory.by_hand:
-            yield replace(memory, span=None, lost=None)
+            yield replace(memory, span=None, lost=())
 
 
 def fit(

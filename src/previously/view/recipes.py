@@ -136,7 +136,8 @@ def _epoch(values: dict[str, Any]) -> Epoch:
             **{
                 **one,
                 "section": Section(one["section"]),
-                **{at: _span(one.get(at)) for at in ("span", "beside", "lost")},
+                **{at: _span(one.get(at)) for at in ("span", "beside")},
+                "lost": tuple(_span(gap) for gap in one.get("lost") or ()),
             }
         )
         for one in values.pop("memories")

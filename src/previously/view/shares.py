@@ -72,27 +72,29 @@ def most_lore_tokens(budget_tokens: int) -> int:
     return tokens_in(budget_tokens, LORE_TOKENS)
 
 
-TOLD_TOKENS: Row = (800, 1_100, 1_500)
+TOLD_TOKENS: Row = (900, 1_100, 1_500)
 """What recap and closed chapters have together before the tail has its due: the recap of a young chapter must not leave
-all before it untold. At 2,000 tokens 800 to 1,000 were tried; 800 and 900 answered most."""
+all before it untold. At 2,000 tokens 800 to 1,000 were tried; 900 answered most before and after a chapter closes."""
 
 YOUNG_RECAP: Row = (450, 700, 700)
 """The recap's floor where chapters are closed: it tells of the open one alone."""
 
 
 def shares_beside(
-    shares: Mapping[Section, Share], *, weak: bool, past: bool = False, recap_tokens: int = 0
+    shares: Mapping[Section, Share], wants: Mapping[Section, int], *, weak: bool
 ) -> Mapping[Section, Share]:
-    """Return the shares as they are beside a recap that takes so much. Where it is weak or missing, threads and state
-    have what they have at 8,000, being worth most there. Where there is a past, which closed chapters tell, it shares
-    the recap's floor."""
-    if past and shares is SHARES:
-        rest = zip(TOLD_TOKENS, YOUNG_RECAP, strict=True)
-        small, middle, large = (told - min(young, recap_tokens) for told, young in rest)
+    """Return the shares where sections want so much. Where the recap is weak or missing, threads and state have what
+    they have at 8,000, being worth most there. Where there is a past, which closed chapters tell, it shares the recap's
+    floor: the backbone as much as it wants, and chapters the rest."""
+    if wants.keys() & {Section.BACKBONE, Section.CHAPTERS} and shares is SHARES:
+        recap, backbone = wants.get(Section.RECAP, 0), wants.get(Section.BACKBONE, 0)
+        small, middle, large = (told - min(young, recap) for told, young in zip(TOLD_TOKENS, YOUNG_RECAP, strict=True))
+        rest = (max(0, small - backbone), max(0, middle - backbone), max(0, large - backbone))
         shares = {
             **shares,
             Section.RECAP: replace(shares[Section.RECAP], floor=YOUNG_RECAP),
             Section.BACKBONE: replace(shares[Section.BACKBONE], floor=(small, middle, large)),
+            Section.CHAPTERS: replace(shares[Section.CHAPTERS], floor=rest),
         }
     if not weak:
         return shares
