@@ -128,6 +128,7 @@ def presence(
             found.enter(name)
         if meant is not None:
             heard = {folded_name(one.name) for one in found.people()}
+            heard |= {folded_name(name) for one in found.presence() for name in one.names or ()}
             span = found.set_presence(*stretch(meant), None if everybody else names or [])
             new = [name for name in names or () if folded_name(name) not in heard]
             output.note(f"Set for {span}." + (f" Not heard of before: {', '.join(new)}." if new else ""))
@@ -166,15 +167,15 @@ def _who(names: tuple[str, ...] | None) -> str:
 
 
 def _called(found: list[CastItem], character: str) -> CastItem:
-    from previously.core.witnessing import folded_name
+    from previously.core.presence import Names
 
+    names = Names(one.name for one in found)
     for one in found:
-        if folded_name(one.name) == folded_name(character):
+        if names.same_person(one.name, character):
             return one
-    names = ", ".join(one.name for one in found)
-    raise BadInput(
-        f"There is no character {character!r} in this story; there {f'are {names}' if names else 'is none'}."
-    )
+    listed = [one.name for one in found]
+    there = f"the only one is {listed[0]}" if len(listed) == 1 else f"there are {', '.join(listed)}"
+    raise BadInput(f"There is no character {character!r} in this story; {there if listed else 'there is none'}.")
 
 
 def _print_one(story: str, one: CastItem) -> None:
