@@ -35,6 +35,7 @@ from previously.folds.update import (
     LATER_LORE,
     MOST_EPISODE_WORDS,
     RECAP_ROOM,
+    ROOM_WORDS,
     Context,
     Part,
     UpdateFold,
@@ -322,7 +323,7 @@ def test_a_text_may_be_so_long_and_no_longer() -> None:
     most = int(200 * RECAP_ROOM) // words
     assert count_words(accepted(ANSWER.replace(RECAP_TEXT, LONG * most), asked).text) == words * most
     assert refused(ANSWER.replace(RECAP_TEXT, LONG * (most + 1)), asked).kind is Refusal.TOO_LONG
-    longest = int(asked.episode_words * EPISODE_ROOM) // words
+    longest = int(max(asked.episode_words * EPISODE_ROOM, asked.episode_words + ROOM_WORDS)) // words
     assert accepted(ANSWER.replace(EPISODE_TEXT, LONG * longest), asked).text == RECAP_TEXT
     assert refused(ANSWER.replace(EPISODE_TEXT, LONG * (longest + 1)), asked).kind is Refusal.TOO_LONG
 

@@ -111,7 +111,7 @@ def passages(
     """What of the hits fits the budget, in the order of the story. `told` holds the messages of the hits, `count`
     says what a line takes in the view."""
     lines = {hit.position: line_of(hit.position, told[hit.position]) for hit in hits if hit.position in told}
-    costs = {position: count(line) for position, line in lines.items()}
+    costs = {position: count(f"{line}\n") for position, line in lines.items()}
     taken = chosen(hits, budget_tokens, costs, outline, excluded=excluded, knows=knows)
     return [
         Passage(hit.position, lines[hit.position], costs[hit.position], hit.score, hit.why)
