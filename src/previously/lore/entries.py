@@ -9,10 +9,9 @@ used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
 from previously.lore.regexes import ignored_flags, regex_of
 
@@ -70,10 +69,6 @@ class Entry:
     comment: str = ""
     book: str = ""
     """The book it belongs to; empty for what the story itself has taught."""
-    form: str = ""
-    """The form of file that `extra` is laid out in; empty when it was read from none. See `world_info`."""
-    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """The object it was read from, fields unknown to us included, so that the file can be written again."""
 
     @property
     def is_blank(self) -> bool:

@@ -15,13 +15,13 @@ from previously.core.errors import BadInput
 from previously.core.paths import OnPath
 from previously.core.tokens import Counter
 from previously.folds.rendering import told
+from previously.lore.books import parse_book
 from previously.lore.decisions import Scan, Scanned, Spoken
 from previously.lore.entries import Entry
 from previously.lore.index import Index, can_fire, index_of
 from previously.lore.scanning import scan
 from previously.lore.things import LoreEntry
 from previously.lore.timed import Activation, Effects, effects_at, is_timed
-from previously.lore.world_info import read_book
 from previously.storage.book_store import BookReading
 from previously.storage.store import Store, StoryKey
 from previously.view.recipes import from_text
@@ -90,7 +90,7 @@ async def book_entries(store: BookReading, owner: str, name: str) -> list[Entry]
     book = await store.book(owner, name)
     if book is None:
         raise BadInput(f"There is no book named {name!r}.")
-    return list(read_book(json.loads(book.body), name).entries)
+    return list(parse_book(json.loads(book.body), name).entries)
 
 
 def as_entry(entry: LoreEntry) -> Entry:
