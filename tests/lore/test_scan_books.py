@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
 from previously.lore.books import parse_book
-from previously.lore.entries import Entry, Logic
+from previously.lore.entries import KeyedEntry, SecondaryLogic
 
 GRIM = {
     "uid": 12, "key": ["Grim", "/gr[ia]m/i"], "keysecondary": ["boat"], "comment": "The ferryman", "content": "Old.",
@@ -56,19 +56,19 @@ def test_a_world_info_entry_is_read() -> None:
     book = parse_book(WORLD)
     assert (book.name, [one.uid for one in book.entries]) == ("Harbour", ["Harbour/12", "Harbour/0", "Harbour/x/1"])
     grim, bare, unselective = book.entries
-    assert grim == Entry(
-        "Harbour/12", "The ferryman", "Old.", ("Grim", "/gr[ia]m/i"), secondary=("boat",), logic=Logic.AND_ALL,
+    assert grim == KeyedEntry(
+        "Harbour/12", "The ferryman", "Old.", ("Grim", "/gr[ia]m/i"), secondary=("boat",), logic=SecondaryLogic.AND_ALL,
         order=250, probability=30, case_sensitive=True, whole_words=False, scan_depth=9, sticky=3, cooldown=5, delay=2,
         exclude_recursion=True, prevent_recursion=True, delay_until_recursion=1, ignore_budget=True,
         comment="The ferryman", book="Harbour",
     )  # fmt: skip
-    assert bare == Entry("Harbour/0", "entry Harbour/0", "Bare.", book="Harbour")
+    assert bare == KeyedEntry("Harbour/0", "entry Harbour/0", "Bare.", book="Harbour")
     assert (unselective.secondary, unselective.order, unselective.enabled) == ((), 7, False)
 
 
 def test_a_card_s_entry_is_read() -> None:
     first, second = parse_book(CARD, "mine").entries
-    assert first == Entry(
+    assert first == KeyedEntry(
         "mine/3", "Captain Tess", "Captain.", ("Tess",), secondary=("ship",), constant=True, enabled=False, order=10,
         case_sensitive=True, book="mine",
     )  # fmt: skip
@@ -84,7 +84,7 @@ def test_a_card_s_entry_is_read() -> None:
 
 def test_our_own_list_is_read() -> None:
     (alice,) = parse_book(PLAIN).entries
-    assert alice == Entry("story/character/alice", "Alice", "Brave.", ("Alice", "Al"), type="character")
+    assert alice == KeyedEntry("story/character/alice", "Alice", "Brave.", ("Alice", "Al"), type="character")
     twice = parse_book(
         [{"name": "The  Pier"}, {"name": "the pier", "keywords": []}, {"name": "x", "type": "item"}], "b"
     )

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from previously.core.errors import BadInput
 from previously.core.signals import folded
-from previously.lore.entries import Entry, Logic
+from previously.lore.entries import KeyedEntry, SecondaryLogic
 
 JsonPath = tuple[str, ...]
 
@@ -31,7 +31,7 @@ class LoreBook:
     """A set of entries, as a file holds them."""
 
     name: str
-    entries: tuple[Entry, ...]
+    entries: tuple[KeyedEntry, ...]
 
 
 def parse_book(given: object, name: str = "") -> LoreBook:
@@ -72,9 +72,9 @@ def _find_book(given: object) -> Mapping[str, Any] | list[Any]:
     return book
 
 
-def _parse_list(given: Sequence[object], prefix: str, fields: Fields, book: str) -> tuple[Entry, ...]:
+def _parse_list(given: Sequence[object], prefix: str, fields: Fields, book: str) -> tuple[KeyedEntry, ...]:
     """Return the entries of a list, each under a uid of its own."""
-    entries: dict[str, Entry] = {}
+    entries: dict[str, KeyedEntry] = {}
     for place, item in enumerate(given):
         uid = f"{prefix}/{_find_number(item, place)}"
         entry = _parse_entry(item, uid, book, fields)
@@ -94,7 +94,7 @@ def _find_number(given: object, place: int) -> object:
     return place if number is None or isinstance(number, bool) or not isinstance(number, int | str) else number
 
 
-def _parse_entry(given: object, uid: str, book: str, fields: Fields) -> Entry:
+def _parse_entry(given: object, uid: str, book: str, fields: Fields) -> KeyedEntry:
     """Return the entry of an object. One that gives no name goes by its comment, its first key or its uid."""
     try:
         if not isinstance(given, Mapping):
@@ -106,7 +106,7 @@ def _parse_entry(given: object, uid: str, book: str, fields: Fields) -> Entry:
         raise BadInput(f"The entry {uid} cannot be read: {error}") from None
     first_key = next((key.strip() for key in values["keys"] if key.strip()), "")
     values["name"] = values["name"] or values["comment"].strip() or first_key or f"entry {uid}"
-    return Entry(uid=uid, book=book, **values)
+    return KeyedEntry(uid=uid, book=book, **values)
 
 
 def _value_at(given: object, path: JsonPath) -> Any:
@@ -181,13 +181,13 @@ def _level(name: str, value: object) -> int:
     return int(value) if isinstance(value, bool) else _whole(name, value)
 
 
-def _logic(name: str, value: object) -> Logic:
-    if _whole(name, value) not in tuple(Logic):
+def _logic(name: str, value: object) -> SecondaryLogic:
+    if _whole(name, value) not in tuple(SecondaryLogic):
         raise BadInput(f'"{name}" must be 0, 1, 2 or 3, not {value}.')
-    return Logic(_whole(name, value))
+    return SecondaryLogic(_whole(name, value))
 
 
-_DEFAULTS = Entry("", "")
+_DEFAULTS = KeyedEntry("", "")
 
 
 @dataclass(frozen=True, slots=True)

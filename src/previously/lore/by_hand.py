@@ -16,16 +16,16 @@ from previously.core.note import ThreadChange, said_key
 from previously.core.plain import from_plain, to_plain
 from previously.core.signals import folded
 from previously.core.state_line import parse_state_line
-from previously.lore.current import Current, Held, placing
-from previously.lore.keywords import is_useful, key_of
-from previously.lore.merge import find_entry, write
+from previously.lore.current import CurrentState, StateValue, make_place_finder
+from previously.lore.keywords import is_useful_keyword, normalize_name
+from previously.lore.merge import find_entry, write_entry
 from previously.lore.state import State
-from previously.lore.things import Key, LoreEntry, Suggestion
-from previously.lore.threads import PERSON, Thread, Threads, Unmatched, reword
+from previously.lore.things import EntryKey, LoreEntry, Suggestion
+from previously.lore.threads import PERSON, Thread, Threads, UnmatchedItem, reword_thread
 from previously.lore.wishes import Wish, find_wish
 
 
-class Deed(StrEnum):
+class EntryAction(StrEnum):
     """What a person does to an entry."""
 
     WRITE = "write"
@@ -40,7 +40,7 @@ class Deed(StrEnum):
 class LoreRecord:
     """What a person did to an entry."""
 
-    deed: Deed
+    deed: EntryAction
     name: str
     type: str
     keywords: tuple[str, ...] | None = None
@@ -52,7 +52,7 @@ class LoreRecord:
     """What was said of it when this was written, by `said_key`; what comes to be noted later is suggested."""
 
 
-class Op(StrEnum):
+class ThreadAction(StrEnum):
     """What a person does to a thread."""
 
     OPEN = "open"
@@ -65,7 +65,7 @@ class Op(StrEnum):
 class ThreadRecord:
     """What a person said of a thread."""
 
-    op: Op
+    op: ThreadAction
     text: str
     """Its words; for a reworded one, the new ones."""
     due: str = ""
@@ -76,7 +76,7 @@ class ThreadRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldRecord:
+class StateRecord:
     """What a person said of how things stand."""
 
     text: str
@@ -97,28 +97,33 @@ class WishRecord:
     """Its new words; empty where it was withdrawn."""
 
 
-Record = LoreRecord | ThreadRecord | HeldRecord | WishRecord
-_KINDS: dict[str, type[Record]] = {"lore": LoreRecord, "thread": ThreadRecord, "held": HeldRecord, "wish": WishRecord}
+HandRecord = LoreRecord | ThreadRecord | StateRecord | WishRecord
+_KINDS: dict[str, type[HandRecord]] = {
+    "lore": LoreRecord,
+    "thread": ThreadRecord,
+    "held": StateRecord,
+    "wish": WishRecord,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Corrected:
+class CorrectedState:
     """The state with what people said of it."""
 
     state: State
-    by_hand: frozenset[Key]
+    by_hand: frozenset[EntryKey]
     """The entries that a person wrote or accepted."""
-    removed: frozenset[Key]
+    removed: frozenset[EntryKey]
     """Those that are shown no more."""
 
 
-def record_text(record: Record) -> str:
+def render_record(record: HandRecord) -> str:
     """Return a record as it is kept."""
     kind = next(name for name, one in _KINDS.items() if isinstance(record, one))
     return json.dumps({"kind": kind, **to_plain(record)}, ensure_ascii=False)
 
 
-def record_of(text: str) -> Record | None:
+def parse_record(text: str) -> HandRecord | None:
     """Return the record in a text; None for what is none."""
     try:
         given = json.loads(text)
@@ -127,45 +132,47 @@ def record_of(text: str) -> Record | None:
         return None
 
 
-def corrected(state: State, records: Sequence[tuple[int, Record]]) -> Corrected:
+def correct_state(state: State, records: Sequence[tuple[int, HandRecord]]) -> CorrectedState:
     """Return the state after what people said, each at a position, in the order of the path."""
-    by_hand: set[Key] = set()
-    removed: set[Key] = set()
+    by_hand: set[EntryKey] = set()
+    removed: set[EntryKey] = set()
     lore = dict(state.lore)
     noted = state.threads.threads
     for position, record in records:
         match record:
             case LoreRecord(deed):
                 before = find_entry(lore, record.name)
-                if before and before.key in by_hand and before.key != key_of(record.name):
+                if before and before.key in by_hand and before.key != normalize_name(record.name):
                     before = None  # another that a person wrote
-                key = before.key if before else key_of(record.name)
-                if deed is Deed.WRITE:
-                    entry = _written(before, record, position)
+                key = before.key if before else normalize_name(record.name)
+                if deed is EntryAction.WRITE:
+                    entry = _write_entry(before, record, position)
                     lore = {entry.key if one == key else one: entry if one == key else it for one, it in lore.items()}
                     key = entry.key
                     lore[key] = entry
-                (removed.add if deed is Deed.REMOVE else removed.discard)(key)
-                if deed is not Deed.REMOVE:
+                (removed.add if deed is EntryAction.REMOVE else removed.discard)(key)
+                if deed is not EntryAction.REMOVE:
                     by_hand.add(key)
             case ThreadRecord():
-                state = replace(state, threads=_threaded(state.threads, record, position))
-            case HeldRecord():
-                state = replace(state, current=_held(state.current, record, position, state))
+                state = replace(state, threads=_change_threads(state.threads, record, position))
+            case StateRecord():
+                state = replace(state, current=_change_state(state.current, record, position, state))
             case WishRecord():
-                state = replace(state, wishes=_wished(state.wishes, record, position))
-    threads = _suggested(state.threads, {one.id for one in noted})
-    return Corrected(replace(state, lore=lore, threads=threads), frozenset(by_hand), frozenset(removed))
+                state = replace(state, wishes=_change_wishes(state.wishes, record, position))
+    threads = _add_suggestions(state.threads, {one.id for one in noted})
+    return CorrectedState(replace(state, lore=lore, threads=threads), frozenset(by_hand), frozenset(removed))
 
 
-def hand_thread_id(text: str) -> str:
+def make_hand_thread_id(text: str) -> str:
     """Return the id of a thread that a person opened: by its words, for its place may move."""
     return blake2b(folded(text).encode("utf-8", "surrogatepass"), digest_size=8, person=b"prev.hand.1").hexdigest()
 
 
-def _written(before: LoreEntry | None, record: LoreRecord, position: int) -> LoreEntry:
+def _write_entry(before: LoreEntry | None, record: LoreRecord, position: int) -> LoreEntry:
     """Return an entry as a person wrote it. What was noted of it since is suggested, wherever it was said."""
-    entry = write(before, record.name, record.type, keywords=record.keywords, content=record.content, position=position)
+    entry = write_entry(
+        before, record.name, record.type, keywords=record.keywords, content=record.content, position=position
+    )
     if before is None or before.locked:
         return entry
     new: list[Suggestion] = []
@@ -173,36 +180,38 @@ def _written(before: LoreEntry | None, record: LoreRecord, position: int) -> Lor
     if record.content is not None and unseen and folded(before.content) not in folded(record.content):
         new.append(Suggestion("content", before.content, before.touched))
     if record.keywords is not None and before.touched > position:
-        known = set(map(key_of, record.keywords))
-        words = [one for one in before.keywords if key_of(one) not in known | {entry.key} and is_useful(one)]
+        known = set(map(normalize_name, record.keywords))
+        words = [
+            one for one in before.keywords if normalize_name(one) not in known | {entry.key} and is_useful_keyword(one)
+        ]
         new += [Suggestion("keywords", one, before.touched) for one in words]
     return replace(entry, suggestions=tuple(new))
 
 
-def _threaded(threads: Threads, record: ThreadRecord, position: int) -> Threads:
+def _change_threads(threads: Threads, record: ThreadRecord, position: int) -> Threads:
     found = threads.find(record.id, record.was or record.text)
-    if record.op is Op.RESOLVE:
+    if record.op is ThreadAction.RESOLVE:
         if found is None or found.settled is not None:
             return threads
         at = max(position, found.opened)
         return threads.put(replace(found, settled=at, outcome="", touched=max(found.touched, position)))
     if found is None:
         # What a person wrote is not lost with the message that opened the thread.
-        ident = record.id or hand_thread_id(record.text)
+        ident = record.id or make_hand_thread_id(record.text)
         return threads.put(Thread(ident, record.text, position, position, by=PERSON, due=record.due))
-    if record.op is Op.OPEN:
+    if record.op is ThreadAction.OPEN:
         again = replace(found, text=record.text, settled=None, outcome="", by=PERSON, due=record.due or found.due)
         opened = threads.put(again)
         if found.settled is None or found.settled <= position:
             return opened
-        late = Unmatched(ThreadChange.SETTLED, found.id, found.outcome, found.settled)
+        late = UnmatchedItem(ThreadChange.SETTLED, found.id, found.outcome, found.settled)
         return replace(opened, suggestions=(*opened.suggestions, late))
-    later = [Unmatched(ThreadChange.NOW, found.id, found.text, found.touched)] if found.text != record.was else []
-    mine = replace(reword(found, record.text, position), by=PERSON)
+    later = [UnmatchedItem(ThreadChange.NOW, found.id, found.text, found.touched)] if found.text != record.was else []
+    mine = replace(reword_thread(found, record.text, position), by=PERSON)
     return replace(threads.put(mine), suggestions=(*threads.suggestions, *later))
 
 
-def _suggested(threads: Threads, noted: Iterable[str]) -> Threads:
+def _add_suggestions(threads: Threads, noted: Iterable[str]) -> Threads:
     """Return the threads where what notes would do to a person's own threads is suggested."""
     own = {one.id for one in threads.threads} - set(noted)
     theirs = tuple(one for one in threads.unmatched if one.thread in own)
@@ -210,12 +219,12 @@ def _suggested(threads: Threads, noted: Iterable[str]) -> Threads:
     return replace(threads, unmatched=rest, suggestions=(*threads.suggestions, *theirs)) if theirs else threads
 
 
-def _held(current: Current, record: HeldRecord, position: int, state: State) -> Current:
-    place_of = placing(state.lore)
+def _change_state(current: CurrentState, record: StateRecord, position: int, state: State) -> CurrentState:
+    place_of = make_place_finder(state.lore)
     item = parse_state_line(record.text)
-    new = Held("", None, record.text, position, PERSON)
+    new = StateValue("", None, record.text, position, PERSON)
     if item is not None:
-        new = Held(item.thing, item.aspect, item.value, position, PERSON)
+        new = StateValue(item.thing, item.aspect, item.value, position, PERSON)
     place = place_of(new)
     replaced = [one for one in current.items if place_of(one) == place]
     kept = tuple(one for one in current.items if place_of(one) != place)
@@ -224,10 +233,10 @@ def _held(current: Current, record: HeldRecord, position: int, state: State) -> 
     earlier = tuple(one for one in replaced if one not in late)
     if ended and late:
         return current  # it came to hold again after it was ended
-    return Current(kept if ended else (*kept, new), (*current.earlier, *earlier), (*current.suggestions, *late))
+    return CurrentState(kept if ended else (*kept, new), (*current.earlier, *earlier), (*current.suggestions, *late))
 
 
-def _wished(wishes: tuple[Wish, ...], record: WishRecord, position: int) -> tuple[Wish, ...]:
+def _change_wishes(wishes: tuple[Wish, ...], record: WishRecord, position: int) -> tuple[Wish, ...]:
     found = find_wish(wishes, record.id, record.was)
     if not record.text:
         return tuple(one for one in wishes if one is not found)

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from previously.core.note import Aspect, StateItem
 from previously.core.signals import folded
 from previously.core.state_line import render_state_line
-from previously.lore.keywords import key_of
+from previously.lore.keywords import normalize_name
 from previously.lore.merge import Entries, find_entry
 
-MOST_HELD = 60
+MOST_VALUES = 60
 """Values that are kept: four times what a view tells of a story of ordinary size."""
 
-MOST_EARLIER = 100
+MOST_EARLIER_VALUES = 100
 """Values that held before and are kept at hand; all of them stand in the notes."""
 
 UNSEEN_AFTER = 120
@@ -26,12 +26,12 @@ UNSEEN_AFTER = 120
 
 PERSON = "person"
 
-Place = tuple[str, Aspect | None]
+StatePlace = tuple[str, Aspect | None]
 """What a value is the value of; for free words, those words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StateValue:
     """One value that holds now."""
 
     thing: str
@@ -50,40 +50,40 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Current:
+class CurrentState:
     """All that holds now, in the order it came to be so, and what held before."""
 
-    items: tuple[Held, ...] = ()
-    earlier: tuple[Held, ...] = ()
-    suggestions: tuple[Held, ...] = ()
+    items: tuple[StateValue, ...] = ()
+    earlier: tuple[StateValue, ...] = ()
+    suggestions: tuple[StateValue, ...] = ()
     """What a model would put in place of what a person wrote."""
 
     @property
-    def standing(self) -> tuple[Held, ...]:
+    def standing(self) -> tuple[StateValue, ...]:
         """Return what is known to hold: all but what has lapsed."""
         return tuple(one for one in self.items if not one.lapsed)
 
 
-NO_STATE = Current()
+NO_CURRENT_STATE = CurrentState()
 
 
-def reduce_current(
-    current: Current,
+def reduce_current_state(
+    current: CurrentState,
     items: Iterable[tuple[int, int, StateItem]],
     lore: Entries,
     by: str,
     present: Iterable[str] = (),
-) -> Current:
+) -> CurrentState:
     """Return the state after the items of one note, each with its index and position. `present` are those who were
     there: a place of theirs that the note does not say again has lapsed."""
-    place_of = placing(lore)
+    place_of = make_place_finder(lore)
     there = _Present(present, place_of)
     held = {place_of(one): replace(one, lapsed=one.lapsed or there.has(one)) for one in current.items}
     earlier = list(current.earlier)
     newest = 0
     for _, position, item in items:
         newest = max(newest, position)
-        new = Held(item.thing, item.aspect, " ".join(item.value.split()), position, by)
+        new = StateValue(item.thing, item.aspect, " ".join(item.value.split()), position, by)
         replaced = held.pop(place_of(new), None)
         if replaced is not None and folded(replaced.value) != folded(new.value):
             earlier.append(replaced)
@@ -91,19 +91,19 @@ def reduce_current(
             held[place_of(new)] = new
     gone = _surplus(list(held.values()), newest)
     kept = tuple(one for one in held.values() if one not in gone)
-    return replace(current, items=kept, earlier=tuple([*earlier, *gone][-MOST_EARLIER:]))
+    return replace(current, items=kept, earlier=tuple([*earlier, *gone][-MOST_EARLIER_VALUES:]))
 
 
 class _Present:
     """Who was there, as places are looked up: by what the lore calls them, or by words of the name."""
 
-    def __init__(self, names: Iterable[str], place_of: Callable[[Held], Place]) -> None:
+    def __init__(self, names: Iterable[str], place_of: Callable[[StateValue], StatePlace]) -> None:
         listed = list(names)
         self._place_of = place_of
-        self._places = {place_of(Held(name, Aspect.PLACE, "", 0)) for name in listed}
+        self._places = {place_of(StateValue(name, Aspect.PLACE, "", 0)) for name in listed}
         self._words = [set(folded(name).split()) for name in listed]
 
-    def has(self, held: Held) -> bool:
+    def has(self, held: StateValue) -> bool:
         """Return whether a value is the place of one of them; what a person wrote never is."""
         if held.aspect is not Aspect.PLACE or held.by == PERSON:
             return False
@@ -111,23 +111,23 @@ class _Present:
         return self._place_of(held) in self._places or any(one and one <= words for one in self._words)
 
 
-def placing(lore: Entries) -> Callable[[Held], Place]:
+def make_place_finder(lore: Entries) -> Callable[[StateValue], StatePlace]:
     """Return what says of which thing and aspect a value is, with the names that the lore knows."""
 
-    def place_of(held: Held) -> Place:
+    def place_of(held: StateValue) -> StatePlace:
         if held.aspect is None:
             return folded(held.value), None
         entry = find_entry(lore, held.thing)
-        return (entry.key if entry else key_of(held.thing)), held.aspect
+        return (entry.key if entry else normalize_name(held.thing)), held.aspect
 
     return place_of
 
 
-def _surplus(held: list[Held], newest: int) -> list[Held]:
+def _surplus(held: list[StateValue], newest: int) -> list[StateValue]:
     """Return what is too much: places that nobody spoke of for long first, then the oldest."""
 
-    def worth(item: Held) -> tuple[bool, int]:
+    def worth(item: StateValue) -> tuple[bool, int]:
         lost = item.aspect is Aspect.PLACE and newest - item.position > UNSEEN_AFTER
         return not lost, item.position
 
-    return sorted(held, key=worth)[: max(0, len(held) - MOST_HELD)]
+    return sorted(held, key=worth)[: max(0, len(held) - MOST_VALUES)]

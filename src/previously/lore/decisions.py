@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 
 from previously.core.tokens import ESTIMATE
-from previously.lore.entries import Entry, Logic
-from previously.lore.finding import Found, InMessage
-from previously.lore.index import Index
-from previously.lore.keys import Compared
-from previously.lore.timed import NO_EFFECTS, Activation, Effects, is_timed
+from previously.lore.entries import KeyedEntry, SecondaryLogic
+from previously.lore.finding import InMessage, KeyMatches
+from previously.lore.index import LoreIndex
+from previously.lore.keys import Comparison
+from previously.lore.timed import NO_EFFECTS, Activation, TimedEffects, has_effects
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class ScanMessage:
     """One message that is read for keys."""
 
     text: str
@@ -29,10 +29,10 @@ class Spoken:
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class ScanInput:
     """What one turn is judged by."""
 
-    messages: tuple[Spoken, ...]
+    messages: tuple[ScanMessage, ...]
     """Newest first."""
     depth: int = 4
     """How many of the newest messages are read for an entry that does not say it itself."""
@@ -40,7 +40,7 @@ class Scanned:
     """Whether the speaker's name is read too."""
     budget_tokens: int | None = None
     counter: Callable[[str], int] = ESTIMATE.tokens
-    told: Callable[[Entry], str] = attrgetter("content")
+    told: Callable[[KeyedEntry], str] = attrgetter("content")
     """What of an entry is counted: all that stands in the view for it."""
     recursion: bool = True
     """Whether the content of an entry that fired can make others fire."""
@@ -49,7 +49,7 @@ class Scanned:
     seed: str = ""
     turn: str = ""
     """Seed and turn decide the rolls: the same turn of the same story always rolls the same."""
-    timed: Effects = NO_EFFECTS
+    timed: TimedEffects = NO_EFFECTS
     message_count: int | None = None
     """How many messages the path has; None = as many as are given."""
 
@@ -73,10 +73,10 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Fired:
+class FiredEntry:
     """An entry the model is told about."""
 
-    entry: Entry
+    entry: KeyedEntry
     reason: str
     tokens: int
     step: int = 0
@@ -84,16 +84,16 @@ class Fired:
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class ScanResult:
     """What a turn's lore is."""
 
-    fired: tuple[Fired, ...]
+    fired: tuple[FiredEntry, ...]
     """In the order they are shown: the last stands nearest the end."""
     decisions: Mapping[str, Decision]
     """What was decided of each entry that had to be looked at; `explain` knows all of them."""
     tokens: int
-    index: Index = field(repr=False, compare=False)
-    given: Scanned = field(repr=False)
+    index: LoreIndex = field(repr=False, compare=False)
+    given: ScanInput = field(repr=False)
 
     def explain(self, uid: str) -> Decision:
         """Why an entry fired or did not."""
@@ -110,7 +110,7 @@ class Scan:
         return tuple(
             Activation(one.entry.uid, self.given.length)
             for one in self.fired
-            if is_timed(one.entry) and one.entry.uid not in self.given.timed.sticky
+            if has_effects(one.entry) and one.entry.uid not in self.given.timed.sticky
         )
 
     def _why_not(self, uid: str) -> str:
@@ -122,23 +122,23 @@ class Scan:
             return "disabled"
         if entry.is_blank:
             return "its content is empty"
-        blocked = resting(entry, self.given)
+        blocked = explain_rest(entry, self.given)
         if blocked:
             return blocked
         keyed = self.index.keyed(uid)
         if keyed is None or not any(map(str.strip, entry.keys)):
             return "it has no keys and is not constant"
-        if all(key.compared is Compared.NEVER for key in keyed.primary):
+        if all(key.compared is Comparison.NEVER for key in keyed.primary):
             return f"none of its keys can be used: {keyed.primary[0].text}"
         dead = [
             f"; the key {_quoted(text)} cannot be used: {key.text}"
             for text, key in zip(entry.keys, keyed.primary, strict=True)
-            if key.compared is Compared.NEVER and text.strip()
+            if key.compared is Comparison.NEVER and text.strip()
         ]
-        return no_key(entry, self.given.depth) + "".join(dead)
+        return explain_no_key(entry, self.given.depth) + "".join(dead)
 
 
-def resting(entry: Entry, given: Scanned) -> str | None:
+def explain_rest(entry: KeyedEntry, given: ScanInput) -> str | None:
     """What keeps an entry from firing on this turn whatever is said; None if nothing does."""
     if given.length < entry.delay:
         return f"delayed until message {entry.delay}"
@@ -147,7 +147,7 @@ def resting(entry: Entry, given: Scanned) -> str | None:
     return None
 
 
-def no_key(entry: Entry, depth: int) -> str:
+def explain_no_key(entry: KeyedEntry, depth: int) -> str:
     """That none of its keys was found."""
     depth = depth if entry.scan_depth is None else max(entry.scan_depth, 0)
     if depth == 0:
@@ -155,7 +155,7 @@ def no_key(entry: Entry, depth: int) -> str:
     return f"no key found in the newest {depth} messages" if depth > 1 else "no key found in the newest message"
 
 
-def key_found(entry: Entry, found: Found, given: Scanned) -> str | None:
+def explain_key(entry: KeyedEntry, found: KeyMatches, given: ScanInput) -> str | None:
     """Which primary key of an entry was found and where; None if none was."""
     keyed = found.index.keyed(entry.uid)
     depth = found.depth_of(entry)
@@ -174,7 +174,7 @@ def key_found(entry: Entry, found: Found, given: Scanned) -> str | None:
     return None
 
 
-def secondary_fault(entry: Entry, found: Found) -> str | None:
+def explain_secondary(entry: KeyedEntry, found: KeyMatches) -> str | None:
     """What the secondary keys of an entry object to; None if they agree or there are none."""
     keyed = found.index.keyed(entry.uid) if any(map(str.strip, entry.secondary)) else None
     if keyed is None:
@@ -186,13 +186,13 @@ def secondary_fault(entry: Entry, found: Found) -> str | None:
         if text.strip():
             (missing if found.where(key, depth) is None else present).append(_quoted(text))
     match entry.logic:
-        case Logic.AND_ANY if not present:
+        case SecondaryLogic.AND_ANY if not present:
             return f"secondary key missing: needs {' or '.join(missing)}"
-        case Logic.AND_ALL if missing:
+        case SecondaryLogic.AND_ALL if missing:
             return f"secondary key missing: needs {' and '.join(missing)}"
-        case Logic.NOT_ANY if present:
+        case SecondaryLogic.NOT_ANY if present:
             return f"secondary key {present[0]} found, and none of them may be"
-        case Logic.NOT_ALL if not missing:
+        case SecondaryLogic.NOT_ALL if not missing:
             return "all secondary keys found, and one of them must be missing"
         case _:
             return None

@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from previously.lore.regexes import ignored_flags, regex_of
+from previously.lore.regexes import find_ignored_flags, parse_regex
 
 
-class Logic(IntEnum):
+class SecondaryLogic(IntEnum):
     """How secondary keys decide once a primary key is found. The numbers are those of World Info files."""
 
     AND_ANY = 0
@@ -30,7 +30,7 @@ class Logic(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class KeyedEntry:
     """One thing the model is told about when it comes up."""
 
     uid: str
@@ -41,7 +41,7 @@ class Entry:
     """Plain words, or regular expressions between slashes: `/gr[ae]y/i`."""
     type: str = "lore"
     secondary: tuple[str, ...] = ()
-    logic: Logic = Logic.AND_ANY
+    logic: SecondaryLogic = SecondaryLogic.AND_ANY
     constant: bool = False
     """Fires without a key."""
     enabled: bool = True
@@ -76,7 +76,7 @@ class Entry:
         return not self.content.strip()
 
 
-def problems(entry: Entry) -> list[str]:
+def find_problems(entry: KeyedEntry) -> list[str]:
     """What keeps an entry from doing its work, one plain sentence each; none for a sound one."""
     found: list[str] = []
     if not entry.name.strip():
@@ -88,7 +88,7 @@ def problems(entry: Entry) -> list[str]:
         found.append("It has no keys and is not constant, so it never fires.")
     if len(usable) < len(entry.keys) or not all(key.strip() for key in entry.secondary):
         found.append("One of its keys is empty.")
-    found += key_problems((*entry.keys, *entry.secondary))
+    found += find_key_problems((*entry.keys, *entry.secondary))
     if not 0 <= entry.probability <= 100:
         found.append(f"Its probability must be from 0 to 100, not {entry.probability:g}.")
     elif entry.probability == 0:
@@ -103,16 +103,16 @@ def problems(entry: Entry) -> list[str]:
     return found
 
 
-def key_problems(keys: Iterable[str]) -> list[str]:
+def find_key_problems(keys: Iterable[str]) -> list[str]:
     """What keeps keys from being found, one plain sentence each."""
     return [problem for key in keys for problem in _problems_of_key(key)]
 
 
 def _problems_of_key(key: str) -> list[str]:
-    regex = regex_of(key)
+    regex = parse_regex(key)
     if regex is None:
         return []
     if regex.fault:
         return [f"The key {key.strip()} cannot be used: {regex.fault}."]
-    flags = ignored_flags(key)
+    flags = find_ignored_flags(key)
     return [f'The key {key.strip()} has the flag "{flags}", which does nothing here.'] if flags else []

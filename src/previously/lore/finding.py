@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from previously.core.text import clean
-from previously.lore.entries import Entry
-from previously.lore.index import Index
-from previously.lore.keys import Compared, Key, Prepared, prepared
-from previously.lore.segments import Segment
+from previously.lore.entries import KeyedEntry
+from previously.lore.index import LoreIndex
+from previously.lore.keys import Comparison, PreparedText, SearchKey, prepare_text
+from previously.lore.segments import IndexSegment
 
 _BEGIN = "\x01"
 
@@ -40,27 +40,27 @@ Where = InMessage | InEntry
 
 
 @dataclass(slots=True)
-class Found:
+class KeyMatches:
     """What was found so far for one turn."""
 
-    index: Index
+    index: LoreIndex
     depth: int
     """How many messages are read for an entry that does not say it itself."""
-    in_messages: dict[Key, int] = field(default_factory=dict)
+    in_messages: dict[SearchKey, int] = field(default_factory=dict)
     """The newest message that holds a plain key."""
     patterns: dict[tuple[str, int], int] = field(default_factory=dict)
     """The message in which a pattern begins, for a pattern and a depth."""
-    in_entries: dict[Key, str] = field(default_factory=dict)
+    in_entries: dict[SearchKey, str] = field(default_factory=dict)
 
-    def depth_of(self, entry: Entry) -> int:
+    def depth_of(self, entry: KeyedEntry) -> int:
         """How many of the newest messages are read for an entry."""
         return self.depth if entry.scan_depth is None else max(entry.scan_depth, 0)
 
-    def where(self, key: Key, depth: int) -> Where | None:
+    def where(self, key: SearchKey, depth: int) -> Where | None:
         """Where a key was found for an entry of that depth."""
         if depth <= 0 and self.index.quirks:
             return None  # SillyTavern gives such an entry an empty text, recursion included
-        if key.compared is Compared.REGEX:
+        if key.compared is Comparison.REGEX:
             number = self.patterns.get((key.text, depth), depth)
         else:
             number = self.in_messages.get(key, depth)
@@ -83,10 +83,10 @@ class Found:
                 depths = {self.depth if one is None else max(one, 0) for one in segment.depths[pattern]}
                 for depth in depths:
                     if self._read_pattern(segment, pattern, lines[:depth], depth):
-                        candidates.update(dict.fromkeys(self._owners(segment, Key(Compared.REGEX, pattern))))
+                        candidates.update(dict.fromkeys(self._owners(segment, SearchKey(Comparison.REGEX, pattern))))
         return candidates
 
-    def read_entries(self, entries: Sequence[Entry]) -> dict[str, None]:
+    def read_entries(self, entries: Sequence[KeyedEntry]) -> dict[str, None]:
         """Look for all keys in the content of entries that fired; the entries that have a primary key among them."""
         lines = [clean(entry.content)[0] for entry in entries]
         candidates: dict[str, None] = {}
@@ -99,35 +99,35 @@ class Found:
             for pattern in segment.regexes.likely(whole) if segment.regexes else ():
                 at = segment.regexes.first(pattern, whole) if segment.regexes else None
                 if at is not None:
-                    key = Key(Compared.REGEX, pattern)
+                    key = SearchKey(Comparison.REGEX, pattern)
                     self.in_entries.setdefault(key, entries[_line_at(starts, at)].uid)
                     candidates.update(dict.fromkeys(self._owners(segment, key)))
         return candidates
 
-    def _read_pattern(self, segment: Segment, pattern: str, lines: Sequence[str], depth: int) -> bool:
+    def _read_pattern(self, segment: IndexSegment, pattern: str, lines: Sequence[str], depth: int) -> bool:
         at = segment.regexes.first(pattern, _joined(lines)) if segment.regexes and lines else None
         if at is None:
             return False
         self.patterns[pattern, depth] = _line_at(_starts(lines), at)
         return True
 
-    def _plain(self, lines: Sequence[str]) -> Iterator[tuple[Segment, dict[Key, int]]]:
+    def _plain(self, lines: Sequence[str]) -> Iterator[tuple[IndexSegment, dict[SearchKey, int]]]:
         """For each segment the plain keys that occur, and in which line first."""
-        ready: dict[Compared, tuple[Prepared, list[int]]] = {}
+        ready: dict[Comparison, tuple[PreparedText, list[int]]] = {}
         for segment in self.index.segments:
-            found: dict[Key, int] = {}
-            for compared, automaton in ((Compared.FOLDED, segment.folded), (Compared.EXACT, segment.exact)):
+            found: dict[SearchKey, int] = {}
+            for compared, automaton in ((Comparison.FOLDED, segment.folded), (Comparison.EXACT, segment.exact)):
                 if automaton is None or not lines:
                     continue
                 if compared not in ready:
                     ready[compared] = _prepared(lines, compared, quirks=self.index.quirks)
                 text, starts = ready[compared]
-                at: dict[Key, int] = {}
+                at: dict[SearchKey, int] = {}
                 automaton.find(text, at)
                 found |= {key: _line_at(starts, place) for key, place in at.items()}
             yield segment, found
 
-    def _owners(self, segment: Segment, key: Key) -> Iterator[str]:
+    def _owners(self, segment: IndexSegment, key: SearchKey) -> Iterator[str]:
         return self.index.owners(segment, segment.owners.get(key, ()))
 
 
@@ -144,13 +144,13 @@ def _starts(lines: Sequence[str]) -> list[int]:
     return starts
 
 
-def _prepared(lines: Sequence[str], compared: Compared, *, quirks: bool) -> tuple[Prepared, list[int]]:
+def _prepared(lines: Sequence[str], compared: Comparison, *, quirks: bool) -> tuple[PreparedText, list[int]]:
     """The lines, made comparable and joined, and where each begins."""
-    ready = [prepared(line, compared, quirks=quirks) for line in lines]
+    ready = [prepare_text(line, compared, quirks=quirks) for line in lines]
     texts = [one.text for one in ready]
     starts = _starts(texts)
     inside = frozenset(start + 1 + at for start, one in zip(starts, ready, strict=True) for at in one.inside)
-    return Prepared(_joined(texts), inside), starts
+    return PreparedText(_joined(texts), inside), starts
 
 
 def _line_at(starts: Sequence[int], at: int) -> int:

@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from previously.lore.entries import Entry
-from previously.lore.segments import Keyed, Segment, segment_of
+from previously.lore.entries import KeyedEntry
+from previously.lore.segments import EntryKeys, IndexSegment, build_segment
 
 GROWTH = 4
 """An older segment is more than this many times as large as the next newer one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class EntryPlace:
     """Where an entry stands."""
 
     rank: int
@@ -31,22 +31,22 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class LoreIndex:
     """All entries of a story, by uid, and the segments that find them."""
 
-    entries: Mapping[str, Entry]
-    placed: Mapping[str, Placed]
-    segments: tuple[Segment, ...]
+    entries: Mapping[str, KeyedEntry]
+    placed: Mapping[str, EntryPlace]
+    segments: tuple[IndexSegment, ...]
     """Oldest and largest first."""
     levels: Mapping[int, int]
     """How many entries wait for each level of recursion."""
     quirks: bool = False
     """Whether keys are matched as SillyTavern matches them."""
 
-    def with_entries(self, changed: Iterable[Entry] = (), removed: Iterable[str] = ()) -> Index:
+    def with_entries(self, changed: Iterable[KeyedEntry] = (), removed: Iterable[str] = ()) -> LoreIndex:
         """The index after some entries were added, changed or removed."""
         entries, placed, levels = dict(self.entries), dict(self.placed), dict(self.levels)
-        fresh: dict[str, Entry] = {}
+        fresh: dict[str, KeyedEntry] = {}
         for uid in removed:
             old = entries.pop(uid, None)
             if old is not None:
@@ -59,23 +59,23 @@ class Index:
             if old is not None:
                 _count(levels, old, -1)
             _count(levels, entry, 1)
-            if old is not None and _found_by(old) == _found_by(entry):
+            if old is not None and _indexed_fields(old) == _indexed_fields(entry):
                 if entry.uid in fresh:
                     fresh[entry.uid] = entry
                 continue
             if old is None:
-                placed[entry.uid] = Placed(rank, None)
+                placed[entry.uid] = EntryPlace(rank, None)
                 rank += 1
             else:
-                placed[entry.uid] = Placed(placed[entry.uid].rank, None)
+                placed[entry.uid] = EntryPlace(placed[entry.uid].rank, None)
             fresh.pop(entry.uid, None)
             if can_fire(entry):
                 fresh[entry.uid] = entry
-        return Index(entries, placed, self._grown(entries, placed, fresh), levels, self.quirks)
+        return LoreIndex(entries, placed, self._grown(entries, placed, fresh), levels, self.quirks)
 
     def _grown(
-        self, entries: Mapping[str, Entry], placed: dict[str, Placed], fresh: dict[str, Entry]
-    ) -> tuple[Segment, ...]:
+        self, entries: Mapping[str, KeyedEntry], placed: dict[str, EntryPlace], fresh: dict[str, KeyedEntry]
+    ) -> tuple[IndexSegment, ...]:
         """The segments with a new one for what is fresh, in which newer ones that it outweighs are taken up."""
         kept = [segment for segment in self.segments if any(_lives(placed, segment, uid) for uid in segment.keyed)]
         if not fresh:
@@ -86,14 +86,14 @@ class Index:
             gathered = {uid: entries[uid] for uid in older.keyed if _lives(placed, older, uid)} | gathered
         number = max((segment.number for segment in self.segments), default=-1) + 1
         for uid in gathered:
-            placed[uid] = Placed(placed[uid].rank, number)
-        return (*kept, segment_of(gathered.values(), number, quirks=self.quirks))
+            placed[uid] = EntryPlace(placed[uid].rank, number)
+        return (*kept, build_segment(gathered.values(), number, quirks=self.quirks))
 
-    def owners(self, segment: Segment, uids: Iterable[str]) -> Iterator[str]:
+    def owners(self, segment: IndexSegment, uids: Iterable[str]) -> Iterator[str]:
         """Those of a segment's entries that still stand there."""
         return (uid for uid in uids if _lives(self.placed, segment, uid))
 
-    def keyed(self, uid: str) -> Keyed | None:
+    def keyed(self, uid: str) -> EntryKeys | None:
         """The keys of an entry; None for one that cannot fire."""
         number = self.placed[uid].segment
         for segment in reversed(self.segments):
@@ -107,22 +107,22 @@ class Index:
         return max((segment.deepest for segment in self.segments), default=0)
 
 
-def index_of(entries: Iterable[Entry], *, quirks: bool = False) -> Index:
+def build_index(entries: Iterable[KeyedEntry], *, quirks: bool = False) -> LoreIndex:
     """An index of these entries; of two with one uid the later counts."""
-    return Index({}, {}, (), {}, quirks).with_entries(entries)
+    return LoreIndex({}, {}, (), {}, quirks).with_entries(entries)
 
 
-def can_fire(entry: Entry) -> bool:
+def can_fire(entry: KeyedEntry) -> bool:
     """Whether an entry can ever be of use: others need not be looked for."""
     return entry.enabled and not entry.is_blank
 
 
-def _lives(placed: Mapping[str, Placed], segment: Segment, uid: str) -> bool:
+def _lives(placed: Mapping[str, EntryPlace], segment: IndexSegment, uid: str) -> bool:
     found = placed.get(uid)
     return found is not None and found.segment == segment.number
 
 
-def _count(levels: dict[int, int], entry: Entry, by: int) -> None:
+def _count(levels: dict[int, int], entry: KeyedEntry, by: int) -> None:
     """Keep count of the entries that wait for a level of recursion."""
     level = entry.delay_until_recursion
     if level > 0 and can_fire(entry):
@@ -131,7 +131,7 @@ def _count(levels: dict[int, int], entry: Entry, by: int) -> None:
             del levels[level]
 
 
-def _found_by(entry: Entry) -> tuple[object, ...]:
+def _indexed_fields(entry: KeyedEntry) -> tuple[object, ...]:
     """What of an entry its segment holds: an entry that changes elsewhere need not be placed anew."""
     return (
         can_fire(entry),

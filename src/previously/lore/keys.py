@@ -20,10 +20,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from previously.core.text import clean
-from previously.lore.regexes import regex_of
+from previously.lore.regexes import parse_regex
 
 
-class Compared(IntEnum):
+class Comparison(IntEnum):
     """How a key is compared with a text. Numbers, since keys are looked up by the thousand."""
 
     FOLDED = 0
@@ -34,33 +34,35 @@ class Compared(IntEnum):
     """It cannot be searched for."""
 
 
-class Key(NamedTuple):
+class SearchKey(NamedTuple):
     """A key ready to be searched for. Equal keys find the same, whichever entry they belong to."""
 
-    compared: Compared
+    compared: Comparison
     text: str
     """The prepared letters, or RE2's pattern, or why it cannot be searched for."""
     whole: bool = False
 
 
-def key_of(written: str, *, case_sensitive: bool = False, whole_words: bool = True, quirks: bool = False) -> Key:
+def prepare_key(
+    written: str, *, case_sensitive: bool = False, whole_words: bool = True, quirks: bool = False
+) -> SearchKey:
     """A key as an entry holds it, made ready."""
     trimmed = clean(written)[0].strip()
     if not trimmed:
-        return Key(Compared.NEVER, "it is empty")
-    regex = regex_of(trimmed) if trimmed.startswith("/") else None
+        return SearchKey(Comparison.NEVER, "it is empty")
+    regex = parse_regex(trimmed) if trimmed.startswith("/") else None
     if regex is not None and not regex.fault:
-        return Key(Compared.REGEX, regex.pattern)
+        return SearchKey(Comparison.REGEX, regex.pattern)
     if regex is not None and not quirks:
-        return Key(Compared.NEVER, regex.fault)
-    compared = Compared.EXACT if case_sensitive else Compared.FOLDED
+        return SearchKey(Comparison.NEVER, regex.fault)
+    compared = Comparison.EXACT if case_sensitive else Comparison.FOLDED
     whole = whole_words and not (quirks and any(map(str.isspace, trimmed)))
-    return Key(compared, comparable(trimmed, compared, quirks=quirks), whole)
+    return SearchKey(compared, make_comparable(trimmed, compared, quirks=quirks), whole)
 
 
-def comparable(text: str, compared: Compared, *, quirks: bool = False) -> str:
+def make_comparable(text: str, compared: Comparison, *, quirks: bool = False) -> str:
     """The letters of a text as keys of that kind are compared with them."""
-    if compared is not Compared.FOLDED:
+    if compared is not Comparison.FOLDED:
         return text if quirks or text.isascii() else unicodedata.normalize("NFC", text)
     if quirks or text.isascii():
         return text.lower()
@@ -68,7 +70,7 @@ def comparable(text: str, compared: Compared, *, quirks: bool = False) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedText:
     """A text ready to be searched in."""
 
     text: str
@@ -76,13 +78,13 @@ class Prepared:
     """Places that lie inside one character of what was given."""
 
 
-def prepared(text: str, compared: Compared, *, quirks: bool = False) -> Prepared:
+def prepare_text(text: str, compared: Comparison, *, quirks: bool = False) -> PreparedText:
     """A text as keys of that kind are compared with it."""
-    made = comparable(text, compared, quirks=quirks)
-    if quirks or compared is not Compared.FOLDED or text.isascii():
-        return Prepared(made)
+    made = make_comparable(text, compared, quirks=quirks)
+    if quirks or compared is not Comparison.FOLDED or text.isascii():
+        return PreparedText(made)
     composed = unicodedata.normalize("NFC", text)
-    return Prepared(made, frozenset() if len(made) == len(composed) else _inside(composed))
+    return PreparedText(made, frozenset() if len(made) == len(composed) else _inside(composed))
 
 
 # Characters that case folding may make longer, some neighbours included: ß, ŉ, ligatures, Greek with iota.
@@ -111,7 +113,7 @@ _WITHOUT_EDGES = re.compile(
 
 
 @lru_cache(maxsize=8_192)
-def is_of_a_word(character: str) -> bool:
+def is_word_character(character: str) -> bool:
     """Whether a character and such a neighbour are parts of one word."""
     if character.isascii():
         return character.isalnum() or character == "_"
@@ -120,15 +122,15 @@ def is_of_a_word(character: str) -> bool:
     return character.isalnum() or unicodedata.category(character).startswith("M") or character in "\N{ZWNJ}\N{ZWJ}"
 
 
-def stands_alone(text: str, start: int, end: int) -> bool:
+def is_whole_word(text: str, start: int, end: int) -> bool:
     """Whether the words at both edges of a match are whole."""
     return not (
-        (start > 0 and is_of_a_word(text[start - 1]) and is_of_a_word(text[start]))
-        or (end < len(text) and is_of_a_word(text[end]) and is_of_a_word(text[end - 1]))
+        (start > 0 and is_word_character(text[start - 1]) and is_word_character(text[start]))
+        or (end < len(text) and is_word_character(text[end]) and is_word_character(text[end - 1]))
     )
 
 
-def stands_alone_in_ascii(text: str, start: int, end: int) -> bool:
+def is_whole_ascii_word(text: str, start: int, end: int) -> bool:
     """The same as SillyTavern sees it: no English letter, digit or underscore beside the match."""
     return not ((start > 0 and _is_ascii_word(text[start - 1])) or (end < len(text) and _is_ascii_word(text[end])))
 

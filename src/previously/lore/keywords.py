@@ -12,12 +12,12 @@ from functools import lru_cache
 from previously.core.generic_words import is_generic
 from previously.core.signals import folded
 
-MOST_KEYS = 8
+MOST_KEYWORDS = 8
 """Seed 002 asks for 2 to 8."""
-LONGEST_KEY = 32
+LONGEST_KEYWORD = 32
 """Characters of a key."""
 
-MOST_WORDS = 4
+MOST_KEYWORD_WORDS = 4
 """Words of a key: what is longer hardly ever occurs in a text."""
 
 _SPELLINGS = str.maketrans({"’": "'", "‘": "'", "`": "'", "–": "-", "—": "-", "‐": "-", "‑": "-", "“": '"', "”": '"'})
@@ -26,7 +26,7 @@ _ARTICLES = ("the ", "a ", "an ")
 
 
 @lru_cache(maxsize=16384)
-def key_of(text: str) -> str:
+def normalize_name(text: str) -> str:
     """What two spellings of one key or name have in common: case, Unicode form, quotes, dashes and articles aside."""
     # Only what stands around it: the apostrophe of "Orla's" is part of the name.
     found = folded(text.translate(_SPELLINGS)).strip(_MARKS)
@@ -36,16 +36,16 @@ def key_of(text: str) -> str:
     return found
 
 
-def refined(name: str, keywords: Iterable[str]) -> tuple[str, ...]:
+def refine_keywords(name: str, keywords: Iterable[str]) -> tuple[str, ...]:
     """The name and the best of these keys, in order."""
-    kept = {key_of(name): " ".join(name.split())}
+    kept = {normalize_name(name): " ".join(name.split())}
     for word in keywords:
         key = " ".join(word.split()).strip(_MARKS)
-        if key and is_useful(key):
-            kept.setdefault(key_of(key), key)
-    return tuple(kept.values())[:MOST_KEYS]
+        if key and is_useful_keyword(key):
+            kept.setdefault(normalize_name(key), key)
+    return tuple(kept.values())[:MOST_KEYWORDS]
 
 
-def is_useful(key: str) -> bool:
+def is_useful_keyword(key: str) -> bool:
     """Whether a key says something in particular and may be met in a text."""
-    return len(key) <= LONGEST_KEY and len(key.split()) <= MOST_WORDS and not is_generic(key)
+    return len(key) <= LONGEST_KEYWORD and len(key.split()) <= MOST_KEYWORD_WORDS and not is_generic(key)

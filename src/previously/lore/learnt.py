@@ -28,11 +28,11 @@ class Learner:
     facts: tuple[Fact, ...]
 
 
-Learnt = Mapping[str, Learner]
+Learners = Mapping[str, Learner]
 """By the name as it is compared."""
 
 
-def reduce_learnt(learnt: Learnt, items: Iterable[tuple[int, int, LearntItem]]) -> Learnt:
+def reduce_learnt(learnt: Learners, items: Iterable[tuple[int, int, LearntItem]]) -> Learners:
     """Return what everybody knows after the items of one note, each with its index and position. Of too many facts the
     oldest go."""
     found = dict(learnt)

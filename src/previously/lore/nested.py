@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from previously.lore.keys import Prepared
+from previously.lore.keys import PreparedText
 
 MOST_NESTED = 8
 """How many keys of an automaton may end at one letter of a text."""
@@ -21,7 +21,7 @@ MOST_NESTED = 8
 _ENGLISH_WORD = re.compile("[0-9A-Za-z_]+")
 
 
-def set_apart(texts: Iterable[str]) -> list[str]:
+def find_nested(texts: Iterable[str]) -> list[str]:
     """The texts that end in too many of the others."""
     apart: list[str] = []
     endings: list[str] = []  # read backwards, each the beginning of the next
@@ -35,7 +35,7 @@ def set_apart(texts: Iterable[str]) -> list[str]:
     return apart
 
 
-def first_place(key: str, given: Prepared, alone: Callable[[str, int, int], bool] | None) -> int | None:
+def find_first_place(key: str, given: PreparedText, alone: Callable[[str, int, int], bool] | None) -> int | None:
     """Where a key first occurs in a text, as whole words if `alone` says what those are; None if it does not."""
     text, inside = given.text, given.inside
     at = text.find(key)

@@ -23,11 +23,11 @@ from previously.core.note import (
     ThreadItem,
     said_key,
 )
-from previously.lore.keywords import key_of
-from previously.lore.merge import find_entry, short_names
-from previously.lore.state import Noted, State, after
-from previously.lore.things import Key
-from previously.lore.threads import find_worded
+from previously.lore.keywords import normalize_name
+from previously.lore.merge import find_entry, find_short_names
+from previously.lore.state import PlacedNote, State, apply_note
+from previously.lore.things import EntryKey
+from previously.lore.threads import find_by_words
 
 _NAME = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 """A word that may be somebody's name. Of a name of two words one is enough where it can only be theirs."""
@@ -35,7 +35,9 @@ _NAME = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _TOLD_ANEW = frozenset({Aspect.PLACE, Aspect.HOLDER, Aspect.TIME})
 
 
-def after_for(state: State, noted: Noted, knows: Callable[[int], bool], is_self: Callable[[str], bool]) -> State:
+def apply_note_for(
+    state: State, noted: PlacedNote, knows: Callable[[int], bool], is_self: Callable[[str], bool]
+) -> State:
     """Return what somebody may know after one more note. `knows` says of a position whether they may know of it,
     `is_self` of a name whether it is theirs."""
     note, length = noted.note, noted.last - noted.first + 1
@@ -44,21 +46,21 @@ def after_for(state: State, noted: Noted, knows: Callable[[int], bool], is_self:
     def is_known(at: int | None) -> bool:
         return all(known) if at is None else 0 <= at < length and known[at]
 
-    lore, veiled = _lore(state, note.lore, lambda one: all(map(is_known, one.at or (None,))))
-    values, hidden = _values(state.veiled, note.state, is_known)
+    lore, veiled = _select_lore(state, note.lore, lambda one: all(map(is_known, one.at or (None,))))
+    values, hidden = _select_values(state.veiled, note.state, is_known)
     theirs = Note(
-        threads=tuple(_threads(state, [one for one in note.threads if is_known(one.at)], is_self)),
+        threads=tuple(_select_threads(state, [one for one in note.threads if is_known(one.at)], is_self)),
         state=values,
         present=tuple(one for one in note.present if _is_all_known(one, known)),
-        learnt=tuple(_own(note.learnt, is_self)),
+        learnt=tuple(_select_learnt(note.learnt, is_self)),
         lore=lore,
         players=tuple(one for one in note.players if is_known(one.at)),
         wishes=tuple(one for one in note.wishes if is_known(one.at)),
     )
-    return replace(after(state, replace(noted, note=theirs)), veiled=veiled | hidden)
+    return replace(apply_note(state, replace(noted, note=theirs)), veiled=veiled | hidden)
 
 
-def _threads(state: State, items: Iterable[ThreadItem], is_self: Callable[[str], bool]) -> Iterable[ThreadItem]:
+def _select_threads(state: State, items: Iterable[ThreadItem], is_self: Callable[[str], bool]) -> Iterable[ThreadItem]:
     """Yield the items that concern threads as somebody knows them: those opened in their sight to which they are a
     party, and what became of these. New words of another one tell what was opened without them."""
     known = {one.id for one in state.threads.threads}
@@ -66,7 +68,7 @@ def _threads(state: State, items: Iterable[ThreadItem], is_self: Callable[[str],
         if item.change is ThreadChange.NEW or not item.thread:
             if any(map(is_self, _NAME.findall(_head(item.text)))):
                 yield item
-        elif item.thread in known or (item.was and find_worded(state.threads.threads, item.was)):
+        elif item.thread in known or (item.was and find_by_words(state.threads.threads, item.was)):
             yield item
 
 
@@ -77,14 +79,14 @@ def _head(text: str) -> str:
     return text[: found.start()] if found and found[0] in ":：" else "" if found else text
 
 
-def _values(
-    veiled: frozenset[Key], items: Iterable[StateItem], is_known: Callable[[int | None], bool]
-) -> tuple[tuple[StateItem, ...], frozenset[Key]]:
+def _select_values(
+    veiled: frozenset[EntryKey], items: Iterable[StateItem], is_known: Callable[[int | None], bool]
+) -> tuple[tuple[StateItem, ...], frozenset[EntryKey]]:
     """Return the values that somebody may know, and the things and aspects of which they missed one. Where something is
     and who has it is told anew each time; what somebody holds and how they are sums up what was before."""
     hidden, kept = set(veiled), list[StateItem]()
     for item in items:
-        place = f"{key_of(item.thing)}/{item.aspect.value}"
+        place = f"{normalize_name(item.thing)}/{item.aspect.value}"
         if is_known(item.at) and (place not in hidden or item.aspect in _TOLD_ANEW):
             kept.append(item)
         else:
@@ -92,14 +94,14 @@ def _values(
     return tuple(kept), frozenset(hidden)
 
 
-def _lore(
+def _select_lore(
     state: State, items: Iterable[LoreItem], is_known: Callable[[LoreItem], bool]
-) -> tuple[tuple[LoreItem, ...], frozenset[Key]]:
+) -> tuple[tuple[LoreItem, ...], frozenset[EntryKey]]:
     """Return the descriptions that somebody may know, and the names of things of which they may not. What a description
     was written in sight of may have been taken back since: then only its key is left to compare."""
     hidden, kept = set(state.veiled), list[LoreItem]()
     for item in items:
-        names = {key_of(item.name), *map(key_of, short_names(item.name, item.keywords))}
+        names = {normalize_name(item.name), *map(normalize_name, find_short_names(item.name, item.keywords))}
         theirs = find_entry(state.lore, item.name)
         in_sight = not item.in_sight_of or (theirs is not None and said_key(theirs.content) == item.in_sight_of)
         if in_sight and is_known(item) and hidden.isdisjoint(names):
@@ -109,7 +111,7 @@ def _lore(
     return tuple(kept), frozenset(hidden)
 
 
-def _own(items: Iterable[LearntItem], is_self: Callable[[str], bool]) -> Iterable[LearntItem]:
+def _select_learnt(items: Iterable[LearntItem], is_self: Callable[[str], bool]) -> Iterable[LearntItem]:
     for item in items:
         names = tuple(name for name in item.names if is_self(name))
         if names:

@@ -45,7 +45,7 @@ class Regex:
     fault: str = ""
 
 
-def regex_of(key: str) -> Regex | None:
+def parse_regex(key: str) -> Regex | None:
     """The pattern a key between slashes stands for; None for a plain key."""
     parts = _parts(key)
     if parts is None:
@@ -58,13 +58,13 @@ def regex_of(key: str) -> Regex | None:
     return Regex(pattern, _fault(pattern))
 
 
-def ignored_flags(key: str) -> str:
+def find_ignored_flags(key: str) -> str:
     """The flags of a key that change nothing here, though they would in a browser."""
     parts = _parts(key)
     return "y" if parts is not None and "y" in parts[1] else ""
 
 
-class Regexes:
+class RegexSet:
     """A set of patterns, searched for together: those whose fixed letters are not in the text are not tried at all."""
 
     # Its answer proves that the filter ran to its end: RE2 gives up without a word when it runs out of memory.

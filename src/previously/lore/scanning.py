@@ -20,31 +20,31 @@ from dataclasses import dataclass, field
 
 from previously.lore.decisions import (
     Decision,
-    Fired,
-    Scan,
-    Scanned,
-    key_found,
-    no_key,
-    resting,
-    secondary_fault,
+    FiredEntry,
+    ScanInput,
+    ScanResult,
+    explain_key,
+    explain_no_key,
+    explain_rest,
+    explain_secondary,
 )
-from previously.lore.entries import Entry
-from previously.lore.finding import Found
-from previously.lore.index import Index, index_of
-from previously.lore.spending import Account, LooseRoom, Room, wins
+from previously.lore.entries import KeyedEntry
+from previously.lore.finding import KeyMatches
+from previously.lore.index import LoreIndex, build_index
+from previously.lore.spending import ExactBudget, LooseBudget, LoreBudget, is_roll_won
 
 _CONSTANT, _STICKY, _FOUND = range(3)
 
 
-def scan(lore: Index | Iterable[Entry], given: Scanned, *, quirks: bool = False) -> Scan:
+def scan(lore: LoreIndex | Iterable[KeyedEntry], given: ScanInput, *, quirks: bool = False) -> ScanResult:
     """Which entries fire for a turn. `quirks` is for bare entries; an index knows for itself how it was built."""
-    index = lore if isinstance(lore, Index) else index_of(lore, quirks=quirks)
+    index = lore if isinstance(lore, LoreIndex) else build_index(lore, quirks=quirks)
     return _Turn(index, given).scan()
 
 
 @dataclass(slots=True)
 class _Candidate:
-    entry: Entry
+    entry: KeyedEntry
     reason: str
     standing: int
     """What it means to the story, smaller first."""
@@ -54,29 +54,29 @@ class _Candidate:
 class _Turn:
     """One scan under way."""
 
-    index: Index
-    given: Scanned
-    found: Found = field(init=False)
-    account: Account = field(init=False)
+    index: LoreIndex
+    given: ScanInput
+    found: KeyMatches = field(init=False)
+    account: LoreBudget = field(init=False)
     step: int = 0
     level: int = 0
     """The level of recursion that entries may wait for by now."""
     later_levels: list[int] = field(init=False)
-    fired: dict[str, Fired] = field(default_factory=dict)
+    fired: dict[str, FiredEntry] = field(default_factory=dict)
     out: dict[str, str] = field(default_factory=dict)
     """Entries that do not fire on this turn any more, and why."""
     waiting: dict[str, str] = field(default_factory=dict)
     """Entries that lack something which recursion may still bring, and what."""
 
     def __post_init__(self) -> None:
-        self.found = Found(self.index, max(self.given.depth, 0))
+        self.found = KeyMatches(self.index, max(self.given.depth, 0))
         budget = self.given.budget_tokens
-        self.account = LooseRoom(budget, self.given.counter) if self.index.quirks else Room(budget)
+        self.account = LooseBudget(budget, self.given.counter) if self.index.quirks else ExactBudget(budget)
         self.later_levels = sorted(self.index.levels)
         if self.later_levels:
             self.level = self.later_levels.pop(0)
 
-    def scan(self) -> Scan:
+    def scan(self) -> ScanResult:
         """Read the messages, then what fired, as long as that brings up more."""
         uids = dict.fromkeys([*self._constants(), *self._sticky()])
         uids |= self.found.read_messages(self.given.lines())
@@ -103,7 +103,7 @@ class _Turn:
             if uid in self.fired or uid in self.out:
                 continue
             entry = self.index.entries[uid]
-            blocked = resting(entry, self.given)
+            blocked = explain_rest(entry, self.given)
             if blocked:
                 self.out[uid] = blocked
                 continue
@@ -114,7 +114,7 @@ class _Turn:
                 found.append(candidate)
         return found
 
-    def _judged(self, entry: Entry) -> _Candidate | str:
+    def _judged(self, entry: KeyedEntry) -> _Candidate | str:
         """An entry that may fire in this step, or what it lacks."""
         until = self.given.timed.sticky.get(entry.uid)
         if until is not None:
@@ -122,14 +122,14 @@ class _Turn:
             return _Candidate(entry, f"sticky until message {until}", standing)
         if entry.constant:
             return self._lacks_step(entry, "constant") or _Candidate(entry, "constant", _CONSTANT)
-        reason = key_found(entry, self.found, self.given)
+        reason = explain_key(entry, self.found, self.given)
         if reason is None:
-            return no_key(entry, self.given.depth)
+            return explain_no_key(entry, self.given.depth)
         return (
-            self._lacks_step(entry, reason) or secondary_fault(entry, self.found) or _Candidate(entry, reason, _FOUND)
+            self._lacks_step(entry, reason) or explain_secondary(entry, self.found) or _Candidate(entry, reason, _FOUND)
         )
 
-    def _lacks_step(self, entry: Entry, reason: str) -> str | None:
+    def _lacks_step(self, entry: KeyedEntry, reason: str) -> str | None:
         """What keeps an entry from firing in this step."""
         wanted = entry.delay_until_recursion
         if wanted > 0 and self.step == 0:
@@ -151,26 +151,26 @@ class _Turn:
 
         return sorted(candidates, key=rank)
 
-    def _fire(self, candidates: Sequence[_Candidate]) -> list[Entry]:
+    def _fire(self, candidates: Sequence[_Candidate]) -> list[KeyedEntry]:
         """Let the candidates fire that win their roll and have room; those whose content is read for keys next."""
         given, quirks = self.given, self.index.quirks
-        fed: list[Entry] = []
+        fed: list[KeyedEntry] = []
         for one in candidates:
             uid = one.entry.uid
-            if uid not in given.timed.sticky and not wins(one.entry, given.seed, given.turn, quirks=quirks):
+            if uid not in given.timed.sticky and not is_roll_won(one.entry, given.seed, given.turn, quirks=quirks):
                 self.out[uid] = f"failed its {one.entry.probability:g} % roll ({one.reason})"
                 continue
             tokens = given.counter(given.told(one.entry))
             refusal = self.account.refusal(one.entry, tokens)
             if refusal is None:
-                self.fired[uid] = Fired(one.entry, one.reason, tokens, self.step)
+                self.fired[uid] = FiredEntry(one.entry, one.reason, tokens, self.step)
             else:
                 self.out[uid] = f"{refusal} ({one.reason})"
             if not one.entry.prevent_recursion and (refusal is None or quirks):
                 fed.append(one.entry)
         return fed
 
-    def _goes_on(self, fed: Sequence[Entry]) -> bool:
+    def _goes_on(self, fed: Sequence[KeyedEntry]) -> bool:
         """Whether there is another step; a level of recursion is gone up to where nothing else leads there."""
         given = self.given
         if self.index.quirks:
@@ -185,11 +185,11 @@ class _Turn:
             return True
         return False
 
-    def _result(self) -> Scan:
+    def _result(self) -> ScanResult:
         decisions = {uid: Decision(False, reason) for uid, reason in self.waiting.items()}
         decisions |= {uid: Decision(False, reason) for uid, reason in self.out.items()}
         decisions |= {uid: Decision(True, one.reason) for uid, one in self.fired.items()}
         ties = -1 if self.index.quirks else 1
         placed = self.index.placed
         fired = sorted(self.fired.values(), key=lambda one: (one.entry.order, ties * placed[one.entry.uid].rank))
-        return Scan(tuple(fired), decisions, sum(one.tokens for one in fired), self.index, self.given)
+        return ScanResult(tuple(fired), decisions, sum(one.tokens for one in fired), self.index, self.given)

@@ -13,37 +13,37 @@ from dataclasses import dataclass
 
 from ahocorasick_rs import AhoCorasick
 
-from previously.lore.entries import Entry
-from previously.lore.keys import Compared, Key, Prepared, key_of, stands_alone, stands_alone_in_ascii
-from previously.lore.nested import first_place, set_apart
-from previously.lore.regexes import Regexes
+from previously.lore.entries import KeyedEntry
+from previously.lore.keys import Comparison, PreparedText, SearchKey, is_whole_ascii_word, is_whole_word, prepare_key
+from previously.lore.nested import find_first_place, find_nested
+from previously.lore.regexes import RegexSet
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
+class EntryKeys:
     """The keys of one entry, ready to be searched for, one for each that it has."""
 
-    primary: tuple[Key, ...]
-    secondary: tuple[Key, ...]
+    primary: tuple[SearchKey, ...]
+    secondary: tuple[SearchKey, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Automaton:
+class KeyAutomaton:
     """Plain keys that are compared in the same way."""
 
     matcher: AhoCorasick
-    whole: tuple[Key | None, ...]
+    whole: tuple[SearchKey | None, ...]
     """For each text in the matcher the key that wants it as whole words."""
-    anywhere: tuple[Key | None, ...]
+    anywhere: tuple[SearchKey | None, ...]
     """And the one that takes it anywhere."""
-    apart: tuple[Key, ...]
+    apart: tuple[SearchKey, ...]
     """Keys that are looked for one at a time; see `nested`."""
     quirks: bool
 
-    def find(self, given: Prepared, found: dict[Key, int]) -> None:
+    def find(self, given: PreparedText, found: dict[SearchKey, int]) -> None:
         """Note where each key first occurs in a text."""
         text, inside = given.text, given.inside
-        alone = stands_alone_in_ascii if self.quirks else stands_alone
+        alone = is_whole_ascii_word if self.quirks else is_whole_word
         settled: set[int] = set()
         for place, start, end in self.matcher.find_matches_as_indexes(text, overlapping=True):
             if place in settled or (inside and (start in inside or end in inside)):
@@ -57,41 +57,41 @@ class Automaton:
                 found[whole] = start
                 settled.add(place)
         for key in self.apart:
-            at = first_place(key.text, given, alone if key.whole else None)
+            at = find_first_place(key.text, given, alone if key.whole else None)
             if at is not None:
                 found[key] = at
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class IndexSegment:
     """Some entries and what finds them."""
 
     number: int
     """Newer segments have larger numbers."""
-    keyed: Mapping[str, Keyed]
+    keyed: Mapping[str, EntryKeys]
     """The keys of its entries, by uid."""
-    owners: Mapping[Key, tuple[str, ...]]
+    owners: Mapping[SearchKey, tuple[str, ...]]
     """Whom a primary key belongs to."""
     depths: Mapping[str, tuple[int | None, ...]]
     """How deep each pattern is searched for, as its entries say."""
     constants: tuple[str, ...]
     deepest: int
     """The largest scan depth that an entry of it names."""
-    folded: Automaton | None
-    exact: Automaton | None
-    regexes: Regexes | None
+    folded: KeyAutomaton | None
+    exact: KeyAutomaton | None
+    regexes: RegexSet | None
 
 
-def segment_of(entries: Iterable[Entry], number: int, *, quirks: bool = False) -> Segment:
+def build_segment(entries: Iterable[KeyedEntry], number: int, *, quirks: bool = False) -> IndexSegment:
     """A segment of these entries."""
-    keyed: dict[str, Keyed] = {}
-    owners: dict[Key, list[str]] = {}
+    keyed: dict[str, EntryKeys] = {}
+    owners: dict[SearchKey, list[str]] = {}
     depths: dict[str, dict[int | None, None]] = {}
     constants: list[str] = []
-    wanted: dict[Compared, dict[Key, None]] = {compared: {} for compared in Compared}
+    wanted: dict[Comparison, dict[SearchKey, None]] = {compared: {} for compared in Comparison}
     deepest = 0
     for entry in entries:
-        keys = keyed[entry.uid] = keyed_of(entry, quirks=quirks)
+        keys = keyed[entry.uid] = prepare_keys(entry, quirks=quirks)
         if entry.constant:
             constants.append(entry.uid)
         deepest = max(deepest, entry.scan_depth or 0)
@@ -99,44 +99,44 @@ def segment_of(entries: Iterable[Entry], number: int, *, quirks: bool = False) -
             owners.setdefault(key, []).append(entry.uid)
         for key in (*keys.primary, *keys.secondary):
             wanted[key.compared][key] = None
-            if key.compared is Compared.REGEX:
+            if key.compared is Comparison.REGEX:
                 depths.setdefault(key.text, {})[entry.scan_depth] = None
-    patterns = [key.text for key in wanted[Compared.REGEX]]
-    return Segment(
+    patterns = [key.text for key in wanted[Comparison.REGEX]]
+    return IndexSegment(
         number,
         keyed,
         {key: tuple(uids) for key, uids in owners.items()},
         {pattern: tuple(found) for pattern, found in depths.items()},
         tuple(constants),
         deepest,
-        _automaton(wanted[Compared.FOLDED], quirks=quirks),
-        _automaton(wanted[Compared.EXACT], quirks=quirks),
-        Regexes(patterns) if patterns else None,
+        _automaton(wanted[Comparison.FOLDED], quirks=quirks),
+        _automaton(wanted[Comparison.EXACT], quirks=quirks),
+        RegexSet(patterns) if patterns else None,
     )
 
 
-def keyed_of(entry: Entry, *, quirks: bool = False) -> Keyed:
+def prepare_keys(entry: KeyedEntry, *, quirks: bool = False) -> EntryKeys:
     """The keys of an entry, ready to be searched for."""
 
-    def ready(written: Sequence[str]) -> tuple[Key, ...]:
+    def ready(written: Sequence[str]) -> tuple[SearchKey, ...]:
         return tuple(
-            key_of(key, case_sensitive=entry.case_sensitive, whole_words=entry.whole_words, quirks=quirks)
+            prepare_key(key, case_sensitive=entry.case_sensitive, whole_words=entry.whole_words, quirks=quirks)
             for key in written
         )
 
-    return Keyed(ready(entry.keys), ready(entry.secondary))
+    return EntryKeys(ready(entry.keys), ready(entry.secondary))
 
 
-def _automaton(wanted: Iterable[Key], *, quirks: bool) -> Automaton | None:
-    whole: dict[str, Key] = {}
-    anywhere: dict[str, Key] = {}
+def _automaton(wanted: Iterable[SearchKey], *, quirks: bool) -> KeyAutomaton | None:
+    whole: dict[str, SearchKey] = {}
+    anywhere: dict[str, SearchKey] = {}
     for key in wanted:
         (whole if key.whole else anywhere)[key.text] = key
     texts = whole | anywhere
     if not texts:
         return None
-    apart = [key for text in set_apart(texts) for key in (whole.get(text), anywhere.get(text)) if key is not None]
+    apart = [key for text in find_nested(texts) for key in (whole.get(text), anywhere.get(text)) if key is not None]
     for key in apart:
         texts.pop(key.text, None)
     matcher = AhoCorasick(list(texts), store_patterns=False)
-    return Automaton(matcher, tuple(map(whole.get, texts)), tuple(map(anywhere.get, texts)), tuple(apart), quirks)
+    return KeyAutomaton(matcher, tuple(map(whole.get, texts)), tuple(map(anywhere.get, texts)), tuple(apart), quirks)

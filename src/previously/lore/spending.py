@@ -12,24 +12,24 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Protocol
 
-from previously.lore.entries import Entry
+from previously.lore.entries import KeyedEntry
 
 
-class Account(Protocol):
+class LoreBudget(Protocol):
     """How the room for lore is kept account of."""
 
     @property
     def overflowed(self) -> bool:
         """Whether entries are turned away from here on, and nothing recurses any more."""
 
-    def refusal(self, entry: Entry, tokens: int) -> str | None:
+    def refusal(self, entry: KeyedEntry, tokens: int) -> str | None:
         """Why an entry has no room; None if it has, and then it is paid for."""
 
-    def step_ends(self, fed: Sequence[Entry]) -> None:
+    def step_ends(self, fed: Sequence[KeyedEntry]) -> None:
         """A step is over, and these entries are read for keys in the next one."""
 
 
-class Room:
+class ExactBudget:
     """Exact: everything that fires counts once."""
 
     overflowed = False
@@ -37,7 +37,7 @@ class Room:
     def __init__(self, budget: int | None) -> None:
         self._left = budget
 
-    def refusal(self, entry: Entry, tokens: int) -> str | None:
+    def refusal(self, entry: KeyedEntry, tokens: int) -> str | None:
         """Why an entry has no room; None if it has, and then it is paid for."""
         if self._left is None:
             return None
@@ -46,11 +46,11 @@ class Room:
         self._left -= tokens
         return None
 
-    def step_ends(self, fed: Sequence[Entry]) -> None:
+    def step_ends(self, fed: Sequence[KeyedEntry]) -> None:
         """Nothing to do: what fired is already paid for."""
 
 
-class LooseRoom:
+class LooseBudget:
     """As SillyTavern: an entry that did not fit still counts within its step, the first one closes the door, and of
     earlier steps only what feeds recursion counts."""
 
@@ -61,7 +61,7 @@ class LooseRoom:
         self._step = ""
         self.overflowed = False
 
-    def refusal(self, entry: Entry, tokens: int) -> str | None:  # noqa: ARG002
+    def refusal(self, entry: KeyedEntry, tokens: int) -> str | None:
         """Why an entry has no room; None if it has, and then it is paid for."""
         if self._budget is None:
             return None
@@ -74,7 +74,7 @@ class LooseRoom:
             return f"no room: with it {needed} of {self._budget} tokens"
         return None
 
-    def step_ends(self, fed: Sequence[Entry]) -> None:
+    def step_ends(self, fed: Sequence[KeyedEntry]) -> None:
         """What feeds recursion counts from now on, the rest no longer."""
         self._before += "".join(entry.content + "\n" for entry in fed)
         self._step = ""
@@ -89,7 +89,7 @@ def roll(seed: str, turn: str, uid: str) -> float:
     return int.from_bytes(state.digest(), "big") / 2**64 * 100
 
 
-def wins(entry: Entry, seed: str, turn: str, *, quirks: bool = False) -> bool:
+def is_roll_won(entry: KeyedEntry, seed: str, turn: str, *, quirks: bool = False) -> bool:
     """Whether an entry passes the roll that its probability asks for."""
     if entry.probability >= 100:
         return True

@@ -16,11 +16,11 @@ from previously.core.note import LearntItem, Note, PlayerItem, StateItem, Thread
 from previously.core.people import People, Person
 from previously.core.plain import from_plain, to_plain
 from previously.core.witnessing import folded_name
-from previously.lore.current import NO_STATE, Current, reduce_current
-from previously.lore.learnt import Learner, Learnt, reduce_learnt
-from previously.lore.merge import Entries, merge
+from previously.lore.current import NO_CURRENT_STATE, CurrentState, reduce_current_state
+from previously.lore.learnt import Learner, Learners, reduce_learnt
+from previously.lore.merge import Entries, merge_items
 from previously.lore.players import Player, Players, reduce_players
-from previously.lore.things import Key, LoreEntry
+from previously.lore.things import EntryKey, LoreEntry
 from previously.lore.threads import NO_THREADS, Threads, reduce_threads
 from previously.lore.wishes import Wish, reduce_wishes
 
@@ -37,14 +37,14 @@ Item = TypeVar("Item", ThreadItem, StateItem, WishItem, LearntItem, PlayerItem)
 class State:
     """What follows from the notes on a path."""
 
-    lore: Mapping[Key, LoreEntry] = field(default_factory=dict)
+    lore: Mapping[EntryKey, LoreEntry] = field(default_factory=dict)
     threads: Threads = NO_THREADS
-    current: Current = NO_STATE
+    current: CurrentState = NO_CURRENT_STATE
     people: People = field(default_factory=dict)
     wishes: tuple[Wish, ...] = ()
-    learnt: Learnt = field(default_factory=dict)
+    learnt: Learners = field(default_factory=dict)
     players: Players = field(default_factory=dict)
-    veiled: frozenset[Key] = frozenset()
+    veiled: frozenset[EntryKey] = frozenset()
     """Of somebody in particular: the names of things that were described in their absence. Never kept in a store."""
 
     @property
@@ -53,11 +53,11 @@ class State:
         return tuple(sorted((one for one in self.lore.values() if not one.retired), key=lambda one: one.touched))
 
 
-EMPTY = State()
+EMPTY_STATE = State()
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class PlacedNote:
     """A note, and where its span stands."""
 
     note: Note
@@ -83,7 +83,7 @@ class Noted:
         return 0 <= offset < len(self.messages) and self.messages[offset].role is Role.USER
 
 
-def after(state: State, noted: Noted) -> State:
+def apply_note(state: State, noted: PlacedNote) -> State:
     """Return the state after one more note, which comes behind all before it."""
     note = noted.note
     if note.is_empty:
@@ -92,19 +92,19 @@ def after(state: State, noted: Noted) -> State:
     described = [one for one in note.lore if all(0 <= offset < length for offset in one.at)]
     wishes = [one for one in noted.placed(note.wishes) if noted.is_users(one[2].at)]
     present = {name for one in note.present for name in one.names}
-    lore = _kept(merge(state.lore, described, noted.last, noted.first)) if described else state.lore
+    lore = _drop_oldest(merge_items(state.lore, described, noted.last, noted.first)) if described else state.lore
     return replace(
         state,
         lore=lore,
         threads=reduce_threads(state.threads, noted.placed(note.threads), noted.key, noted.by),
-        current=reduce_current(state.current, noted.placed(note.state), lore, noted.by, present),
+        current=reduce_current_state(state.current, noted.placed(note.state), lore, noted.by, present),
         wishes=reduce_wishes(state.wishes, wishes, noted.key),
         learnt=reduce_learnt(state.learnt, noted.placed(note.learnt)),
         players=reduce_players(state.players, noted.placed(note.players)),
     )
 
 
-def _kept(lore: Entries) -> Entries:
+def _drop_oldest(lore: Entries) -> Entries:
     if len(lore) <= MOST_ENTRIES:
         return lore
     oldest = sorted((one.touched, key) for key, one in lore.items() if one.retired)
@@ -112,7 +112,7 @@ def _kept(lore: Entries) -> Entries:
     return {key: one for key, one in lore.items() if key not in gone}
 
 
-def state_text(state: State) -> str:
+def render_state(state: State) -> str:
     """Return the state as canonical JSON."""
     plain = {
         "form": FORM,
@@ -128,7 +128,7 @@ def state_text(state: State) -> str:
     return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def state_of(text: str) -> State | None:
+def parse_state(text: str) -> State | None:
     """Return the state in a text that `state_text` wrote; None for one of another form."""
     try:
         plain = json.loads(text)
@@ -139,7 +139,7 @@ def state_of(text: str) -> State | None:
         return State(
             {one.key: one for one in entries},
             from_plain(Threads, plain["threads"]),
-            from_plain(Current, plain["current"]),
+            from_plain(CurrentState, plain["current"]),
             dict(zip(plain["names"], people, strict=True)),
             tuple(from_plain(Wish, one) for one in plain["wishes"]),
             {folded_name(one.name): one for one in (from_plain(Learner, given) for given in plain["learnt"])},

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from previously.lore.keywords import key_of
+from previously.lore.keywords import normalize_name
 
-MOST_TOKENS = 200
+MOST_CONTENT_TOKENS = 200
 """A model's description takes no more: seed 002 asks for 50 to 200."""
 
-Key = str
+EntryKey = str
 """What an entry is found by: its name, folded. One thing has one entry, whatever its type."""
 
 
@@ -49,6 +49,6 @@ class LoreEntry:
     suggestions: tuple[Suggestion, ...] = ()
 
     @property
-    def key(self) -> Key:
+    def key(self) -> EntryKey:
         """What it is found by."""
-        return key_of(self.name)
+        return normalize_name(self.name)

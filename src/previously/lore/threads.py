@@ -27,7 +27,7 @@ DORMANT_AFTER = 200
 MOST_UNMATCHED = 40
 """Items without a thread that are remembered, the newest: enough to see what an edit has cut off."""
 
-MOST_EARLIER = 8
+MOST_EARLIER_WORDS = 8
 """Earlier words of a thread that are kept at hand; all of them stand in the notes."""
 
 MOST_SETTLED = 100
@@ -50,7 +50,7 @@ MOST_SHOWN = 25
 PERSON = "person"
 
 
-class Status(StrEnum):
+class ThreadStatus(StrEnum):
     """How a thread stands."""
 
     OPEN = "open"
@@ -84,7 +84,7 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
-class Unmatched:
+class UnmatchedItem:
     """An item that could not be applied to the threads there are; or, of a person's thread, must not be."""
 
     change: ThreadChange
@@ -99,9 +99,9 @@ class Threads:
     """All threads of a path, in the order in which they were opened."""
 
     threads: tuple[Thread, ...] = ()
-    unmatched: tuple[Unmatched, ...] = ()
+    unmatched: tuple[UnmatchedItem, ...] = ()
     """What names a thread that is not there."""
-    suggestions: tuple[Unmatched, ...] = ()
+    suggestions: tuple[UnmatchedItem, ...] = ()
     """What a model would do to a thread that a person wrote."""
 
     def find(self, ident: str, words: str = "") -> Thread | None:
@@ -131,41 +131,41 @@ def reduce_threads(threads: Threads, items: Iterable[tuple[int, int, ThreadItem]
     named = {item.thread for _, _, item in items}
     for _, position, item in items:
         text = " ".join(item.text.split())
-        thread = found.get(item.thread) if item.thread else _worded(found.values(), text)
+        thread = found.get(item.thread) if item.thread else _find_same_words(found.values(), text)
         if thread is None and item.was:
-            thread = find_worded([one for one in found.values() if one.id not in named], item.was)
+            thread = find_by_words([one for one in found.values() if one.id not in named], item.was)
         if item.change is ThreadChange.NEW:
             thread = thread or Thread(item.thread or thread_id(key, text), text, position, position, by=by)
             if text:
                 found[thread.id] = replace(thread, touched=max(thread.touched, position))
         elif thread is None:
-            unmatched.append(Unmatched(item.change, item.thread, text, position))
+            unmatched.append(UnmatchedItem(item.change, item.thread, text, position))
         elif item.change is ThreadChange.NOW:
-            found[thread.id] = reword(replace(thread, settled=None, outcome=""), text, position)
+            found[thread.id] = reword_thread(replace(thread, settled=None, outcome=""), text, position)
         else:
             # A thread that is named by its own words says nothing of how it ended.
             outcome = text if folded(text) != folded(thread.text) else ""
             touched = max(thread.touched, position)
             found[thread.id] = replace(thread, settled=position, outcome=outcome, touched=touched)
-    return replace(threads, threads=_kept(found.values()), unmatched=tuple(unmatched[-MOST_UNMATCHED:]))
+    return replace(threads, threads=_drop_oldest(found.values()), unmatched=tuple(unmatched[-MOST_UNMATCHED:]))
 
 
-def reword(thread: Thread, text: str, position: int) -> Thread:
+def reword_thread(thread: Thread, text: str, position: int) -> Thread:
     """Return the thread in other words; those it had are kept."""
     touched = max(thread.touched, position)
     if not text or folded(text) == folded(thread.text):
         return replace(thread, touched=touched)
-    earlier = (*thread.earlier, thread.text)[-MOST_EARLIER:]
+    earlier = (*thread.earlier, thread.text)[-MOST_EARLIER_WORDS:]
     return replace(thread, text=text, touched=touched, earlier=earlier)
 
 
-def _worded(threads: Iterable[Thread], text: str) -> Thread | None:
+def _find_same_words(threads: Iterable[Thread], text: str) -> Thread | None:
     """Return the open thread that says just that."""
     words = folded(text)
     return next((one for one in threads if one.settled is None and words and folded(one.text) == words), None)
 
 
-def find_worded(threads: Iterable[Thread], text: str) -> Thread | None:
+def find_by_words(threads: Iterable[Thread], text: str) -> Thread | None:
     """Return the one open thread that says that, or nearly that; None where several do."""
     still_open = [one for one in threads if one.settled is None]
     same = [one for one in still_open if folded(text) in map(folded, (one.text, *one.earlier))]
@@ -181,7 +181,7 @@ def _say_the_same(one: str, other: str) -> bool:
     return alike and (numbers <= other_numbers or other_numbers <= numbers)
 
 
-def _kept(threads: Iterable[Thread]) -> tuple[Thread, ...]:
+def _drop_oldest(threads: Iterable[Thread]) -> tuple[Thread, ...]:
     listed = list(threads)
     settled = sorted((one for one in listed if one.settled is not None), key=lambda one: (one.settled or 0, one.id))
     still_open = sorted((one for one in listed if one.settled is None), key=lambda one: (one.touched, one.id))
@@ -189,35 +189,35 @@ def _kept(threads: Iterable[Thread]) -> tuple[Thread, ...]:
     return tuple(one for one in listed if one.id not in gone)
 
 
-def status(thread: Thread, now: int, dormant_after: int = DORMANT_AFTER) -> Status:
+def find_status(thread: Thread, now: int, dormant_after: int = DORMANT_AFTER) -> ThreadStatus:
     """Return how a thread stands where the path is `now` messages long.
 
     Only questions fall asleep: nothing says of other words whether they are a promise, and a promise must not be
     forgotten for being old. What a person wrote never sleeps.
     """
     if thread.settled is not None:
-        return Status.RESOLVED
+        return ThreadStatus.RESOLVED
     asleep = thread.is_question and thread.by != PERSON and now - thread.touched > dormant_after
-    return Status.DORMANT if asleep else Status.OPEN
+    return ThreadStatus.DORMANT if asleep else ThreadStatus.OPEN
 
 
-def ranked(threads: Sequence[Thread], now: int, dormant_after: int = DORMANT_AFTER) -> tuple[Thread, ...]:
+def rank_threads(threads: Sequence[Thread], now: int, dormant_after: int = DORMANT_AFTER) -> tuple[Thread, ...]:
     """Return the threads that are not settled, those that matter most first: a person's, then all that are no
     questions, then the newest; what sleeps comes last."""
 
     def order(thread: Thread) -> tuple[bool, bool, bool, int, str]:
-        asleep = status(thread, now, dormant_after) is Status.DORMANT
+        asleep = find_status(thread, now, dormant_after) is ThreadStatus.DORMANT
         return asleep, thread.by != PERSON, thread.is_question, -thread.touched, thread.id
 
     return tuple(sorted((one for one in threads if one.settled is None), key=order))
 
 
-def choose_shown(
+def choose_shown_threads(
     threads: Sequence[Thread], now: int, about: str = "", most: int = MOST_SHOWN, most_tokens: int | None = None
 ) -> tuple[Thread, ...]:
     """Return the open threads that a model is shown, the oldest first: all, or where there are too many those of which
     the text that they are read beside says most, then those that matter most. What is not shown cannot be settled."""
-    found = ranked(threads, now)
+    found = rank_threads(threads, now)
     words = set(_LONG_WORD.findall(folded(about)))
     own = {one.id: set(_LONG_WORD.findall(folded(one.text))) for one in found}
     spread = Counter(word for held in own.values() for word in held)
@@ -243,8 +243,10 @@ _LONG_WORD = re.compile(r"\w{4,}")
 """Shorter words are mostly articles and the like, in the languages that have them."""
 
 
-def lines(threads: Sequence[Thread], now: int, dormant_after: int = DORMANT_AFTER) -> tuple[Thread, ...]:
+def list_awake_threads(threads: Sequence[Thread], now: int, dormant_after: int = DORMANT_AFTER) -> tuple[Thread, ...]:
     """Return the threads that a view tells, by rank, those asleep left out."""
     return tuple(
-        one for one in ranked(threads, now, dormant_after) if status(one, now, dormant_after) is not Status.DORMANT
+        one
+        for one in rank_threads(threads, now, dormant_after)
+        if find_status(one, now, dormant_after) is not ThreadStatus.DORMANT
     )

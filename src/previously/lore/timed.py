@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from previously.lore.entries import Entry
+from previously.lore.entries import KeyedEntry
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -25,17 +25,17 @@ class Activation:
 
 
 @dataclass(frozen=True, slots=True)
-class Effects:
+class TimedEffects:
     """What holds now, each with the position at which it ends."""
 
     sticky: Mapping[str, int] = field(default_factory=dict, hash=False)
     cooldown: Mapping[str, int] = field(default_factory=dict, hash=False)
 
 
-NO_EFFECTS = Effects()
+NO_EFFECTS = TimedEffects()
 
 
-def effects_at(activations: Iterable[Activation], entries: Mapping[str, Entry], now: int) -> Effects:
+def compute_effects(activations: Iterable[Activation], entries: Mapping[str, KeyedEntry], now: int) -> TimedEffects:
     """The effects on an answer at position `now`, from what fired for earlier ones on this path.
 
     An entry is sticky for so many messages from its activation on; firing again meanwhile does not make it longer. It
@@ -59,9 +59,9 @@ def effects_at(activations: Iterable[Activation], entries: Mapping[str, Entry], 
             sticky[uid] = end
         elif now < end + entry.cooldown:
             cooldown[uid] = end + entry.cooldown
-    return Effects(sticky, cooldown)
+    return TimedEffects(sticky, cooldown)
 
 
-def is_timed(entry: Entry) -> bool:
+def has_effects(entry: KeyedEntry) -> bool:
     """Whether it matters later that an entry has fired."""
     return entry.sticky > 0 or entry.cooldown > 0

@@ -27,7 +27,7 @@ class Wish:
     """`person` where a person gave it its words."""
 
 
-def wish_id(key: bytes, index: int) -> str:
+def make_wish_id(key: bytes, index: int) -> str:
     """Return the id of the wish that a note of the span with this key holds as its item number `index`."""
     state = blake2b(key, digest_size=8, person=b"prev.wish.1")
     state.update(index.to_bytes(4, "big"))
@@ -40,7 +40,7 @@ def reduce_wishes(wishes: tuple[Wish, ...], items: Iterable[tuple[int, int, Wish
     for index, position, item in items:
         text = " ".join(item.text.split())
         if text and all(folded(one.text) != folded(text) for one in found):
-            found.append(Wish(wish_id(key, index), text, position))
+            found.append(Wish(make_wish_id(key, index), text, position))
     return tuple(found[-MOST_WISHES:])
 
 

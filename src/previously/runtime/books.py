@@ -11,7 +11,7 @@ import json
 from previously.core.errors import BadInput
 from previously.core.text import clean
 from previously.lore.books import LoreBook, parse_book
-from previously.lore.entries import Entry, problems
+from previously.lore.entries import KeyedEntry, find_problems
 from previously.runtime.lore_in_views import book_entries
 from previously.runtime.times import time_at
 from previously.storage.book_store import BookInfo
@@ -40,9 +40,9 @@ class Books:
         """Every book, by name."""
         return await self._store.books(self._owner)
 
-    async def book(self, name: str) -> list[tuple[Entry, list[str]]]:
+    async def book(self, name: str) -> list[tuple[KeyedEntry, list[str]]]:
         """The entries of a book, each with what keeps it from doing its work."""
-        return [(entry, problems(entry)) for entry in await book_entries(self._store, self._owner, name)]
+        return [(entry, find_problems(entry)) for entry in await book_entries(self._store, self._owner, name)]
 
     async def forget_book(self, name: str) -> None:
         """Destroy a book; stories that had it attached have it no more."""
