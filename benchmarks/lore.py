@@ -42,10 +42,10 @@ from rich.console import Console
 from rich.table import Table
 
 from previously.lore.decisions import ScanInput, ScanMessage
-from previously.lore.entries import KeyedEntry
-from previously.lore.finding import KeyMatches
+from previously.lore.entry import KeyedEntry
 from previously.lore.index import LoreIndex, build_index
-from previously.lore.scanning import scan
+from previously.lore.matches import KeyMatches
+from previously.lore.scan import scan
 
 SEED = 7
 KEYS_PER_ENTRY = 3

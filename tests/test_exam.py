@@ -42,7 +42,7 @@ from previously.core.messages import message
 from previously.core.note import Aspect
 from previously.core.spans import Span
 from previously.core.tokens import message_tokens
-from previously.lore.current import StateValue
+from previously.lore.current_state import StateValue
 from previously.lore.threads import Thread
 from previously.models.scripted import ScriptedModel
 from previously.text.terms import content_of

@@ -22,7 +22,7 @@ from benchmarks.exam.exams import Exam
 from benchmarks.exam.presence import is_same_name
 from benchmarks.exam.sittings import fold_story, folded_through, open_memory
 from previously import Story
-from previously.lore.current import StateValue
+from previously.lore.current_state import StateValue
 from previously.lore.threads import Thread
 from previously.models.client import Model
 from previously.text.terms import content_of

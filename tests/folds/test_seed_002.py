@@ -18,8 +18,8 @@ from previously.folds.combine import numbered
 from previously.folds.noting import Noted, Unusable
 from previously.folds.scene import SceneNote, scene_of, scene_text, together, validate
 from previously.formats.scene_memories import migrate
+from previously.lore.entry import MOST_CONTENT_TOKENS
 from previously.lore.merge import Entries, merge_items
-from previously.lore.things import MOST_CONTENT_TOKENS
 from previously.runtime.prompts import load_prompt
 from tests.folds.scene_corpus import SEED
 

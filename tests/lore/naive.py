@@ -7,7 +7,7 @@ import unicodedata
 
 import re2  # type: ignore[import-untyped]
 
-from previously.lore.entries import KeyedEntry, SecondaryLogic
+from previously.lore.entry import KeyedEntry, SecondaryLogic
 
 
 def occurs(key: str, text: str, *, case_sensitive: bool = False, whole_words: bool = True) -> bool:

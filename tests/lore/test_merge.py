@@ -9,9 +9,9 @@ import pytest
 
 from previously.core.note import LoreItem
 from previously.core.tokens import estimate_tokens
-from previously.lore.keywords import MOST_KEYWORDS
+from previously.lore.entry import MOST_CONTENT_TOKENS, LoreEntry
+from previously.lore.keys import MOST_KEYWORDS
 from previously.lore.merge import MOST_EARLIER_CONTENTS, Entries, find_entry, merge_items, write_entry
-from previously.lore.things import MOST_CONTENT_TOKENS, LoreEntry
 
 SEED = json.loads((Path(__file__).parents[1] / "folds" / "seed_002_examples.json").read_text("utf-8"))
 

@@ -17,8 +17,7 @@ from previously.core.note import (
     said_key,
     thread_id,
 )
-from previously.lore.facts import choose_key_facts, collect_facts
-from previously.lore.reader_state import apply_note_for
+from previously.lore.reader_state import apply_note_for, choose_key_facts, collect_facts
 from previously.lore.state import EMPTY_STATE, PlacedNote, State
 
 DEBT = "Ada to Finn: ten crowns"

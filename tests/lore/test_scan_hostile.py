@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from previously.lore.decisions import ScanInput, ScanMessage
-from previously.lore.entries import KeyedEntry, find_problems
-from previously.lore.index import build_index
-from previously.lore.nested import MOST_NESTED, find_nested
+from previously.lore.entry import KeyedEntry, find_problems
+from previously.lore.index import MOST_NESTED, build_index, find_nested
 from previously.lore.regexes import LONGEST_PATTERN, RegexSet, parse_regex
-from previously.lore.scanning import scan
+from previously.lore.scan import scan
 
 HOSTILE = [
     "(a+)+$",
@@ -69,7 +68,7 @@ def test_a_group_finds_what_each_pattern_finds_alone(patterns: list[str], text: 
 
 def test_where_the_filter_gives_up_every_pattern_is_tried() -> None:
     class GivesUp:
-        def Match(self, text: str, potential: bool) -> None:
+        def Match(self, text: str, potential: bool) -> None:  # noqa: N802
             return None
 
     group = RegexSet(["a", "b"])

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from previously.lore import index as lore_index
 from previously.lore import keys as keys_module
-from previously.lore import nested
 from previously.lore.decisions import ScanInput, ScanMessage
-from previously.lore.entries import KeyedEntry, SecondaryLogic
+from previously.lore.entry import KeyedEntry, SecondaryLogic
 from previously.lore.index import LoreIndex, build_index
 from previously.lore.keys import Comparison, prepare_key, prepare_text
-from previously.lore.scanning import scan
+from previously.lore.scan import scan
 from tests.lore.naive import mentioned
 
 
@@ -153,7 +153,7 @@ def test_as_sillytavern_matches(key: str, text: str, found: bool) -> None:
 def test_no_character_that_grows_when_folded_is_overlooked() -> None:
     grows = [chr(one) for one in range(sys.maxunicode + 1) if len(chr(one).casefold()) > 1]
     assert [one for one in grows if not keys_module._MAY_GROW.match(one)] == []
-    assert prepare_text("aßb", Comparison.FOLDED).inside == {2}
+    assert prepare_text("aßb", Comparison.CASEFOLD).inside == {2}
 
 
 def test_equal_keys_are_one_key() -> None:
@@ -207,7 +207,7 @@ def test_the_index_finds_what_looking_key_by_key_finds(entries: list[KeyedEntry]
 def test_keys_that_are_set_apart_are_found_all_the_same(
     monkeypatch: pytest.MonkeyPatch, entries: list[KeyedEntry], messages: list[str], most: int
 ) -> None:
-    monkeypatch.setattr(nested, "MOST_NESTED", most)
+    monkeypatch.setattr(lore_index, "MOST_NESTED", most)
     assert fired(entries, messages) == {one.uid for one in entries if mentioned(one, messages, 2)}
 
 

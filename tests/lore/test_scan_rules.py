@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from previously.lore.decisions import ScanInput, ScanMessage, ScanResult
-from previously.lore.entries import KeyedEntry, SecondaryLogic, find_problems
+from previously.lore.decisions import ScanInput, ScanMessage, ScanResult, TimedEffects
+from previously.lore.entry import KeyedEntry, SecondaryLogic, find_problems
 from previously.lore.index import build_index
-from previously.lore.scanning import scan
-from previously.lore.spending import roll
-from previously.lore.timed import TimedEffects
+from previously.lore.scan import roll, scan
 
 BOTH = (False, True)
 OURS = (False,)

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.lore.decisions import ScanInput, ScanMessage
-from previously.lore.entries import KeyedEntry
+from previously.lore.decisions import NO_EFFECTS, Activation, ScanInput, ScanMessage, TimedEffects, compute_effects
+from previously.lore.entry import KeyedEntry
 from previously.lore.index import build_index
-from previously.lore.scanning import scan
-from previously.lore.timed import NO_EFFECTS, Activation, TimedEffects, compute_effects
+from previously.lore.scan import scan
 
 STAYS = KeyedEntry("stays", "Stays", "x", ("grim",), sticky=4)
 RESTS = KeyedEntry("rests", "Rests", "x", ("grim",), cooldown=6)

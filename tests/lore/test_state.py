@@ -20,7 +20,7 @@ from previously.core.note import (
     note_text,
     thread_id,
 )
-from previously.lore.by_hand import WishRecord, correct_state
+from previously.lore.hand_records import WishRecord, correct_state
 from previously.lore.state import EMPTY_STATE, PlacedNote, State, apply_note, parse_state, render_state
 
 LENGTH = 4

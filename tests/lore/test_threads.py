@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from previously.core.note import Note, ThreadChange, ThreadItem, thread_id
-from previously.lore.by_hand import ThreadAction, ThreadRecord, correct_state, make_hand_thread_id
+from previously.lore.hand_records import ThreadAction, ThreadRecord, correct_state, make_hand_thread_id
 from previously.lore.state import EMPTY_STATE, PlacedNote, State, apply_note
 from previously.lore.threads import (
     DORMANT_AFTER,

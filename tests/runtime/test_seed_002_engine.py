@@ -18,7 +18,7 @@ from previously.core.asking import ModelRequest
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS
-from previously.lore.things import MOST_CONTENT_TOKENS
+from previously.lore.entry import MOST_CONTENT_TOKENS
 from previously.models.retry import MAX_CALLS
 from previously.models.scripted import Scripted
 from previously.runtime.lore_hands import LoreItem, entries_json

@@ -13,7 +13,7 @@ from previously.cli.arguments import AsJson, Story, name, opened
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from previously.lore.entries import KeyedEntry
+    from previously.lore.entry import KeyedEntry
 
 MOST_TOLD = 20
 """How many entries with problems are told of by name."""

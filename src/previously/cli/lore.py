@@ -90,7 +90,7 @@ def add(
 ) -> None:
     """Write an entry of your own. Scenes never change it."""
     from previously.core.errors import BadInput
-    from previously.lore.keywords import normalize_name
+    from previously.lore.keys import normalize_name
 
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
@@ -211,7 +211,7 @@ def _row(one: LoreItem) -> tuple[str, ...]:
 def _known(entries: list[LoreItem], entry: str) -> LoreItem:
     """The entry that is meant; one of a book is changed in the book."""
     from previously.core.errors import BadInput
-    from previously.lore.keywords import normalize_name
+    from previously.lore.keys import normalize_name
 
     alike = [one for one in entries if normalize_name(one.name) == normalize_name(entry)]
     own = [one for one in alike if not one.book]

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from previously.core.analyses import Analysis
     from previously.core.note import Note
     from previously.core.versions import Version
-    from previously.lore.current import StateValue
-    from previously.lore.wishes import Wish
+    from previously.lore.current_state import StateValue
+    from previously.lore.state import Wish
     from previously.runtime.lore_hands import LoreItem
     from previously.runtime.remembering import MemoryText
     from previously.runtime.standing import CastItem, SceneText, ThreadItem

@@ -19,7 +19,7 @@ from previously.core.tokens import estimate_tokens
 from previously.folds.scene_checks import HARD_LIMIT, MOST_SUMMARY_TOKENS, validate
 from previously.folds.scene_shape import readable, scene_in, united
 from previously.formats.reading import BrokenJson, kind, parse_json, shown
-from previously.lore.keywords import refine_keywords
+from previously.lore.keys import refine_keywords
 from previously.text.sentences import whole_sentences
 
 TOLD_FIELDS = ("narrative", "memorable_events")

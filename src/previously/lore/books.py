@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from previously.core.errors import BadInput
 from previously.core.signals import folded
-from previously.lore.entries import KeyedEntry, SecondaryLogic
+from previously.lore.entry import KeyedEntry, SecondaryLogic
 
 JsonPath = tuple[str, ...]
 

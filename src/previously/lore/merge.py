@@ -1,8 +1,8 @@
-"""Merging: what a note says of a thing replaces what was said of it before.
+"""Merge what a note says of things into what was said before.
 
 One thing has one entry. It is known by its name or an alias, and the newest type corrects the older one. A description
 is whole, so nothing is appended; the earlier text stays in the entry's history. What people wrote is put over it all
-afterwards, by `by_hand`.
+afterwards, by `hand_records`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from previously.core.generic_words import is_generic
 from previously.core.lore import TYPES, known_type
 from previously.core.note import LoreItem
 from previously.core.signals import folded
-from previously.lore.keywords import normalize_name, refine_keywords
-from previously.lore.things import MOST_CONTENT_TOKENS, EntryKey, LoreEntry
+from previously.lore.entry import MOST_CONTENT_TOKENS, EntryKey, LoreEntry
+from previously.lore.keys import normalize_name, refine_keywords
 
 Entries = Mapping[EntryKey, LoreEntry]
 
@@ -24,8 +24,10 @@ MOST_LIVE = 100
 """Entries that are not retired: beyond it a scan of keys brings up too much that nobody speaks of any more."""
 
 MOST_EARLIER_CONTENTS = 12
+"""Earlier descriptions of one thing that are kept at hand: more than it is described anew in a long story."""
+
 MOST_ALIASES = 8
-"""As many as keywords: names are keys too."""
+"""The same number as of keywords: names are keys too."""
 
 CHARACTER = "character"
 
@@ -34,10 +36,10 @@ def merge_items(
     entries: Entries, items: Iterable[LoreItem], position: int, first: int = 0, *, most_live: int = MOST_LIVE
 ) -> Entries:
     """Return the entries after the descriptions of a note whose span goes from `first` to `position`."""
-    found = dict(entries)
+    merged = dict(entries)
     for item in items:
-        _describe(found, item, position, first)
-    return _retire(found, most_live)
+        _describe(merged, item, position, first)
+    return _retire(merged, most_live)
 
 
 def find_entry(entries: Entries, name: str) -> LoreEntry | None:
@@ -45,7 +47,7 @@ def find_entry(entries: Entries, name: str) -> LoreEntry | None:
     key = normalize_name(name)
     if key in entries:
         return entries[key]
-    named = [one for one in entries.values() if key and key in map(normalize_name, one.aliases)]
+    named = [entry for entry in entries.values() if key and key in map(normalize_name, entry.aliases)]
     return named[0] if len(named) == 1 else None
 
 
@@ -101,9 +103,9 @@ def _describe(entries: dict[EntryKey, LoreEntry], item: LoreItem, position: int,
 def _find_described(entries: Entries, item: LoreItem, kind: str) -> LoreEntry | None:
     """Return the entry that a description is about: by name, by alias, or as a person's short name among their own
     keywords, where only one fits."""
-    found = find_entry(entries, item.name)
-    if found is not None or kind != CHARACTER:
-        return found
+    entry = find_entry(entries, item.name)
+    if entry is not None or kind != CHARACTER:
+        return entry
     short = set(map(normalize_name, find_short_names(item.name, item.keywords)))
     named = [entries[key] for key in short if key in entries and entries[key].type == CHARACTER]
     return named[0] if len(named) == 1 else None
@@ -132,8 +134,8 @@ def _rename_entry(entry: LoreEntry, item: LoreItem) -> LoreEntry:
 
 
 def _extend_history(earlier: tuple[str, ...], before: str, now: str) -> tuple[str, ...]:
-    kept = [one for one in (*earlier, before) if one and folded(one) != folded(now)]
-    return tuple({folded(one): one for one in kept}.values())[-MOST_EARLIER_CONTENTS:]
+    contents = [one for one in (*earlier, before) if one and folded(one) != folded(now)]
+    return tuple({folded(one): one for one in contents}.values())[-MOST_EARLIER_CONTENTS:]
 
 
 def _retire(entries: Entries, most_live: int) -> Entries:

@@ -28,10 +28,10 @@ MOST_UNMATCHED = 40
 """Items without a thread that are remembered, the newest: enough to see what an edit has cut off."""
 
 MOST_EARLIER_WORDS = 8
-"""Earlier words of a thread that are kept at hand; all of them stand in the notes."""
+"""Earlier words of a thread that are kept at hand: it is hardly reworded more often. All stand in the notes."""
 
 MOST_SETTLED = 100
-"""Settled threads that are kept at hand; all of them stand in the notes."""
+"""Settled threads that are kept at hand: those of the last few chapters. All of them stand in the notes."""
 
 SAME_THREAD = 0.6
 """Share of the telling words, of the longer of two wordings, that make them one thread. Of the 68 threads that one set
@@ -51,7 +51,7 @@ PERSON = "person"
 
 
 class ThreadStatus(StrEnum):
-    """How a thread stands."""
+    """The status of a thread."""
 
     OPEN = "open"
     RESOLVED = "resolved"
@@ -67,11 +67,11 @@ class Thread:
     opened: int
     touched: int
     settled: int | None = None
-    """Where it was settled."""
+    """The position at which it was settled."""
     outcome: str = ""
-    """How it ended; empty where nobody said."""
+    """Its end; empty where nobody said."""
     by: str = "model"
-    """Who opened it: `model`, `builtin`, or `person` for what a person opened or reworded."""
+    """The author: `model`, `builtin`, or `person` for what a person opened or reworded."""
     due: str = ""
     """By when, in the words of the person who said so."""
     earlier: tuple[str, ...] = ()
@@ -100,9 +100,9 @@ class Threads:
 
     threads: tuple[Thread, ...] = ()
     unmatched: tuple[UnmatchedItem, ...] = ()
-    """What names a thread that is not there."""
+    """Items that name a thread that is not there."""
     suggestions: tuple[UnmatchedItem, ...] = ()
-    """What a model would do to a thread that a person wrote."""
+    """Items that would change a thread that a person wrote."""
 
     def find(self, ident: str, words: str = "") -> Thread | None:
         """Return the thread of that id that has or had those words, else the newest one that says them, else the one
@@ -125,29 +125,29 @@ NO_THREADS = Threads()
 
 def reduce_threads(threads: Threads, items: Iterable[tuple[int, int, ThreadItem]], key: bytes, by: str) -> Threads:
     """Return the threads after the items of one note, each with its index and position. `key` is that of its span."""
-    found = {one.id: one for one in threads.threads}
+    by_id = {one.id: one for one in threads.threads}
     unmatched = list(threads.unmatched)
     items = list(items)
     named = {item.thread for _, _, item in items}
     for _, position, item in items:
         text = " ".join(item.text.split())
-        thread = found.get(item.thread) if item.thread else _find_same_words(found.values(), text)
+        thread = by_id.get(item.thread) if item.thread else _find_same_words(by_id.values(), text)
         if thread is None and item.was:
-            thread = find_by_words([one for one in found.values() if one.id not in named], item.was)
+            thread = find_by_words([one for one in by_id.values() if one.id not in named], item.was)
         if item.change is ThreadChange.NEW:
             thread = thread or Thread(item.thread or thread_id(key, text), text, position, position, by=by)
             if text:
-                found[thread.id] = replace(thread, touched=max(thread.touched, position))
+                by_id[thread.id] = replace(thread, touched=max(thread.touched, position))
         elif thread is None:
             unmatched.append(UnmatchedItem(item.change, item.thread, text, position))
         elif item.change is ThreadChange.NOW:
-            found[thread.id] = reword_thread(replace(thread, settled=None, outcome=""), text, position)
+            by_id[thread.id] = reword_thread(replace(thread, settled=None, outcome=""), text, position)
         else:
             # A thread that is named by its own words says nothing of how it ended.
             outcome = text if folded(text) != folded(thread.text) else ""
             touched = max(thread.touched, position)
-            found[thread.id] = replace(thread, settled=position, outcome=outcome, touched=touched)
-    return replace(threads, threads=_drop_oldest(found.values()), unmatched=tuple(unmatched[-MOST_UNMATCHED:]))
+            by_id[thread.id] = replace(thread, settled=position, outcome=outcome, touched=touched)
+    return replace(threads, threads=_drop_oldest(by_id.values()), unmatched=tuple(unmatched[-MOST_UNMATCHED:]))
 
 
 def reword_thread(thread: Thread, text: str, position: int) -> Thread:
@@ -173,10 +173,10 @@ def find_by_words(threads: Iterable[Thread], text: str) -> Thread | None:
     return near[0] if len(near) == 1 else None
 
 
-def _say_the_same(one: str, other: str) -> bool:
+def _say_the_same(text: str, other: str) -> bool:
     """Return whether two wordings share most of their telling words, and neither gives another number."""
-    terms, others = set(content_of(one)), set(content_of(other))
-    numbers, other_numbers = values_in(one), values_in(other)
+    terms, others = set(content_of(text)), set(content_of(other))
+    numbers, other_numbers = values_in(text), values_in(other)
     alike = len(terms & others) >= SAME_THREAD * max(len(terms), len(others)) > 0
     return alike and (numbers <= other_numbers or other_numbers <= numbers)
 
@@ -190,7 +190,7 @@ def _drop_oldest(threads: Iterable[Thread]) -> tuple[Thread, ...]:
 
 
 def find_status(thread: Thread, now: int, dormant_after: int = DORMANT_AFTER) -> ThreadStatus:
-    """Return how a thread stands where the path is `now` messages long.
+    """Return the status of a thread where the path is `now` messages long.
 
     Only questions fall asleep: nothing says of other words whether they are a promise, and a promise must not be
     forgotten for being old. What a person wrote never sleeps.
@@ -217,26 +217,26 @@ def choose_shown_threads(
 ) -> tuple[Thread, ...]:
     """Return the open threads that a model is shown, the oldest first: all, or where there are too many those of which
     the text that they are read beside says most, then those that matter most. What is not shown cannot be settled."""
-    found = rank_threads(threads, now)
+    ranked = rank_threads(threads, now)
     words = set(_LONG_WORD.findall(folded(about)))
-    own = {one.id: set(_LONG_WORD.findall(folded(one.text))) for one in found}
+    own = {thread.id: set(_LONG_WORD.findall(folded(thread.text))) for thread in ranked}
     spread = Counter(word for held in own.values() for word in held)
-    rare = {word for word, number in spread.items() if number * RARE_SHARE <= len(found)} & words
+    rare = {word for word, number in spread.items() if number * RARE_SHARE <= len(ranked)} & words
 
-    def nearness(one: Thread) -> float:
+    def nearness(thread: Thread) -> float:
         """A long thread shares more words by chance."""
-        return len(own[one.id] & rare) / sqrt(max(1, len(own[one.id])))
+        return len(own[thread.id] & rare) / sqrt(max(1, len(own[thread.id])))
 
-    nearest = sorted(found, key=nearness, reverse=True)  # and those alike by rank
+    nearest = sorted(ranked, key=nearness, reverse=True)  # and those alike by rank
     chosen: set[str] = set()
     room = most_tokens
-    for one in nearest[:most]:
-        cost = estimate_tokens(one.text)
+    for thread in nearest[:most]:
+        cost = estimate_tokens(thread.text)
         if room is not None and cost > room:
             continue
         room = None if room is None else room - cost
-        chosen.add(one.id)
-    return tuple(one for one in sorted(threads, key=lambda one: one.opened) if one.id in chosen)
+        chosen.add(thread.id)
+    return tuple(thread for thread in sorted(threads, key=lambda thread: thread.opened) if thread.id in chosen)
 
 
 _LONG_WORD = re.compile(r"\w{4,}")

@@ -11,7 +11,7 @@ import json
 from previously.core.errors import BadInput
 from previously.core.text import clean
 from previously.lore.books import LoreBook, parse_book
-from previously.lore.entries import KeyedEntry, find_problems
+from previously.lore.entry import KeyedEntry, find_problems
 from previously.runtime.lore_in_views import book_entries
 from previously.runtime.times import time_at
 from previously.storage.book_store import BookInfo

@@ -17,13 +17,13 @@ from previously.core.presence import Presence
 from previously.core.versions import Kind, LiveVersion
 from previously.core.witnessing import folded_name
 from previously.folds.recap import FoldRules
-from previously.lore import current, threads
-from previously.lore.by_hand import CorrectedState, HandRecord, LoreRecord, correct_state, parse_record
-from previously.lore.facts import FactWeight, KnownFact, choose_key_facts, collect_facts
-from previously.lore.keywords import normalize_name
+from previously.lore import current_state, threads
+from previously.lore.entry import EntryKey, LoreEntry
+from previously.lore.hand_records import CorrectedState, HandRecord, LoreRecord, correct_state, parse_record
+from previously.lore.keys import normalize_name
 from previously.lore.merge import find_entry
+from previously.lore.reader_state import FactWeight, KnownFact, choose_key_facts, collect_facts
 from previously.lore.state import EMPTY_STATE, State
-from previously.lore.things import EntryKey, LoreEntry
 from previously.runtime.fold_store import MemoryStore, SnapshotStore
 from previously.runtime.lore_in_views import Lorebook, Lorebooks, as_entry
 from previously.runtime.noted import Walk, snapshots_to, walk_behind, walk_to_the_end
@@ -179,7 +179,7 @@ class Knowing:
             found.append(_item(Section.THREADS, line, "an open thread", by_hand=thread.by == threads.PERSON, kind=kind))
         for item in reversed(known.state.current.standing):
             why = f"how things stand since message {item.position}"
-            stands = _item(Section.STATE, f"- {item.text}", why, by_hand=item.by == current.PERSON)
+            stands = _item(Section.STATE, f"- {item.text}", why, by_hand=item.by == current_state.PERSON)
             found.append(replace(stands, about=item.thing, kind=item.aspect or ""))
         return found
 

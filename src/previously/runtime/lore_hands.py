@@ -16,11 +16,10 @@ from previously.core.marks import MarkKind
 from previously.core.messages import Role
 from previously.core.note import said_key
 from previously.core.text import clean
-from previously.lore.by_hand import EntryAction, LoreRecord, parse_record, render_record
-from previously.lore.entries import KeyedEntry, find_key_problems
-from previously.lore.keywords import normalize_name
+from previously.lore.entry import EntryKey, KeyedEntry, LoreEntry, find_key_problems
+from previously.lore.hand_records import EntryAction, LoreRecord, parse_record, render_record
+from previously.lore.keys import normalize_name
 from previously.lore.merge import find_entry
-from previously.lore.things import EntryKey, LoreEntry
 from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import Known
 from previously.runtime.lore_in_views import Turn, as_entry, book_entries, scanned

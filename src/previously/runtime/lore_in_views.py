@@ -16,12 +16,18 @@ from previously.core.paths import OnPath
 from previously.core.tokens import Counter
 from previously.folds.rendering import told
 from previously.lore.books import parse_book
-from previously.lore.decisions import ScanInput, ScanMessage, ScanResult
-from previously.lore.entries import KeyedEntry
+from previously.lore.decisions import (
+    Activation,
+    ScanInput,
+    ScanMessage,
+    ScanResult,
+    TimedEffects,
+    compute_effects,
+    has_effects,
+)
+from previously.lore.entry import KeyedEntry, LoreEntry
 from previously.lore.index import LoreIndex, build_index, can_fire
-from previously.lore.scanning import scan
-from previously.lore.things import LoreEntry
-from previously.lore.timed import Activation, TimedEffects, compute_effects, has_effects
+from previously.lore.scan import scan
 from previously.storage.book_store import BookReading
 from previously.storage.store import Store, StoryKey
 from previously.view.recipes import from_text

@@ -22,7 +22,7 @@ from previously.folds.recap import Timeline, first_position, story_messages
 from previously.folds.rendering import speaker_of, told
 from previously.folds.scene import SceneNote
 from previously.folds.tiling import Tile
-from previously.lore.current import CurrentState
+from previously.lore.current_state import CurrentState
 from previously.lore.state import EMPTY_STATE, State, render_state
 from previously.lore.threads import Threads
 from previously.runtime.cast_steps import CastSteps

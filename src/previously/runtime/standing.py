@@ -26,11 +26,10 @@ from previously.folds.builtin.quotes import moved
 from previously.folds.recap import Timeline
 from previously.folds.scene_shape import scene_of
 from previously.folds.who_knows import Row, who_knows
-from previously.lore.by_hand import HandRecord, StateRecord, ThreadAction, ThreadRecord, WishRecord, render_record
-from previously.lore.current import StateValue
-from previously.lore.players import Player
+from previously.lore.current_state import StateValue
+from previously.lore.hand_records import HandRecord, StateRecord, ThreadAction, ThreadRecord, WishRecord, render_record
+from previously.lore.state import Player, Wish
 from previously.lore.threads import DORMANT_AFTER, Thread, ThreadStatus, find_status, rank_threads
-from previously.lore.wishes import Wish
 from previously.runtime.derived import analysis_now, fragments_of
 from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import CastFacts, Known

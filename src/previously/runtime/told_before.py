@@ -18,9 +18,9 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.builtin.quotes import text_now
 from previously.folds.note_context import NoteContext
-from previously.lore.by_hand import correct_state, parse_record
+from previously.lore.entry import LoreEntry
+from previously.lore.hand_records import correct_state, parse_record
 from previously.lore.state import State
-from previously.lore.things import LoreEntry
 from previously.lore.threads import choose_shown_threads
 from previously.runtime.derived import fragments_of
 from previously.runtime.fold_store import SnapshotStore

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
 from previously.lore.books import parse_book
-from previously.lore.entries import KeyedEntry, SecondaryLogic
+from previously.lore.entry import KeyedEntry, SecondaryLogic
 
 GRIM = {
     "uid": 12, "key": ["Grim", "/gr[ia]m/i"], "keysecondary": ["boat"], "comment": "The ferryman", "content": "Old.",

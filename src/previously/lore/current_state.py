@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from previously.core.note import Aspect, StateItem
 from previously.core.signals import folded
 from previously.core.state_line import render_state_line
-from previously.lore.keywords import normalize_name
+from previously.lore.keys import normalize_name
 from previously.lore.merge import Entries, find_entry
 
 MOST_VALUES = 60
 """Values that are kept: four times what a view tells of a story of ordinary size."""
 
 MOST_EARLIER_VALUES = 100
-"""Values that held before and are kept at hand; all of them stand in the notes."""
+"""Replaced values that are kept at hand, enough for the last few scenes; all of them stand in the notes."""
 
 UNSEEN_AFTER = 120
 """Messages after which a place nobody spoke of again goes first: two folds of 60, the default."""
@@ -27,7 +27,7 @@ UNSEEN_AFTER = 120
 PERSON = "person"
 
 StatePlace = tuple[str, Aspect | None]
-"""What a value is the value of; for free words, those words."""
+"""The thing and the aspect that a value is of; for free words, those words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class StateValue:
     position: int
     by: str = "model"
     lapsed: bool = False
-    """Whether somebody's place was not said again of messages in which they were present: they may be anywhere."""
+    """True for a place of somebody that was not said again though they were present: they may be anywhere."""
 
     @property
     def text(self) -> str:
@@ -56,7 +56,7 @@ class CurrentState:
     items: tuple[StateValue, ...] = ()
     earlier: tuple[StateValue, ...] = ()
     suggestions: tuple[StateValue, ...] = ()
-    """What a model would put in place of what a person wrote."""
+    """Values that a model would put in place of what a person wrote."""
 
     @property
     def standing(self) -> tuple[StateValue, ...]:
@@ -78,24 +78,24 @@ def reduce_current_state(
     there: a place of theirs that the note does not say again has lapsed."""
     place_of = make_place_finder(lore)
     there = _Present(present, place_of)
-    held = {place_of(one): replace(one, lapsed=one.lapsed or there.has(one)) for one in current.items}
+    values = {place_of(value): replace(value, lapsed=value.lapsed or there.has(value)) for value in current.items}
     earlier = list(current.earlier)
     newest = 0
     for _, position, item in items:
         newest = max(newest, position)
         new = StateValue(item.thing, item.aspect, " ".join(item.value.split()), position, by)
-        replaced = held.pop(place_of(new), None)
+        replaced = values.pop(place_of(new), None)
         if replaced is not None and folded(replaced.value) != folded(new.value):
             earlier.append(replaced)
         if new.value:
-            held[place_of(new)] = new
-    gone = _surplus(list(held.values()), newest)
-    kept = tuple(one for one in held.values() if one not in gone)
-    return replace(current, items=kept, earlier=tuple([*earlier, *gone][-MOST_EARLIER_VALUES:]))
+            values[place_of(new)] = new
+    gone = _surplus(list(values.values()), newest)
+    remaining = tuple(value for value in values.values() if value not in gone)
+    return replace(current, items=remaining, earlier=tuple([*earlier, *gone][-MOST_EARLIER_VALUES:]))
 
 
 class _Present:
-    """Who was there, as places are looked up: by what the lore calls them, or by words of the name."""
+    """The people who were there, as places are looked up: by what the lore calls them, or by words of the name."""
 
     def __init__(self, names: Iterable[str], place_of: Callable[[StateValue], StatePlace]) -> None:
         listed = list(names)
@@ -103,31 +103,33 @@ class _Present:
         self._places = {place_of(StateValue(name, Aspect.PLACE, "", 0)) for name in listed}
         self._words = [set(folded(name).split()) for name in listed]
 
-    def has(self, held: StateValue) -> bool:
+    def has(self, value: StateValue) -> bool:
         """Return whether a value is the place of one of them; what a person wrote never is."""
-        if held.aspect is not Aspect.PLACE or held.by == PERSON:
+        if value.aspect is not Aspect.PLACE or value.by == PERSON:
             return False
-        words = set(folded(held.thing).split())
-        return self._place_of(held) in self._places or any(one and one <= words for one in self._words)
+        words = set(folded(value.thing).split())
+        return self._place_of(value) in self._places or any(
+            words_of_name and words_of_name <= words for words_of_name in self._words
+        )
 
 
 def make_place_finder(lore: Entries) -> Callable[[StateValue], StatePlace]:
-    """Return what says of which thing and aspect a value is, with the names that the lore knows."""
+    """Return a function that says of which thing and aspect a value is, by the names that the lore knows."""
 
-    def place_of(held: StateValue) -> StatePlace:
-        if held.aspect is None:
-            return folded(held.value), None
-        entry = find_entry(lore, held.thing)
-        return (entry.key if entry else normalize_name(held.thing)), held.aspect
+    def place_of(value: StateValue) -> StatePlace:
+        if value.aspect is None:
+            return folded(value.value), None
+        entry = find_entry(lore, value.thing)
+        return (entry.key if entry else normalize_name(value.thing)), value.aspect
 
     return place_of
 
 
-def _surplus(held: list[StateValue], newest: int) -> list[StateValue]:
+def _surplus(values: list[StateValue], newest: int) -> list[StateValue]:
     """Return what is too much: places that nobody spoke of for long first, then the oldest."""
 
     def worth(item: StateValue) -> tuple[bool, int]:
         lost = item.aspect is Aspect.PLACE and newest - item.position > UNSEEN_AFTER
         return not lost, item.position
 
-    return sorted(held, key=worth)[: max(0, len(held) - MOST_VALUES)]
+    return sorted(values, key=worth)[: max(0, len(values) - MOST_VALUES)]

@@ -1,7 +1,8 @@
-"""What people say of lore, threads, the state and wishes, and what becomes of them by it.
+"""Records of what people write about lore, threads, the state and wishes, and the state that follows from them.
 
 A record is kept with the branch, as a mark, and applied after everything that was noted. A person's words stand byte
-for byte; what a model noted of the same is a suggestion. Records of earlier versions are read as they are.
+for byte; what a model noted of the same is a suggestion. Records of earlier versions are read as they are, so the
+names of fields and the kinds in `_KINDS` never change.
 """
 
 from __future__ import annotations
@@ -16,17 +17,16 @@ from previously.core.note import ThreadChange, said_key
 from previously.core.plain import from_plain, to_plain
 from previously.core.signals import folded
 from previously.core.state_line import parse_state_line
-from previously.lore.current import CurrentState, StateValue, make_place_finder
-from previously.lore.keywords import is_useful_keyword, normalize_name
+from previously.lore.current_state import CurrentState, StateValue, make_place_finder
+from previously.lore.entry import EntryKey, LoreEntry, Suggestion
+from previously.lore.keys import is_useful_keyword, normalize_name
 from previously.lore.merge import find_entry, write_entry
-from previously.lore.state import State
-from previously.lore.things import EntryKey, LoreEntry, Suggestion
+from previously.lore.state import State, Wish, find_wish
 from previously.lore.threads import PERSON, Thread, Threads, UnmatchedItem, reword_thread
-from previously.lore.wishes import Wish, find_wish
 
 
 class EntryAction(StrEnum):
-    """What a person does to an entry."""
+    """A person's action on an entry."""
 
     WRITE = "write"
     """Writes its content, its keywords or both, or makes it."""
@@ -38,7 +38,7 @@ class EntryAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LoreRecord:
-    """What a person did to an entry."""
+    """A person's word on an entry."""
 
     deed: EntryAction
     name: str
@@ -46,14 +46,14 @@ class LoreRecord:
     keywords: tuple[str, ...] | None = None
     content: str | None = None
     known_to: tuple[str, ...] | None = None
-    """Who knew all that was known of the entry when this was written, each by the name as it is compared: it is for
+    """The people who knew all that was known of the entry when this was written, by their compared names: it is for
     nobody else, since it may tell what was noted where they were not. None: it is for everyone."""
     seen: tuple[str, ...] = ()
-    """What was said of it when this was written, by `said_key`; what comes to be noted later is suggested."""
+    """The descriptions of it when this was written, by `said_key`; what comes to be noted later is suggested."""
 
 
 class ThreadAction(StrEnum):
-    """What a person does to a thread."""
+    """A person's action on a thread."""
 
     OPEN = "open"
     """Opens one, or opens one again."""
@@ -63,7 +63,7 @@ class ThreadAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ThreadRecord:
-    """What a person said of a thread."""
+    """A person's word on a thread."""
 
     op: ThreadAction
     text: str
@@ -77,18 +77,18 @@ class ThreadRecord:
 
 @dataclass(frozen=True, slots=True)
 class StateRecord:
-    """What a person said of how things stand."""
+    """A person's word on the current state."""
 
     text: str
     subject: str | None = None
     """Written by earlier versions."""
     ended: bool = False
-    """Whether it holds no more."""
+    """True if it holds no more."""
 
 
 @dataclass(frozen=True, slots=True)
 class WishRecord:
-    """What a person did to a wish."""
+    """A person's word on a wish."""
 
     id: str
     was: str
@@ -126,8 +126,8 @@ def render_record(record: HandRecord) -> str:
 def parse_record(text: str) -> HandRecord | None:
     """Return the record in a text; None for what is none."""
     try:
-        given = json.loads(text)
-        return from_plain(_KINDS[given.pop("kind")], given)
+        plain = json.loads(text)
+        return from_plain(_KINDS[plain.pop("kind")], plain)
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return None
 
@@ -147,7 +147,8 @@ def correct_state(state: State, records: Sequence[tuple[int, HandRecord]]) -> Co
                 key = before.key if before else normalize_name(record.name)
                 if deed is EntryAction.WRITE:
                     entry = _write_entry(before, record, position)
-                    lore = {entry.key if one == key else one: entry if one == key else it for one, it in lore.items()}
+                    # In place of the old one, also where its name and so its key has changed.
+                    lore = {entry.key if old == key else old: entry if old == key else it for old, it in lore.items()}
                     key = entry.key
                     lore[key] = entry
                 (removed.add if deed is EntryAction.REMOVE else removed.discard)(key)
@@ -189,25 +190,27 @@ def _write_entry(before: LoreEntry | None, record: LoreRecord, position: int) ->
 
 
 def _change_threads(threads: Threads, record: ThreadRecord, position: int) -> Threads:
-    found = threads.find(record.id, record.was or record.text)
+    thread = threads.find(record.id, record.was or record.text)
     if record.op is ThreadAction.RESOLVE:
-        if found is None or found.settled is not None:
+        if thread is None or thread.settled is not None:
             return threads
-        at = max(position, found.opened)
-        return threads.put(replace(found, settled=at, outcome="", touched=max(found.touched, position)))
-    if found is None:
+        at = max(position, thread.opened)
+        return threads.put(replace(thread, settled=at, outcome="", touched=max(thread.touched, position)))
+    if thread is None:
         # What a person wrote is not lost with the message that opened the thread.
         ident = record.id or make_hand_thread_id(record.text)
         return threads.put(Thread(ident, record.text, position, position, by=PERSON, due=record.due))
     if record.op is ThreadAction.OPEN:
-        again = replace(found, text=record.text, settled=None, outcome="", by=PERSON, due=record.due or found.due)
+        again = replace(thread, text=record.text, settled=None, outcome="", by=PERSON, due=record.due or thread.due)
         opened = threads.put(again)
-        if found.settled is None or found.settled <= position:
+        if thread.settled is None or thread.settled <= position:
             return opened
-        late = UnmatchedItem(ThreadChange.SETTLED, found.id, found.outcome, found.settled)
+        late = UnmatchedItem(ThreadChange.SETTLED, thread.id, thread.outcome, thread.settled)
         return replace(opened, suggestions=(*opened.suggestions, late))
-    later = [UnmatchedItem(ThreadChange.NOW, found.id, found.text, found.touched)] if found.text != record.was else []
-    mine = replace(reword_thread(found, record.text, position), by=PERSON)
+    later = (
+        [UnmatchedItem(ThreadChange.NOW, thread.id, thread.text, thread.touched)] if thread.text != record.was else []
+    )
+    mine = replace(reword_thread(thread, record.text, position), by=PERSON)
     return replace(threads.put(mine), suggestions=(*threads.suggestions, *later))
 
 
@@ -227,18 +230,20 @@ def _change_state(current: CurrentState, record: StateRecord, position: int, sta
         new = StateValue(item.thing, item.aspect, item.value, position, PERSON)
     place = place_of(new)
     replaced = [one for one in current.items if place_of(one) == place]
-    kept = tuple(one for one in current.items if place_of(one) != place)
+    others = tuple(one for one in current.items if place_of(one) != place)
     late = tuple(one for one in replaced if one.by != PERSON and one.position > position and one.value != new.value)
     ended = record.ended or not new.value
     earlier = tuple(one for one in replaced if one not in late)
     if ended and late:
         return current  # it came to hold again after it was ended
-    return CurrentState(kept if ended else (*kept, new), (*current.earlier, *earlier), (*current.suggestions, *late))
+    return CurrentState(
+        others if ended else (*others, new), (*current.earlier, *earlier), (*current.suggestions, *late)
+    )
 
 
 def _change_wishes(wishes: tuple[Wish, ...], record: WishRecord, position: int) -> tuple[Wish, ...]:
-    found = find_wish(wishes, record.id, record.was)
+    wish = find_wish(wishes, record.id, record.was)
     if not record.text:
-        return tuple(one for one in wishes if one is not found)
-    mine = Wish(record.id, record.text, found.position if found else position, PERSON)
-    return tuple(mine if one is found else one for one in wishes) if found else (*wishes, mine)
+        return tuple(one for one in wishes if one is not wish)
+    mine = Wish(record.id, record.text, wish.position if wish else position, PERSON)
+    return tuple(mine if one is wish else one for one in wishes) if wish else (*wishes, mine)
