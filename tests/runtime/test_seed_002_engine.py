@@ -18,7 +18,7 @@ from previously.core.asking import ModelRequest
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS
-from previously.lore.things import MOST_TOKENS
+from previously.lore.entry import MOST_CONTENT_TOKENS
 from previously.models.retry import MAX_CALLS
 from previously.models.scripted import Scripted
 from previously.runtime.lore_hands import LoreItem, entries_json
@@ -445,7 +445,7 @@ def test_defect_4_sizes_hold(tavern: Tavern) -> None:
     wordy = " ".join(f"Owns boat {number} of the northern fleet." for number in range(60))
     for number in range(8):
         tavern.scene(memory_of(f"They drank for the {number}th time.", {**GRIM, "content": wordy}))
-    assert estimate_tokens(tavern.grim().content) <= MOST_TOKENS
+    assert estimate_tokens(tavern.grim().content) <= MOST_CONTENT_TOKENS
     for scene in tavern.story.scenes():
         assert estimate_tokens(scene.summary) <= MOST_SUMMARY_TOKENS
 

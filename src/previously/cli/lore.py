@@ -90,11 +90,13 @@ def add(
 ) -> None:
     """Write an entry of your own. Scenes never change it."""
     from previously.core.errors import BadInput
-    from previously.lore.keywords import key_of
+    from previously.lore.keys import normalize_name
 
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
-        there = next((one for one in found.lore() if not one.book and key_of(one.name) == key_of(entry)), None)
+        there = next(
+            (one for one in found.lore() if not one.book and normalize_name(one.name) == normalize_name(entry)), None
+        )
         if there:
             raise BadInput(f"There is an entry {there.name!r} already; `previously lore edit` changes it.")
         made = found.write_lore(entry, kind, keywords=keywords, content=words(text))
@@ -209,9 +211,9 @@ def _row(one: LoreItem) -> tuple[str, ...]:
 def _known(entries: list[LoreItem], entry: str) -> LoreItem:
     """The entry that is meant; one of a book is changed in the book."""
     from previously.core.errors import BadInput
-    from previously.lore.keywords import key_of
+    from previously.lore.keys import normalize_name
 
-    alike = [one for one in entries if key_of(one.name) == key_of(entry)]
+    alike = [one for one in entries if normalize_name(one.name) == normalize_name(entry)]
     own = [one for one in alike if not one.book]
     if own:
         return own[0]

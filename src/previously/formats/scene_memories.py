@@ -19,7 +19,7 @@ from previously.core.tokens import estimate_tokens
 from previously.folds.scene_checks import HARD_LIMIT, MOST_SUMMARY_TOKENS, validate
 from previously.folds.scene_shape import readable, scene_in, united
 from previously.formats.reading import BrokenJson, kind, parse_json, shown
-from previously.lore.keywords import refined
+from previously.lore.keys import refine_keywords
 from previously.text.sentences import whole_sentences
 
 TOLD_FIELDS = ("narrative", "memorable_events")
@@ -128,9 +128,9 @@ def _entry(who: str, said: list[str], field: str) -> Described:
         who, field = _begin(who, field), field if field in ENTRY_FIELDS else shown(field, 60)
     if field in ENTRY_FIELDS:
         content = f"Status: {content}" if field == "npcs_status" else content
-        return Described(who, ENTRY_FIELDS[field], refined(who, ()), content)
+        return Described(who, ENTRY_FIELDS[field], refine_keywords(who, ()), content)
     name = who if who == _label(field) else f"{who} - {_label(field)}"
-    return Described(name, "concept", refined(name, [who]), content)
+    return Described(name, "concept", refine_keywords(name, [who]), content)
 
 
 def _fitted(text: str, entries: tuple[Described, ...]) -> Scene:

@@ -10,8 +10,8 @@ import json
 
 from previously.core.errors import BadInput
 from previously.core.text import clean
-from previously.lore.entries import Entry, problems
-from previously.lore.world_info import Book, read_book
+from previously.lore.books import LoreBook, parse_book
+from previously.lore.entry import KeyedEntry, find_problems
 from previously.runtime.lore_in_views import book_entries
 from previously.runtime.times import time_at
 from previously.storage.book_store import BookInfo
@@ -26,13 +26,13 @@ class Books:
     _store: Store
     _owner: str
 
-    async def keep_book(self, name: str, given: object) -> Book:
+    async def keep_book(self, name: str, given: object) -> LoreBook:
         """Keep a book under a name, in place of the one of that name: a parsed World Info file, the book of a character
         card, or a list of `{"name", "type", "keywords", "content"}`."""
         name = " ".join(clean(name)[0].split())
         if not name or len(name) > LONGEST_NAME:
             raise BadInput(f"A book needs a name of 1 to {LONGEST_NAME} characters.")
-        book = read_book(given, name)
+        book = parse_book(given, name)
         await self._store.keep_book(self._owner, name, json.dumps(given, ensure_ascii=False), at=time_at())
         return book
 
@@ -40,9 +40,9 @@ class Books:
         """Every book, by name."""
         return await self._store.books(self._owner)
 
-    async def book(self, name: str) -> list[tuple[Entry, list[str]]]:
+    async def book(self, name: str) -> list[tuple[KeyedEntry, list[str]]]:
         """The entries of a book, each with what keeps it from doing its work."""
-        return [(entry, problems(entry)) for entry in await book_entries(self._store, self._owner, name)]
+        return [(entry, find_problems(entry)) for entry in await book_entries(self._store, self._owner, name)]
 
     async def forget_book(self, name: str) -> None:
         """Destroy a book; stories that had it attached have it no more."""

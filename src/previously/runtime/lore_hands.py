@@ -16,11 +16,10 @@ from previously.core.marks import MarkKind
 from previously.core.messages import Role
 from previously.core.note import said_key
 from previously.core.text import clean
-from previously.lore.by_hand import Deed, LoreRecord, record_of, record_text
-from previously.lore.entries import Entry, key_problems
-from previously.lore.keywords import key_of
+from previously.lore.entry import EntryKey, KeyedEntry, LoreEntry, find_key_problems
+from previously.lore.hand_records import EntryAction, LoreRecord, parse_record, render_record
+from previously.lore.keys import normalize_name
 from previously.lore.merge import find_entry
-from previously.lore.things import Key, LoreEntry
 from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import Known
 from previously.runtime.lore_in_views import Turn, as_entry, book_entries, scanned
@@ -110,14 +109,14 @@ class LoreByHand(StoryHandle):
         ):
             raise BadInput(f"An entry has at most {MOST_KEYWORDS} keywords of {LONGEST_NAME} characters.")
         called = there.name if there else name
-        return await self._record(LoreRecord(Deed.WRITE, called, kind, words, content, seen=_seen(there)))
+        return await self._record(LoreRecord(EntryAction.WRITE, called, kind, words, content, seen=_seen(there)))
 
     async def lock_lore(self, name: str, kind: str = "") -> LoreItem:
         """Keep an entry as it stands, as if a person had written it."""
         entry = await self._entry(name, kind)
         seen = _seen(entry)
         return await self._record(
-            LoreRecord(Deed.WRITE, entry.name, entry.type, entry.keywords, entry.content, seen=seen)
+            LoreRecord(EntryAction.WRITE, entry.name, entry.type, entry.keywords, entry.content, seen=seen)
         )
 
     async def unlock_lore(self, name: str, kind: str = "") -> LoreItem | None:
@@ -128,7 +127,7 @@ class LoreByHand(StoryHandle):
         marks = [
             mark
             for mark in await self._store.marks(self._key, branch.name, {MarkKind.LORE})
-            if isinstance(record := record_of(mark.text), LoreRecord)
+            if isinstance(record := parse_record(mark.text), LoreRecord)
             and find_entry(known.state.lore, record.name) == entry
         ]
         if not marks:
@@ -141,12 +140,12 @@ class LoreByHand(StoryHandle):
     async def accept_lore(self, name: str, kind: str = "") -> LoreItem:
         """Take over an entry that was only suggested."""
         entry = await self._entry(name, kind)
-        return await self._record(LoreRecord(Deed.ACCEPT, entry.name, entry.type))
+        return await self._record(LoreRecord(EntryAction.ACCEPT, entry.name, entry.type))
 
     async def remove_lore(self, name: str, kind: str = "") -> LoreItem:
         """Show an entry no more. It is not deleted."""
         entry = await self._entry(name, kind)
-        return await self._record(LoreRecord(Deed.REMOVE, entry.name, entry.type))
+        return await self._record(LoreRecord(EntryAction.REMOVE, entry.name, entry.type))
 
     async def explain_lore(self, reader: str = "chat") -> list[Explained]:
         """Why each entry comes up in the view of the newest turn, or does not; those that do first."""
@@ -191,7 +190,7 @@ class LoreByHand(StoryHandle):
         branch = await store.branch(self._key)
         return await self._knowing.known(store, self._key, branch, self._rules, reader)
 
-    async def _known_to(self, store: Store, key: Key) -> tuple[str, ...] | None:
+    async def _known_to(self, store: Store, key: EntryKey) -> tuple[str, ...] | None:
         """Who knows all that is known of an entry; None if there is nothing that not everyone may know."""
         known = await self._known(store)
         entry = known.state.lore.get(key)
@@ -205,7 +204,11 @@ class LoreByHand(StoryHandle):
         known = await self._store.at_one_moment(self._key.owner, self._known)
         entry = find_entry(known.state.lore, name)
         if entry is None or (kind and entry.type != kind):
-            alike = [one for one in await self.lore(everything=True) if one.book and key_of(one.name) == key_of(name)]
+            alike = [
+                one
+                for one in await self.lore(everything=True)
+                if one.book and normalize_name(one.name) == normalize_name(name)
+            ]
             if alike:
                 book = alike[0].book
                 raise BadInput(
@@ -216,17 +219,17 @@ class LoreByHand(StoryHandle):
 
     async def _record(self, record: LoreRecord) -> LoreItem:
         branch = await self.branch_info()
-        if record.deed is Deed.WRITE:
-            key = key_of(record.name)
+        if record.deed is EntryAction.WRITE:
+            key = normalize_name(record.name)
             known_to = await self._store.at_one_moment(self._key.owner, lambda store: self._known_to(store, key))
             record = replace(record, known_to=known_to)
-        await self._add_mark(branch, MarkKind.LORE, branch.messages - 1, record_text(record))
+        await self._add_mark(branch, MarkKind.LORE, branch.messages - 1, render_record(record))
         known = await self._store.at_one_moment(self._key.owner, self._known)
-        return _item(known.state.lore[key_of(record.name)], known)
+        return _item(known.state.lore[normalize_name(record.name)], known)
 
 
-def _of_book(one: Entry, book: str) -> LoreItem:
-    status, unsound = "live" if one.enabled else "removed", tuple(key_problems(one.keys))
+def _of_book(one: KeyedEntry, book: str) -> LoreItem:
+    status, unsound = "live" if one.enabled else "removed", tuple(find_key_problems(one.keys))
     return LoreItem(one.name, one.type, one.keys, one.content, "book", book, status, problems=unsound)
 
 
@@ -247,7 +250,7 @@ def _item(entry: LoreEntry, known: Known) -> LoreItem:
         tuple(sorted(entry.locked)),
         tuple(one.text for one in entry.suggestions),
         entry.earlier,
-        tuple(key_problems(shown.keys)),
+        tuple(find_key_problems(shown.keys)),
     )
 
 
@@ -259,7 +262,7 @@ def _seen(entry: LoreEntry | None) -> tuple[str, ...]:
 
 def _name(name: str) -> str:
     words = " ".join(clean(name)[0].split())
-    if not key_of(words) or len(words) > LONGEST_NAME:
+    if not normalize_name(words) or len(words) > LONGEST_NAME:
         raise BadInput(f"An entry needs a name of 1 to {LONGEST_NAME} characters.")
     return words
 

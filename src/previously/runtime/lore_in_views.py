@@ -15,13 +15,19 @@ from previously.core.errors import BadInput
 from previously.core.paths import OnPath
 from previously.core.tokens import Counter
 from previously.folds.rendering import told
-from previously.lore.decisions import Scan, Scanned, Spoken
-from previously.lore.entries import Entry
-from previously.lore.index import Index, can_fire, index_of
-from previously.lore.scanning import scan
-from previously.lore.things import LoreEntry
-from previously.lore.timed import Activation, Effects, effects_at, is_timed
-from previously.lore.world_info import read_book
+from previously.lore.books import parse_book
+from previously.lore.decisions import (
+    Activation,
+    ScanInput,
+    ScanMessage,
+    ScanResult,
+    TimedEffects,
+    compute_effects,
+    has_effects,
+)
+from previously.lore.entry import KeyedEntry, LoreEntry
+from previously.lore.index import LoreIndex, build_index, can_fire
+from previously.lore.scan import scan
 from previously.storage.book_store import BookReading
 from previously.storage.store import Store, StoryKey
 from previously.view.recipes import from_text
@@ -41,14 +47,14 @@ CONSTANT_TYPES = frozenset({"rule"})
 class Lorebook:
     """All entries of a story, indexed."""
 
-    index: Index
+    index: LoreIndex
     books: tuple[tuple[str, str], ...]
     """The books in it, each with when it was kept."""
-    story: dict[str, Entry]
+    story: dict[str, KeyedEntry]
     timed: bool
 
     @property
-    def constants(self) -> list[Entry]:
+    def constants(self) -> list[KeyedEntry]:
         """What is always told, the most important first."""
         found = [one for one in self.index.entries.values() if one.constant and can_fire(one)]
         return sorted(found, key=lambda one: -one.order)
@@ -69,7 +75,7 @@ class Lorebooks:
         before = self._kept.get((key, reader))
         if before is None or before.books != books:
             entries = [entry for name, _ in books for entry in await book_entries(store, key.owner, name)]
-            before = _lorebook(index_of(entries), books, {})
+            before = _lorebook(build_index(entries), books, {})
         changed = [entry for uid, entry in story.items() if before.story.get(uid) != entry]
         removed = [uid for uid in before.story if uid not in story]
         if changed or removed:
@@ -81,23 +87,23 @@ class Lorebooks:
         return before
 
 
-def _lorebook(index: Index, books: tuple[tuple[str, str], ...], story: dict[str, Entry]) -> Lorebook:
-    return Lorebook(index, books, story, any(is_timed(one) for one in index.entries.values()))
+def _lorebook(index: LoreIndex, books: tuple[tuple[str, str], ...], story: dict[str, KeyedEntry]) -> Lorebook:
+    return Lorebook(index, books, story, any(has_effects(one) for one in index.entries.values()))
 
 
-async def book_entries(store: BookReading, owner: str, name: str) -> list[Entry]:
+async def book_entries(store: BookReading, owner: str, name: str) -> list[KeyedEntry]:
     """The entries of an owner's book."""
     book = await store.book(owner, name)
     if book is None:
         raise BadInput(f"There is no book named {name!r}.")
-    return list(read_book(json.loads(book.body), name).entries)
+    return list(parse_book(json.loads(book.body), name).entries)
 
 
-def as_entry(entry: LoreEntry) -> Entry:
+def as_entry(entry: LoreEntry) -> KeyedEntry:
     """An entry of the story as the scan looks for it. One that is retired is found by its names alone; one whose keys a
     person wrote, by those and its name."""
     names = (entry.name,) if "keywords" in entry.locked else (entry.name, *entry.aliases)
-    return Entry(
+    return KeyedEntry(
         uid=f"story/{entry.key}",
         name=entry.name,
         content=entry.content,
@@ -123,17 +129,17 @@ class Turn:
 
 async def scanned(
     store: Store, key: StoryKey, branch: str, lorebook: Lorebook, turn: Turn, counter: Counter, reader: str
-) -> Scan:
+) -> ScanResult:
     """Which entries a turn brings up, and why or why not for each."""
-    effects = Effects()
+    effects = TimedEffects()
     if lorebook.timed:
         activations = await _activations(store, key, branch, reader, turn.length)
-        effects = effects_at(activations, lorebook.index.entries, turn.length)
+        effects = compute_effects(activations, lorebook.index.entries, turn.length)
     spoken = tuple(
-        Spoken(told(item.entry.message), item.entry.message.speaker or "", item.position)
+        ScanMessage(told(item.entry.message), item.entry.message.speaker or "", item.position)
         for item in reversed(turn.seen)
     )
-    given = Scanned(
+    given = ScanInput(
         spoken,
         depth=turn.depth,
         budget_tokens=turn.budget_tokens,
@@ -147,13 +153,13 @@ async def scanned(
     return scan(lorebook.index, given)
 
 
-def told_of(entry: Entry) -> str:
+def told_of(entry: KeyedEntry) -> str:
     """An entry as it stands in a view, with the end of its line."""
     return line_of(LoreShown(entry.uid, entry.name, entry.content, "")) + "\n"
 
 
 def overtaken(
-    before: Mapping[str, str], fired: Iterable[Entry], lorebook: Lorebook, by_people: Collection[str]
+    before: Mapping[str, str], fired: Iterable[KeyedEntry], lorebook: Lorebook, by_people: Collection[str]
 ) -> bool:
     """Whether what a turn brought up before, each with its words, is not what people say by now: something of it is
     there no more, they gave it other words, or something of theirs comes up that was not there."""

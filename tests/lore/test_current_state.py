@@ -6,17 +6,17 @@ import pytest
 
 from previously.core.note import Aspect, LoreItem, Note, PresenceItem, StateItem
 from previously.core.state_line import parse_state_line, render_state_line
-from previously.lore.by_hand import HeldRecord, corrected, record_of
-from previously.lore.current import MOST_HELD, UNSEEN_AFTER
-from previously.lore.state import EMPTY, Noted, State, after
+from previously.lore.current_state import MOST_VALUES, UNSEEN_AFTER
+from previously.lore.hand_records import StateRecord, correct_state, parse_record
+from previously.lore.state import EMPTY_STATE, PlacedNote, State, apply_note
 
 
 def told(*notes: tuple[str, ...], lore: tuple[LoreItem, ...] = (), length: int = 10) -> State:
-    state = EMPTY
+    state = EMPTY_STATE
     for number, lines in enumerate(notes):
         items = tuple(item for line in lines if (item := parse_state_line(line, 0)))
         note = Note(state=items, lore=lore if not number else ())
-        state = after(state, Noted(note, bytes([number]), number * length, number * length + length - 1))
+        state = apply_note(state, PlacedNote(note, bytes([number]), number * length, number * length + length - 1))
     return state
 
 
@@ -62,37 +62,43 @@ def test_a_thing_is_the_same_under_the_names_that_lore_knows() -> None:
 
 def test_places_that_nobody_spoke_of_for_long_go_first() -> None:
     old = ("Maya / place: the mill", "Maya / condition: wounded")
-    rest = tuple(f"Thing {number} / holder: Bram" for number in range(MOST_HELD - 1))
+    rest = tuple(f"Thing {number} / holder: Bram" for number in range(MOST_VALUES - 1))
     near = told(old, rest)
     assert lines(near)[0] == "Maya / condition: wounded", "the oldest place of all"
     far = told(("Key / holder: Maya",), old, rest[:-1], length=UNSEEN_AFTER + 1)
-    assert len(lines(far)) == MOST_HELD
+    assert len(lines(far)) == MOST_VALUES
     assert "Key / holder: Maya" in lines(far)
     assert "Maya / place: the mill" not in lines(far)
 
 
 def test_what_a_person_says_no_note_replaces() -> None:
     state = told(("Maya / place: the mill",), ("Maya / place: the quay",))
-    found = corrected(state, [(5, HeldRecord("Maya / place: the chapel")), (6, HeldRecord("It rains."))]).state.current
+    found = correct_state(
+        state, [(5, StateRecord("Maya / place: the chapel")), (6, StateRecord("It rains."))]
+    ).state.current
     assert [one.text for one in found.items] == ["Maya / place: the chapel", "It rains."]
     assert [one.value for one in found.suggestions] == ["the quay"]
 
 
 def test_free_words_stand_beside_each_other_until_a_person_ends_them() -> None:
-    said = [(5, HeldRecord("It rains.")), (5, HeldRecord("Maya is tired.")), (6, HeldRecord("it  rains.", ended=True))]
-    assert [one.text for one in corrected(EMPTY, said).state.current.items] == ["Maya is tired."]
+    said = [
+        (5, StateRecord("It rains.")),
+        (5, StateRecord("Maya is tired.")),
+        (6, StateRecord("it  rains.", ended=True)),
+    ]
+    assert [one.text for one in correct_state(EMPTY_STATE, said).state.current.items] == ["Maya is tired."]
 
 
 def test_what_a_person_ended_may_come_to_hold_again() -> None:
-    ended = [(5, HeldRecord("Maya / place: ended"))]
-    assert corrected(told(("Maya / place: the mill",)), ended).state.current.items == ()
-    assert lines(corrected(told((), ("Maya / place: the quay",)), ended).state) == ["Maya / place: the quay"]
+    ended = [(5, StateRecord("Maya / place: ended"))]
+    assert correct_state(told(("Maya / place: the mill",)), ended).state.current.items == ()
+    assert lines(correct_state(told((), ("Maya / place: the quay",)), ended).state) == ["Maya / place: the quay"]
 
 
 def test_a_record_of_an_earlier_version_is_free_words() -> None:
-    old = record_of('{"kind": "held", "text": "Maya is in the mill.", "subject": "Maya"}')
+    old = parse_record('{"kind": "held", "text": "Maya is in the mill.", "subject": "Maya"}')
     assert old is not None
-    assert lines(corrected(EMPTY, [(0, old)]).state) == ["Maya is in the mill."]
+    assert lines(correct_state(EMPTY_STATE, [(0, old)]).state) == ["Maya is in the mill."]
 
 
 def test_a_place_that_is_not_said_again_of_somebody_present_has_lapsed() -> None:
@@ -107,9 +113,9 @@ def test_a_place_that_is_not_said_again_of_somebody_present_has_lapsed() -> None
     second = Note(
         present=(PresenceItem(0, 9, ("Avice", "Bram")),), state=(StateItem("Bram", Aspect.PLACE, "the yard", 3),)
     )
-    state = after(EMPTY, Noted(first, b"a", 0, 9))
+    state = apply_note(EMPTY_STATE, PlacedNote(first, b"a", 0, 9))
     assert len(state.current.standing) == 4
-    state = after(state, Noted(second, b"b", 10, 19))
+    state = apply_note(state, PlacedNote(second, b"b", 10, 19))
     assert [one.text for one in state.current.standing] == [
         "Avice's ledger / place: the lamp-house",
         "Sister Avice / condition: burnt hand",
@@ -118,5 +124,5 @@ def test_a_place_that_is_not_said_again_of_somebody_present_has_lapsed() -> None
     assert any(one.lapsed for one in state.current.items), "whoever notes what comes next is still shown it"
     again = Note(state=(StateItem("Sister Avice", Aspect.PLACE, "the ferry", 1),))
     assert "Sister Avice / place: the ferry" in [
-        one.text for one in after(state, Noted(again, b"c", 20, 29)).current.standing
+        one.text for one in apply_note(state, PlacedNote(again, b"c", 20, 29)).current.standing
     ]

@@ -1,10 +1,9 @@
-"""Which keys occur in what was said and in the entries that fired: all of them, in one pass over the text.
+"""The keys that occur in messages and in the entries that fired: all of them, found in one pass over the text.
 
 The newest messages stand one after the other, newest first, each as `Name: text` behind a character U+0001, as
 patterns written for SillyTavern expect it. A plain key is found inside one message; a pattern may reach over several.
-
-What must stay true: a key counts for an entry if it is in one of the messages that the entry's depth covers, or in
-the content of an entry that fired; and the newest of those messages is named.
+A key counts for an entry if it is in one of the messages that the entry's depth covers, or in the content of an entry
+that fired; the newest of those messages is named.
 """
 
 from __future__ import annotations
@@ -14,10 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from previously.core.text import clean
-from previously.lore.entries import Entry
-from previously.lore.index import Index
-from previously.lore.keys import Compared, Key, Prepared, prepared
-from previously.lore.segments import Segment
+from previously.lore.entry import KeyedEntry
+from previously.lore.index import IndexSegment, LoreIndex
+from previously.lore.keys import Comparison, PreparedText, SearchKey, prepare_text
 
 _BEGIN = "\x01"
 
@@ -40,27 +38,27 @@ Where = InMessage | InEntry
 
 
 @dataclass(slots=True)
-class Found:
-    """What was found so far for one turn."""
+class KeyMatches:
+    """The keys that were found so far for one turn."""
 
-    index: Index
+    index: LoreIndex
     depth: int
-    """How many messages are read for an entry that does not say it itself."""
-    in_messages: dict[Key, int] = field(default_factory=dict)
+    """Number of messages that are read for an entry that does not say it itself."""
+    in_messages: dict[SearchKey, int] = field(default_factory=dict)
     """The newest message that holds a plain key."""
     patterns: dict[tuple[str, int], int] = field(default_factory=dict)
     """The message in which a pattern begins, for a pattern and a depth."""
-    in_entries: dict[Key, str] = field(default_factory=dict)
+    in_entries: dict[SearchKey, str] = field(default_factory=dict)
 
-    def depth_of(self, entry: Entry) -> int:
-        """How many of the newest messages are read for an entry."""
+    def depth_of(self, entry: KeyedEntry) -> int:
+        """Return how many of the newest messages are read for an entry."""
         return self.depth if entry.scan_depth is None else max(entry.scan_depth, 0)
 
-    def where(self, key: Key, depth: int) -> Where | None:
-        """Where a key was found for an entry of that depth."""
+    def where(self, key: SearchKey, depth: int) -> Where | None:
+        """Return where a key was found for an entry of that depth."""
         if depth <= 0 and self.index.quirks:
             return None  # SillyTavern gives such an entry an empty text, recursion included
-        if key.compared is Compared.REGEX:
+        if key.compared is Comparison.REGEX:
             number = self.patterns.get((key.text, depth), depth)
         else:
             number = self.in_messages.get(key, depth)
@@ -70,11 +68,11 @@ class Found:
         return None if uid is None else InEntry(uid)
 
     def read_messages(self, lines: Sequence[str]) -> dict[str, None]:
-        """Look for all keys in the messages, newest first; the entries that have a primary key among them."""
+        """Look for all keys in the messages, newest first; return the entries that have a primary key among them."""
         lines = [clean(line)[0] for line in lines[: max(self.depth, self.index.deepest)]]
         candidates: dict[str, None] = {}
-        for segment, found in self._plain(lines):
-            for key, number in found.items():
+        for segment, keys in self._plain(lines):
+            for key, number in keys.items():
                 self.in_messages.setdefault(key, number)
                 candidates.update(dict.fromkeys(self._owners(segment, key)))
         whole = _joined(lines)
@@ -83,51 +81,51 @@ class Found:
                 depths = {self.depth if one is None else max(one, 0) for one in segment.depths[pattern]}
                 for depth in depths:
                     if self._read_pattern(segment, pattern, lines[:depth], depth):
-                        candidates.update(dict.fromkeys(self._owners(segment, Key(Compared.REGEX, pattern))))
+                        candidates.update(dict.fromkeys(self._owners(segment, SearchKey(Comparison.REGEX, pattern))))
         return candidates
 
-    def read_entries(self, entries: Sequence[Entry]) -> dict[str, None]:
-        """Look for all keys in the content of entries that fired; the entries that have a primary key among them."""
+    def read_entries(self, entries: Sequence[KeyedEntry]) -> dict[str, None]:
+        """Look for all keys in the content of entries that fired; return the entries with a primary key among them."""
         lines = [clean(entry.content)[0] for entry in entries]
         candidates: dict[str, None] = {}
         whole, starts = _joined(lines), _starts(lines)
-        for segment, found in self._plain(lines):
-            for key, number in found.items():
+        for segment, keys in self._plain(lines):
+            for key, number in keys.items():
                 self.in_entries.setdefault(key, entries[number].uid)
                 candidates.update(dict.fromkeys(self._owners(segment, key)))
         for segment in self.index.segments:
             for pattern in segment.regexes.likely(whole) if segment.regexes else ():
                 at = segment.regexes.first(pattern, whole) if segment.regexes else None
                 if at is not None:
-                    key = Key(Compared.REGEX, pattern)
+                    key = SearchKey(Comparison.REGEX, pattern)
                     self.in_entries.setdefault(key, entries[_line_at(starts, at)].uid)
                     candidates.update(dict.fromkeys(self._owners(segment, key)))
         return candidates
 
-    def _read_pattern(self, segment: Segment, pattern: str, lines: Sequence[str], depth: int) -> bool:
+    def _read_pattern(self, segment: IndexSegment, pattern: str, lines: Sequence[str], depth: int) -> bool:
         at = segment.regexes.first(pattern, _joined(lines)) if segment.regexes and lines else None
         if at is None:
             return False
         self.patterns[pattern, depth] = _line_at(_starts(lines), at)
         return True
 
-    def _plain(self, lines: Sequence[str]) -> Iterator[tuple[Segment, dict[Key, int]]]:
-        """For each segment the plain keys that occur, and in which line first."""
-        ready: dict[Compared, tuple[Prepared, list[int]]] = {}
+    def _plain(self, lines: Sequence[str]) -> Iterator[tuple[IndexSegment, dict[SearchKey, int]]]:
+        """Yield for each segment the plain keys that occur, and in which line first."""
+        ready: dict[Comparison, tuple[PreparedText, list[int]]] = {}
         for segment in self.index.segments:
-            found: dict[Key, int] = {}
-            for compared, automaton in ((Compared.FOLDED, segment.folded), (Compared.EXACT, segment.exact)):
+            keys: dict[SearchKey, int] = {}
+            for compared, automaton in ((Comparison.CASEFOLD, segment.casefold), (Comparison.EXACT, segment.exact)):
                 if automaton is None or not lines:
                     continue
                 if compared not in ready:
                     ready[compared] = _prepared(lines, compared, quirks=self.index.quirks)
                 text, starts = ready[compared]
-                at: dict[Key, int] = {}
+                at: dict[SearchKey, int] = {}
                 automaton.find(text, at)
-                found |= {key: _line_at(starts, place) for key, place in at.items()}
-            yield segment, found
+                keys |= {key: _line_at(starts, place) for key, place in at.items()}
+            yield segment, keys
 
-    def _owners(self, segment: Segment, key: Key) -> Iterator[str]:
+    def _owners(self, segment: IndexSegment, key: SearchKey) -> Iterator[str]:
         return self.index.owners(segment, segment.owners.get(key, ()))
 
 
@@ -136,7 +134,7 @@ def _joined(lines: Sequence[str]) -> str:
 
 
 def _starts(lines: Sequence[str]) -> list[int]:
-    """Where each of the lines begins once they are joined."""
+    """Return where each of the lines begins once they are joined."""
     starts, at = [], 0
     for line in lines:
         starts.append(at)
@@ -144,13 +142,13 @@ def _starts(lines: Sequence[str]) -> list[int]:
     return starts
 
 
-def _prepared(lines: Sequence[str], compared: Compared, *, quirks: bool) -> tuple[Prepared, list[int]]:
-    """The lines, made comparable and joined, and where each begins."""
-    ready = [prepared(line, compared, quirks=quirks) for line in lines]
+def _prepared(lines: Sequence[str], compared: Comparison, *, quirks: bool) -> tuple[PreparedText, list[int]]:
+    """Return the lines, made comparable and joined, and where each begins."""
+    ready = [prepare_text(line, compared, quirks=quirks) for line in lines]
     texts = [one.text for one in ready]
     starts = _starts(texts)
     inside = frozenset(start + 1 + at for start, one in zip(starts, ready, strict=True) for at in one.inside)
-    return Prepared(_joined(texts), inside), starts
+    return PreparedText(_joined(texts), inside), starts
 
 
 def _line_at(starts: Sequence[int], at: int) -> int:

@@ -1,9 +1,7 @@
-"""Books in files: what is read, what is refused, and that nothing is lost on the way back."""
+"""Books in files: what is read and what is refused."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
-from previously.lore.book_forms import CHARACTER_BOOK, WORLD_INFO
-from previously.lore.entries import Entry, Logic
-from previously.lore.world_info import Book, character_book, read_book, rewritten, world_info
+from previously.lore.books import parse_book
+from previously.lore.entry import KeyedEntry, SecondaryLogic
 
 GRIM = {
     "uid": 12, "key": ["Grim", "/gr[ia]m/i"], "keysecondary": ["boat"], "comment": "The ferryman", "content": "Old.",
@@ -55,30 +52,25 @@ CARD: dict[str, Any] = {
 PLAIN = [{"name": "Alice", "type": "character", "keywords": ["Alice", "Al"], "content": "Brave.", "seen": 3}]
 
 
-def written(value: object) -> str:
-    """A JSON value with its order of fields."""
-    return json.dumps(value)
-
-
 def test_a_world_info_entry_is_read() -> None:
-    book = read_book(WORLD)
+    book = parse_book(WORLD)
     assert (book.name, [one.uid for one in book.entries]) == ("Harbour", ["Harbour/12", "Harbour/0", "Harbour/x/1"])
     grim, bare, unselective = book.entries
-    assert grim == Entry(
-        "Harbour/12", "The ferryman", "Old.", ("Grim", "/gr[ia]m/i"), secondary=("boat",), logic=Logic.AND_ALL,
+    assert grim == KeyedEntry(
+        "Harbour/12", "The ferryman", "Old.", ("Grim", "/gr[ia]m/i"), secondary=("boat",), logic=SecondaryLogic.AND_ALL,
         order=250, probability=30, case_sensitive=True, whole_words=False, scan_depth=9, sticky=3, cooldown=5, delay=2,
         exclude_recursion=True, prevent_recursion=True, delay_until_recursion=1, ignore_budget=True,
-        comment="The ferryman", book="Harbour", form="world-info", extra=GRIM,
+        comment="The ferryman", book="Harbour",
     )  # fmt: skip
-    assert bare == Entry("Harbour/0", "entry Harbour/0", "Bare.", book="Harbour", form="world-info", extra=BARE)
+    assert bare == KeyedEntry("Harbour/0", "entry Harbour/0", "Bare.", book="Harbour")
     assert (unselective.secondary, unselective.order, unselective.enabled) == ((), 7, False)
 
 
 def test_a_card_s_entry_is_read() -> None:
-    first, second = read_book(CARD, "mine").entries
-    assert first == Entry(
+    first, second = parse_book(CARD, "mine").entries
+    assert first == KeyedEntry(
         "mine/3", "Captain Tess", "Captain.", ("Tess",), secondary=("ship",), constant=True, enabled=False, order=10,
-        case_sensitive=True, book="mine", form="character-book", extra=CARD_ENTRY,
+        case_sensitive=True, book="mine",
     )  # fmt: skip
     assert (second.uid, second.name) == ("mine/1", "b")
     by_extension = {
@@ -86,16 +78,16 @@ def test_a_card_s_entry_is_read() -> None:
         "selective": None,
         "extensions": {"case_sensitive": False, "match_whole_words": False},
     }
-    (third,) = read_book({"entries": [by_extension]}).entries
+    (third,) = parse_book({"entries": [by_extension]}).entries
     assert (third.secondary, third.case_sensitive, third.whole_words) == ((), False, False)
 
 
 def test_our_own_list_is_read() -> None:
-    (alice,) = read_book(PLAIN).entries
-    assert alice == Entry(
-        "story/character/alice", "Alice", "Brave.", ("Alice", "Al"), type="character", form="plain", extra=PLAIN[0]
+    (alice,) = parse_book(PLAIN).entries
+    assert alice == KeyedEntry("story/character/alice", "Alice", "Brave.", ("Alice", "Al"), type="character")
+    twice = parse_book(
+        [{"name": "The  Pier"}, {"name": "the pier", "keywords": []}, {"name": "x", "type": "item"}], "b"
     )
-    twice = read_book([{"name": "The  Pier"}, {"name": "the pier", "keywords": []}, {"name": "x", "type": "item"}], "b")
     assert [one.uid for one in twice.entries] == ["b/lore/the-pier", "b/lore/the-pier-2", "b/item/x"]
     assert [one.keys for one in twice.entries] == [("The  Pier",), (), ("x",)]
 
@@ -104,99 +96,20 @@ BOOK = CARD["data"]["character_book"]
 V3 = {"spec": "lorebook_v3", "data": BOOK, "x": 1}
 
 
-@pytest.mark.parametrize("given", [WORLD, CARD, PLAIN, V3, BOOK, {"entries": {}}, {"entries": []}, []])
-def test_what_was_not_changed_is_written_as_it_was_read(given: Any) -> None:
-    before = written(given)
-    assert written(rewritten(given, read_book(given))) == before
-    assert written(given) == before
+@pytest.mark.parametrize("given", [CARD, V3, BOOK])
+def test_a_card_s_book_is_found_wherever_it_stands(given: Any) -> None:
+    assert parse_book(given) == parse_book(BOOK)
+    assert parse_book(given).name == "Tess's"
 
 
-def test_only_what_changed_is_changed() -> None:
-    book = read_book(WORLD)
-    grim, bare, unselective = book.entries
-    changed = replace(
-        book,
-        entries=(
-            replace(grim, content="New.", enabled=False),
-            replace(bare, probability=40, name="Bare one"),
-            replace(unselective, secondary=("z",), type="item"),
-        ),
-    )
-    assert world_info(changed)["entries"] == {
-        "12": {**GRIM, "content": "New.", "disable": True},
-        "0": {**BARE, "probability": 40, "useProbability": True, "extensions": {"previously": {"name": "Bare one"}}},
-        "x/1": {
-            **UNSELECTIVE,
-            "keysecondary": ["z"],
-            "selective": True,
-            "extensions": {"previously": {"type": "item"}},
-        },
-    }
-    assert read_book(world_info(changed)).entries == tuple(
-        replace(one, extra=extra)
-        for one, extra in zip(changed.entries, world_info(changed)["entries"].values(), strict=True)
-    )
+@pytest.mark.parametrize("given", [{"entries": {}}, {"entries": []}, []])
+def test_a_book_may_be_empty(given: Any) -> None:
+    assert parse_book(given).entries == ()
 
 
-def test_new_entries_get_free_numbers_and_old_ones_keep_theirs() -> None:
-    new = Entry("story/character/alice", "Alice", "Brave.", ("Al",), type="character", sticky=2)
-    other = read_book({"entries": {"12": {"key": ["k"]}}}).entries
-    book = Book("B", (new, *read_book(WORLD).entries, *other))
-    made = world_info(book)
-    assert list(made["entries"]) == ["2", "12", "0", "x/1", "3"]
-    alice = made["entries"]["2"]
-    assert list(alice) == [*WORLD_INFO.template, "extensions"]
-    assert (alice["uid"], alice["comment"], alice["sticky"]) == (2, "Alice", 2)
-    assert made["entries"]["3"] == {"key": ["k"], "uid": 3}
-    (read,) = (one for one in read_book(made).entries if one.uid == "B/2")
-    assert (read.name, read.type, read.keys, read.sticky) == ("Alice", "character", ("Al",), 2)
-    card = character_book(Book("B", (new,)))
-    assert list(card["entries"][0])[: len(CHARACTER_BOOK.template)] == list(CHARACTER_BOOK.template)
-    assert read_book(card).entries[0].type == "character"
-
-
-def test_what_was_read_is_not_touched_by_writing() -> None:
-    raw = {"key": ["k"], "extensions": {"previously": {"name": "Old"}, "other": 1}}
-    book = read_book({"entries": {"1": raw}})
-    (entry,) = book.entries
-    made = world_info(replace(book, entries=(replace(entry, name="New"),)))["entries"]["1"]
-    assert made["extensions"] == {"previously": {"name": "New"}, "other": 1}
-    assert raw["extensions"] == {"previously": {"name": "Old"}, "other": 1}
-
-
-def test_what_is_made_shares_nothing() -> None:
-    first, second = (world_info(Book("B", (Entry("a", "A"),))) for _ in range(2))
-    first["entries"]["0"]["triggers"].append("x")
-    assert second["entries"]["0"]["triggers"] == []
-
-
-def test_world_info_becomes_a_card_s_book_and_comes_back_whole() -> None:
-    full = {**WORLD_INFO.template, **GRIM, "extensions": {"mine": 1}}
-    world = {"entries": {"12": full}, "name": "Harbour", "stmemorybooks": True}
-    card = character_book(read_book(world))
-    (entry,) = card["entries"]
-    assert (entry["id"], entry["position"], entry["insertion_order"], entry["enabled"]) == (12, "after_char", 250, True)
-    extensions = entry["extensions"]
-    assert extensions["position"] == 4
-    assert extensions["selectiveLogic"] == 3
-    assert (extensions["group_override"], extensions["mine"], extensions["match_scenario"]) == (True, 1, True)
-    assert card["stmemorybooks"] is True
-    back = world_info(read_book(card))
-    assert back == {**world, "entries": {"12": {**full, "delayUntilRecursion": 1}}}
-
-
-def test_a_card_s_book_becomes_world_info_and_comes_back_whole() -> None:
-    world = world_info(read_book(CARD))
-    tess = world["entries"]["3"]
-    assert (tess["position"], tess["depth"], tess["disable"], tess["order"]) == (1, 3, True, 10)
-    assert tess["extensions"]["other"] == {"kept": True}
-    (first, _) = read_book(world).entries
-    (again, _) = read_book(character_book(read_book(world))).entries
-    original = read_book(CARD).entries[0]
-    for one in (first, again):
-        assert replace(one, extra={}, form="") == replace(original, extra={}, form="")
-    assert again.extra["priority"] == 4
-    assert again.extra["extensions"]["other"] == {"kept": True}
+def test_a_list_of_world_info_entries_is_known_by_its_keys() -> None:
+    (grim,) = parse_book({"entries": [GRIM]}, "Harbour").entries
+    assert grim == parse_book(WORLD).entries[0]
 
 
 UNREADABLE = "The entry book/%s cannot be read: %s"
@@ -239,7 +152,7 @@ UNREADABLE = "The entry book/%s cannot be read: %s"
 )
 def test_what_cannot_be_read_is_refused_in_one_sentence(given: object, sentence: str) -> None:
     with pytest.raises(BadInput) as refused:
-        read_book(given)
+        parse_book(given)
     assert str(refused.value) == sentence
 
 
@@ -261,26 +174,6 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
 }  # fmt: skip
 
 
-@settings(max_examples=100)
-@given(st.data())
-def test_whatever_an_entry_holds_is_written_again(data: st.DataObject) -> None:
-    names = data.draw(st.permutations(list(FIELDS)))[: data.draw(st.integers(0, len(FIELDS)))]
-    raw = {name: data.draw(FIELDS[name]) for name in names}
-    world = {
-        "entries": {data.draw(st.one_of(st.integers(0, 99).map(str), st.text("0ab/", max_size=3))): raw},
-        "name": data.draw(TEXTS),
-    }
-    try:
-        book = read_book(world)
-    except BadInput:
-        return  # a name of ours in `extensions` that is no text
-    assert written(world_info(book)) == written(world)
-    card = character_book(book)
-    there = read_book(card, book.name).entries[0]
-    if there.uid == book.entries[0].uid:  # else it had no number, and may be named after its new one
-        assert replace(there, extra={}, form="") == replace(book.entries[0], extra={}, form="")
-
-
 ODD_ENTRIES = st.dictionaries(
     st.text(max_size=2), st.dictionaries(st.sampled_from([*FIELDS, "keys"]), ANY, max_size=4), max_size=2
 )
@@ -290,9 +183,8 @@ ODD_ENTRIES = st.dictionaries(
 @given(st.one_of(ANY, st.fixed_dictionaries({"entries": st.one_of(ANY, ODD_ENTRIES)})))
 def test_anything_is_read_or_refused(given_: object) -> None:
     try:
-        book = read_book(given_)
+        book = parse_book(given_)
     except BadInput as refused:
         assert str(refused).endswith(".")
     else:
         assert len({one.uid for one in book.entries}) == len(book.entries)
-        assert written(rewritten(given_, book)) == written(given_) or isinstance(given_, list)
