@@ -82,7 +82,7 @@ class Why:
     by_meaning: float
     by_neighbours: float
     by_speaker: float
-    score_days: float
+    by_day: float
     by_page: float
 
 
@@ -236,7 +236,7 @@ class Lexical:
 
     scores: Floats
     pages: Floats
-    measure_rarity: Mapping[str, float]
+    rarity: Mapping[str, float]
     """For each looked-up term how rare it is on the path."""
 
 
