@@ -45,7 +45,7 @@ from previously.core.tokens import message_tokens
 from previously.lore.current_state import StateValue
 from previously.lore.threads import Thread
 from previously.models.scripted import ScriptedModel
-from previously.text.terms import content_of
+from previously.text.words import content_of
 
 
 def question(*answers: str, trap: str | None = None, importance: int = 2, id: str = "q") -> Question:

@@ -4,7 +4,7 @@ Part of the report of every recorded row, at the story's end in a budget of 4,00
 for a person to read: it lists too much rather than too little.
 
 * **settled**: the matters of the exam's `closed` that end in the folded part, each with the open threads that may tell
-  it: those opened before it ended that share a third of its telling words (of `text.terms`), names not counted. Such a
+  it: those opened before it ended that share a third of its telling words (of `text.words`), names not counted. Such a
   thread may well be right: what is left of a debt shares the words of what was paid.
 * **open**: how many matters of `open_at_end` whose evidence begins in the folded part an open thread tells: one that
   shares two fifths of the telling words of the smaller of both, names counted. Those not found are listed.
@@ -25,7 +25,7 @@ from previously import Story
 from previously.lore.current_state import StateValue
 from previously.lore.threads import Thread
 from previously.models.client import Model
-from previously.text.terms import content_of
+from previously.text.words import content_of
 
 BUDGET = 4_000
 """The budget of the line in question."""

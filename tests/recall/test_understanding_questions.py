@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from previously.core.errors import BadInput
-from previously.recall.address import find_mentions, mentioned, name_parts
-from previously.recall.query import LONGEST_QUERY, MOST_TERMS, understand
+from previously.recall.query import LONGEST_QUERY, MOST_TERMS, find_mentions, find_named, split_speaker, understand
 
 CREW = ("Mara Voss", "Old Bram", "Will", "José", "田中", "Narrator")
 
@@ -96,13 +95,13 @@ def test_you_is_who_is_addressed() -> None:
 def test_a_text_of_nothing_but_names_is_read_in_no_time() -> None:
     text = "Mara, Bram; " * 1_400
     assert len(find_mentions(text, CREW)) == 2_800
-    assert set(mentioned(text, CREW)) == {"Mara Voss", "Old Bram"}
+    assert set(find_named(text, CREW)) == {"Mara Voss", "Old Bram"}
 
 
 def test_titles_and_roles_are_no_names() -> None:
-    assert name_parts("Captain Ahab") == ("ahab",)
-    assert name_parts("User") == ()
-    assert name_parts("SAM and LIAM") == ("sam", "liam")
+    assert split_speaker("Captain Ahab") == ("ahab",)
+    assert split_speaker("User") == ()
+    assert split_speaker("SAM and LIAM") == ("sam", "liam")
 
 
 @pytest.mark.parametrize("text", ["", "   ", "?!…", "what is it?", "\x00", "()\"'*"])

@@ -18,7 +18,7 @@ from previously.core.signals import folded
 from previously.folds.cast_answer import Pointed, Wanted
 from previously.folds.cast_weight import weight_of
 from previously.text.numbers import values_in
-from previously.text.terms import content_of
+from previously.text.words import content_of
 
 ALIKE = 2 / 3
 """The share of all telling words of two wordings that has to be in both, for one to point at the other."""

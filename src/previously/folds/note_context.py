@@ -13,9 +13,9 @@ from previously.core.messages import Message
 from previously.core.note import LoreItem
 from previously.folds.rendering import as_data, speaker_of, told
 from previously.folds.thread_numbers import OpenThreads, number_threads
+from previously.text.cuts import shorten
 from previously.text.language import main_language
 from previously.text.names import Heard, unheard_in
-from previously.text.shorten import shorten
 
 EARLIER_CHARACTERS = 1_500
 """How much is shown of the story before this chapter: who and why, in some 250 words."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from previously.text.sentences import QUOTED, whole_sentences
-from previously.text.terms import content_of
+from previously.text.words import content_of
 
 LONGEST_READ = 5_000
 """Characters of a text that are looked at: all of any summary that can be kept, and more than an entry should have."""

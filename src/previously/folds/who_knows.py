@@ -14,7 +14,7 @@ from previously.core.cast import Fact, Knowledge
 from previously.core.signals import folded
 from previously.text.numbers import values_in
 from previously.text.sentences import whole_sentences
-from previously.text.terms import content_of, keys_of
+from previously.text.words import content_of, keys_of
 
 LEAST_SHARE = 0.5
 """The share of the words asked for that a fact has to hold."""

@@ -19,7 +19,7 @@ from previously.core.note import ThreadChange, ThreadItem, thread_id
 from previously.core.signals import folded
 from previously.core.tokens import estimate_tokens
 from previously.text.numbers import values_in
-from previously.text.terms import content_of
+from previously.text.words import content_of
 
 DORMANT_AFTER = 200
 """Messages after which an untouched question sleeps: the older half of a long scene, three folds or more ago."""

@@ -19,9 +19,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from previously.recall.blocks import FACT, Block, Ids, Records, joined
-from previously.recall.dates import MINUTES_A_DAY
-from previously.recall.index import speaker_key
+from previously.recall.index import FACT, Block, Ids, Records, join_blocks, make_speaker_key
+from previously.text.times import MINUTES_A_DAY
 
 Positions: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
 Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -127,15 +126,15 @@ class Outline:
         asked = sorted({name for name in names if name})
         speaks = _column(self.records, self.where, self.known, "speaker") if asked else np.zeros(0, np.int64)
         # A comparison each: a question names few, and to sort the speakers of a long path takes longer.
-        return tuple(name for name in asked if (speaks == speaker_key(name)).any())
+        return tuple(name for name in asked if (speaks == make_speaker_key(name)).any())
 
 
-def outlined(
+def make_outline(
     entries: PathEntries, blocks: Sequence[Block], *, allowed: Mask | None = None, until: int | None = None
 ) -> Outline:
     """The outline of a path from the blocks of facts of its story. `allowed` says of each position whether the reader
     may know it; positions from `until` on are as if they were not there."""
-    ids, records = joined(blocks, FACT)
+    ids, records = join_blocks(blocks, FACT)
     positions = entries.positions_of(ids)
     where = np.full(len(entries), -1, np.int64)
     if len(positions) and positions.min() >= 0:  # a story without branches
@@ -153,7 +152,7 @@ def outlined(
     return Outline(entries, records, where, known, sessions, total / max(messages, 1), messages)
 
 
-def mask_of(positions: Collection[int] | Positions, length: int) -> Mask:
+def make_mask(positions: Collection[int] | Positions, length: int) -> Mask:
     """A mask of these positions; those that are not on the path say nothing."""
     found = positions if isinstance(positions, np.ndarray) else np.fromiter(positions, np.int64)
     mask = np.zeros(length, np.bool_)

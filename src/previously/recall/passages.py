@@ -15,9 +15,9 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from previously.recall.dates import day_words
 from previously.recall.outline import Outline
 from previously.recall.rank import Hit, Why
+from previously.text.times import render_day
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ PRICES = Prices()
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Quoted:
     """A message as it was told."""
 
     text: str
@@ -55,7 +55,7 @@ class Passage:
     why: Why
 
 
-def chosen(
+def choose_hits(
     hits: Sequence[Hit],
     budget: float,
     costs: Mapping[int, float],
@@ -98,9 +98,9 @@ def chosen(
     return taken
 
 
-def passages(
+def make_passages(
     hits: Sequence[Hit],
-    told: Mapping[int, Told],
+    told: Mapping[int, Quoted],
     budget_tokens: int,
     count: Callable[[str], int],
     outline: Outline,
@@ -110,16 +110,16 @@ def passages(
 ) -> list[Passage]:
     """What of the hits fits the budget, in the order of the story. `told` holds the messages of the hits, `count`
     says what a line takes in the view."""
-    lines = {hit.position: line_of(hit.position, told[hit.position]) for hit in hits if hit.position in told}
+    lines = {hit.position: render_line(hit.position, told[hit.position]) for hit in hits if hit.position in told}
     costs = {position: count(f"{line}\n") for position, line in lines.items()}
-    taken = chosen(hits, budget_tokens, costs, outline, excluded=excluded, knows=knows)
+    taken = choose_hits(hits, budget_tokens, costs, outline, excluded=excluded, knows=knows)
     return [
         Passage(hit.position, lines[hit.position], costs[hit.position], hit.score, hit.why)
         for hit in sorted(taken, key=lambda hit: hit.position)
     ]
 
 
-def line_of(position: int, told: Told) -> str:
+def render_line(position: int, told: Quoted) -> str:
     """A message as a passage: place, day, speaker, words."""
-    place = f"message {position}" + (f", {day}" if (day := day_words(told.at)) else "")
+    place = f"message {position}" + (f", {day}" if (day := render_day(told.at)) else "")
     return f"[{place}] {told.speaker}: {told.text}" if told.speaker else f"[{place}] {told.text}"

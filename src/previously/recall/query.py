@@ -8,19 +8,26 @@ you say" for those of the one who is asked; other names are then words like any 
 
 What must stay true: any text gives a query, if only an empty one, which finds nothing (`Query.checked` refuses it with
 one sentence); the cost is bounded, however long the text.
+
+Names in a question: who is named in it, and who is only spoken to.
+
+Owns the difference between "What did Nott say?" and "Nott, what happened?". Whoever is addressed is set off from the
+sentence: by a comma or an exclamation mark behind a name that begins it, or by a comma before one that ends it. That
+holds in every script we know, so no list of openers is kept. One word may stand before a name at the front ("Hey Nott,"
+"Sag Nott,"); a name between two others is one of a list, not spoken to.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from previously.core.errors import BadInput
-from previously.recall.address import find_mentions, without
-from previously.recall.dates import DaySpan, spans_in
-from previously.recall.index import speaker_key
-from previously.recall.words import read
+from previously.recall.index import make_speaker_key
+from previously.text.times import DaySpan, find_days
+from previously.text.words import FILLER, casefold_word, is_spaceless, read_terms
 
 LONGEST_QUERY = 16_000
 """Characters of a question that are read: of a longer one the front and the end, half each."""
@@ -73,7 +80,7 @@ class Query:
     @property
     def speaker_keys(self) -> tuple[int, ...]:
         """The speakers as they stand in the index."""
-        return tuple(speaker_key(name) for name in self.speakers)
+        return tuple(make_speaker_key(name) for name in self.speakers)
 
 
 def understand(
@@ -86,18 +93,18 @@ def understand(
 ) -> Query:
     """The query of a text. `speakers` are those of the story, `asker` and `asked` who asks whom, `today` the ordinal of
     the day it is asked on."""
-    text = clipped(text)
+    text = clip_query(text)
     mentions = find_mentions(text, tuple(sorted({name for name in speakers if name})))
     called = [mention for mention in mentions if mention.addressed]
     whose = _by_person(text, asker, called[0].names if called else (asked,) if asked else ())
     sought = [] if whose else [mention for mention in mentions if not mention.addressed]
-    rest = without(text, called if whose else mentions)
-    said = read(rest)
+    rest = remove_mentions(text, called if whose else mentions)
+    said = read_terms(rest)
     return Query(
         terms=_few(said.terms),
         words=tuple(dict.fromkeys((word, _term_of(word)) for word in _few(said.content))),
         speakers=whose or tuple(dict.fromkeys(name for mention in sought for name in mention.names)),
-        days=spans_in(text, today),
+        days=find_days(text, today),
     )
 
 
@@ -108,11 +115,11 @@ def _few(found: Sequence[str]) -> tuple[str, ...]:
 
 
 def _term_of(word: str) -> str:
-    terms = read(word).terms
+    terms = read_terms(word).terms
     return terms[0] if terms else ""
 
 
-def clipped(text: str) -> str:
+def clip_query(text: str) -> str:
     """Return what is read of a question."""
     if len(text) <= LONGEST_QUERY:
         return text
@@ -127,3 +134,139 @@ def _by_person(text: str, asker: str | None, asked: tuple[str, ...]) -> tuple[st
     if own and not yours:
         return (asker,) if asker else ()
     return asked if yours and not own else ()
+
+
+_NOT_PEOPLE = frozenset("user assistant system narrator tool human bot ai gm dm player character you everyone".split())
+_TITLES = frozenset("mr mrs ms miss dr sir lady lord captain king queen prince princess st saint the of von de".split())
+_PART = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_POSSESSIVE = re.compile(r"['’]s?$")
+_SEVERAL = re.compile(r"\s+(?:and|&)\s+|\s*[,;/]\s*", re.I)
+
+_TITLE_BEHIND = re.compile(r"\s?(?:さん|ちゃん|くん|君|様|殿|先生|씨|님|야|아)")
+"""Titles that follow a name in scripts without spaces, where they would hide the comma."""
+
+_COMMA = frozenset(",،、，;；")
+_CALL = _COMMA | frozenset("!！…—–")
+"""What may stand behind a name that is called."""
+
+_SENTENCE = frozenset('.!?…:\n。！？：؟।¿¡—–*"“”„«»()')
+"""What a sentence begins behind, and ends before; role-play has actions in asterisks, and speech in quotes."""
+
+_BEHIND = re.compile(r"[ \t\"“”„«»*_()\[\]'’‘「」『』]*(.?)", re.DOTALL)
+"""What may stand between a name and the mark that sets it off, and that mark."""
+
+MOST_OPENERS = 1
+"""Words that may stand before a name at the front of a sentence: with two, "What about Nott, …" would call Nott."""
+
+LONGEST_OPENER = 24
+"""Characters before a name that are looked at: more hold more than a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A stretch of a text that names speakers."""
+
+    start: int
+    end: int
+    names: tuple[str, ...]
+    addressed: bool = False
+
+
+def find_mentions(text: str, speakers: tuple[str, ...]) -> list[Mention]:
+    """Return where a text names these speakers, in order; words of one name that stand together are one mention."""
+    whose, inside = _parts_of_names(speakers)
+    if not whose:
+        return []
+    found: list[Mention] = []
+    if inside is not None:
+        found = [Mention(match.start(), match.end(), whose[match[0]]) for match in inside.finditer(text)]
+    taken = {mention.start for mention in found}
+    for match in _PART.finditer(text):
+        word = match[0]
+        part = casefold_word(_POSSESSIVE.sub("", word))
+        if part not in whose or match.start() in taken or (word[0].islower() and (part in FILLER or len(part) < 3)):
+            continue  # "will" is Will only with a capital
+        found.append(Mention(match.start(), match.end(), whose[part]))
+    joined = _joined(sorted(found, key=lambda mention: mention.start), text)
+    return [_with_title(one, text) if _is_addressed(text, joined, number) else one for number, one in enumerate(joined)]
+
+
+def find_named(text: str, speakers: Collection[str]) -> tuple[str, ...]:
+    """Return those of the speakers that a text names, spoken to or not."""
+    names = tuple(sorted({name for name in speakers if name}))
+    return tuple(dict.fromkeys(name for mention in find_mentions(text, names) for name in mention.names))
+
+
+def remove_mentions(text: str, mentions: Sequence[Mention]) -> str:
+    """Return a text without these mentions."""
+    kept, at = [], 0
+    for mention in mentions:
+        kept += [text[at : mention.start], " "]
+        at = mention.end
+    return "".join([*kept, text[at:]])
+
+
+def split_speaker(speaker: str) -> tuple[str, ...]:
+    """Return the words of a speaker's name that tell who is meant: no titles, and nothing of names that are no
+    names."""
+    parts: list[str] = []
+    for one in _SEVERAL.split(speaker):
+        if casefold_word(one.strip()) not in _NOT_PEOPLE:
+            parts += [casefold_word(part) for part in _PART.findall(one)]
+    return tuple(dict.fromkeys(part for part in parts if part not in _TITLES and len(part) > 1))
+
+
+@lru_cache(maxsize=256)
+def _parts_of_names(speakers: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], re.Pattern[str] | None]:
+    """Who has each part of a name, and a pattern for those parts that are written without spaces around them."""
+    whose: dict[str, list[str]] = {}
+    for speaker in speakers:
+        for part in split_speaker(speaker):
+            whose.setdefault(part, []).append(speaker)
+    inside = sorted((part for part in whose if is_spaceless(part)), key=lambda part: (-len(part), part))
+    pattern = re.compile("|".join(re.escape(part) for part in inside)) if inside else None
+    return {part: tuple(who) for part, who in whose.items()}, pattern
+
+
+def _joined(found: Sequence[Mention], text: str) -> list[Mention]:
+    """Words of a name that only a space parts, as one mention of all whom any of them may mean."""
+    runs: list[Mention] = []
+    for one in found:
+        if runs and text[runs[-1].end : one.start].isspace():
+            names = tuple(dict.fromkeys((*runs[-1].names, *one.names)))
+            runs[-1] = Mention(runs[-1].start, one.end, names)
+        else:
+            runs.append(one)
+    return runs
+
+
+def _with_title(mention: Mention, text: str) -> Mention:
+    """The mention of somebody addressed, with the title behind their name."""
+    title = _TITLE_BEHIND.match(text, mention.end)
+    return Mention(mention.start, title.end() if title else mention.end, mention.names, addressed=True)
+
+
+def _is_addressed(text: str, mentions: Sequence[Mention], number: int) -> bool:
+    """Return whether a mention is set off from its sentence, as one is who is spoken to."""
+    mention = mentions[number]
+    front = max(0, mention.start - LONGEST_OPENER)
+    opens_at = max((at for at in range(front, mention.start) if text[at] in _COMMA | _SENTENCE), default=front - 1)
+    begins = opens_at < 0 or text[opens_at] in _SENTENCE
+    openers = len(_PART.findall(text, opens_at + 1, mention.start))
+    after = _BEHIND.match(text, _with_title(mention, text).end)
+    behind = after[1] if after else ""
+    if begins:
+        return openers <= MOST_OPENERS and behind in _CALL
+    if openers:
+        return False
+    if behind in _COMMA:
+        return not (_touches(text, mentions, number - 1, number) or _touches(text, mentions, number, number + 1))
+    return not behind or behind in _SENTENCE
+
+
+def _touches(text: str, mentions: Sequence[Mention], first: int, second: int) -> bool:
+    """Return whether nothing but a comma, and at most one word, stands between two mentions: they are of one list."""
+    if first < 0 or second >= len(mentions):
+        return False
+    between = text[mentions[first].end : mentions[second].start]
+    return len(_PART.findall(between)) <= 1 and not any(letter in _SENTENCE for letter in between)

@@ -25,7 +25,7 @@ from previously.lore.threads import choose_shown_threads
 from previously.runtime.derived import fragments_of
 from previously.runtime.fold_store import SnapshotStore
 from previously.storage.store import BranchInfo, StoryKey
-from previously.text.shorten import shorten
+from previously.text.cuts import shorten
 
 HAND = frozenset({MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD, MarkKind.WISH})
 """The marks that hold what people said of lore, threads, the state and wishes."""

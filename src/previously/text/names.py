@@ -14,7 +14,7 @@ from functools import lru_cache
 from previously.text.language import STOP_WORDS
 from previously.text.numbers import LANGUAGES, numbers_in
 from previously.text.sentences import ABBREVIATIONS
-from previously.text.terms import SPACELESS, WORD, key_of, keys_of
+from previously.text.words import SPACELESS, WORD, key_of, keys_of
 
 KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{2,}(?:・[\u30a1-\u30fa\u30fc]{2,})*")
 _KATAKANA_PERSON = re.compile(

@@ -15,7 +15,7 @@ from functools import cached_property
 from previously.core.budgets import Row, tokens_in
 from previously.core.tokens import Counter
 from previously.text.sentences import sentence_starts
-from previously.text.terms import SPACELESS, content_of
+from previously.text.words import SPACELESS, content_of
 from previously.view.memory import Remembered
 from previously.view.view import Section
 

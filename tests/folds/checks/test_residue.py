@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from previously.folds.checks import residue
 from previously.text.language import STOP_WORDS
-from previously.text.terms import key_of
+from previously.text.words import key_of
 
 KEPT = ["Ines came to the harbour on 2 March.", "Bram owed seven crowns."]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 from previously.folds.checks.material import Material
+from previously.text.compare import GRAM, grams_of, shared, tokens_of
 from previously.text.names import NOBODY
-from previously.text.overlap import GRAM, grams_of, shared, tokens_of
 from previously.text.sentences import QUOTED
 
 ECHOED = 0.35

@@ -17,14 +17,14 @@ from previously.core.words import count_words
 from previously.folds.checks import echo, shape
 from previously.folds.checks.material import Material, material_of, reckons
 from previously.folds.checks.verdict import Accepted, Asked, Refusal, Refused, brief
+from previously.text.compare import tokens_of
 from previously.text.language import wrong_language
 from previously.text.names import NOBODY, Heard, names_in, unheard_in, words_of
 from previously.text.numbers import COUNTS, LANGUAGES, numbers_in, values_in
-from previously.text.overlap import tokens_of
 from previously.text.sentences import is_cut
 from previously.text.structure import structure_of
-from previously.text.terms import WORD
 from previously.text.voice import declines, first_person_in, talk_in
+from previously.text.words import WORD
 
 _TOOL_REASONS = frozenset({"tool_calls", "tool_use", "function_call", "tool_call"})
 _FILTERED = frozenset({"content_filter", "safety", "refusal", "blocked", "prohibited_content", "recitation"})

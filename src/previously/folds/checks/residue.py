@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from previously.text.compare import tokens_of
 from previously.text.language import STOP_WORDS, main_language
 from previously.text.numbers import COUNTS, numbers_in, values_in
-from previously.text.overlap import tokens_of
 from previously.text.sentences import QUOTED
-from previously.text.terms import SPACELESS, WORD, key_of, keys_of
+from previously.text.words import SPACELESS, WORD, key_of, keys_of
 
 _LEAST = 4
 """Letters from which a word is distinctive; shorter ones count where they have a capital."""

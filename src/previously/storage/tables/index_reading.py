@@ -16,11 +16,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from previously.recall.blocks import Block, Ids, block_of
-from previously.recall.in_memory import InMemoryIndex
-from previously.recall.index import INDEX_VERSION
+from previously.recall.index import INDEX_VERSION, Block, Ids, find_block
 from previously.recall.outline import PathEntries
-from previously.recall.search import StoryIndex
+from previously.recall.search import InMemoryIndex, StoryIndex
 from previously.storage.store import StoryKey
 from previously.storage.tables.index_state import IndexState, read_state, values_of
 from previously.storage.tables.kept_index import KeptIndex, KeptIndexes
@@ -44,7 +42,7 @@ class _TableIndex:
 
     def __init__(self, session: Session, key: StoryKey, state: IndexState, kept: KeptIndex) -> None:
         self._session = session
-        self._last = block_of(state.through)
+        self._last = find_block(state.through)
         self._asked = values_of(key)
         self._vectors_through = state.vectors_through
         self._kept = kept

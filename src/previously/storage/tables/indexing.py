@@ -15,8 +15,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from previously.recall.blocks import block_of
-from previously.recall.index import INDEX_VERSION, facts_of_entry, index_entry
+from previously.recall.index import INDEX_VERSION, find_block, index_entry, read_entry_facts
 from previously.recall.vectors import WordTable
 from previously.storage.recall_store import MOST_WAITING
 from previously.storage.rows import entry_of
@@ -62,7 +61,7 @@ def read_batch(session: Session, key: StoryKey, table: WordTable | None, most: i
     last = after
     for row in rows:
         entry = entry_of(row)
-        indexed = index_entry(entry.id, facts_of_entry(entry), table)
+        indexed = index_entry(entry.id, read_entry_facts(entry), table)
         if entry.id > start.through:
             for term, record in indexed.postings.items():
                 postings[indexed.block, term] += record
@@ -91,7 +90,7 @@ def keep_batch(session: Session, key: StoryKey, batch: Batch) -> bool:
     if now is None or now != batch.read:
         return False
     start, end = batch.start, batch.end
-    own = {"first": block_of(start.through) + 1, "last": block_of(end.through), **values_of(key)}
+    own = {"first": find_block(start.through) + 1, "last": find_block(end.through), **values_of(key)}
     session.run("delete_postings", own)
     session.run("delete_facts", own)
     session.many(

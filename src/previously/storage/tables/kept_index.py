@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from previously.storage.store import StoryKey
 
 if TYPE_CHECKING:
-    from previously.recall.blocks import Block
+    from previously.recall.index import Block
 
 MOST_INDEXES = 16
 """Stories that are kept something of, as many as paths."""

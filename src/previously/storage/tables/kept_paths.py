@@ -16,7 +16,7 @@ from previously.storage.store import StoryKey
 from previously.storage.tables.kept_index import KeptIndexes
 
 if TYPE_CHECKING:
-    from previously.recall.blocks import Ids
+    from previously.recall.index import Ids
     from previously.recall.outline import PathEntries
 
 MOST_PATHS = 16

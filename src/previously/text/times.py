@@ -81,7 +81,7 @@ class DaySpan:
     yearly: bool = False
 
 
-def minute_of(at: str | None) -> int | None:
+def parse_minute(at: str | None) -> int | None:
     """The minute a message was said at, counted from day 0 of the calendar; None where its time is not given or cannot
     be read. Where only a day is given, it is that day's first."""
     if not at:
@@ -94,22 +94,22 @@ def minute_of(at: str | None) -> int | None:
     return said.toordinal() * MINUTES_A_DAY + said.hour * 60 + said.minute
 
 
-def day_of(at: str | None) -> int | None:
+def parse_day(at: str | None) -> int | None:
     """The ordinal of the day a message was said on; None where its time is not given or cannot be read."""
-    minute = minute_of(at)
+    minute = parse_minute(at)
     return None if minute is None else minute // MINUTES_A_DAY
 
 
-def day_words(at: str | None) -> str:
+def render_day(at: str | None) -> str:
     """The day a message was said on, for people: "8 May 2023". Empty where it is not known."""
-    day = day_of(at)
+    day = parse_day(at)
     if day is None:
         return ""
     said = date.fromordinal(day)
     return f"{said.day} {_MONTH_NAMES[said.month - 1]} {said.year}"
 
 
-def spans_in(text: str, today: int | None = None) -> tuple[DaySpan, ...]:
+def find_days(text: str, today: int | None = None) -> tuple[DaySpan, ...]:
     """The days a question speaks of, each once, in its order."""
     found = [*_in_figures(text), *_in_writing(text, today), *_years(text)]
     if today is not None and today > _EARLIEST_TODAY:
@@ -123,7 +123,7 @@ def spans_in(text: str, today: int | None = None) -> tuple[DaySpan, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def nearness(spans: tuple[DaySpan, ...], day: int) -> float:
+def measure_nearness(spans: tuple[DaySpan, ...], day: int) -> float:
     """How well a day fits the best of the spans, from 0 to 1. People tell of a day on it, or some time after."""
     return max((_fit(span, day) for span in spans), default=0.0)
 

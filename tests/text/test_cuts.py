@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.tokens import estimate_tokens
+from previously.text.cuts import GAP, shorten
 from previously.text.sentences import whole_sentences
-from previously.text.shorten import GAP, shorten
 
 STORY = (
     "Linnet Amory was a glazier's daughter of Vell. She came to the glasshouse in spring. Dr. Oake hired her. "

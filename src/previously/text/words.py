@@ -7,6 +7,11 @@ found whole and by its parts, a number without its separators, an emoji by itsel
 
 What must stay true: a pure function of the text, linear in it; no text fails; a message and a question are read
 by the same code.
+
+Telling words: what two wordings of one thing have in common.
+
+What must stay true: every function is total and linear in its text, and lists come in the order of the text. Scripts
+without spaces are compared by pairs of characters.
 """
 
 from __future__ import annotations
@@ -17,9 +22,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
-from previously.recall.stems import stem
+from previously.text.language import STOP_WORDS
+from previously.text.stems import stem
 
-STOP_WORDS = frozenset(
+INDEX_STOP_WORDS = frozenset(
     """a about after again all also am an and any are as at be because been before being between both but by can could
     did do does doing don down during each few for from further had has have having he her here hers herself him himself
     his how i if in into is it its itself just me more most my myself no nor not of off on once only or other our ours
@@ -30,7 +36,7 @@ STOP_WORDS = frozenset(
 )
 """Words that are in every message and every question. The list is short on purpose: BM25 weighs the rest down."""
 
-FILLER = STOP_WORDS | frozenset(
+FILLER = INDEX_STOP_WORDS | frozenset(
     """actually always anything anyway awesome aw btw certainly cool definitely else even ever every exactly feel get
     gets getting go goes going gone gonna good got gotta great guess guys haha hello hey hi hmm honestly know known
     kinda let lets like literally little lol lot lots made make makes maybe much many mean never nice now oh ok okay one
@@ -90,14 +96,14 @@ LONGEST_TERM = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class Terms:
     """A text, taken apart. Repeated words are there as often as they were said."""
 
     terms: tuple[str, ...]
     content: tuple[str, ...]
 
 
-def read(text: str) -> Read:
+def read_terms(text: str) -> Terms:
     """The terms and content words of a text, in its order."""
     terms: list[str] = []
     content: list[str] = []
@@ -109,10 +115,10 @@ def read(text: str) -> Read:
         if name and not (opens or _ENDS_SENTENCE.search(between)):
             terms.append(name)  # at the front of a sentence every word has a capital
         opens = False
-    return Read(tuple(terms), tuple(content))
+    return Terms(tuple(terms), tuple(content))
 
 
-def places_of(text: str, terms: Collection[str]) -> tuple[tuple[int, int], ...]:
+def find_places(text: str, terms: Collection[str]) -> tuple[tuple[int, int], ...]:
     """Where in a text these terms stand, as starts and ends, in order: what to highlight."""
     wanted = frozenset(terms)
     places: list[tuple[int, int]] = []
@@ -131,7 +137,7 @@ def _places_in_run(run: str, start: int, wanted: frozenset[str]) -> list[tuple[i
     size = _gram_size(run)
     places: list[tuple[int, int]] = []
     for at in range(max(1, len(run) - size + 1)):
-        if fold(run[at : at + size]) in wanted:
+        if casefold_word(run[at : at + size]) in wanted:
             first, end = start + at, start + min(at + size, len(run))
             if places and places[-1][1] >= first:
                 first = places.pop()[0]
@@ -158,7 +164,7 @@ def _taken_apart(piece: str) -> tuple[tuple[str, ...], tuple[str, ...], str]:
         number = _number(numeral[1])
         return (number,), (number,), ""
     if _RUN.match(piece):
-        return tuple(_grams(fold(piece), _gram_size(piece))), (piece,), ""
+        return tuple(_grams(casefold_word(piece), _gram_size(piece))), (piece,), ""
     if not (first.isalnum() or first == "_"):
         return (piece,), (piece,), ""
     return _word(piece.strip("_"))
@@ -168,26 +174,26 @@ def _long(piece: str) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     """A run without spaces is read to its end; of anything else the front is enough to find it by."""
     if not _RUN.match(piece):
         return _taken_apart(piece[:LONGEST_TERM])
-    return tuple(_grams(fold(piece), _gram_size(piece))), (piece,), ""
+    return tuple(_grams(casefold_word(piece), _gram_size(piece))), (piece,), ""
 
 
 def _word(written: str) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     bare = _POSSESSIVE.sub("", written)
-    folded = fold(bare)
+    folded = casefold_word(bare)
     if folded.endswith("n") and written[len(bare) :].lower() in ("'t", "’t"):
         folded = folded[:-1]  # "didn't" and "couldn't" say no more than "did" and "could"
     if not folded:
         return (), (), ""
-    if folded in STOP_WORDS:
+    if folded in INDEX_STOP_WORDS:
         return (), (), NAME_MARK + folded if len(folded) > 1 and bare[0].isupper() and bare[1:].islower() else ""
     terms = [stem(folded)]
     if _IDENTIFIER.search(bare):
-        parts = [fold(part) for part in _PARTS.findall(bare)]
-        terms += [stem(part) for part in parts if part != folded and part not in STOP_WORDS]
+        parts = [casefold_word(part) for part in _PARTS.findall(bare)]
+        terms += [stem(part) for part in parts if part != folded and part not in INDEX_STOP_WORDS]
     return tuple(terms), () if folded in FILLER else (bare,), ""
 
 
-def fold(text: str) -> str:
+def casefold_word(text: str) -> str:
     """Lower case, one form of every character, accents off; kana and ideographs keep their marks."""
     if text.isascii():
         return text.lower()
@@ -200,8 +206,8 @@ def _number(token: str) -> str:
     """A number without the marks between its thousands: "18,400" and "18400" are one."""
     head, *groups = re.split("[,.]", token)
     if groups and all(len(group) == 3 for group in groups):
-        return fold(head + "".join(groups))
-    return fold(token)
+        return casefold_word(head + "".join(groups))
+    return casefold_word(token)
 
 
 def _gram_size(run: str) -> int:
@@ -213,3 +219,60 @@ def _grams(run: str, size: int) -> list[str]:
     if len(run) <= size:
         return [run]
     return [run[at : at + size] for at in range(len(run) - size + 1)]
+
+
+WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
+SPACELESS = re.compile("[\u3005\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u0e01-\u0e7f]+")
+"""Runs that carry content where no spaces part the words; hiragana mostly holds them together."""
+
+_KANA = re.compile("[\u3040-\u30ff]")
+_POSSESSIVE_terms = re.compile(r"['’]s?$")
+_ENDING = re.compile(r"(?<=\w{3})(?:ies|ing|ed|es|s|en|er|em|e|y)$")
+_FAMILIES = (
+    "promise promised promises promising swear swears swore sworn vow vows vowed oath pledge pledged versprach "
+    "versprochen verspricht promis promet promit prometió promete prometeu обещал обещала обещает обещание",
+    "owe owes owed owing debt debts schuldet schulden doit dette deuda dívida долг долга",
+    "hide hides hid hidden conceal concealed",
+    "give gives gave given",
+    "die died dies dead",
+    "find finds found",
+)
+_FAMILY = {word: f"~{number}" for number, words in enumerate(_FAMILIES) for word in words.split()}
+"""Words of one meaning whose forms no ending explains."""
+
+_PREFIX = 5
+"""Letters by which words of one family are still told from others."""
+
+
+@lru_cache(maxsize=16_384)
+def key_of(word: str) -> str:
+    """What a word is looked up by: lower case, no accents, no possessive."""
+    word = _POSSESSIVE_terms.sub("", word.casefold())
+    if word.isascii():
+        return word
+    bare = (mark for mark in unicodedata.normalize("NFD", word) if not unicodedata.combining(mark))
+    return unicodedata.normalize("NFC", "".join(bare))
+
+
+def keys_of(text: str) -> frozenset[str]:
+    """Every word of a text as it is looked up, the parts of hyphenated ones too."""
+    words = set(WORD.findall(text))
+    parts = {part for word in words if "-" in word for part in word.split("-")}
+    return frozenset(map(key_of, words | parts))
+
+
+def content_of(text: str) -> list[str]:
+    """The telling words of a text as comparable terms, in order, repeats included."""
+    terms = [term for word in WORD.findall(text) for term in _terms_of(word)]
+    if not text.isascii():
+        for run in SPACELESS.findall(text):
+            terms += [run[index : index + 2] for index in range(len(run) - 1)] or [run]
+    return terms
+
+
+@lru_cache(maxsize=16_384)
+def _terms_of(word: str) -> tuple[str, ...]:
+    if SPACELESS.search(word) or _KANA.search(word):
+        return ()
+    parts = [part for part in word.split("-") if len(part) >= 3 and part.casefold() not in STOP_WORDS]
+    return tuple(_FAMILY.get(part.casefold()) or _ENDING.sub("", key_of(part))[:_PREFIX] for part in parts)
