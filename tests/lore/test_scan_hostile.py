@@ -105,7 +105,7 @@ def test_keys_that_end_in_one_another_do_not_flood_the_search(quirks: bool) -> N
     ]
     index = build_index(lore, quirks=quirks)
     text = "a" * 16_000 + " " + "a" * 299 + "-b a"
-    automaton = index.segments[0].folded
+    automaton = index.segments[0].casefold
     assert automaton is not None
     assert len(automaton.matcher.find_matches_as_indexes(text, overlapping=True)) <= MOST_NESTED * len(text)
     found = {one.entry.uid for one in scan(index, ScanInput((ScanMessage(text),), recursion=False)).fired}

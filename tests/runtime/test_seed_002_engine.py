@@ -21,7 +21,7 @@ from previously.folds.scene_checks import MOST_SUMMARY_TOKENS
 from previously.lore.entry import MOST_CONTENT_TOKENS
 from previously.models.retry import MAX_CALLS
 from previously.models.scripted import Scripted
-from previously.runtime.lore_hands import LoreItem, entries_json
+from previously.runtime.lore_edits import LoreListing
 from previously.settings import DEFAULTS
 from previously.view.view import Section
 from tests.runtime.echoing import folder_of, kind_of, part
@@ -103,7 +103,7 @@ class Tavern:
     def shown(self) -> str:
         return "\n".join(one.text for one in self.story.view(6_000).messages)
 
-    def grim(self) -> LoreItem:
+    def grim(self) -> LoreListing:
         return next(one for one in self.story.lore(everything=True) if one.name == "Grim")
 
 
@@ -325,8 +325,9 @@ def warned(tavern: Tavern) -> bool:
 
 def exported(tavern: Tavern) -> bool:
     tavern.scene(memory_of("One.", GRIM))
-    (entry,) = json.loads(entries_json(tavern.story.lore()))
-    return bool(entry == GRIM)
+    (entry,) = tavern.story.lore()
+    told = {"name": entry.name, "type": entry.type, "keywords": list(entry.keywords), "content": entry.content}
+    return told == GRIM
 
 
 def fewer_tokens(tavern: Tavern) -> bool:

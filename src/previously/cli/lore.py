@@ -13,7 +13,7 @@ from previously.cli import books, output, scene_memories
 from previously.cli.arguments import AsJson, Story, name, opened, words
 
 if TYPE_CHECKING:
-    from previously.runtime.lore_hands import LoreItem
+    from previously.runtime.lore_edits import LoreListing
 
 SHORT_KEYWORDS = 40
 SHORT_CONTENT = 60
@@ -199,7 +199,7 @@ app.command("detach")(books.detach)
 app.command("forget")(books.forget)
 
 
-def _row(one: LoreItem) -> tuple[str, ...]:
+def _row(one: LoreListing) -> tuple[str, ...]:
     from previously.cli.drawing import shortened
 
     by = f"book {one.book}" if one.book else one.by
@@ -208,7 +208,7 @@ def _row(one: LoreItem) -> tuple[str, ...]:
     return f"{one.name}{status}", one.type, by, keywords, shortened(one.content, SHORT_CONTENT)
 
 
-def _known(entries: list[LoreItem], entry: str) -> LoreItem:
+def _known(entries: list[LoreListing], entry: str) -> LoreListing:
     """The entry that is meant; one of a book is changed in the book."""
     from previously.core.errors import BadInput
     from previously.lore.keys import normalize_name
@@ -224,7 +224,7 @@ def _known(entries: list[LoreItem], entry: str) -> LoreItem:
     raise BadInput(f"There is no entry {entry!r} in this story; `previously lore add` writes one.")
 
 
-def _done(story: str, verb: str, made: LoreItem, sentence: str, as_json: bool) -> None:
+def _done(story: str, verb: str, made: LoreListing, sentence: str, as_json: bool) -> None:
     from previously.cli.remembered import lore_json
 
     if as_json:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from previously.core.versions import Version
     from previously.lore.current_state import StateValue
     from previously.lore.state import Wish
-    from previously.runtime.lore_hands import LoreItem
+    from previously.runtime.lore_edits import LoreListing
     from previously.runtime.remembering import MemoryText
     from previously.runtime.standing import CastItem, SceneText, ThreadItem
 
@@ -35,7 +35,7 @@ def remembered_json(story: BlockingStory) -> dict[str, Any]:
     }
 
 
-def lore_json(one: LoreItem) -> dict[str, Any]:
+def lore_json(one: LoreListing) -> dict[str, Any]:
     """An entry of lore."""
     return {
         "name": one.name,

@@ -1,7 +1,7 @@
 """Books: sets of lore that belong to an owner, and attach to stories.
 
-What must stay true: what cannot be read as a book is refused before anything is kept; a book is kept as it was given,
-fields unknown to us included.
+What cannot be read as a book is refused before anything is kept; a book is kept as it was given, fields unknown to us
+included.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from previously.core.errors import BadInput
 from previously.core.text import clean
 from previously.lore.books import LoreBook, parse_book
 from previously.lore.entry import KeyedEntry, find_problems
-from previously.runtime.lore_in_views import book_entries
+from previously.runtime.lore_in_views import read_book_entries
 from previously.runtime.times import time_at
 from previously.storage.book_store import BookInfo
 from previously.storage.store import Store
 
 LONGEST_NAME = 200
+"""Characters of a book's name: file names have no more."""
 
 
 class Books:
@@ -37,12 +38,12 @@ class Books:
         return book
 
     async def books(self) -> list[BookInfo]:
-        """Every book, by name."""
+        """Return every book, by name."""
         return await self._store.books(self._owner)
 
     async def book(self, name: str) -> list[tuple[KeyedEntry, list[str]]]:
-        """The entries of a book, each with what keeps it from doing its work."""
-        return [(entry, find_problems(entry)) for entry in await book_entries(self._store, self._owner, name)]
+        """Return the entries of a book, each with what keeps it from doing its work."""
+        return [(entry, find_problems(entry)) for entry in await read_book_entries(self._store, self._owner, name)]
 
     async def forget_book(self, name: str) -> None:
         """Destroy a book; stories that had it attached have it no more."""

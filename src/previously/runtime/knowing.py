@@ -24,8 +24,9 @@ from previously.lore.keys import normalize_name
 from previously.lore.merge import find_entry
 from previously.lore.reader_state import FactWeight, KnownFact, choose_key_facts, collect_facts
 from previously.lore.state import EMPTY_STATE, State
+from previously.lore.story_lore import StoryLore, make_keyed
 from previously.runtime.fold_store import MemoryStore, SnapshotStore
-from previously.runtime.lore_in_views import Lorebook, Lorebooks, as_entry
+from previously.runtime.lore_in_views import StoryLoreCache
 from previously.runtime.noted import Walk, snapshots_to, walk_behind, walk_to_the_end
 from previously.runtime.read_presence import Presences, presences_of
 from previously.runtime.reading import with_tail
@@ -65,7 +66,7 @@ class Known:
     @property
     def by_people(self) -> frozenset[str]:
         """The uids of those that a person wrote or accepted."""
-        return frozenset(as_entry(one).uid for one in self.entries if one.key in self.corrected.by_hand)
+        return frozenset(make_keyed(one).uid for one in self.entries if one.key in self.corrected.by_hand)
 
     @property
     def suggested(self) -> list[LoreEntry]:
@@ -85,9 +86,9 @@ class Knowing:
     def __init__(self, presences: Presences | None = None) -> None:
         self._states = States()
         self._presences = presences or Presences()
-        self._lorebooks = Lorebooks()
+        self._lorebooks = StoryLoreCache()
 
-    async def lorebook(self, store: BookReading, key: StoryKey, known: Known, reader: str = "") -> Lorebook:
+    async def lorebook(self, store: BookReading, key: StoryKey, known: Known, reader: str = "") -> StoryLore:
         """All entries that may come up for a reader, indexed."""
         return await self._lorebooks.of(store, key, known.entries, folded_name(reader))
 
@@ -161,7 +162,7 @@ class Knowing:
             return found
         known = await self.known(store, key, branch, rules, reader.name, presence)
         if Section.LORE in reader.sections:
-            by_people = {as_entry(one).uid for one in known.entries if one.locked}
+            by_people = {make_keyed(one).uid for one in known.entries if one.locked}
             for one in (await self.lorebook(store, key, known, reader.name)).constants:
                 written = bool(one.book) or one.uid in by_people
                 constant = _item(Section.LORE, f"{one.name}: {one.content}", "constant lore", by_hand=written)

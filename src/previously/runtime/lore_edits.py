@@ -1,12 +1,11 @@
 """Lore as people see it and change it: the entries of a story, and the books it has attached.
 
-What must stay true: what a person wrote stands until a person changes it; nothing is deleted, an entry that was removed
-comes back with the next word a person writes of it.
+A person's words stand until a person changes them. Nothing is deleted: an entry that was removed comes back with the
+next word a person writes of it.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -20,22 +19,27 @@ from previously.lore.entry import EntryKey, KeyedEntry, LoreEntry, find_key_prob
 from previously.lore.hand_records import EntryAction, LoreRecord, parse_record, render_record
 from previously.lore.keys import normalize_name
 from previously.lore.merge import find_entry
+from previously.lore.story_lore import make_keyed
 from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import Known
-from previously.runtime.lore_in_views import Turn, as_entry, book_entries, scanned
+from previously.runtime.lore_in_views import LoreTurn, read_book_entries, scan_turn
 from previously.storage.store import Store
 from previously.view.readers import reader_named
 
 LONGEST_NAME = 100
+"""Characters of a name or a keyword: longer ones hardly ever occur in a text."""
 LONGEST_CONTENT = 20_000
+"""Characters of an entry's content: more than any budget for lore has room for."""
 MOST_KEYWORDS = 64
+"""Keywords that a person may give an entry: eight times what a model may."""
 
 LOOKED_AT = 200
-"""How many messages more are read for those that a reader has seen, up to the newest of the user's."""
+"""Number of further messages that are read for those that a reader has seen, up to the newest of the user's: more than
+one turn of a group."""
 
 
 @dataclass(frozen=True, slots=True)
-class LoreItem:
+class LoreListing:
     """An entry of lore as it is told to people."""
 
     name: str
@@ -50,16 +54,16 @@ class LoreItem:
     locked: tuple[str, ...] = ()
     """The fields that a person wrote."""
     suggestions: tuple[str, ...] = ()
-    """What was noted since of what a person wrote."""
+    """Notes made since of what a person wrote."""
     earlier: tuple[str, ...] = ()
-    """What was said of it before and holds no more."""
+    """Earlier descriptions, which hold no more."""
     problems: tuple[str, ...] = ()
-    """What keeps its keywords from being found, a sentence each."""
+    """Reasons why its keywords cannot be found, a sentence each."""
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
-    """Why an entry comes up in the next view, or does not."""
+class LoreExplanation:
+    """The reason why an entry comes up in the next view, or does not."""
 
     name: str
     book: str
@@ -67,18 +71,20 @@ class Explained:
     reason: str
 
 
-class LoreByHand(StoryHandle):
+class LoreEdits(StoryHandle):
     """The lore of one story."""
 
-    async def lore(self, *, everything: bool = False) -> list[LoreItem]:
-        """The entries of the story and of its books; with `everything`, also those removed or only suggested."""
+    async def lore(self, *, everything: bool = False) -> list[LoreListing]:
+        """Return the entries of the story and of its books; with `everything`, also those removed or only suggested."""
 
-        async def read(store: Store) -> list[LoreItem]:
+        async def read(store: Store) -> list[LoreListing]:
             known = await self._known(store)
-            found = [_item(one, known) for one in known.state.lore.values()]
+            listings = [_list_entry(listing, known) for listing in known.state.lore.values()]
             for name in await store.attached(self._key):
-                found += [_of_book(one, name) for one in await book_entries(store, self._key.owner, name)]
-            return [one for one in found if everything or one.status in ("live", "retired")]
+                listings += [
+                    _list_book_entry(listing, name) for listing in await read_book_entries(store, self._key.owner, name)
+                ]
+            return [listing for listing in listings if everything or listing.status in ("live", "retired")]
 
         return await self._store.at_one_moment(self._key.owner, read)
 
@@ -89,10 +95,10 @@ class LoreByHand(StoryHandle):
         *,
         keywords: Sequence[str] | None = None,
         content: str | None = None,
-    ) -> LoreItem:
+    ) -> LoreListing:
         """Write an entry, or part of one that is there: what is given stands from now on, whatever scenes say."""
         known = await self._store.at_one_moment(self._key.owner, self._known)
-        name = _name(name)
+        name = _check_name(name)
         there = find_entry(known.state.lore, name)
         kind = kind or (there.type if there else "concept")
         if kind not in TYPES:
@@ -109,17 +115,17 @@ class LoreByHand(StoryHandle):
         ):
             raise BadInput(f"An entry has at most {MOST_KEYWORDS} keywords of {LONGEST_NAME} characters.")
         called = there.name if there else name
-        return await self._record(LoreRecord(EntryAction.WRITE, called, kind, words, content, seen=_seen(there)))
+        return await self._record(LoreRecord(EntryAction.WRITE, called, kind, words, content, seen=_find_seen(there)))
 
-    async def lock_lore(self, name: str, kind: str = "") -> LoreItem:
+    async def lock_lore(self, name: str, kind: str = "") -> LoreListing:
         """Keep an entry as it stands, as if a person had written it."""
         entry = await self._entry(name, kind)
-        seen = _seen(entry)
+        seen = _find_seen(entry)
         return await self._record(
             LoreRecord(EntryAction.WRITE, entry.name, entry.type, entry.keywords, entry.content, seen=seen)
         )
 
-    async def unlock_lore(self, name: str, kind: str = "") -> LoreItem | None:
+    async def unlock_lore(self, name: str, kind: str = "") -> LoreListing | None:
         """Give up what a person wrote of an entry: it is again what scenes say of it; None if they say nothing."""
         entry = await self._entry(name, kind)
         branch = await self.branch_info()
@@ -135,24 +141,24 @@ class LoreByHand(StoryHandle):
         await self._add_mark(branch, MarkKind.UNLOCKED, branch.messages - 1, instead_of=marks)
         known = await self._store.at_one_moment(self._key.owner, self._known)
         left = find_entry(known.state.lore, entry.name)
-        return _item(left, known) if left else None
+        return _list_entry(left, known) if left else None
 
-    async def accept_lore(self, name: str, kind: str = "") -> LoreItem:
+    async def accept_lore(self, name: str, kind: str = "") -> LoreListing:
         """Take over an entry that was only suggested."""
         entry = await self._entry(name, kind)
         return await self._record(LoreRecord(EntryAction.ACCEPT, entry.name, entry.type))
 
-    async def remove_lore(self, name: str, kind: str = "") -> LoreItem:
+    async def remove_lore(self, name: str, kind: str = "") -> LoreListing:
         """Show an entry no more. It is not deleted."""
         entry = await self._entry(name, kind)
         return await self._record(LoreRecord(EntryAction.REMOVE, entry.name, entry.type))
 
-    async def explain_lore(self, reader: str = "chat") -> list[Explained]:
-        """Why each entry comes up in the view of the newest turn, or does not; those that do first."""
+    async def explain_lore(self, reader: str = "chat") -> list[LoreExplanation]:
+        """Return why each entry comes up in the view of the newest turn, or does not; those that do first."""
         settings = self._tuning.in_force
         who = reader_named(reader, settings.preset)
 
-        async def read(store: Store) -> list[Explained]:
+        async def read(store: Store) -> list[LoreExplanation]:
             branch = await store.branch(self._key)
             reader = await self._reader(store, who)
             known = await self._known(store, who.name)
@@ -165,11 +171,13 @@ class LoreByHand(StoryHandle):
             budget = settings.budget_tokens() * settings.lore_percent // 100
             budget += sum(self._tuning.counter.tokens(one.content) for one in lorebook.constants)  # told elsewhere
             read = [one for one in seen if one.position <= last]
-            turn = Turn(read, asked.node if asked else 0, last + 1, settings.lore_depth, budget)
-            found = await scanned(store, self._key, branch.name, lorebook, turn, self._tuning.counter, str(who))
+            turn = LoreTurn(read, asked.node if asked else 0, last + 1, settings.lore_depth, budget)
+            found = await scan_turn(store, self._key, branch.name, lorebook, turn, self._tuning.counter, str(who))
             entries = lorebook.index.entries
             decided = sorted(found.explain_all().items(), key=lambda one: not one[1].fired)
-            return [Explained(entries[uid].name, entries[uid].book, one.fired, one.reason) for uid, one in decided]
+            return [
+                LoreExplanation(entries[uid].name, entries[uid].book, one.fired, one.reason) for uid, one in decided
+            ]
 
         return await self._store.at_one_moment(self._key.owner, read)
 
@@ -183,7 +191,7 @@ class LoreByHand(StoryHandle):
             raise BadInput(f"The book {name!r} is not attached to this story.")
 
     async def attached_books(self) -> list[str]:
-        """The books that are attached, in order."""
+        """Return the books that are attached, in order."""
         return await self._store.attached(self._key)
 
     async def _known(self, store: Store, reader: str = "") -> Known:
@@ -191,7 +199,7 @@ class LoreByHand(StoryHandle):
         return await self._knowing.known(store, self._key, branch, self._rules, reader)
 
     async def _known_to(self, store: Store, key: EntryKey) -> tuple[str, ...] | None:
-        """Who knows all that is known of an entry; None if there is nothing that not everyone may know."""
+        """Return who knows all that is known of an entry; None if there is nothing that not everyone may know."""
         known = await self._known(store)
         entry = known.state.lore.get(key)
         presence = await self._presence(store)
@@ -217,7 +225,7 @@ class LoreByHand(StoryHandle):
             raise BadInput(f"There is no entry {name!r} in this story; `lore list` shows those there are.")
         return entry
 
-    async def _record(self, record: LoreRecord) -> LoreItem:
+    async def _record(self, record: LoreRecord) -> LoreListing:
         branch = await self.branch_info()
         if record.deed is EntryAction.WRITE:
             key = normalize_name(record.name)
@@ -225,21 +233,21 @@ class LoreByHand(StoryHandle):
             record = replace(record, known_to=known_to)
         await self._add_mark(branch, MarkKind.LORE, branch.messages - 1, render_record(record))
         known = await self._store.at_one_moment(self._key.owner, self._known)
-        return _item(known.state.lore[normalize_name(record.name)], known)
+        return _list_entry(known.state.lore[normalize_name(record.name)], known)
 
 
-def _of_book(one: KeyedEntry, book: str) -> LoreItem:
-    status, unsound = "live" if one.enabled else "removed", tuple(find_key_problems(one.keys))
-    return LoreItem(one.name, one.type, one.keys, one.content, "book", book, status, problems=unsound)
+def _list_book_entry(entry: KeyedEntry, book: str) -> LoreListing:
+    status, unsound = "live" if entry.enabled else "removed", tuple(find_key_problems(entry.keys))
+    return LoreListing(entry.name, entry.type, entry.keys, entry.content, "book", book, status, problems=unsound)
 
 
-def _item(entry: LoreEntry, known: Known) -> LoreItem:
-    shown, status = as_entry(entry), "retired" if entry.retired else "live"
+def _list_entry(entry: LoreEntry, known: Known) -> LoreListing:
+    shown, status = make_keyed(entry), "retired" if entry.retired else "live"
     if entry.key in known.corrected.removed:
         status = "removed"
     elif entry in known.suggested:
         status = "suggested"
-    return LoreItem(
+    return LoreListing(
         entry.name,
         entry.type,
         shown.keys,
@@ -254,22 +262,14 @@ def _item(entry: LoreEntry, known: Known) -> LoreItem:
     )
 
 
-def _seen(entry: LoreEntry | None) -> tuple[str, ...]:
-    """What is said of an entry by now, however it is kept."""
-    said = (entry.content, *entry.earlier) if entry else ()
-    return tuple(dict.fromkeys(said_key(one) for one in said if one))
+def _find_seen(entry: LoreEntry | None) -> tuple[str, ...]:
+    """Return the keys of what is said of an entry by now, its history included."""
+    contents = (entry.content, *entry.earlier) if entry else ()
+    return tuple(dict.fromkeys(said_key(one) for one in contents if one))
 
 
-def _name(name: str) -> str:
+def _check_name(name: str) -> str:
     words = " ".join(clean(name)[0].split())
     if not normalize_name(words) or len(words) > LONGEST_NAME:
         raise BadInput(f"An entry needs a name of 1 to {LONGEST_NAME} characters.")
     return words
-
-
-def entries_json(items: Sequence[LoreItem]) -> str:
-    """Entries as a plain list that can be imported as a book."""
-    plain = [
-        {"name": one.name, "type": one.type, "keywords": list(one.keywords), "content": one.content} for one in items
-    ]
-    return json.dumps(plain, ensure_ascii=False, indent=2)
