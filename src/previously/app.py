@@ -29,6 +29,7 @@ from previously.settings import Layer, Origin, Settings, layer_of, resolve
 from previously.settings_file import effective
 from previously.storage.store import Store, StoryInfo
 from previously.storage.table_store import TableStore
+from previously.storage.tables import Tables
 from previously.storage.tables.findings import Collected, Told, Verified
 from previously.storage.whole_stories import WholeStories
 
@@ -100,14 +101,19 @@ class Memory(Keys, Forgetting, Books, Combining):
         """The story of that name. With `create=False` one that does not exist is `UnknownStory`. `window_tokens` is the
         window of the model that reads it, for where nobody has set one."""
         check_name(name)
-        info = await self._store.story(self._owner, name)
-        if info is None:
+
+        def read(tables: Tables) -> tuple[StoryInfo, str, str] | None:
+            info = tables.stories.named(self._owner, name)
+            return info and (info, tables.stories.kept(info.key, "settings"), tables.stories.kept(info.key, "usage"))
+
+        found = await self._store.read(self._owner, read)
+        if found is None:
             if not create:
                 raise UnknownStory(name)
-            info = await self._store.create_story(self._owner, name, at=time_at())
-        own, usage = await self._store.settings(info.key), await self._store.usage(info.key)
-        told = [Layer(Origin.CODE, {"window_tokens": window_tokens})] if window_tokens else []
-        return Story(self._store, info, self._folder, Tuning([*told, *self._layers], own, usage))
+            found = await self._store.create_story(self._owner, name, at=time_at()), "{}", "{}"
+        info, own, usage = found
+        given = [Layer(Origin.CODE, {"window_tokens": window_tokens})] if window_tokens else []
+        return Story(self._store, info, self._folder, StorySettings([*given, *self._layers], own, usage))
 
     def has_set(self, key: str) -> bool:
         """Whether a file, a variable or whoever opened the stories has set this for all of them."""
@@ -125,8 +131,8 @@ class Memory(Keys, Forgetting, Books, Combining):
         return shared
 
     async def stories(self) -> list[StoryInfo]:
-        """Every story, by name."""
-        return await self._store.stories(self._owner)
+        """Return every story, by name."""
+        return await self._store.read(self._owner, lambda tables: tables.stories.all(self._owner))
 
     async def verify(self, progress: Told | None = None) -> Verified:
         """Derive every hash and cache of the stories anew, and say what differs. Nothing is changed."""

@@ -109,3 +109,6 @@ class Snapshot(Protocol):
 
     def book(self, name: str) -> str | None:
         """Return the text (JSON) of the owner's book of that name; None if there is none."""
+
+    def book_times(self) -> dict[str, str]:
+        """Return when each of the owner's books was kept, by name."""

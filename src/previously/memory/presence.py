@@ -1,4 +1,4 @@
-"""Reading who was present at the messages of a path, and remembering it.
+"""Who was present at the messages of a path: read once, and remembered.
 
 What lies before a snapshot of the notes is read once: a snapshot's id stands for all messages and notes before it. What
 lies behind it is read with every look, as the notes are.
@@ -17,14 +17,14 @@ from previously.core.messages import Role
 from previously.core.note import note_of
 from previously.core.paths import OPENING_MESSAGES, OnPath
 from previously.core.presence import Correction, Heard, Presence, Run, runs_of, speaker_of
+from previously.core.snapshot import Snapshot
 from previously.core.spans import Span
 from previously.core.versions import LiveVersion
+from previously.core.witnessing import folded_name
 from previously.folds.boundary import scene_ends
 from previously.folds.recap import FoldRules
 from previously.folds.tiling import Tile
-from previously.runtime.fold_store import SnapshotStore
 from previously.runtime.noted import Walk, snapshots_to, walk_behind
-from previously.storage.store import BranchInfo, StoryKey
 
 MOST_REMEMBERED = 4_096
 """Snapshots whose runs are remembered: those of a million messages, at a few kilobytes each."""
@@ -33,6 +33,9 @@ MOST_MADE = 64
 """Paths of which it is remembered who knows what: a few readers of a few dozen stories at work."""
 
 _SCENE_MARKS = frozenset({MarkKind.SCENE, MarkKind.CHAPTER})
+COMINGS = frozenset({MarkKind.LEFT, MarkKind.ENTERED})
+"""The marks that say who left and who came back."""
+
 HAND_MARKS = frozenset({MarkKind.PRESENCE, MarkKind.PRESENCE_END})
 """The marks that say who was present."""
 
@@ -44,11 +47,9 @@ class Presences:
         self._runs: OrderedDict[int, tuple[int, tuple[Run, ...]]] = OrderedDict()
         self._made: OrderedDict[tuple[object, ...], Presence] = OrderedDict()
 
-    async def of(
+    def read(
         self,
-        store: SnapshotStore,
-        key: StoryKey,
-        branch: BranchInfo,
+        snapshot: Snapshot,
         rules: FoldRules,
         seen: Walk,
         *,
@@ -56,19 +57,19 @@ class Presences:
         next_speaker: str = "",
     ) -> Presence:
         """Return who was present at the messages of a branch. `seen` goes on to its end from an exact snapshot."""
-        marks = await store.marks(key, branch.name, _SCENE_MARKS | HAND_MARKS)
+        marks = snapshot.marks(_SCENE_MARKS | HAND_MARKS)
         stands = (
             seen.snapshot.version.id if seen.snapshot else 0,
-            seen.path[-1].node if seen.path else branch.head,
+            seen.path[-1].node if seen.path else snapshot.head,
             tuple((tile.note.id, tile.span.last) for tile in seen.updates if tile.note),
             tuple((mark.id, mark.position) for mark in marks),
             tuple(sorted((voices or {}).items())),
             next_speaker,
         )
         if stands not in self._made:
-            runs = [*await self._before(store, key, branch, rules, seen), *runs_of(_heard(seen.path, seen.updates))]
-            placed = await placed_corrections(store, key, branch, marks)
-            corrections = [Correction(span, correction_of(mark.text)[0]) for mark, span in placed]
+            runs = [*self._read_runs_before(snapshot, rules, seen), *runs_of(_read_heard(seen.path, seen.updates))]
+            placed = place_corrections(snapshot, marks)
+            corrections = [Correction(span, parse_correction(mark.text)[0]) for mark, span in placed]
             breaks = {mark.position for mark in marks if mark.kind in _SCENE_MARKS}
             self._made[stands] = Presence(runs, corrections, breaks, voices, next_speaker)
         self._made.move_to_end(stands)
@@ -76,28 +77,28 @@ class Presences:
             self._made.popitem(last=False)
         return self._made[stands]
 
-    async def _before(
-        self, store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, seen: Walk
+    def _read_runs_before(
+        self, snapshot: Snapshot, rules: FoldRules, seen: Walk
     ) -> list[Run]:
         """Return the runs before a snapshot."""
-        links = await snapshots_to(store, key, seen.snapshot, lambda link: self._is_known(link.version.id))
+        links = snapshots_to(snapshot, seen.snapshot, lambda link: self._is_known(link.version.id))
         before: LiveVersion | None = None
         for link in links:
             if not self._is_known(link.version.id):
-                chunk = await walk_behind(store, key, branch, rules, before, len(link.span))
-                following = await store.path(key, branch.name, link.span.last + 1, link.span.last + 1)
-                runs = runs_of(_heard(chunk.path, chunk.updates, following))
+                chunk = walk_behind(snapshot, rules, before, len(link.span))
+                following = snapshot.path(link.span.last + 1, link.span.last + 1)
+                runs = runs_of(_read_heard(chunk.path, chunk.updates, following))
                 self._runs[link.version.id] = before.version.id if before else 0, runs
             before = link
-        found: list[tuple[Run, ...]] = []
+        chunks: list[tuple[Run, ...]] = []
         at = before.version.id if before else 0
         while at:
             self._runs.move_to_end(at)
             at, runs = self._runs[at]
-            found.append(runs)
+            chunks.append(runs)
         while len(self._runs) > MOST_REMEMBERED:
             self._runs.popitem(last=False)
-        return [run for runs in reversed(found) for run in runs]
+        return [run for runs in reversed(chunks) for run in runs]
 
     def _is_known(self, version: int) -> bool:
         """Return whether a snapshot and all it goes on from are remembered."""
@@ -114,7 +115,7 @@ def presences_of(store: object) -> Presences:
     return _PRESENCES.setdefault(store, Presences())
 
 
-def _heard(path: Sequence[OnPath], updates: Sequence[Tile], following: Sequence[OnPath] = ()) -> Iterator[Heard]:
+def _read_heard(path: Sequence[OnPath], updates: Sequence[Tile], following: Sequence[OnPath] = ()) -> Iterator[Heard]:
     """Yield what is known of each message of a run of the path."""
     noted: dict[int, tuple[str, ...]] = {}
     ends: set[int] = set()
@@ -138,34 +139,45 @@ def _heard(path: Sequence[OnPath], updates: Sequence[Tile], following: Sequence[
         )
 
 
-async def placed_corrections(
-    store: SnapshotStore, key: StoryKey, branch: BranchInfo, marks: Sequence[Mark]
+def list_absent(marks: Sequence[Mark]) -> list[str]:
+    """Return who is not there by the marks of comings and goings, in the order they left."""
+    gone: dict[str, str] = {}
+    for mark in marks:
+        if mark.kind is MarkKind.LEFT:
+            gone.setdefault(folded_name(mark.text), mark.text)
+        else:
+            gone.pop(folded_name(mark.text), None)
+    return list(gone.values())
+
+
+def place_corrections(
+    snapshot: Snapshot, marks: Sequence[Mark]
 ) -> list[tuple[Mark, Span]]:
     """Return what people said of who was present, each with where it stands, in the order in which they said it. Where
     a branch was cut off before the end of what was meant, the messages that are still there count."""
     ends = {mark.of: mark.position for mark in marks if mark.kind is MarkKind.PRESENCE_END}
-    found: list[tuple[Mark, Span]] = []
-    for mark in sorted((one for one in marks if one.kind is MarkKind.PRESENCE), key=lambda one: one.id):
-        _, entries = correction_of(mark.text)
+    placed: list[tuple[Mark, Span]] = []
+    for mark in sorted((mark for mark in marks if mark.kind is MarkKind.PRESENCE), key=lambda mark: mark.id):
+        _, entries = parse_correction(mark.text)
         first = mark.position + 1
         last = ends.get(mark.origin)
         if last is None:
-            run = await store.path(key, branch.name, first, min(first + len(entries), branch.messages) - 1)
+            run = snapshot.path(first, min(first + len(entries), snapshot.messages) - 1)
             kept = list(takewhile(lambda item, meant=frozenset(entries): item.entry.id in meant, run))  # type: ignore[misc]
             last = first + len(kept) - 1
         if first <= last:
-            found.append((mark, Span(first, last)))
-    return found
+            placed.append((mark, Span(first, last)))
+    return placed
 
 
-def correction_text(names: Sequence[str] | None, entries: Sequence[int]) -> str:
+def render_correction(names: Sequence[str] | None, entries: Sequence[int]) -> str:
     """Return what a person says of who was present as the text of a mark: the names, None for everybody, and the
     entries it is said of."""
     said = {"names": None if names is None else list(names), "entries": list(entries)}
     return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
 
-def correction_of(text: str) -> tuple[tuple[str, ...] | None, tuple[int, ...]]:
+def parse_correction(text: str) -> tuple[tuple[str, ...] | None, tuple[int, ...]]:
     """Return the names and entries in the text of a mark. What cannot be read names nobody, so that nothing is told to
     anybody by mistake."""
     try:

@@ -13,8 +13,8 @@ from previously.models.tokenizers import counter_for
 from previously.settings import Layer, Origin, Settings, changed, resolve
 
 
-class Tuning:
-    """What is in force for a story. A handle keeps what it was opened with, and what was set through it."""
+class StorySettings:
+    """The settings in force for a story. A handle keeps what it was opened with, and what was set through it."""
 
     def __init__(self, layers: Sequence[Layer], own: str, usage: str = "{}") -> None:
         """`own` are the story's settings as a store keeps them, `usage` what was reported of its views."""

@@ -1,21 +1,23 @@
 """Recall in a story: messages found again, for whoever searches and for the turn a view is made of.
 
-What must stay true: nothing is found that is not on the path, nor anything that the one who reads did not witness; a
-hidden message is shown to whoever searches, and in no view. The index catches up before it is asked; where that cannot
-be, what it has is used.
+Nothing is found that is not on the path, nor anything that the one who reads did not witness; a hidden message is shown
+to whoever searches, and in no view. The index catches up before it is asked; where that cannot be, what it has is used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Role
 from previously.core.paths import OnPath
+from previously.core.snapshot import Snapshot
 from previously.core.spans import Span
 from previously.core.tokens import Counter
+from previously.runtime.story_moment import StoryMoment
 from previously.storage.store import Store, StoryKey
 from previously.view.readers import Reader
 from previously.view.volatile import Recalled, written
@@ -76,14 +78,14 @@ class SearchHit:
     hidden: bool
 
 
-def recall_ceiling(share_tokens: int) -> int:
-    """How many tokens passages may take where there is room, given their share of a view."""
+def compute_recall_ceiling(share_tokens: int) -> int:
+    """Return how many tokens passages may take where there is room, given their share of a view."""
     return max(share_tokens, min(BEYOND_SHARE * share_tokens, MOST_BEYOND_TOKENS))
 
 
 async def catch_up(store: Store, key: StoryKey, most: int | None = None) -> int:
-    """Index what was written since, all of it or so many messages at most; how many wait."""
-    table = _table()
+    """Index what was written since, all of it or so many messages at most; return how many wait."""
+    table = _load_word_table()
     waiting = await store.index(key, table, most=most) if most else await store.index(key, table)
     while waiting and not most:
         waiting = await store.index(key, table)
@@ -91,16 +93,13 @@ async def catch_up(store: Store, key: StoryKey, most: int | None = None) -> int:
 
 
 async def try_to_catch_up(store: Store, key: StoryKey) -> None:
-    """The same for a view, which goes out in any case."""
-    try:
+    """Do the same for a view, which goes out in any case."""
+    with suppress(StoreProblem):
         await catch_up(store, key, CAUGHT_UP_FOR_A_VIEW)
-    except StoreProblem:
-        return
 
 
-async def search(
-    store: Store,
-    key: StoryKey,
+def search(
+    moment: StoryMoment,
     query: str,
     top: int | None,
     budget_tokens: int | None,
@@ -109,30 +108,24 @@ async def search(
     *,
     dated: bool,
 ) -> list[SearchHit]:
-    """The best hits for a query, best first; with a budget and no `top`, as many as it holds. To be called at one
-    moment."""
+    """Return the best hits for a query, best first; with a budget and no `top`, as many as it holds."""
     if top is not None and top < 1:
         raise BadInput(f"A search for {top} messages finds none; give a positive number.")
     if top is None:
         top = TOP if budget_tokens is None else MOST_FOUND
-    branch = await store.branch(key)
     most = MOST_FOUND if budget_tokens or reader.name else min(top, MOST_FOUND)
-    found = await store.recall(
-        key, branch.name, lambda index, path: _find(index, path, query, allowed=_allowed(reader), most=most)
-    )
-    found.query.checked()
-    hits = [(hit, await _at(store, key, branch.name, hit.position)) for hit in found.hits]
+    result = _find(*moment.recall(), query, allowed=_list_allowed(reader), most=most)
+    result.query.checked()
+    hits = [(hit, _read_at(moment.snapshot, hit.position)) for hit in result.hits]
     hits = [(hit, item) for hit, item in hits if reader.witnessed(item)]
-    costs = {hit.position: _cost(_line(item, dated=dated), counter) for hit, item in hits}
+    costs = {hit.position: _count_line(_render_line(item, dated=dated), counter) for hit, item in hits}
     if budget_tokens is not None:
-        hits = _within(hits, budget_tokens, costs, found.outline)
-    return [_hit(hit, item, costs[hit.position]) for hit, item in hits[:top]]
+        hits = _choose_within(hits, budget_tokens, costs, result.outline)
+    return [_make_hit(hit, item, costs[hit.position]) for hit, item in hits[:top]]
 
 
-async def recalled_for(
-    store: Store,
-    key: StoryKey,
-    branch: str,
+def recall_for_turn(
+    moment: StoryMoment,
     seen: Sequence[OnPath],
     turn: OnPath,
     reader: Reader,
@@ -142,43 +135,37 @@ async def recalled_for(
     *,
     dated: bool,
 ) -> list[Recalled]:
-    """What is found again for a turn, the best first, within a budget: nothing of what the reader has seen anyway, and
-    nothing from `until` on. Only what they have seen decides what is looked for."""
+    """Return what is found again for a turn, the best first, within a budget: nothing of what the reader has seen
+    anyway, and nothing from `until` on. Only what they have seen decides what is looked for."""
     if budget_tokens <= 0:
         return []
     earlier = [item.entry.message for item in seen if item.position < turn.position]
-    said = turn.entry.message
-    text = said.text
+    message = turn.entry.message
+    text = message.text
     if len(text.split()) < FEW_WORDS and earlier:
         text = f"{earlier[-1].text}\n{text}"
-    asked = next((one.speaker for one in reversed(earlier) if one.speaker not in (None, said.speaker)), None)
+    asked = next((other.speaker for other in reversed(earlier) if other.speaker not in (None, message.speaker)), None)
     excluded = {item.position for item in seen}
-
-    def work(index: StoryIndex, path: PathEntries) -> SearchResult:
-        return _find(
-            index, path, text, asker=said.speaker, asked=asked, allowed=_allowed(reader), excluded=excluded,
-            until=until, most=MOST_FOR_A_VIEW,
-        )  # fmt: skip
-
-    found = await store.recall(key, branch, work)
-    best = found.hits[0].score if found.hits else 0.0
-    fewest = max(1, min(len(found.query.terms), LONG_QUERY) // 5)
-    hits = [hit for hit in found.hits if hit.score >= WORTH_SHOWING * best and len(hit.why.terms) >= fewest]
-    items = {hit.position: await _at(store, key, branch, hit.position) for hit in hits}
+    result = _find(
+        *moment.recall(), text, asker=message.speaker, asked=asked, allowed=_list_allowed(reader), excluded=excluded,
+        until=until, most=MOST_FOR_A_VIEW,
+    )  # fmt: skip
+    best = result.hits[0].score if result.hits else 0.0
+    fewest = max(1, min(len(result.query.terms), LONG_QUERY) // 5)
+    hits = [hit for hit in result.hits if hit.score >= WORTH_SHOWING * best and len(hit.why.terms) >= fewest]
+    items = {hit.position: _read_at(moment.snapshot, hit.position) for hit in hits}
     hits = [hit for hit in hits if _may_be_shown(items[hit.position], reader)]
-    told = {position: _told(item, dated=dated) for position, item in items.items()}
-    return _passages(hits, told, budget_tokens, counter, found.outline, excluded)
+    quoted = {position: _quote(item, dated=dated) for position, item in items.items()}
+    return _make_passages(hits, quoted, budget_tokens, counter, result.outline, excluded)
 
 
-async def retold(
-    store: Store, key: StoryKey, branch: str, recalled: Sequence[Recalled], reader: Reader | None, *, dated: bool
+def read_recalled(
+    snapshot: Snapshot, recalled: Sequence[Recalled], reader: Reader | None, *, dated: bool
 ) -> list[Recalled]:
-    """The same passages with their words; with a reader, only those that may be shown to them now."""
-    if not recalled:
-        return []
-    found = [(one, await _at(store, key, branch, one.span.first)) for one in recalled]
-    found = [(one, item) for one, item in found if reader is None or _may_be_shown(item, reader)]
-    return [replace(one, text=_line(item, dated=dated)) for one, item in found]
+    """Return the same passages with their words; with a reader, only those that may be shown to them now."""
+    read = [(passage, _read_at(snapshot, passage.span.first)) for passage in recalled]
+    shown = [(passage, item) for passage, item in read if reader is None or _may_be_shown(item, reader)]
+    return [replace(passage, text=_render_line(item, dated=dated)) for passage, item in shown]
 
 
 def _find(
@@ -196,14 +183,14 @@ def _find(
     from previously.recall.search import find
 
     return find(
-        index, path, text, _table(), asker=asker, asked=asked, allowed=allowed, excluded=excluded, until=until,
+        index, path, text, _load_word_table(), asker=asker, asked=asked, allowed=allowed, excluded=excluded, until=until,
         most=most,
     )  # fmt: skip
 
 
-def _passages(
+def _make_passages(
     hits: Sequence[Hit],
-    told: dict[int, Quoted],
+    quoted: dict[int, Quoted],
     budget_tokens: int,
     counter: Counter,
     outline: Outline,
@@ -211,15 +198,20 @@ def _passages(
 ) -> list[Recalled]:
     from previously.recall.passages import make_passages
 
-    found = make_passages(hits, told, budget_tokens, lambda line: _cost(line, counter), outline, excluded=excluded)
-    best_first = sorted(found, key=lambda one: (-one.score, one.position))
+    passages = make_passages(hits, quoted, budget_tokens, lambda line: _count_line(line, counter), outline, excluded=excluded)
+    best_first = sorted(passages, key=lambda passage: (-passage.score, passage.position))
     return [
-        Recalled(Span(one.position, one.position), one.line, round(one.score, 4), _reason(one.why, one.line))
-        for one in best_first
+        Recalled(
+            Span(passage.position, passage.position),
+            passage.line,
+            round(passage.score, 4),
+            _say_reason(passage.why, passage.line),
+        )
+        for passage in best_first
     ]
 
 
-def _within(
+def _choose_within(
     hits: list[tuple[Hit, OnPath]], budget_tokens: int, costs: Mapping[int, int], outline: Outline
 ) -> list[tuple[Hit, OnPath]]:
     from previously.recall.passages import choose_hits
@@ -228,10 +220,10 @@ def _within(
     return [(hit, items[hit.position]) for hit in choose_hits([hit for hit, _ in hits], budget_tokens, costs, outline)]
 
 
-def _hit(hit: Hit, item: OnPath, tokens: int) -> SearchHit:
+def _make_hit(hit: Hit, item: OnPath, tokens: int) -> SearchHit:
     from previously.text.words import find_places
 
-    text = _text(item)
+    text = _read_text(item)
     return SearchHit(
         hit.position,
         item.entry.attributes.source_id,
@@ -246,8 +238,8 @@ def _hit(hit: Hit, item: OnPath, tokens: int) -> SearchHit:
     )
 
 
-def _reason(why: Why, line: str) -> str:
-    """What a passage was found by, in words."""
+def _say_reason(why: Why, line: str) -> str:
+    """Return what a passage was found by, in words."""
     from previously.text.words import find_places
 
     parts = {
@@ -264,36 +256,36 @@ def _reason(why: Why, line: str) -> str:
     return f"recalled by {told}; found: {', '.join(words[:6])}"
 
 
-async def _at(store: Store, key: StoryKey, branch: str, position: int) -> OnPath:
-    (item,) = await store.path(key, branch, position, position)
+def _read_at(snapshot: Snapshot, position: int) -> OnPath:
+    (item,) = snapshot.path(position, position)
     return item
 
 
-def _cost(line: str, counter: Counter) -> int:
-    """What a line takes in a view, with its break."""
+def _count_line(line: str, counter: Counter) -> int:
+    """Return what a line takes in a view, with its break."""
     return counter.tokens(written(line) + "\n")
 
 
-def _line(item: OnPath, *, dated: bool) -> str:
+def _render_line(item: OnPath, *, dated: bool) -> str:
     from previously.recall.passages import render_line
 
-    return render_line(item.position, _told(item, dated=dated))
+    return render_line(item.position, _quote(item, dated=dated))
 
 
-def _told(item: OnPath, *, dated: bool) -> Quoted:
+def _quote(item: OnPath, *, dated: bool) -> Quoted:
     from previously.recall.passages import Quoted
 
-    return Quoted(_text(item), item.entry.message.speaker, item.entry.attributes.at if dated else None)
+    return Quoted(_read_text(item), item.entry.message.speaker, item.entry.attributes.at if dated else None)
 
 
-def _text(item: OnPath) -> str:
-    """What there is to read of a message: captions and results of tools included."""
+def _read_text(item: OnPath) -> str:
+    """Return what there is to read of a message: captions and results of tools included."""
     from previously.recall.index import read_facts
 
     return item.entry.message.text or read_facts(item.entry.message).text
 
 
-def _allowed(reader: Reader) -> Collection[int] | None:
+def _list_allowed(reader: Reader) -> Collection[int] | None:
     """Return the positions that a reader may know of; None for all of them."""
     if not reader.name or reader.presence is None or reader.presence.knows_all(reader.name):
         return None
@@ -304,10 +296,10 @@ def _may_be_shown(item: OnPath, reader: Reader) -> bool:
     entry = item.entry
     if entry.attributes.hidden or entry.message.role is Role.SYSTEM:
         return False
-    return bool(_text(item).strip()) and reader.witnessed(item)
+    return bool(_read_text(item).strip()) and reader.witnessed(item)
 
 
-def _table() -> WordTable | None:
+def _load_word_table() -> WordTable | None:
     from previously.models.word_vectors import word_table
 
     return word_table()

@@ -1,0 +1,1 @@
+"""What is remembered of one branch: pure reads of a snapshot."""
