@@ -11,7 +11,7 @@ import pytest
 from previously import fold_conversation
 from previously.core.pairing import INTERRUPTED
 from previously.formats.conversations import read_conversation
-from previously.formats.responses import draft_of, item_of
+from previously.formats.responses_items import draft_of, item_of
 from previously.testing.request_faults import find_responses_faults
 
 Raw = dict[str, Any]

@@ -11,7 +11,7 @@ import pytest
 from previously import fold_conversation
 from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.conversations import conversation_of
-from previously.formats.responses import to_responses
+from previously.formats.responses_items import to_responses
 from previously.testing.request_faults import find_anthropic_faults
 from tests.runtime.test_fold_conversation import chat
 

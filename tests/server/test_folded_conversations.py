@@ -15,7 +15,7 @@ from previously.core.messages import Role
 from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.conversations import Conversation, Dialect, conversation_of, read_conversation
 from previously.formats.openai import to_openai
-from previously.formats.responses import to_responses
+from previously.formats.responses_items import to_responses
 from previously.testing.request_faults import find_anthropic_faults, find_chat_faults, find_responses_faults
 from tests.folds.briefs.conversations import conversation
 
