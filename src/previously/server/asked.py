@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from previously.core.errors import BadInput
+from previously.core.json_values import kind, parse_json
 from previously.core.messages import Draft, Role, Text, cleaned
-from previously.formats.reading import kind, parse_json
 from previously.recognition.commands import Command, command_in
 from previously.recognition.heard import Ask, Heard, hear, is_lone_task
 from previously.recognition.wording import Names, is_nudge
