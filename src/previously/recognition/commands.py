@@ -49,7 +49,7 @@ class Command:
     argument: str = ""
 
 
-def command_in(text: str) -> Command | None:
+def parse_command(text: str) -> Command | None:
     """The command that a text is; None if it is none of ours."""
     if "//" not in text[:_NEAR] and "!!" not in text[:_NEAR]:
         return None
@@ -59,7 +59,7 @@ def command_in(text: str) -> Command | None:
     return Command(found.group(1).lower(), (found.group(2) or "").strip())
 
 
-def ours_in(messages: Sequence[Message]) -> frozenset[int]:
+def find_command_messages(messages: Sequence[Message]) -> frozenset[int]:
     """Which messages of a list are commands or answers to one. What looks like an answer is one only behind a command,
     or where a trimmed list begins: a story may well begin a line with that mark."""
     ours: set[int] = set()
@@ -67,7 +67,7 @@ def ours_in(messages: Sequence[Message]) -> frozenset[int]:
     for at, message in enumerate(messages):
         if message.role is Role.SYSTEM:
             continue
-        if message.role is Role.USER and command_in(message.text) is not None:
+        if message.role is Role.USER and parse_command(message.text) is not None:
             ours.add(at)
             after_command = True
             continue

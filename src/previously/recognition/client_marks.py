@@ -27,7 +27,7 @@ _PAIR = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class ChatNames:
     """Who speaks, as far as a client says."""
 
     character: str | None = None
@@ -46,7 +46,7 @@ def is_start(text: str) -> bool:
     return _NEW_CHAT.fullmatch(text.strip()) is not None
 
 
-def holds_start(text: str) -> bool:
+def has_start(text: str) -> bool:
     """Whether it says so among other things."""
     return _NEW_CHAT.search(text) is not None
 
@@ -56,7 +56,7 @@ def is_continue(text: str) -> bool:
     return len(text) < 400 and _CONTINUE.fullmatch(text.strip()) is not None
 
 
-def speaker_asked(text: str) -> str | None:
+def find_asked_speaker(text: str) -> str | None:
     """Whose reply a nudge asks for, if that is all it does."""
     found = _SPEAK_AS.fullmatch(text.strip())
     return found.group(1) if found else None
@@ -69,14 +69,14 @@ def is_aside(text: str) -> bool:
 
 def is_nudge(text: str) -> bool:
     """Whether a text is one of the known nudges."""
-    return is_continue(text) or speaker_asked(text) is not None or is_aside(text)
+    return is_continue(text) or find_asked_speaker(text) is not None or is_aside(text)
 
 
-def names_in(front: str) -> Names:
+def find_names(front: str) -> ChatNames:
     """The names in a client's front."""
     pair, group = _PAIR.search(front), _MEMBERS.search(front)
     members = tuple(name.strip() for name in group.group(1).split(",") if name.strip()) if group else ()
-    return Names(pair.group(1) if pair else None, pair.group(2) if pair else None, members)
+    return ChatNames(pair.group(1) if pair else None, pair.group(2) if pair else None, members)
 
 
 _PREFIX = re.compile(r"([^\s:*\"“\[][^\n:]{0,39}):\s+(?=\S)")
@@ -88,7 +88,7 @@ def split_name(text: str) -> tuple[str | None, str]:
     return (found.group(1), text[found.end() :]) if found else (None, text)
 
 
-def without_name(text: str, names: frozenset[str]) -> tuple[str | None, str]:
+def strip_name(text: str, names: frozenset[str]) -> tuple[str | None, str]:
     """The same for these names only. A name with nothing behind it is an empty reply."""
     name, colon, rest = text.partition(":")
     return (name, rest.lstrip(" ")) if colon and name in names else (None, text)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from previously.core.messages import Message, Role
-from previously.recognition.following import NoteSeen
-from previously.recognition.heard import Heard
+from previously.recognition.client_list import ClientList
+from previously.recognition.follow import SeenNote
 from previously.storage.store import StoryKey
 
 SHINGLE = 3
@@ -34,7 +34,7 @@ DROPPED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class LastList:
     """What is known of the list before."""
 
     hashes: tuple[int, ...]
@@ -45,31 +45,31 @@ class Window:
     """Where the branch ended when the turn was done; if it ends elsewhere, others have changed it."""
     unsettled: frozenset[int] = frozenset()
     """Entries that were first seen in that list and were not what it was sent for."""
-    notes: tuple[NoteSeen, ...] = ()
+    notes: tuple[SeenNote, ...] = ()
     usual: frozenset[str] = frozenset()
     """What stood behind the history in turns."""
 
 
-def hash_of(message: Message) -> int:
+def hash_message(message: Message) -> int:
     """What a message is known by within this process."""
     return hash((message.role, message.speaker, message.parts))
 
 
-def story_hashes(heard: Heard, window: Window) -> tuple[list[int], list[int]]:
+def hash_story(heard: ClientList, window: LastList) -> tuple[list[int], list[int]]:
     """The hashes of the messages of a list that seem to be the story's, and their places in the body: all but system
     messages that were not on the path before."""
     known = set(window.hashes)
     hashes: list[int] = []
     places: list[int] = []
     for place, piece in enumerate(heard.body):
-        one = hash_of(piece.message)
+        one = hash_message(piece.message)
         if piece.message.role is not Role.SYSTEM or one in known:
             hashes.append(one)
             places.append(place)
     return hashes, places
 
 
-def shared(window: Window, hashes: Sequence[int]) -> tuple[int, int] | None:
+def find_overlap(window: LastList, hashes: Sequence[int]) -> tuple[int, int] | None:
     """How many messages of a new list, from its first on, stand in the list before, and how many of that list it
     shares, counted from its first on; None if the one is not a successor of the other."""
     before = window.hashes
@@ -84,41 +84,41 @@ def shared(window: Window, hashes: Sequence[int]) -> tuple[int, int] | None:
     return None
 
 
-def shingles(hashes: Sequence[int]) -> Iterator[int]:
+def make_shingles(hashes: Sequence[int]) -> Iterator[int]:
     """The runs of three messages that a story is looked up by, the newest first; shorter ones in a shorter list."""
     size = min(SHINGLE, len(hashes))
     for end in range(len(hashes), size - 1, -1):
         yield hash(tuple(hashes[end - size : end]))
 
 
-def said_hashes(heard: Heard) -> list[int]:
+def hash_spoken(heard: ClientList) -> list[int]:
     """The hashes of what a list shows but for system messages."""
-    return [hash_of(piece.message) for piece in heard.body if piece.message.role is not Role.SYSTEM]
+    return [hash_message(piece.message) for piece in heard.body if piece.message.role is not Role.SYSTEM]
 
 
-class Windows:
+class LastLists:
     """The lists before, those that were not seen for longest forgotten first."""
 
     def __init__(self, most_messages: int = MOST_MESSAGES) -> None:
         self._most_messages = most_messages
         self._messages = 0
-        self._windows: OrderedDict[Where, tuple[str, Window]] = OrderedDict()
+        self._windows: OrderedDict[Where, tuple[str, LastList]] = OrderedDict()
         self._by_shingle: OrderedDict[tuple[str, str, int], Where] = OrderedDict()
 
-    def of(self, key: StoryKey, branch: str) -> Window | None:
+    def of(self, key: StoryKey, branch: str) -> LastList | None:
         """The list before of a branch."""
         kept = self._windows.get((key, branch))
         return kept[1] if kept else None
 
     def keep(
-        self, key: StoryKey, branch: str, name: str, window: Window, said: Sequence[int] = (), whose: str = ""
+        self, key: StoryKey, branch: str, name: str, window: LastList, said: Sequence[int] = (), whose: str = ""
     ) -> None:
         """Remember a list; `said` are the hashes of all it shows but for system messages, `whose` keeps apart what is
         not to be mixed."""
         self._forget((key, branch))
         self._windows[key, branch] = name, window
         self._messages += len(window.hashes)
-        for shingle in islice(shingles(said), 2):
+        for shingle in islice(make_shingles(said), 2):
             self._by_shingle[key.owner, whose, shingle] = key, branch
             self._by_shingle.move_to_end((key.owner, whose, shingle))
         while len(self._windows) > 1 and (self._messages > self._most_messages or len(self._windows) > MOST_WINDOWS):
@@ -133,7 +133,7 @@ class Windows:
 
     def near(self, owner: str, whose: str, said: Sequence[int]) -> tuple[StoryKey, str, str] | None:
         """The story, its name and the branch whose list before shares the newest messages with this one."""
-        for shingle in shingles(said):
+        for shingle in make_shingles(said):
             found = self._by_shingle.get((owner, whose, shingle))
             if found is not None and found in self._windows:
                 return found[0], self._windows[found][0], found[1]

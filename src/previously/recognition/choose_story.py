@@ -8,8 +8,8 @@ from typing import Any
 
 from previously.core.digests import match_key
 from previously.core.messages import Role
-from previously.recognition.heard import Ask, Heard
-from previously.recognition.unfolding import Keys, first_and_last, unfolded
+from previously.recognition.client_list import Ask, ClientList
+from previously.recognition.undo_postprocessing import PathKeys, list_edges, undo_postprocessing
 
 USER, CHAT = "client_user", "client_chat"
 """Under which names a story's header says whose conversation it is, and by what id the client knows it."""
@@ -19,11 +19,11 @@ MOST_ASKED = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ClientRequest:
     """A client's list, and what is said beside it."""
 
     owner: str
-    heard: Heard
+    heard: ClientList
     streams: bool = False
     story: str | None = None
     """The name of the story, where it is given."""
@@ -45,36 +45,36 @@ class Listed:
 
     def is_of(self, header: str) -> bool:
         """Whether a story is the same user's, by what is kept beside it."""
-        return str(header_of(header).get(USER, "")) == self.user
+        return str(parse_header(header).get(USER, "")) == self.user
 
     def may_mean(self, header: str) -> bool:
         """Whether it can be meant, too: the client does not know it by another id."""
-        return self.is_of(header) and (not self.story or header_of(header).get(CHAT, self.story) == self.story)
+        return self.is_of(header) and (not self.story or parse_header(header).get(CHAT, self.story) == self.story)
 
     def kept_beside(self, header: str) -> str | None:
         """What is to be kept beside its story; None if it is."""
         whose = {USER: self.user} if self.user else {}
         if self.adopts and self.story:
             whose[CHAT] = self.story
-        kept = header_of(header)
+        kept = parse_header(header)
         return None if whose.items() <= kept.items() else json.dumps({**kept, **whose})
 
 
-def header_of(header: str) -> dict[str, Any]:
+def parse_header(header: str) -> dict[str, Any]:
     """What is kept beside a story."""
     kept = json.loads(header)
     return kept if isinstance(kept, dict) else {}
 
 
-def asked_for(heard: Heard) -> tuple[list[bytes], list[bytes]]:
+def choose_lookup_keys(heard: ClientList) -> tuple[list[bytes], list[bytes]]:
     """The match keys by which a list is looked up: that of a greeting, which alone recognises nothing, and those of its
     newest messages and some of its first."""
-    body = [piece.message for piece in unfolded(heard, Keys(()))]
+    body = [piece.message for piece in undo_postprocessing(heard, PathKeys(()))]
     said = [one for one in body if one.role is not Role.SYSTEM]
     greeting = said[:1] if said and said[0].role is Role.ASSISTANT else []
     said = said[len(greeting) :]
     newest = said[-(MOST_ASKED * 3 // 4) :]
     chosen = [*newest, *said[: MOST_ASKED - len(newest)]]
     if heard.is_merged:
-        chosen += [part for one in chosen for part in first_and_last(one)]
+        chosen += [part for one in chosen for part in list_edges(one)]
     return [match_key(one) for one in greeting], list(dict.fromkeys(match_key(one) for one in chosen))

@@ -17,7 +17,7 @@ from previously.core.digests import match_key
 from previously.core.messages import Attributes, Draft, Role
 from previously.core.paths import OnPath
 from previously.core.scripts import Put, Reuse, Script, Splice
-from previously.recognition.heard import LONG_TEXT, Piece, with_text
+from previously.recognition.client_list import LONG_TEXT, ClientMessage, replace_text
 
 DEEP_NOTE = 16
 """A system message with more messages of the story behind it than this is taken for part of the story."""
@@ -30,7 +30,7 @@ MOST_CHANGED = 2
 
 
 @dataclass(frozen=True, slots=True)
-class NoteSeen:
+class SeenNote:
     """A system message in a list that is not on the path, and what was said before and after it."""
 
     key: bytes
@@ -40,16 +40,16 @@ class NoteSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class SortedList:
     """The pieces of a body: those of the story, and those that are furniture for now."""
 
-    story: tuple[Piece, ...]
-    notes: tuple[tuple[int, Piece], ...]
+    story: tuple[ClientMessage, ...]
+    notes: tuple[tuple[int, ClientMessage], ...]
     """Each with how many messages of the story stand behind it."""
-    seen: tuple[NoteSeen, ...]
+    seen: tuple[SeenNote, ...]
 
 
-def sort_notes(pieces: Sequence[Piece], known: Collection[bytes], before: Sequence[NoteSeen]) -> Sorted:
+def sort_notes(pieces: Sequence[ClientMessage], known: Collection[bytes], before: Sequence[SeenNote]) -> SortedList:
     """Tell notes from the story among system messages: what keeps its neighbours while the story goes on is part of it.
 
     `known` are the match keys of the path, `before` the notes of the list before."""
@@ -64,8 +64,8 @@ def sort_notes(pieces: Sequence[Piece], known: Collection[bytes], before: Sequen
             is_story[at] = True
         elif not story:
             notes.append((at, behind))
-    seen: list[NoteSeen] = []
-    kept: list[tuple[int, Piece]] = []
+    seen: list[SeenNote] = []
+    kept: list[tuple[int, ClientMessage]] = []
     for at, depth in notes:
         previous = next((keys[i] for i in range(at - 1, -1, -1) if spoken[i]), b"")
         following = next((keys[i] for i in range(at + 1, len(pieces)) if spoken[i]), b"")
@@ -76,15 +76,15 @@ def sort_notes(pieces: Sequence[Piece], known: Collection[bytes], before: Sequen
         if settled and following:
             is_story[at] = True
         else:
-            seen.append(NoteSeen(keys[at], previous, following, depth))
+            seen.append(SeenNote(keys[at], previous, following, depth))
             kept.append((depth, pieces[at]))
-    return Sorted(
+    return SortedList(
         tuple(piece for piece, story in zip(pieces, is_story, strict=True) if story), tuple(kept), tuple(seen)
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
+class PathChange:
     """What brings a branch to what a client shows."""
 
     script: Script
@@ -106,40 +106,40 @@ class Following:
         """Whether the path is what the client shows."""
         return not (self.script or self.attributes)
 
-    def moved(self, by: int) -> Following:
+    def moved(self, by: int) -> PathChange:
         """The same for a path of which the first `by` messages were not looked at."""
         script = [replace(splice, at=splice.at + by) for splice in self.script]
         return replace(self, script=script, positions=tuple(position + by for position in self.positions))
 
 
 def follow(
-    known: Sequence[Known], pieces: Sequence[Piece], unsettled: Collection[int], expected: int | None = None
-) -> Following:
+    known: Sequence[Known], pieces: Sequence[ClientMessage], unsettled: Collection[int], expected: int | None = None
+) -> PathChange:
     """What a list changes on a path. `unsettled` are entries that were in one list only; `expected` is how long the
     client says its history is, hidden messages included: then it tells deleted from hidden."""
     found = align(known, [piece.draft for piece in pieces], whole=False)
-    if cut := _met_by_chance(known, pieces, found):
+    if cut := _find_chance_match(known, pieces, found):
         left_over = None if expected is None else expected - cut
         return follow(known[cut:], pieces, unsettled, left_over).moved(cut)
-    script, attributes = _settled(known, found, unsettled)
-    script = _moved_in(known, script, attributes, pieces)
+    script, attributes = _settle(known, found, unsettled)
+    script = _reuse_moved(known, script, attributes, pieces)
     if expected is not None:
-        script, attributes = _counted(known, script, attributes, expected)
+        script, attributes = _delete_counted(known, script, attributes, expected)
     gone = [at for splice in script for at in range(splice.at, splice.at + splice.remove)]
     left = frozenset(gone)
     end = next((at for at in range(len(known) - 1, -1, -1) if at not in left and not known[at].attributes.hidden), -1)
     lost = [known[at] for at in gone if at > end]
-    fork = _users(lost) > 1 or _users(known[at] for at in gone) > MOST_CHANGED
+    fork = _count_users(lost) > 1 or _count_users(known[at] for at in gone) > MOST_CHANGED
     matched = found.unchanged + sum(1 for _, new in found.attributes if not new.hidden)
-    positions = _positions(known, script, attributes)[-len(pieces) :] if pieces else ()
+    positions = _find_positions(known, script, attributes)[-len(pieces) :] if pieces else ()
     nothing_new = bool(pieces) and not is_put(pieces[-1], script)
     again = nothing_new and len(lost) == 1 and lost[0].role is Role.ASSISTANT
     same = is_same_story(known, pieces)
     replied = lost[0].entry if again else None
-    return Following(script, attributes, fork, tuple(positions), matched, same, len(gone), replied)
+    return PathChange(script, attributes, fork, tuple(positions), matched, same, len(gone), replied)
 
 
-def _met_by_chance(known: Sequence[Known], pieces: Sequence[Piece], found: Alignment) -> int:
+def _find_chance_match(known: Sequence[Known], pieces: Sequence[ClientMessage], found: Alignment) -> int:
     """How much of a path is not to be looked at, since the first message of a list was found there by chance: it is
     short, was said in the middle of the story, and all that was said since would be hidden. 0 if all of it is."""
     hides = {entry for entry, new in found.attributes if new.hidden}
@@ -150,13 +150,15 @@ def _met_by_chance(known: Sequence[Known], pieces: Sequence[Piece], found: Align
     return at + 1 if at and short and run > LONG_HOLE and known[at].match_key == match_key(pieces[0].message) else 0
 
 
-def is_put(piece: Piece, script: Script) -> bool:
+def is_put(piece: ClientMessage, script: Script) -> bool:
     """Whether a script puts this very message on the path, as a new one or as an edit."""
     puts = (put for splice in script for put in splice.pieces if isinstance(put, Put))
     return any(put.draft.message is piece.message for put in puts)
 
 
-def as_sent(script: Script, newest: OnPath | None, pieces: Sequence[Piece], positions: Sequence[int]) -> Script:
+def keep_trimmed_reply(
+    script: Script, newest: OnPath | None, pieces: Sequence[ClientMessage], positions: Sequence[int]
+) -> Script:
     """The script, in which the newest reply of the path becomes what the client made of it: clients trim what they
     keep. Elsewhere the words decide, not the blanks between them."""
     if newest is None or newest.entry.message.role is not Role.ASSISTANT:
@@ -167,11 +169,11 @@ def as_sent(script: Script, newest: OnPath | None, pieces: Sequence[Piece], posi
     stored, text = newest.entry.message, sent.message.text
     if stored.text == text or stored.text.split() != text.split():
         return script
-    draft = Draft(with_text(stored, text), newest.entry.attributes)
+    draft = Draft(replace_text(stored, text), newest.entry.attributes)
     return [Splice(newest.position, 1, (Put(draft, replaces=newest.entry.id),)), *script]
 
 
-def is_same_story(known: Sequence[Known], pieces: Sequence[Piece]) -> bool:
+def is_same_story(known: Sequence[Known], pieces: Sequence[ClientMessage]) -> bool:
     """Whether a list and a path have two neighbours in common, one of them the user's, or a longer message of the user;
     or, where a story has hardly begun, its first message. Short messages prove nothing: people say the same things
     again and again."""
@@ -191,7 +193,7 @@ def is_same_story(known: Sequence[Known], pieces: Sequence[Piece]) -> bool:
     return False
 
 
-def _positions(known: Sequence[Known], script: Script, attributes: Sequence[tuple[int, Attributes]]) -> list[int]:
+def _find_positions(known: Sequence[Known], script: Script, attributes: Sequence[tuple[int, Attributes]]) -> list[int]:
     """Where on the path after the changes the messages stand that are not hidden."""
     hidden = {one.entry: one.attributes.hidden for one in known} | {entry: new.hidden for entry, new in attributes}
     flags: list[bool] = []
@@ -204,11 +206,11 @@ def _positions(known: Sequence[Known], script: Script, attributes: Sequence[tupl
     return [position for position, is_hidden in enumerate(flags) if not is_hidden]
 
 
-def _users(messages: Iterable[Known]) -> int:
+def _count_users(messages: Iterable[Known]) -> int:
     return sum(1 for one in messages if one.role is Role.USER)
 
 
-def _settled(
+def _settle(
     known: Sequence[Known], found: Alignment, unsettled: Collection[int]
 ) -> tuple[list[Splice], tuple[tuple[int, Attributes], ...]]:
     """The alignment, in which only settled messages are hidden, and a message that moved is not there twice."""
@@ -233,15 +235,15 @@ def _settled(
     return sorted(script, key=lambda splice: (splice.at, splice.remove)), attributes
 
 
-def _moved_in(
+def _reuse_moved(
     known: Sequence[Known],
     script: list[Splice],
     attributes: Sequence[tuple[int, Attributes]],
-    pieces: Sequence[Piece],
+    pieces: Sequence[ClientMessage],
 ) -> list[Splice]:
     """The script, in which the message that stands before the first of the list is not put a second time among those
     that stay: it has moved into the list from where that begins."""
-    shown = _positions(known, script, attributes)
+    shown = _find_positions(known, script, attributes)
     if not pieces or len(shown) == len(pieces):
         return script
     before = shown[-len(pieces) - 1]  # all that stands there is as it was
@@ -254,7 +256,7 @@ def _moved_in(
     return script
 
 
-def _counted(
+def _delete_counted(
     known: Sequence[Known], script: list[Splice], attributes: tuple[tuple[int, Attributes], ...], expected: int
 ) -> tuple[list[Splice], tuple[tuple[int, Attributes], ...]]:
     """Where the path would be longer than the client's history by just what would be hidden, that was deleted."""
@@ -268,7 +270,7 @@ def _counted(
     return sorted(script, key=lambda splice: (splice.at, splice.remove)), kept
 
 
-def parting(script: Script, length: int) -> tuple[int, Script]:
+def plan_fork(script: Script, length: int) -> tuple[int, Script]:
     """How much of a path a new branch shares, and what then brings it there: behind the last message that stays all is
     its own, and what people have said of the old branch from there on is not said of it."""
     kept, pieces = list(script), list[Put | Reuse]()

@@ -2,21 +2,26 @@
 
 Everything is held against the path that the list seems to belong to. What is found there stands for itself; what is
 not found stays as it was sent. What must stay true: no word a user typed is dropped unless it is known for a note.
+
+The beginning of a reply that a client puts behind the history, to be gone on with.
+
+It looks like a reply that is there already. It is none if the user's message before it is new, or if the reply that is
+stored begins with it. Set in brackets, it is a note that stands last and no beginning.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from previously.core.align import Known
 from previously.core.digests import match_key
-from previously.core.messages import Draft, Message, Role, Text
-from previously.recognition.heard import LONG_TEXT, Heard, Piece, with_text
-from previously.recognition.wording import Names, holds_start, is_nudge, split_name, without_name
+from previously.core.messages import Draft, Message, Role, Text, ToolCall
+from previously.recognition.client_list import LONG_TEXT, ClientList, ClientMessage, replace_text
+from previously.recognition.client_marks import ChatNames, has_start, is_nudge, split_name, strip_name
 
 MOST_PARAGRAPHS = 64
 """The longest run of paragraphs that is tried as one message of a joined list."""
@@ -33,7 +38,7 @@ _WAS_SYSTEM = (Role.SYSTEM,)
 _NOTE = re.compile(r"\[[^\[\]]*\]\s*", re.DOTALL)
 
 
-class Keys:
+class PathKeys:
     """The match keys of a path, each as often as it stands there."""
 
     def __init__(self, known: Sequence[Known]) -> None:
@@ -44,9 +49,9 @@ class Keys:
     def __bool__(self) -> bool:
         return bool(self._keys)
 
-    def without(self, messages: Iterable[Message]) -> Keys:
+    def without(self, messages: Iterable[Message]) -> PathKeys:
         """What is left when each of these messages has found its own."""
-        left = Keys(())
+        left = PathKeys(())
         left._keys = self._keys - Counter(map(match_key, messages))
         left._followed, left._last = self._followed, self._last
         return left
@@ -70,61 +75,61 @@ class Keys:
         texts = [message.text, rest] if name else [message.text]
         for role in dict.fromkeys((message.role, *roles)):
             for text in texts:
-                tried = replace(with_text(message, text), role=role)
+                tried = replace(replace_text(message, text), role=role)
                 if match_key(tried) in self._keys:
                     return tried
         return None
 
 
-def unfolded(heard: Heard, keys: Keys) -> list[Piece]:
+def undo_postprocessing(heard: ClientList, keys: PathKeys) -> list[ClientMessage]:
     """The messages of the body as they stand on the path, as far as they do."""
     if heard.is_single:
-        return _from_single(heard, keys)
-    merged, pieces = heard.is_merged, list[Piece]()
+        return _split_single_list(heard, keys)
+    merged, pieces = heard.is_merged, list[ClientMessage]()
     found = [keys.find(piece.message, _roles(piece.message) if merged else ()) for piece in heard.body]
     joined = [merged and hit is None and _may_be_joined(piece) for piece, hit in zip(heard.body, found, strict=True)]
     left = keys.without(hit for hit in found[:-1] if hit) if any(joined) else keys  # the last may be said anew
     for at, (piece, hit) in enumerate(zip(heard.body, found, strict=True)):
         if joined[at]:
-            parts = _parted(piece, left, last=at == len(heard.body) - 1)
+            parts = _split_joined(piece, left, last=at == len(heard.body) - 1)
         else:
-            parts = [_as(piece, hit)] if hit else [piece]
-        pieces += [part if keys.find(part.message) else named(part, heard.names) for part in parts]
+            parts = [_with_message(piece, hit)] if hit else [piece]
+        pieces += [part if keys.find(part.message) else name_speaker(part, heard.names) for part in parts]
     return pieces
 
 
-def named(piece: Piece, names: Names) -> Piece:
+def name_speaker(piece: ClientMessage, names: ChatNames) -> ClientMessage:
     """A new message, with its speaker taken from the name it begins with, or from what is known of the chat."""
     message = piece.message
     if message.speaker or message.role not in (Role.USER, Role.ASSISTANT) or not names.all:
         return piece
-    name, rest = without_name(message.text, names.all)
+    name, rest = strip_name(message.text, names.all)
     if name is None:
         name = names.user if message.role is Role.USER else names.character if not names.members else None
     if name is None:
         return piece
-    return _as(piece, replace(with_text(message, rest), speaker=name))
+    return _with_message(piece, replace(replace_text(message, rest), speaker=name))
 
 
-def _as(piece: Piece, message: Message) -> Piece:
+def _with_message(piece: ClientMessage, message: Message) -> ClientMessage:
     return replace(piece, draft=replace(piece.draft, message=message))
 
 
-def _may_be_joined(piece: Piece) -> bool:
+def _may_be_joined(piece: ClientMessage) -> bool:
     """Whether a message may be several: nothing but text, in paragraphs."""
     is_text = all(isinstance(part, Text) for part in piece.message.parts)
     return is_text and "\n\n" in piece.message.text and not piece.draft.attributes.extra
 
 
-def first_and_last(message: Message) -> Iterator[Message]:
+def list_edges(message: Message) -> Iterator[Message]:
     """What a joined message may begin and end with: its first and last paragraphs."""
     paragraphs = message.text.split("\n\n")
     for count in range(1, min(len(paragraphs), MOST_TRIED + 1)):
         for run in (paragraphs[:count], paragraphs[-count:]):
-            yield with_text(message, "\n\n".join(run))
+            yield replace_text(message, "\n\n".join(run))
 
 
-def _parted(piece: Piece, keys: Keys, *, last: bool) -> list[Piece]:
+def _split_joined(piece: ClientMessage, keys: PathKeys, *, last: bool) -> list[ClientMessage]:
     """A joined message as those of the path it is made of. What is not on the path is a note if it is set in brackets;
     behind all others in the newest message it is new; where the path has one more of the role it is an edit of that;
     elsewhere it was added to its neighbour."""
@@ -139,11 +144,11 @@ def _parted(piece: Piece, keys: Keys, *, last: bool) -> list[Piece]:
         elif (at > ends and last) or not found or (runs[at - 1][1] and keys.is_followed(found[-1])):
             found.append(Message(role, (Text(run),)))
         else:
-            found[-1] = with_text(found[-1], f"{found[-1].text}\n\n{run}")
+            found[-1] = replace_text(found[-1], f"{found[-1].text}\n\n{run}")
     return [replace(piece, draft=Draft(message)) for message in found]
 
 
-def _is_proven(runs: Sequence[tuple[str, Message | None]], keys: Keys, *, last: bool) -> bool:
+def _is_proven(runs: Sequence[tuple[str, Message | None]], keys: PathKeys, *, last: bool) -> bool:
     """Whether a text is several messages and not one that begins or ends with what was said before: all of it is on the
     path, or something that is not said twice by chance, or it begins with what the path ends with."""
     hits = [hit for _, hit in runs if hit]
@@ -156,15 +161,15 @@ def _roles(message: Message) -> Sequence[Role]:
     return _WAS_SYSTEM if message.role is Role.USER else ()
 
 
-def _role_of(text: str, role: Role, names: Names | None) -> Role:
+def _role_of(text: str, role: Role, names: ChatNames | None) -> Role:
     """Who says a text that begins with a name; without names, or without one of them, the role it came with."""
-    name = without_name(text, names.all)[0] if names else None
+    name = strip_name(text, names.all)[0] if names else None
     if names is None or name is None:
         return role
     return Role.USER if name == names.user else Role.ASSISTANT
 
 
-def _runs(message: Message, keys: Keys, names: Names | None = None) -> Iterator[tuple[str, Message | None]]:
+def _runs(message: Message, keys: PathKeys, names: ChatNames | None = None) -> Iterator[tuple[str, Message | None]]:
     """The text in runs of paragraphs, each with what it is on the path; what lies between is one run. `names`: each
     message begins with its speaker's."""
     paragraphs = message.text.split("\n\n")
@@ -188,7 +193,7 @@ def _runs(message: Message, keys: Keys, names: Names | None = None) -> Iterator[
         yield "\n\n".join(paragraphs[begun:]), None
 
 
-def _ends(paragraphs: Sequence[str], names: Names | None) -> list[int]:
+def _ends(paragraphs: Sequence[str], names: ChatNames | None) -> list[int]:
     """For each paragraph, where a message that begins with it must have ended: where another name begins."""
     ends = [min(len(paragraphs), at + MOST_PARAGRAPHS) for at in range(len(paragraphs))]
     if names is None or not names.all:
@@ -196,33 +201,33 @@ def _ends(paragraphs: Sequence[str], names: Names | None) -> list[int]:
     end = len(paragraphs)
     for at in range(len(paragraphs) - 1, -1, -1):
         ends[at] = min(ends[at], end)
-        if without_name(paragraphs[at], names.all)[0]:
+        if strip_name(paragraphs[at], names.all)[0]:
             end = at
     return ends
 
 
-def split_single(text: str) -> tuple[str, str]:
+def split_single_text(text: str) -> tuple[str, str]:
     """What stands before the history in a list that is one text, the mark that the chat begins included; and the
     history."""
     paragraphs = text.split("\n\n")
-    start = max(at for at, paragraph in enumerate(paragraphs) if holds_start(paragraph)) + 1
+    start = max(at for at, paragraph in enumerate(paragraphs) if has_start(paragraph)) + 1
     return "\n\n".join(paragraphs[:start]), "\n\n".join(paragraphs[start:])
 
 
-def _from_single(heard: Heard, keys: Keys) -> list[Piece]:
+def _split_single_list(heard: ClientList, keys: PathKeys) -> list[ClientMessage]:
     """The messages in a list that is one text: what follows the mark that a chat begins, by the names before it."""
     piece = heard.body[0]
-    history = replace(piece.message, parts=(Text(split_single(piece.message.text)[1]),))
+    history = replace(piece.message, parts=(Text(split_single_text(piece.message.text)[1]),))
     found: list[Message] = []
     for run, hit in _runs(history, keys, heard.names):
         if hit:
             found.append(hit)
         else:
-            found += _by_names(run, heard.names)
+            found += _split_by_names(run, heard.names)
     return [replace(piece, draft=Draft(message)) for message in found]
 
 
-def _by_names(text: str, names: Names) -> Iterator[Message]:
+def _split_by_names(text: str, names: ChatNames) -> Iterator[Message]:
     """New messages of a text in which each begins with its speaker's name."""
     speaker: str | None = None
     said: list[str] = []
@@ -232,7 +237,7 @@ def _by_names(text: str, names: Names) -> Iterator[Message]:
         return Message(role, (Text("\n\n".join(said)),), speaker)
 
     for paragraph in text.split("\n\n"):
-        name, rest = split_name(paragraph) if not names.all else without_name(paragraph, names.all)
+        name, rest = split_name(paragraph) if not names.all else strip_name(paragraph, names.all)
         if is_nudge(paragraph) or (_NOTE.fullmatch(paragraph) and not name):
             continue
         if name is None:
@@ -243,3 +248,53 @@ def _by_names(text: str, names: Names) -> Iterator[Message]:
         speaker, said = name, [rest]
     if said:
         yield message()
+
+
+@dataclass(frozen=True, slots=True)
+class Prefill:
+    """What stands behind the history in the assistant's name."""
+
+    pieces: tuple[ClientMessage, ...] = ()
+
+    @property
+    def begins(self) -> str:
+        """What the reply begins with in the client's history."""
+        text = "\n\n".join(piece.message.text for piece in self.pieces)
+        return "" if text.startswith("[") and text.rstrip().endswith("]") else text
+
+
+NO_PREFILL = Prefill()
+
+
+def find_last_exchange(pieces: Sequence[ClientMessage], known: Collection[bytes]) -> bytes | None:
+    """The match key of the user's message before an unknown reply at the end, if that is known: whether the reply is a
+    prefill depends on what is stored behind it."""
+    if len(pieces) < 2 or not _is_unknown_reply(pieces, known) or pieces[-2].message.role is not Role.USER:
+        return None
+    key = match_key(pieces[-2].message)
+    return key if key in known else None
+
+
+def split_prefill(
+    pieces: Sequence[ClientMessage], known: Collection[bytes], stored: Message | None, *, continues: bool
+) -> tuple[tuple[ClientMessage, ...], Prefill]:
+    """The pieces of the story, and the prefill behind them. `stored` is what is stored behind the last user message;
+    `continues`: the client says that the last message is one of the story."""
+    everything = tuple(pieces)
+    if continues or len(pieces) < 2 or not _is_unknown_reply(pieces, known):
+        return everything, NO_PREFILL
+    before = pieces[-2].message
+    if before.role is not Role.USER:
+        return everything, NO_PREFILL
+    if match_key(before) in known:
+        text = pieces[-1].message.text
+        is_prefill = stored is None or (stored.text.startswith(text) and stored.text != text)
+    else:
+        is_prefill = bool(known) or len(pieces) == 2  # a list never seen before may end with a reply
+    return (everything[:-1], Prefill(everything[-1:])) if is_prefill else (everything, NO_PREFILL)
+
+
+def _is_unknown_reply(pieces: Sequence[ClientMessage], known: Collection[bytes]) -> bool:
+    last = pieces[-1].message
+    has_calls = any(isinstance(part, ToolCall) for part in last.parts)
+    return last.role is Role.ASSISTANT and not has_calls and match_key(last) not in known

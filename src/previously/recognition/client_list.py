@@ -13,17 +13,17 @@ from enum import StrEnum
 from itertools import pairwise
 
 from previously.core.messages import Draft, Message, Role, Text
-from previously.recognition.commands import ours_in
-from previously.recognition.wording import (
-    Names,
-    holds_start,
+from previously.recognition.client_marks import (
+    ChatNames,
+    find_asked_speaker,
+    find_names,
+    has_start,
     is_aside,
     is_continue,
     is_nudge,
     is_start,
-    names_in,
-    speaker_asked,
 )
+from previously.recognition.commands import find_command_messages
 
 LONG_TEXT = 20
 """What has so many characters is not said twice by chance."""
@@ -41,7 +41,7 @@ class Ask(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ClientMessage:
     """A message of the story as the client sent it; several may come from one place in its list."""
 
     index: int
@@ -54,14 +54,14 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ClientList:
     """A client's list, taken apart."""
 
-    front: tuple[Piece, ...]
-    body: tuple[Piece, ...]
-    behind: tuple[Piece, ...] = ()
+    front: tuple[ClientMessage, ...]
+    body: tuple[ClientMessage, ...]
+    behind: tuple[ClientMessage, ...] = ()
     """Nudges at the end."""
-    names: Names = field(default_factory=Names)
+    names: ChatNames = field(default_factory=ChatNames)
     speaker: str | None = None
     """Who is asked to reply, where a nudge says so."""
 
@@ -82,14 +82,14 @@ class Heard:
         if self.front or len(self.body) != 1:
             return False
         text = self.body[0].message.text
-        return self.body[0].message.role is Role.USER and "\n\n" in text and holds_start(text)
+        return self.body[0].message.role is Role.USER and "\n\n" in text and has_start(text)
 
 
-def hear(drafts: Sequence[Draft], names: Names | None = None, *, is_turn: bool = False) -> Heard:
+def parse_client_list(drafts: Sequence[Draft], names: ChatNames | None = None, *, is_turn: bool = False) -> ClientList:
     """Take a client's list apart. `names` are those it gives beside it; `is_turn`: it says that the user's last message
     is one of the story. Commands and their answers are left out."""
-    ours = ours_in([draft.message for draft in drafts])
-    pieces = [Piece(index, draft) for index, draft in enumerate(drafts) if index not in ours]
+    ours = find_command_messages([draft.message for draft in drafts])
+    pieces = [ClientMessage(index, draft) for index, draft in enumerate(drafts) if index not in ours]
     start = next((at for at, piece in enumerate(pieces) if piece.message.role is not Role.SYSTEM), len(pieces))
     if start < len(pieces) and is_start(pieces[start].message.text):
         start += 1  # a placeholder for servers that want a user to begin
@@ -97,11 +97,11 @@ def hear(drafts: Sequence[Draft], names: Names | None = None, *, is_turn: bool =
     while end > start and _is_behind(pieces[end - 1].message, is_turn):
         end -= 1
     front, body, behind = pieces[:start], pieces[start:end], pieces[end:]
-    told = names_in("\n".join(piece.message.text for piece in front) or (body[0].message.text if body else ""))
-    given = names or Names()
-    asked = next((name for piece in reversed(behind) if (name := speaker_asked(piece.message.text))), None)
-    merged = Names(given.character or told.character, given.user or told.user, given.members or told.members)
-    heard = Heard(tuple(front), tuple(body), tuple(behind), merged, asked)
+    told = find_names("\n".join(piece.message.text for piece in front) or (body[0].message.text if body else ""))
+    given = names or ChatNames()
+    asked = next((name for piece in reversed(behind) if (name := find_asked_speaker(piece.message.text))), None)
+    merged = ChatNames(given.character or told.character, given.user or told.user, given.members or told.members)
+    heard = ClientList(tuple(front), tuple(body), tuple(behind), merged, asked)
     return _without_glued_nudge(heard) if not asked else heard
 
 
@@ -114,27 +114,27 @@ def _is_behind(message: Message, is_turn: bool) -> bool:
     return is_nudge(text) and (not is_aside(text) or text.startswith("[") or "<chat_history>" in text)
 
 
-def _without_glued_nudge(heard: Heard) -> Heard:
+def _without_glued_nudge(heard: ClientList) -> ClientList:
     """A nudge for a speaker that was joined to what the user said is taken off it."""
     if not heard.body or heard.body[-1].message.role is not Role.USER:
         return heard
     last = heard.body[-1]
     words, separator, nudge = last.message.text.rpartition("\n\n")
-    asked = speaker_asked(nudge)
+    asked = find_asked_speaker(nudge)
     if not separator or not (asked or is_continue(nudge) or is_aside(nudge)):
         return heard
-    behind = Piece(last.index, Draft(Message(Role.USER, (Text(nudge),))))
-    clean = replace(last, draft=replace(last.draft, message=with_text(last.message, words)))
+    behind = ClientMessage(last.index, Draft(Message(Role.USER, (Text(nudge),))))
+    clean = replace(last, draft=replace(last.draft, message=replace_text(last.message, words)))
     return replace(heard, body=(*heard.body[:-1], clean), behind=(behind, *heard.behind), speaker=asked)
 
 
-def with_text(message: Message, text: str) -> Message:
+def replace_text(message: Message, text: str) -> Message:
     """A message with other words; what it holds besides text stays."""
     others = tuple(part for part in message.parts if not isinstance(part, Text))
     return replace(message, parts=(Text(text), *others))
 
 
-def ask_of(heard: Heard, *, streams: bool, usual: frozenset[str] = frozenset(), known_last: bool = True) -> Ask:
+def infer_ask(heard: ClientList, *, streams: bool, usual: frozenset[str] = frozenset(), known_last: bool = True) -> Ask:
     """What a request is for, as far as its list tells.
 
     `usual`: nudges that stood behind turns before, as users may let some text stand behind every history.
@@ -147,17 +147,17 @@ def ask_of(heard: Heard, *, streams: bool, usual: frozenset[str] = frozenset(), 
         return Ask.CONTINUE if heard.ends_in_a_reply else Ask.TURN
     if any(map(is_aside, texts)):
         return Ask.ASIDE
-    new = [text for text in texts if text not in usual and not speaker_asked(text)]
+    new = [text for text in texts if text not in usual and not find_asked_speaker(text)]
     if heard.speaker:  # in a group the next reply may follow another; a task beside it does not stream
         return Ask.ASIDE if new and known_last and not streams else Ask.TURN
     after_reply = heard.body[-1].message.role is Role.ASSISTANT
     return Ask.ASIDE if new and after_reply and (known_last or not streams) else Ask.TURN
 
 
-def is_lone_task(heard: Heard, *, streams: bool) -> bool:
+def is_lone_task(heard: ClientList, *, streams: bool) -> bool:
     """Whether a request without history is a task rather than the start of a chat, from a client that has chats with
     fronts: nothing but an instruction, and nobody waits for the words to come in."""
     if streams or len(heard.front) > 1 or len(heard.body) != 1 or heard.behind:
         return False
     texts = [piece.message.text for piece in (*heard.front, *heard.body)]
-    return not any(map(holds_start, texts))
+    return not any(map(has_start, texts))
