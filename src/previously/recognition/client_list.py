@@ -1,8 +1,8 @@
-"""What a client's list is made of, before it is held against any story.
+"""A client's list, taken apart before it is held against any story.
 
 A list has a *front* (leading system messages: prompts, cards, examples), a *body* in which the story lies, and often
-something behind it: nudges. Nothing here is certain; what is in the body may still be a note. What must stay true:
-every message of the list is in exactly one of the three, and its place in the list is known.
+something behind it: nudges. Nothing here is certain; what is in the body may still be a note. Every message of the list
+is in exactly one of the three, and its place in the list is known.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from previously.recognition.client_marks import (
 from previously.recognition.commands import find_command_messages
 
 LONG_TEXT = 20
-"""What has so many characters is not said twice by chance."""
+"""Characters of a text that is not said twice by chance: "Yes, let's go." has fewer, a sentence with content has
+more."""
 
 
 class Ask(StrEnum):
-    """What a request is for."""
+    """The purpose of a request."""
 
     TURN = "turn"
     """The next message of the story."""
@@ -49,7 +50,7 @@ class ClientMessage:
 
     @property
     def message(self) -> Message:
-        """What it says."""
+        """The message itself."""
         return self.draft.message
 
 
@@ -63,22 +64,22 @@ class ClientList:
     """Nudges at the end."""
     names: ChatNames = field(default_factory=ChatNames)
     speaker: str | None = None
-    """Who is asked to reply, where a nudge says so."""
+    """The character who is asked to reply, where a nudge says so."""
 
     @property
     def is_merged(self) -> bool:
-        """Whether a client may have joined neighbours of one role: it shows none, not even in its front."""
+        """True if a client may have joined neighbours of one role: it shows none, not even in its front."""
         roles = (piece.message.role for piece in (*self.front, *self.body))
         return all(one is not two for one, two in pairwise(roles))
 
     @property
     def ends_in_a_reply(self) -> bool:
-        """Whether there may be a reply to go on with."""
+        """True if there may be a reply to go on with."""
         return bool(self.body) and (self.body[-1].message.role is Role.ASSISTANT or self.is_single)
 
     @property
     def is_single(self) -> bool:
-        """Whether the whole list is one user message that holds a history."""
+        """True if the whole list is one user message that holds a history."""
         if self.front or len(self.body) != 1:
             return False
         text = self.body[0].message.text
@@ -97,17 +98,20 @@ def parse_client_list(drafts: Sequence[Draft], names: ChatNames | None = None, *
     while end > start and _is_behind(pieces[end - 1].message, is_turn):
         end -= 1
     front, body, behind = pieces[:start], pieces[start:end], pieces[end:]
-    told = find_names("\n".join(piece.message.text for piece in front) or (body[0].message.text if body else ""))
+    front_names = find_names("\n".join(piece.message.text for piece in front) or (body[0].message.text if body else ""))
     given = names or ChatNames()
     asked = next((name for piece in reversed(behind) if (name := find_asked_speaker(piece.message.text))), None)
-    merged = ChatNames(given.character or told.character, given.user or told.user, given.members or told.members)
+    merged = ChatNames(
+        given.character or front_names.character, given.user or front_names.user, given.members or front_names.members
+    )
     heard = ClientList(tuple(front), tuple(body), tuple(behind), merged, asked)
     return _without_glued_nudge(heard) if not asked else heard
 
 
 def _is_behind(message: Message, is_turn: bool) -> bool:
-    """Whether a last message is a nudge: any system message, and what is known for one though it comes as the user's.
-    People ask for summaries in their own words, so there it must be set in brackets, or hold the chat as data."""
+    """Return whether a last message is a nudge: any system message, and what is known for one though it comes as the
+    user's. People ask for summaries in their own words, so there it must be set in brackets, or hold the chat as
+    data."""
     if message.role is not Role.USER or is_turn:
         return message.role is Role.SYSTEM
     text = message.text.strip()
@@ -115,7 +119,7 @@ def _is_behind(message: Message, is_turn: bool) -> bool:
 
 
 def _without_glued_nudge(heard: ClientList) -> ClientList:
-    """A nudge for a speaker that was joined to what the user said is taken off it."""
+    """Return the list, in which a nudge for a speaker that was joined to what the user said is taken off it."""
     if not heard.body or heard.body[-1].message.role is not Role.USER:
         return heard
     last = heard.body[-1]
@@ -129,13 +133,13 @@ def _without_glued_nudge(heard: ClientList) -> ClientList:
 
 
 def replace_text(message: Message, text: str) -> Message:
-    """A message with other words; what it holds besides text stays."""
+    """Return a message with other words; what it holds besides text stays."""
     others = tuple(part for part in message.parts if not isinstance(part, Text))
     return replace(message, parts=(Text(text), *others))
 
 
 def infer_ask(heard: ClientList, *, streams: bool, usual: frozenset[str] = frozenset(), known_last: bool = True) -> Ask:
-    """What a request is for, as far as its list tells.
+    """Return what a request is for, as far as its list tells.
 
     `usual`: nudges that stood behind turns before, as users may let some text stand behind every history.
     `known_last`: whether the last message of the body is known from before; a new one is there to be answered.
@@ -155,8 +159,8 @@ def infer_ask(heard: ClientList, *, streams: bool, usual: frozenset[str] = froze
 
 
 def is_lone_task(heard: ClientList, *, streams: bool) -> bool:
-    """Whether a request without history is a task rather than the start of a chat, from a client that has chats with
-    fronts: nothing but an instruction, and nobody waits for the words to come in."""
+    """Return whether a request without history is a task rather than the start of a chat, from a client that has chats
+    with fronts: nothing but an instruction, and nobody waits for the words to come in."""
     if streams or len(heard.front) > 1 or len(heard.body) != 1 or heard.behind:
         return False
     texts = [piece.message.text for piece in (*heard.front, *heard.body)]

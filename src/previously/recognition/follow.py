@@ -1,4 +1,4 @@
-"""What a client's list changes on a path: the decision, as a value.
+"""The change that a client's list makes on a path: the decision, as a value.
 
 A list is a window: what is missing in front was trimmed, a hole is hidden. But what the client has never sent *back* is
 not settled: a reply that does not return was not kept, and a message that was there for one request only was a note.
@@ -14,19 +14,22 @@ from itertools import pairwise, takewhile
 
 from previously.core.align import Alignment, Known, align
 from previously.core.digests import match_key
-from previously.core.messages import Attributes, Draft, Role
+from previously.core.messages import Attributes, Draft, Message, Role, Text
 from previously.core.paths import OnPath
 from previously.core.scripts import Put, Reuse, Script, Splice
 from previously.recognition.client_list import LONG_TEXT, ClientMessage, replace_text
 
 DEEP_NOTE = 16
-"""A system message with more messages of the story behind it than this is taken for part of the story."""
+"""A system message with more messages of the story behind it than this is taken for part of the story: clients put
+notes at a depth of ten at most."""
 
 NEAR, LONG_HOLE = 4, 8
-"""So near to its beginning a story is taken not to be trimmed; and so many messages are not hidden for a short one."""
+"""A story is taken not to be trimmed so near to its beginning (two turns); and so many messages (four turns) are not
+hidden for the sake of a short one."""
 
 MOST_CHANGED = 2
-"""So many of the user's messages may be others than they were; with more, it is another way the story went."""
+"""User messages that may be others than they were: an edit and its answer. With more, it is another way the story
+went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ def sort_notes(pieces: Sequence[ClientMessage], known: Collection[bytes], before
         elif not story:
             notes.append((at, behind))
     seen: list[SeenNote] = []
-    kept: list[tuple[int, ClientMessage]] = []
+    furniture: list[tuple[int, ClientMessage]] = []
     for at, depth in notes:
         previous = next((keys[i] for i in range(at - 1, -1, -1) if spoken[i]), b"")
         following = next((keys[i] for i in range(at + 1, len(pieces)) if spoken[i]), b"")
@@ -77,37 +80,37 @@ def sort_notes(pieces: Sequence[ClientMessage], known: Collection[bytes], before
             is_story[at] = True
         else:
             seen.append(SeenNote(keys[at], previous, following, depth))
-            kept.append((depth, pieces[at]))
+            furniture.append((depth, pieces[at]))
     return SortedList(
-        tuple(piece for piece, story in zip(pieces, is_story, strict=True) if story), tuple(kept), tuple(seen)
+        tuple(piece for piece, story in zip(pieces, is_story, strict=True) if story), tuple(furniture), tuple(seen)
     )
 
 
 @dataclass(frozen=True, slots=True)
 class PathChange:
-    """What brings a branch to what a client shows."""
+    """The change that brings a branch to what a client shows."""
 
     script: Script
     attributes: tuple[tuple[int, Attributes], ...]
     fork: bool
-    """Whether the branch stays as it is, and a new one is changed."""
+    """If true, the branch stays as it is, and a new one is changed."""
     positions: tuple[int, ...]
-    """Where the messages of the list stand afterwards."""
+    """The positions of the messages of the list afterwards."""
     matched: int
-    """How many messages of the list are on the path."""
+    """Number of messages of the list that are on the path."""
     is_this: bool
-    """Whether the list and the path are of the same story."""
+    """True if the list and the path are of the same story."""
     removed: int
     replied: int | None = None
     """The reply at the end that is taken off because another is asked for."""
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether the path is what the client shows."""
+        """True if the path is what the client shows."""
         return not (self.script or self.attributes)
 
-    def moved(self, by: int) -> PathChange:
-        """The same for a path of which the first `by` messages were not looked at."""
+    def shifted(self, by: int) -> PathChange:
+        """Return the same for a path of which the first `by` messages were not looked at."""
         script = [replace(splice, at=splice.at + by) for splice in self.script]
         return replace(self, script=script, positions=tuple(position + by for position in self.positions))
 
@@ -115,13 +118,13 @@ class PathChange:
 def follow(
     known: Sequence[Known], pieces: Sequence[ClientMessage], unsettled: Collection[int], expected: int | None = None
 ) -> PathChange:
-    """What a list changes on a path. `unsettled` are entries that were in one list only; `expected` is how long the
-    client says its history is, hidden messages included: then it tells deleted from hidden."""
-    found = align(known, [piece.draft for piece in pieces], whole=False)
-    if cut := _find_chance_match(known, pieces, found):
+    """Return what a list changes on a path. `unsettled` are entries that were in one list only; `expected` is how long
+    the client says its history is, hidden messages included: then it tells deleted from hidden."""
+    alignment = align(known, [piece.draft for piece in pieces], whole=False)
+    if cut := _find_chance_match(known, pieces, alignment):
         left_over = None if expected is None else expected - cut
-        return follow(known[cut:], pieces, unsettled, left_over).moved(cut)
-    script, attributes = _settle(known, found, unsettled)
+        return follow(known[cut:], pieces, unsettled, left_over).shifted(cut)
+    script, attributes = _settle(known, alignment, unsettled)
     script = _reuse_moved(known, script, attributes, pieces)
     if expected is not None:
         script, attributes = _delete_counted(known, script, attributes, expected)
@@ -130,7 +133,7 @@ def follow(
     end = next((at for at in range(len(known) - 1, -1, -1) if at not in left and not known[at].attributes.hidden), -1)
     lost = [known[at] for at in gone if at > end]
     fork = _count_users(lost) > 1 or _count_users(known[at] for at in gone) > MOST_CHANGED
-    matched = found.unchanged + sum(1 for _, new in found.attributes if not new.hidden)
+    matched = alignment.unchanged + sum(1 for _, new in alignment.attributes if not new.hidden)
     positions = _find_positions(known, script, attributes)[-len(pieces) :] if pieces else ()
     nothing_new = bool(pieces) and not is_put(pieces[-1], script)
     again = nothing_new and len(lost) == 1 and lost[0].role is Role.ASSISTANT
@@ -139,10 +142,10 @@ def follow(
     return PathChange(script, attributes, fork, tuple(positions), matched, same, len(gone), replied)
 
 
-def _find_chance_match(known: Sequence[Known], pieces: Sequence[ClientMessage], found: Alignment) -> int:
-    """How much of a path is not to be looked at, since the first message of a list was found there by chance: it is
-    short, was said in the middle of the story, and all that was said since would be hidden. 0 if all of it is."""
-    hides = {entry for entry, new in found.attributes if new.hidden}
+def _find_chance_match(known: Sequence[Known], pieces: Sequence[ClientMessage], alignment: Alignment) -> int:
+    """Return how much of a path is not to be looked at, since the first message of a list was found there by chance: it
+    is short, was said in the middle of the story, and all that was said since would be hidden. 0 if all of it is."""
+    hides = {entry for entry, new in alignment.attributes if new.hidden}
     first = next((at for at, one in enumerate(known) if one.entry in hides), 0)
     run = sum(1 for _ in takewhile(lambda one: one.entry in hides or one.attributes.hidden, known[first:]))
     at = next((at for at in range(first - 1, NEAR, -1) if not known[at].attributes.hidden), 0)
@@ -151,7 +154,7 @@ def _find_chance_match(known: Sequence[Known], pieces: Sequence[ClientMessage], 
 
 
 def is_put(piece: ClientMessage, script: Script) -> bool:
-    """Whether a script puts this very message on the path, as a new one or as an edit."""
+    """Return whether a script puts this very message on the path, as a new one or as an edit."""
     puts = (put for splice in script for put in splice.pieces if isinstance(put, Put))
     return any(put.draft.message is piece.message for put in puts)
 
@@ -159,8 +162,8 @@ def is_put(piece: ClientMessage, script: Script) -> bool:
 def keep_trimmed_reply(
     script: Script, newest: OnPath | None, pieces: Sequence[ClientMessage], positions: Sequence[int]
 ) -> Script:
-    """The script, in which the newest reply of the path becomes what the client made of it: clients trim what they
-    keep. Elsewhere the words decide, not the blanks between them."""
+    """Return the script, in which the newest reply of the path becomes what the client made of it: clients trim what
+    they keep. Elsewhere the words decide, not the blanks between them."""
     if newest is None or newest.entry.message.role is not Role.ASSISTANT:
         return script
     sent = next((piece for piece, at in zip(pieces, positions, strict=True) if at == newest.position), None)
@@ -174,9 +177,9 @@ def keep_trimmed_reply(
 
 
 def is_same_story(known: Sequence[Known], pieces: Sequence[ClientMessage]) -> bool:
-    """Whether a list and a path have two neighbours in common, one of them the user's, or a longer message of the user;
-    or, where a story has hardly begun, its first message. Short messages prove nothing: people say the same things
-    again and again."""
+    """Return whether a list and a path have two neighbours in common, one of them the user's, or a longer message of
+    the user; or, where a story has hardly begun, its first message. Short messages prove nothing: people say the same
+    things again and again."""
     shown = [one for one in known if not one.attributes.hidden]
     keys = [match_key(piece.message) for piece in pieces]
     if keys and known and keys[0] == known[0].match_key and len(keys) == 1 and len(known) <= 2:
@@ -194,7 +197,7 @@ def is_same_story(known: Sequence[Known], pieces: Sequence[ClientMessage]) -> bo
 
 
 def _find_positions(known: Sequence[Known], script: Script, attributes: Sequence[tuple[int, Attributes]]) -> list[int]:
-    """Where on the path after the changes the messages stand that are not hidden."""
+    """Return where on the path after the changes the messages stand that are not hidden."""
     hidden = {one.entry: one.attributes.hidden for one in known} | {entry: new.hidden for entry, new in attributes}
     flags: list[bool] = []
     at = 0
@@ -211,15 +214,15 @@ def _count_users(messages: Iterable[Known]) -> int:
 
 
 def _settle(
-    known: Sequence[Known], found: Alignment, unsettled: Collection[int]
+    known: Sequence[Known], alignment: Alignment, unsettled: Collection[int]
 ) -> tuple[list[Splice], tuple[tuple[int, Attributes], ...]]:
-    """The alignment, in which only settled messages are hidden, and a message that moved is not there twice."""
+    """Return the alignment, in which only settled messages are hidden, and a message that moved is not there twice."""
     places = {one.entry: at for at, one in enumerate(known)}
-    hidden = {entry for entry, new in found.attributes if new.hidden}
+    hidden = {entry for entry, new in alignment.attributes if new.hidden}
     by_key = {known[places[entry]].match_key: entry for entry in hidden}
     moved: set[int] = set()
     script: list[Splice] = []
-    for splice in found.script:
+    for splice in alignment.script:
         pieces: list[Put | Reuse] = []
         for piece in splice.pieces:
             entry = by_key.pop(match_key(piece.draft.message), None) if isinstance(piece, Put) else None
@@ -231,7 +234,7 @@ def _settle(
         script.append(replace(splice, pieces=tuple(pieces)))
     gone = moved | (hidden & set(unsettled))
     script += [Splice(places[entry], 1, ()) for entry in gone]
-    attributes = tuple((entry, new) for entry, new in found.attributes if entry not in gone)
+    attributes = tuple((entry, new) for entry, new in alignment.attributes if entry not in gone)
     return sorted(script, key=lambda splice: (splice.at, splice.remove)), attributes
 
 
@@ -241,8 +244,8 @@ def _reuse_moved(
     attributes: Sequence[tuple[int, Attributes]],
     pieces: Sequence[ClientMessage],
 ) -> list[Splice]:
-    """The script, in which the message that stands before the first of the list is not put a second time among those
-    that stay: it has moved into the list from where that begins."""
+    """Return the script, in which the message that stands before the first of the list is not put a second time among
+    those that stay: it has moved into the list from where that begins."""
     shown = _find_positions(known, script, attributes)
     if not pieces or len(shown) == len(pieces):
         return script
@@ -259,7 +262,7 @@ def _reuse_moved(
 def _delete_counted(
     known: Sequence[Known], script: list[Splice], attributes: tuple[tuple[int, Attributes], ...], expected: int
 ) -> tuple[list[Splice], tuple[tuple[int, Attributes], ...]]:
-    """Where the path would be longer than the client's history by just what would be hidden, that was deleted."""
+    """Delete what would be hidden, where the path would be longer than the client's history by just that."""
     hidden = [entry for entry, new in attributes if new.hidden]
     length = len(known) + sum(len(splice.pieces) - splice.remove for splice in script)
     if not hidden or length - expected != len(hidden):
@@ -271,11 +274,30 @@ def _delete_counted(
 
 
 def plan_fork(script: Script, length: int) -> tuple[int, Script]:
-    """How much of a path a new branch shares, and what then brings it there: behind the last message that stays all is
-    its own, and what people have said of the old branch from there on is not said of it."""
-    kept, pieces = list(script), list[Put | Reuse]()
-    while kept and kept[-1].at + kept[-1].remove == length:
-        splice = kept.pop()
+    """Return how much of a path a new branch shares, and what then brings it there: behind the last message that stays
+    all is its own, and what people have said of the old branch from there on is not said of it."""
+    shared, pieces = list(script), list[Put | Reuse]()
+    while shared and shared[-1].at + shared[-1].remove == length:
+        splice = shared.pop()
         length = splice.at
         pieces[:0] = [replace(one, replaces=None) if isinstance(one, Put) else one for one in splice.pieces]
-    return length, [*kept, Splice(length, 0, tuple(pieces))] if pieces else kept
+    return length, [*shared, Splice(length, 0, tuple(pieces))] if pieces else shared
+
+
+def stamp_newest(script: Script, at: str, witnesses: tuple[str, ...] | None) -> Script:
+    """Return the script, in which the newest message is said at that time, before those who are there."""
+    last = script[-1].pieces[-1] if script[-1].pieces else None
+    if not isinstance(last, Put):
+        return script
+    draft = last.draft
+    if not draft.attributes.at:
+        draft = replace(draft, attributes=replace(draft.attributes, at=at))
+    if witnesses is not None and draft.message.witnesses is None and last.replaces is None:
+        draft = replace(draft, message=replace(draft.message, witnesses=witnesses))
+    return [*script[:-1], replace(script[-1], pieces=(*script[-1].pieces[:-1], replace(last, draft=draft)))]
+
+
+def continue_message(said: Message, more: str) -> Message:
+    """Return a message with more of it, a blank between them where neither has one."""
+    joined = said.text + more if said.text[-1:].isspace() or more[:1].isspace() else f"{said.text} {more}"
+    return replace(said, parts=(Text(joined),))

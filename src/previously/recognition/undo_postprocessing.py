@@ -1,12 +1,12 @@
-"""What a client has done to messages on their way, undone: names put before them, roles changed, neighbours joined.
+"""Undo what a client has done to messages on their way: names put before them, roles changed, neighbours joined, the
+beginning of a reply put behind them.
 
 Everything is held against the path that the list seems to belong to. What is found there stands for itself; what is
-not found stays as it was sent. What must stay true: no word a user typed is dropped unless it is known for a note.
+not found stays as it was sent. No word a user typed is dropped unless it is known for a note.
 
-The beginning of a reply that a client puts behind the history, to be gone on with.
-
-It looks like a reply that is there already. It is none if the user's message before it is new, or if the reply that is
-stored begins with it. Set in brackets, it is a note that stands last and no beginning.
+A prefill, the beginning of a reply that is to be gone on with, looks like a reply that is there already. It is one if
+the user's message before it is new, or if the reply that is stored begins with it. Set in brackets, it is a note that
+stands last and no beginning.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from previously.recognition.client_list import LONG_TEXT, ClientList, ClientMess
 from previously.recognition.client_marks import ChatNames, has_start, is_nudge, split_name, strip_name
 
 MOST_PARAGRAPHS = 64
-"""The longest run of paragraphs that is tried as one message of a joined list."""
+"""Paragraphs of the longest run that is tried as one message of a joined list: replies have up to two dozen."""
 
 MOST_TRIED_CHARACTERS = 1_500_000
-"""How much text is looked up for one joined message: what is longer stays as it is."""
+"""Characters that are looked up for one joined message, about a second's work: what is longer stays as it is."""
 
 MOST_TRIED = 4
-"""How many paragraphs are tried as a message when a story is looked for."""
+"""Paragraphs that are tried as a message when a story is looked for: each costs two keys in a query."""
 
 _WAS_SYSTEM = (Role.SYSTEM,)
-"""What a user message of a joined list may have been: clients turn system messages into the user's."""
+"""Other roles that a user message of a joined list may have had: clients turn system messages into the user's."""
 
 _NOTE = re.compile(r"\[[^\[\]]*\]\s*", re.DOTALL)
 
@@ -50,22 +50,22 @@ class PathKeys:
         return bool(self._keys)
 
     def without(self, messages: Iterable[Message]) -> PathKeys:
-        """What is left when each of these messages has found its own."""
+        """Return what is left when each of these messages has found its own."""
         left = PathKeys(())
         left._keys = self._keys - Counter(map(match_key, messages))
         left._followed, left._last = self._followed, self._last
         return left
 
     def is_followed(self, message: Message) -> bool:
-        """Whether on the path a message of the same role stands behind it."""
+        """Return whether on the path a message of the same role stands behind it."""
         return (match_key(message), message.role) in self._followed
 
     def is_last(self, message: Message | None) -> bool:
-        """Whether the path on screen ends with it."""
+        """Return whether the path on screen ends with it."""
         return message is not None and match_key(message) == self._last
 
     def find(self, message: Message, roles: Sequence[Role] = ()) -> Message | None:
-        """The form in which the path holds what a message says, in its own role or one of these; None if it does
+        """Return the form in which the path holds what a message says, in its own role or one of these; None if it does
         not."""
         if not self._keys:
             return None
@@ -82,14 +82,14 @@ class PathKeys:
 
 
 def undo_postprocessing(heard: ClientList, keys: PathKeys) -> list[ClientMessage]:
-    """The messages of the body as they stand on the path, as far as they do."""
+    """Return the messages of the body as they stand on the path, as far as they do."""
     if heard.is_single:
         return _split_single_list(heard, keys)
     merged, pieces = heard.is_merged, list[ClientMessage]()
-    found = [keys.find(piece.message, _roles(piece.message) if merged else ()) for piece in heard.body]
-    joined = [merged and hit is None and _may_be_joined(piece) for piece, hit in zip(heard.body, found, strict=True)]
-    left = keys.without(hit for hit in found[:-1] if hit) if any(joined) else keys  # the last may be said anew
-    for at, (piece, hit) in enumerate(zip(heard.body, found, strict=True)):
+    matches = [keys.find(piece.message, _roles(piece.message) if merged else ()) for piece in heard.body]
+    joined = [merged and hit is None and _may_be_joined(piece) for piece, hit in zip(heard.body, matches, strict=True)]
+    left = keys.without(hit for hit in matches[:-1] if hit) if any(joined) else keys  # the last may be said anew
+    for at, (piece, hit) in enumerate(zip(heard.body, matches, strict=True)):
         if joined[at]:
             parts = _split_joined(piece, left, last=at == len(heard.body) - 1)
         else:
@@ -99,7 +99,7 @@ def undo_postprocessing(heard: ClientList, keys: PathKeys) -> list[ClientMessage
 
 
 def name_speaker(piece: ClientMessage, names: ChatNames) -> ClientMessage:
-    """A new message, with its speaker taken from the name it begins with, or from what is known of the chat."""
+    """Return a new message, with its speaker taken from the name it begins with, or from what is known of the chat."""
     message = piece.message
     if message.speaker or message.role not in (Role.USER, Role.ASSISTANT) or not names.all:
         return piece
@@ -116,13 +116,13 @@ def _with_message(piece: ClientMessage, message: Message) -> ClientMessage:
 
 
 def _may_be_joined(piece: ClientMessage) -> bool:
-    """Whether a message may be several: nothing but text, in paragraphs."""
+    """Return whether a message may be several: nothing but text, in paragraphs."""
     is_text = all(isinstance(part, Text) for part in piece.message.parts)
     return is_text and "\n\n" in piece.message.text and not piece.draft.attributes.extra
 
 
 def list_edges(message: Message) -> Iterator[Message]:
-    """What a joined message may begin and end with: its first and last paragraphs."""
+    """Return what a joined message may begin and end with: its first and last paragraphs."""
     paragraphs = message.text.split("\n\n")
     for count in range(1, min(len(paragraphs), MOST_TRIED + 1)):
         for run in (paragraphs[:count], paragraphs[-count:]):
@@ -130,27 +130,27 @@ def list_edges(message: Message) -> Iterator[Message]:
 
 
 def _split_joined(piece: ClientMessage, keys: PathKeys, *, last: bool) -> list[ClientMessage]:
-    """A joined message as those of the path it is made of. What is not on the path is a note if it is set in brackets;
-    behind all others in the newest message it is new; where the path has one more of the role it is an edit of that;
-    elsewhere it was added to its neighbour."""
-    role, found = piece.message.role, list[Message]()
+    """Return a joined message as those of the path it is made of. What is not on the path is a note if it is set in
+    brackets; behind all others in the newest message it is new; where the path has one more of the role it is an edit
+    of that; elsewhere it was added to its neighbour."""
+    role, messages = piece.message.role, list[Message]()
     runs = [(run, hit) for run, hit in _runs(piece.message, keys) if hit or not (_NOTE.fullmatch(run) or is_nudge(run))]
     if not _is_proven(runs, keys, last=last):
         return [piece]
     ends = max(at for at, (_, hit) in enumerate(runs) if hit)
     for at, (run, hit) in enumerate(runs):
         if hit:
-            found.append(hit)
-        elif (at > ends and last) or not found or (runs[at - 1][1] and keys.is_followed(found[-1])):
-            found.append(Message(role, (Text(run),)))
+            messages.append(hit)
+        elif (at > ends and last) or not messages or (runs[at - 1][1] and keys.is_followed(messages[-1])):
+            messages.append(Message(role, (Text(run),)))
         else:
-            found[-1] = replace_text(found[-1], f"{found[-1].text}\n\n{run}")
-    return [replace(piece, draft=Draft(message)) for message in found]
+            messages[-1] = replace_text(messages[-1], f"{messages[-1].text}\n\n{run}")
+    return [replace(piece, draft=Draft(message)) for message in messages]
 
 
 def _is_proven(runs: Sequence[tuple[str, Message | None]], keys: PathKeys, *, last: bool) -> bool:
-    """Whether a text is several messages and not one that begins or ends with what was said before: all of it is on the
-    path, or something that is not said twice by chance, or it begins with what the path ends with."""
+    """Return whether a text is several messages and not one that begins or ends with what was said before: all of it is
+    on the path, or something that is not said twice by chance, or it begins with what the path ends with."""
     hits = [hit for _, hit in runs if hit]
     if not hits or len(hits) == len(runs):
         return bool(hits)
@@ -162,7 +162,7 @@ def _roles(message: Message) -> Sequence[Role]:
 
 
 def _role_of(text: str, role: Role, names: ChatNames | None) -> Role:
-    """Who says a text that begins with a name; without names, or without one of them, the role it came with."""
+    """Return who says a text that begins with a name; without names, or without one of them, the role it came with."""
     name = strip_name(text, names.all)[0] if names else None
     if names is None or name is None:
         return role
@@ -170,8 +170,8 @@ def _role_of(text: str, role: Role, names: ChatNames | None) -> Role:
 
 
 def _runs(message: Message, keys: PathKeys, names: ChatNames | None = None) -> Iterator[tuple[str, Message | None]]:
-    """The text in runs of paragraphs, each with what it is on the path; what lies between is one run. `names`: each
-    message begins with its speaker's."""
+    """Yield the text in runs of paragraphs, each with what it is on the path; what lies between is one run. `names`:
+    each message begins with its speaker's."""
     paragraphs = message.text.split("\n\n")
     ends = _ends(paragraphs, names)
     at = begun = tried_characters = 0
@@ -194,7 +194,7 @@ def _runs(message: Message, keys: PathKeys, names: ChatNames | None = None) -> I
 
 
 def _ends(paragraphs: Sequence[str], names: ChatNames | None) -> list[int]:
-    """For each paragraph, where a message that begins with it must have ended: where another name begins."""
+    """Return for each paragraph where a message that begins with it must have ended: where another name begins."""
     ends = [min(len(paragraphs), at + MOST_PARAGRAPHS) for at in range(len(paragraphs))]
     if names is None or not names.all:
         return ends
@@ -207,7 +207,7 @@ def _ends(paragraphs: Sequence[str], names: ChatNames | None) -> list[int]:
 
 
 def split_single_text(text: str) -> tuple[str, str]:
-    """What stands before the history in a list that is one text, the mark that the chat begins included; and the
+    """Return what stands before the history in a list that is one text, the mark that the chat begins included; and the
     history."""
     paragraphs = text.split("\n\n")
     start = max(at for at, paragraph in enumerate(paragraphs) if has_start(paragraph)) + 1
@@ -215,20 +215,21 @@ def split_single_text(text: str) -> tuple[str, str]:
 
 
 def _split_single_list(heard: ClientList, keys: PathKeys) -> list[ClientMessage]:
-    """The messages in a list that is one text: what follows the mark that a chat begins, by the names before it."""
+    """Return the messages in a list that is one text: what follows the mark that a chat begins, by the names before
+    it."""
     piece = heard.body[0]
     history = replace(piece.message, parts=(Text(split_single_text(piece.message.text)[1]),))
-    found: list[Message] = []
+    messages: list[Message] = []
     for run, hit in _runs(history, keys, heard.names):
         if hit:
-            found.append(hit)
+            messages.append(hit)
         else:
-            found += _split_by_names(run, heard.names)
-    return [replace(piece, draft=Draft(message)) for message in found]
+            messages += _split_by_names(run, heard.names)
+    return [replace(piece, draft=Draft(message)) for message in messages]
 
 
 def _split_by_names(text: str, names: ChatNames) -> Iterator[Message]:
-    """New messages of a text in which each begins with its speaker's name."""
+    """Yield new messages of a text in which each begins with its speaker's name."""
     speaker: str | None = None
     said: list[str] = []
 
@@ -252,13 +253,13 @@ def _split_by_names(text: str, names: ChatNames) -> Iterator[Message]:
 
 @dataclass(frozen=True, slots=True)
 class Prefill:
-    """What stands behind the history in the assistant's name."""
+    """The text that stands behind the history in the assistant's name."""
 
     pieces: tuple[ClientMessage, ...] = ()
 
     @property
     def begins(self) -> str:
-        """What the reply begins with in the client's history."""
+        """The text that the reply begins with in the client's history."""
         text = "\n\n".join(piece.message.text for piece in self.pieces)
         return "" if text.startswith("[") and text.rstrip().endswith("]") else text
 
@@ -267,8 +268,8 @@ NO_PREFILL = Prefill()
 
 
 def find_last_exchange(pieces: Sequence[ClientMessage], known: Collection[bytes]) -> bytes | None:
-    """The match key of the user's message before an unknown reply at the end, if that is known: whether the reply is a
-    prefill depends on what is stored behind it."""
+    """Return the match key of the user's message before an unknown reply at the end, if that is known: whether the
+    reply is a prefill depends on what is stored behind it."""
     if len(pieces) < 2 or not _is_unknown_reply(pieces, known) or pieces[-2].message.role is not Role.USER:
         return None
     key = match_key(pieces[-2].message)
@@ -278,8 +279,8 @@ def find_last_exchange(pieces: Sequence[ClientMessage], known: Collection[bytes]
 def split_prefill(
     pieces: Sequence[ClientMessage], known: Collection[bytes], stored: Message | None, *, continues: bool
 ) -> tuple[tuple[ClientMessage, ...], Prefill]:
-    """The pieces of the story, and the prefill behind them. `stored` is what is stored behind the last user message;
-    `continues`: the client says that the last message is one of the story."""
+    """Return the pieces of the story, and the prefill behind them. `stored` is what is stored behind the last user
+    message; `continues`: the client says that the last message is one of the story."""
     everything = tuple(pieces)
     if continues or len(pieces) < 2 or not _is_unknown_reply(pieces, known):
         return everything, NO_PREFILL

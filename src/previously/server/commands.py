@@ -50,7 +50,7 @@ class Commands:
     async def _answer(self, owner: str, command: Command, listed: ClientRequest) -> str:
         if command.name == "help":
             return "Commands:\n" + "\n".join(f"- `//{name}` {what}" for name, what in COMMANDS.items())
-        if not listed.heard.body and not listed.story:
+        if not listed.client_list.body and not listed.story:
             return NO_STORY
         place = await self._recognising.follow(_as_turn(listed), "")
         if place is None:

@@ -168,7 +168,7 @@ def test_a_short_message_that_was_said_long_before_hides_nothing(at: int, text: 
 
 def test_a_following_can_be_moved_along_a_longer_path() -> None:
     found, _ = followed(STORY, [*STORY[:2], "a Sit, then.", *STORY[3:]])
-    moved = found.moved(10)
+    moved = found.shifted(10)
     assert [splice.at for splice in moved.script] == [splice.at + 10 for splice in found.script]
     assert moved.positions == tuple(position + 10 for position in found.positions)
 
