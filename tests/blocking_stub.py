@@ -38,7 +38,9 @@ def make_stub() -> str:
             lines.append(_render(name, member, imports, "    "))
         lines += [_render(name, method, imports, "    ") for name, method in blocking.find_async_methods(owner)]
         blocks.append("\n".join(lines))
-    imported = "\n".join(f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(imports.items()))
+    imported = "\n".join(
+        f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(imports.items())
+    )
     return f"# Written by `python -m tests.blocking_stub`.\n\n{imported}\n\n" + "\n\n".join(blocks) + "\n"
 
 

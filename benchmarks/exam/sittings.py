@@ -18,7 +18,7 @@ from previously.models.client import Model
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.folder import BuiltinFolder
 from previously.runtime.prompts import load_prompts
-from previously.runtime.tuning import Tuning
+from previously.runtime.story_settings import StorySettings
 from previously.settings import layer_of
 
 
@@ -89,7 +89,7 @@ async def fold_story(memory: Memory, exam: Exam, budget: int) -> tuple[Story, Fo
     return story, await story.fold()
 
 
-class _Tuning(Tuning):
+class _Tuning(StorySettings):
     """Settings whose views are counted as every row is."""
 
     @property

@@ -16,13 +16,12 @@ if TYPE_CHECKING:
     from previously.core.messages import Attributes, Draft, Message, message
     from previously.formats import read_story
     from previously.models.openai_compatible import OpenAICompatibleModel
-    from previously.models.scripted import ScriptedModel
-    from previously.models.scripted_server import ScriptedAnswer, ScriptedServer
     from previously.runtime.compacting import FoldedConversation, fold_conversation_async
     from previously.runtime.folder import BuiltinFolder, Folder
-    from previously.runtime.story import Story
     from previously.settings import Settings
     from previously.storage.tables.findings import Collected, Fault, Verified
+    from previously.story.story import Story
+    from previously.testing import ScriptedAnswer, ScriptedModel, ScriptedServer
     from previously.view.furniture import Furniture
     from previously.view.view import Report, View
 
@@ -46,12 +45,12 @@ _HOMES = {
     "fold_conversation_async": "runtime.compacting",
     "BuiltinFolder": "runtime.folder",
     "Folder": "runtime.folder",
-    "Story": "runtime.story",
+    "Story": "story.story",
     "Settings": "settings",
     "OpenAICompatibleModel": "models.openai_compatible",
-    "ScriptedModel": "models.scripted",
-    "ScriptedAnswer": "models.scripted_server",
-    "ScriptedServer": "models.scripted_server",
+    "ScriptedModel": "testing",
+    "ScriptedAnswer": "testing",
+    "ScriptedServer": "testing",
     "Collected": "storage.tables.findings",
     "Fault": "storage.tables.findings",
     "Verified": "storage.tables.findings",

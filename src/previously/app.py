@@ -13,18 +13,17 @@ from typing import Any
 from previously.core.errors import BadInput, StoreProblem, UnknownStory
 from previously.folds.rendering import Template
 from previously.models.client import Model
-from previously.runtime.backups import check_name
+from previously.runtime.backup import check_name
 from previously.runtime.books import Books
+from previously.runtime.clock import time_at
 from previously.runtime.combining import Combining
 from previously.runtime.folder import BuiltinFolder, Folder
-from previously.runtime.forgetting import Forgetting
+from previously.runtime.forget import Forgetting
 from previously.runtime.kept_answers import KeptAnswers
 from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
 from previously.runtime.prompts import check_prompts, load_prompts
 from previously.runtime.spending import spending_of
-from previously.runtime.story import Story
-from previously.runtime.times import time_at
-from previously.runtime.tuning import Tuning
+from previously.runtime.story_settings import StorySettings
 from previously.settings import Layer, Origin, Settings, layer_of, resolve
 from previously.settings_file import effective
 from previously.storage.store import Store, StoryInfo
@@ -32,6 +31,7 @@ from previously.storage.table_store import TableStore
 from previously.storage.tables import Tables
 from previously.storage.tables.findings import Collected, Told, Verified
 from previously.storage.whole_stories import WholeStories
+from previously.story.story import Story
 
 IN_MEMORY = ":memory:"  # a memory that is gone with the process
 GIVEN_UP_S = 3_600.0  # an import that was begun so long ago and is not done never will be

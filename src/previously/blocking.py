@@ -60,6 +60,7 @@ def fold_conversation(*args: Any, **kwargs: Any) -> Any:
 
 fold_conversation.__name__ = "fold_conversation"
 
+
 class BlockingStory:
     """A `Story` whose methods block."""
 

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
 from previously.core.messages import FAILED, Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
-from previously.formats import anthropic
 from previously.formats.anthropic import draft_of, item_of
 from previously.formats.reading import Document, Source
+from previously.formats.request_files import read_anthropic
 
 PNG = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
 PNG_URL = "data:image/png;base64,iVBORw0KGgo="
 
 
 def read(value: object) -> Source:
-    return anthropic.read(Document("file", BytesIO(json.dumps(value).encode())))
+    return read_anthropic(Document("file", BytesIO(json.dumps(value).encode())))
 
 
 def user(content: object) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from previously.core.errors import BadInput
 from previously.core.messages import Role, Text, Thinking, ToolCall, ToolResult
 from previously.core.pairing import INTERRUPTED
 from previously.formats import Source, read_story
-from previously.formats.responses import item_of
+from previously.formats.responses_items import item_of
 
 Line = dict[str, Any]
 META: Line = {"timestamp": "t0", "type": "session_meta", "payload": {"id": "s", "cwd": "/work", "cli_version": "1"}}

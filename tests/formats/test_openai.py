@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
 from previously.core.messages import Draft, Error, Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
-from previously.formats.openai import draft_of, read, to_openai
+from previously.formats.openai import draft_of, to_openai
 from previously.formats.reading import Document, Source
+from previously.formats.request_files import read_openai as read
 
 
 def read_text(text: str) -> Source:

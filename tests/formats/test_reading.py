@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
-from previously.formats.reading import Document, opened, parse_json, parse_object, shown
+from previously.core.json_values import parse_json, parse_object, shown
+from previously.formats.reading import Document, opened
 
 LINE = '{"role": "user", "name": "Ada", "n": [1, -2.5e+3, true, false, null], "content": "h\\u00e9 \\ud83d\\ude00"}'
 

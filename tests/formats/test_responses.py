@@ -11,14 +11,14 @@ from hypothesis import given
 
 from previously.core.errors import BadInput
 from previously.core.messages import Attributes, Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
-from previously.formats import responses
 from previously.formats.reading import Document, Source
-from previously.formats.responses import draft_of, item_of, to_responses
+from previously.formats.request_files import read_responses
+from previously.formats.responses_items import draft_of, item_of, to_responses
 from tests.formats.agent_messages import CONVERSATIONS, sound_conversations
 
 
 def read(value: object) -> Source:
-    return responses.read(Document("file", BytesIO(json.dumps(value).encode())))
+    return read_responses(Document("file", BytesIO(json.dumps(value).encode())))
 
 
 CASES: list[tuple[dict[str, Any], Role, tuple[Part, ...]]] = [

@@ -11,8 +11,8 @@ import pytest
 from previously import fold_conversation
 from previously.core.pairing import INTERRUPTED
 from previously.formats.conversations import read_conversation
-from previously.formats.responses import draft_of, item_of
-from previously.models.scripted_server.strict_responses import faults_of_responses
+from previously.formats.responses_items import draft_of, item_of
+from previously.testing.request_faults import find_responses_faults
 
 Raw = dict[str, Any]
 EXEC = {"type": "exec", "command": ["ls"]}
@@ -36,7 +36,7 @@ def test_an_interrupted_call_gets_an_output_of_its_kind(call: Raw) -> None:
     given = [{"role": "user", "content": "Go."}, call, {"role": "user", "content": "Well?"}]
     done = fold_conversation(given, budget=50_000)
     assert (done.interrupted, done.messages[1]) == (1, call)
-    assert faults_of_responses(done.messages) == []
+    assert find_responses_faults(done.messages) == []
     made = done.messages[2]
     assert made["type"] == f"{call['type']}_output"
     assert made.get("call_id", made.get("id")) == "c"
@@ -68,7 +68,7 @@ def test_what_a_shell_gave_is_read_and_stays_in_shape_when_it_is_shortened() -> 
     done = fold_conversation(given, budget=12_000, tail_turns=9)
     assert done.status == "folded"
     assert done.pruned > 0
-    assert faults_of_responses(done.messages) == []
+    assert find_responses_faults(done.messages) == []
     outputs = [one for one in done.messages if one.get("type") == "shell_call_output"]
     short = [one for one in outputs if one not in given]
     assert short
@@ -84,7 +84,7 @@ def test_a_log_of_codex_with_a_shell_call(tmp_path: Path, answer: Raw | None) ->
     path = tmp_path / "rollout.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
     done = fold_conversation(read_conversation(path), to="responses")
-    assert faults_of_responses(done.messages) == []
+    assert find_responses_faults(done.messages) == []
     told = {"type": "local_shell_call_output", "call_id": "c", "output": "a\nb" if answer else INTERRUPTED}
     assert done.messages[-1] == told
 

@@ -20,7 +20,7 @@ import httpx
 from previously import BadInput, Memory, ScriptedAnswer, ScriptedServer, read_story
 from previously.core.messages import ToolCall
 from previously.formats.openai import to_openai
-from previously.models.scripted_server import ServedRequest
+from previously.testing import ServedRequest
 from tests.goldens.corpora import Corpus
 from tests.goldens.memory_texts import Apart
 from tests.goldens.normal_form import normalise, seal, shorten

@@ -9,8 +9,8 @@ from collections import Counter
 from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
 from previously.lore.state import render_state
-from previously.models.scripted import ScriptedModel
-from previously.runtime.knowing import Knowing
+from previously.memory.known import KnownReader
+from previously.testing.scripted_model import ScriptedModel
 from tests.runtime.echoing import folder_of, kind_of, part
 from tests.runtime.update_answers import answer, closing_answer, messages, recap_in
 
@@ -125,7 +125,7 @@ def state(story: BlockingStory, reader: str = "") -> str:
 
     async def read() -> str:
         branch = await inner.branch_info()
-        known = await Knowing().known(inner._store, inner._key, branch, inner._rules, reader)
+        known = await KnownReader().known(inner._store, inner._key, branch, inner._rules, reader)
         return render_state(known.state)
 
     text: str = story._run(read())

@@ -21,7 +21,7 @@ from previously.core.pairing import unpaired
 from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.conversations import conversation_of, read_conversation
 from previously.formats.openai import to_openai
-from previously.formats.responses import to_responses
+from previously.formats.responses_items import to_responses
 from previously.runtime.compacting import FoldedConversation, compact
 from previously.runtime.folder import BuiltinFolder
 from tests.folds.briefs.conversations import conversation

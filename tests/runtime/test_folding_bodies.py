@@ -11,8 +11,8 @@ import pytest
 from previously import fold_conversation
 from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.conversations import conversation_of
-from previously.formats.responses import to_responses
-from previously.models.scripted_server.strict_messages import faults_of_anthropic
+from previously.formats.responses_items import to_responses
+from previously.testing.request_faults import find_anthropic_faults
 from tests.runtime.test_fold_conversation import chat
 
 RULES = "Never touch db/migrations. Write tests first."
@@ -67,7 +67,7 @@ def test_a_growing_conversation_has_one_brief(to: str) -> None:
         assert done.status == "folded", turn
         assert json.dumps(done.messages).count("Notes on what happened earlier") == 1, turn
         if to == "anthropic":
-            assert faults_of_anthropic({"model": "m", "max_tokens": 9, **done.body, "messages": done.messages}) == []
+            assert find_anthropic_faults({"model": "m", "max_tokens": 9, **done.body, "messages": done.messages}) == []
         more = {
             "openai": chat(6)[1:],
             "anthropic": to_anthropic(conversation_of(chat(6)[1:]).messages)["messages"],

@@ -13,10 +13,10 @@ import pytest
 from previously import Memory, Settings
 from previously.core.errors import BadInput, HeadMoved, UnknownStory
 from previously.core.versions import Status
-from previously.runtime.story import Story
 from previously.storage import layout
 from previously.storage.table_store import TableStore
 from previously.storage.tables import Tables
+from previously.story.story import Story
 from tests.storage.letters import Letters
 from tests.storage.postgres_server import shared_server
 
@@ -179,7 +179,7 @@ async def test_interrupted_between_words_and_places_it_is_done_again(
     async def cut(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("previously.runtime.forgetting.take_off", cut)
+    monkeypatch.setattr("previously.runtime.forget.take_off", cut)
     with pytest.raises(KeyboardInterrupt):
         await memory.forget("tale", 5)
     monkeypatch.undo()

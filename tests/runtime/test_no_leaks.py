@@ -24,7 +24,7 @@ from previously.core.versions import Kind
 from previously.core.witnessing import folded_name, knows_of
 from previously.lore.state import render_state
 from previously.runtime import cast_steps, note_steps, noted
-from previously.runtime.story import Story
+from previously.story.story import Story
 from tests.runtime.echoing import Fickle, about, canaries_in, canary
 from tests.runtime.truthful import THINGS, Truthful
 

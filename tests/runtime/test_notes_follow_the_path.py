@@ -15,12 +15,12 @@ from previously import BadInput, BlockingMemory, Draft, ScriptedModel, Settings,
 from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
 from previously.lore.state import EMPTY_STATE, render_state
-from previously.models.scripted import Scripted
+from previously.memory.known import is_told_all
+from previously.memory.presence import Presences
 from previously.runtime import note_steps, noted
-from previously.runtime.knowing import is_told_all
-from previously.runtime.read_presence import Presences
 from previously.runtime.reading import with_tail
 from previously.runtime.states import States, Witness
+from previously.testing.scripted_model import Scripted
 from tests.runtime.echoing import folder_of
 from tests.runtime.faithful import PEOPLE, Asked, faithful, said, state
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from previously.core.versions import Kind
 from previously.runtime.earlier import Earlier
+
+from previously.core.versions import Kind
 from previously.runtime.rehearsal import RehearsalStore
 from previously.storage.sqlite import SqliteStore
 from tests.storage.test_notes import firsts, found, noting

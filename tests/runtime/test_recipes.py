@@ -295,7 +295,7 @@ def test_a_recipe_that_read_what_was_forgotten_meanwhile_is_not_kept(memory: Blo
 
     async def race() -> list[Any]:
         from previously.runtime.view_recipes import keep
-        from previously.runtime.viewing import view_of
+        from previously.runtime.views import view_of
 
         asked = inner._asked(None, "chat", (), Furniture())
         made = await inner._store.at_one_moment(

@@ -16,8 +16,8 @@ import httpx
 
 from previously import Memory, ScriptedAnswer, ScriptedServer
 from previously.core.messages import ToolCall
-from previously.models.scripted_server import ServedRequest
 from previously.server.dialects import CHAT, DIALECTS, MESSAGES, RESPONSES
+from previously.testing import ServedRequest
 from tests.server.running import SETTLING_S, Rig, running_proxy
 
 RULE = "You mend the bridge. Never push to main."

@@ -13,24 +13,27 @@ from hypothesis import strategies as st
 from previously.core.messages import Message, Role, Text, Thinking, ToolCall, ToolResult, message
 from previously.core.pairing import units, unpaired
 from previously.core.tokens import ESTIMATE, message_tokens
-from previously.models.scripted_server import faults_of_anthropic, faults_of_chat, faults_of_responses
-from previously.models.scripted_server.bodies import Composed
-from previously.models.scripted_server.other_bodies import ComposedMessage, ComposedResponse
 from previously.server.asked import read_chat, with_messages
 from previously.server.composing import begins_a_turn, cut_to_fit
 from previously.server.dialects import CHAT, DIALECTS, MESSAGES, RESPONSES, Dialect
 from previously.server.overflow import Overflow, overflow_in, smaller_budget, window_for
 from previously.server.showing import budget_of
+from previously.testing import find_anthropic_faults, find_chat_faults, find_responses_faults
+from previously.testing.scripted_interface import ScriptedMessagesReply, ScriptedReply, ScriptedResponsesReply
 
 TOOL = Message(Role.TOOL, (ToolResult("a", "seen"), ToolResult("b", "seen too")))
 CALLS = Message(
     Role.ASSISTANT, (Thinking("Hm."), Text("So."), ToolCall("a", "f", "{}"), ToolCall("b", "f", '{"x": 1}'))
 )
 
-COMPOSED: dict[str, type[Composed]] = {"chat": Composed, "messages": ComposedMessage, "responses": ComposedResponse}
+COMPOSED: dict[str, type[ScriptedReply]] = {
+    "chat": ScriptedReply,
+    "messages": ScriptedMessagesReply,
+    "responses": ScriptedResponsesReply,
+}
 
 
-def composed(dialect: str, **fields: Any) -> Composed:
+def composed(dialect: str, **fields: Any) -> ScriptedReply:
     usage = {"prompt_tokens": 20, "completion_tokens": 6, "total_tokens": 26}
     given: dict[str, Any] = {
         "number": 3, "model": "small", "texts": [["At", " noon", " 🦊."]], "reasoning": "The moon is full.",
@@ -108,9 +111,9 @@ def test_a_message_that_the_client_did_not_send_is_written_as_it_would_have(dial
     raws = [raw for one in (message("user", "Look."), CALLS, TOOL) for raw in dialect.raws_of(one)]
     body = dialect.body(asked_body(dialect) | {"model": "m", "max_tokens": 9}, raws)
     faults = {
-        "chat": lambda: faults_of_chat(body["messages"]),
-        "messages": lambda: faults_of_anthropic(body),
-        "responses": lambda: faults_of_responses(body["input"]),
+        "chat": lambda: find_chat_faults(body["messages"]),
+        "messages": lambda: find_anthropic_faults(body),
+        "responses": lambda: find_responses_faults(body["input"]),
     }[dialect.name]()
     assert faults == []
     again = [part for raw in raws for part in dialect.draft_of(raw).message.parts]

@@ -16,8 +16,8 @@ import pytest
 
 from previously import ScriptedAnswer
 from previously.core.messages import ToolCall
-from previously.models.scripted_server import redirect, refused, web_page
 from previously.models.sse import read_whole
+from previously.testing import redirect, refused, web_page
 from tests.models.odd_streams import EMOJI, ODD_FORMS, SAID, chunk, stream
 from tests.server.running import PARTIAL, Rig, Talk, stories_with, swipes_of
 

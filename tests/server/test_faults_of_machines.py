@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from previously import ScriptedAnswer, ScriptedServer
-from previously.models.scripted_server import gzip_bomb, long_line
+from previously.testing import gzip_bomb, long_line
 from tests.server.running import PARTIAL, Rig, Talk, free_port, running_proxy, running_rig, settled, stories_with
 
 MANY_BYTES = 5 * 1024 * 1024

@@ -15,10 +15,8 @@ from previously.core.messages import Role
 from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.conversations import Conversation, Dialect, conversation_of, read_conversation
 from previously.formats.openai import to_openai
-from previously.formats.responses import to_responses
-from previously.models.scripted_server.strict_chat import faults_of_chat
-from previously.models.scripted_server.strict_messages import faults_of_anthropic
-from previously.models.scripted_server.strict_responses import faults_of_responses
+from previously.formats.responses_items import to_responses
+from previously.testing.request_faults import find_anthropic_faults, find_chat_faults, find_responses_faults
 from tests.folds.briefs.conversations import conversation
 
 DATA = Path(os.environ.get("PREVIOUSLY_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data")
@@ -39,8 +37,8 @@ async def written(given: Any, to: str, **how: Any) -> dict[str, Any]:
 
 def faults(body: dict[str, Any], to: str) -> list[str]:
     if to == "openai":
-        return faults_of_chat(body["messages"])
-    return faults_of_anthropic(body) if to == "anthropic" else faults_of_responses(body["input"])
+        return find_chat_faults(body["messages"])
+    return find_anthropic_faults(body) if to == "anthropic" else find_responses_faults(body["input"])
 
 
 def can_be_sent(given: Conversation) -> bool:

@@ -13,8 +13,8 @@ from openai import AsyncOpenAI
 
 from previously import ScriptedAnswer
 from previously.core.messages import ToolCall
-from previously.models.scripted_server import faults_of_responses
 from previously.server.dialects import RESPONSES
+from previously.testing import find_responses_faults
 from tests.server.running import Rig
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -88,7 +88,7 @@ async def test_items_go_on_as_they_came_and_are_one_story(rig: Rig, client: Asyn
     sent = (await rig.upstream.request(1)).json
     assert sent["input"] == json.loads(json.dumps(said))
     assert sent["store"] is False
-    assert faults_of_responses(sent["input"]) == []
+    assert find_responses_faults(sent["input"]) == []
     path = (("user", "RR loop: when?"), ("assistant", "I look."), ("tool", ""), ("tool", ""), ("assistant", "At noon."))
     await rig.keeps("RR loop", *path)
 

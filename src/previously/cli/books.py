@@ -62,8 +62,8 @@ def import_book(
     as_json: AsJson = False,
 ) -> None:
     """Keep a file as a book, in place of the book of that name."""
+    from previously.core.json_values import parse_json
     from previously.formats.reading import opened as opened_file
-    from previously.formats.reading import parse_json
 
     called = book or name(Path(file).stem)
     with opened_file(Path(file)) as document:

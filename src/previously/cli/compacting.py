@@ -96,7 +96,7 @@ def _lines(given: Conversation, done: FoldedConversation) -> list[dict[str, Any]
 
     from previously.core.messages import NO_ATTRIBUTES
     from previously.formats.claude_code_lines import to_claude_code
-    from previously.runtime.times import time_at
+    from previously.runtime.clock import time_at
 
     assert done.result is not None
     known = [NO_ATTRIBUTES if at is None else given.drafts[at].attributes for at in done.result.origin]

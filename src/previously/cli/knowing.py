@@ -11,7 +11,7 @@ from previously.cli.arguments import AsJson, Story, name, opened, position, stre
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from previously.runtime.standing import CastItem
+    from previously.story.memory_texts import CastItem
 
 NOBODY = "Nothing is noted of what anybody knows"
 FROM_SUMMARY = "summary"

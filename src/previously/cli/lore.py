@@ -13,7 +13,7 @@ from previously.cli import books, output, scene_memories
 from previously.cli.arguments import AsJson, Story, name, opened, words
 
 if TYPE_CHECKING:
-    from previously.runtime.lore_edits import LoreListing
+    from previously.story.lore_edits import LoreListing
 
 SHORT_KEYWORDS = 40
 SHORT_CONTENT = 60

@@ -17,8 +17,8 @@ from previously.core.errors import BadInput
 if TYPE_CHECKING:
     from previously.blocking import BlockingStory
     from previously.core.spans import Span
+    from previously.memory.in_force import ChapterText, MemoryText
     from previously.runtime.fold_report import FoldDone, FoldReport
-    from previously.runtime.remembering import ChapterText, MemoryText
 
 NEWEST = 5
 """How many messages `show` ends with."""

@@ -85,7 +85,7 @@ def blame(
     """Say where a version came from: which messages, who wrote it, what it cost; by default the recap in force."""
     from previously.cli.remembered import readable
     from previously.core.versions import Kind
-    from previously.runtime.remembering import cuts_from
+    from previously.memory.in_force import cuts_from
 
     with opened(ctx) as memory:
         found = memory.story(story, create=False)

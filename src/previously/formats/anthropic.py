@@ -13,66 +13,13 @@ from __future__ import annotations
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Part, Role, Text, cleaned
-from previously.core.text import clean_json
+from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Part, Role, Text
 from previously.formats.anthropic_blocks import Block, blocks_of, parts_of
 from previously.formats.fields import refuse, role_of
-from previously.formats.reading import Document, Source, kind, read_value
 
-NAME = "anthropic"
 KEY = "anthropic"
 _AS_TEXT = "text"
 """In place of a layout: the content was one text where blocks are usual."""
-
-_OWN_BLOCKS = frozenset(["thinking", "redacted_thinking", "tool_use", "tool_result", "server_tool_use"])
-
-
-def is_ours(value: object) -> bool:
-    """Whether a parsed file is in this format rather than in OpenAI's."""
-    messages = value
-    if isinstance(value, dict):
-        if "system" in value and "messages" in value:
-            return True
-        messages = value.get("messages")
-    if not isinstance(messages, list):
-        return False
-    contents = [item.get("content") for item in messages if isinstance(item, dict)]
-    blocks = [block for content in contents if isinstance(content, list) for block in content]
-    return any(_is_own(block) for block in blocks if isinstance(block, dict))
-
-
-def _is_own(block: Block) -> bool:
-    kind_of = str(block.get("type"))
-    return kind_of in _OWN_BLOCKS or (kind_of in ("image", "document") and isinstance(block.get("source"), dict))
-
-
-def read(document: Document) -> Source:
-    """A file of one JSON value."""
-    return read_value(document, source_of)
-
-
-def source_of(document: Document, value: Any) -> Source:
-    """The messages of a parsed file."""
-    header: dict[str, Any] = {}
-    drafts: list[Draft] = []
-    if isinstance(value, dict):
-        header = {key: item for key, item in value.items() if key not in ("messages", "system")}
-        if value.get("system"):
-            drafts.append(draft_of({"role": "system", "content": value["system"]}))
-        value = value.get("messages")
-    if not isinstance(value, list):
-        raise BadInput(f"the file must hold a list of messages, not {kind(value)}.")
-    for number, item in enumerate(value, 1):
-        try:
-            if not isinstance(item, dict):
-                raise BadInput(f"a message must be an object, not {kind(item)}.")
-            drafts.append(draft_of(item))
-        except BadInput as error:
-            raise document.fault(error, f"message {number} of {len(value)}") from None
-    pairs = [cleaned(draft) for draft in drafts]
-    new_header, replaced = clean_json(header)
-    assert isinstance(new_header, dict)
-    return Source([draft for draft, _ in pairs], NAME, new_header, replaced + sum(count for _, count in pairs))
 
 
 def draft_of(item: dict[str, Any]) -> Draft:

@@ -16,8 +16,8 @@ from contextlib import suppress
 from typing import Any
 
 from previously.core.errors import BadInput
+from previously.core.json_values import kind, parse_json
 from previously.core.messages import FAILED, Image, Part, Text, Thinking, ToolCall, ToolResult
-from previously.formats.reading import kind, parse_json
 
 Block = dict[str, Any]
 Layout = list[list[Any]]

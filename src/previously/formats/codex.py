@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from previously.core.errors import BadInput
+from previously.core.json_values import shown
 from previously.core.messages import Draft, Role
 from previously.formats.logs import COMPACTION, INJECTED, Kept, branches_of, kind_of, marked, objects
-from previously.formats.reading import Document, Source, shown
+from previously.formats.reading import Document, Source
 from previously.formats.responses_items import draft_of
 
 NAME = "codex"

@@ -17,14 +17,22 @@ from typing import Any
 
 from previously.core.call_ids import with_call_ids
 from previously.core.errors import BadInput
+from previously.core.json_values import kind, parse_json, shown
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Role, ToolResult, cleaned
 from previously.core.pairing import INTERRUPTED
-from previously.formats import anthropic, claude_code, openai, responses, sweagent
+from previously.formats import claude_code, sweagent
+from previously.formats.anthropic import draft_of as anthropic_draft_of
+from previously.formats.anthropic import item_of as anthropic_item_of
 from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.claude_code import MARK
 from previously.formats.detect import read_story
+from previously.formats.openai import draft_of as openai_draft_of
+from previously.formats.openai import to_openai
 from previously.formats.openai_requests import as_taken, to_chat
-from previously.formats.reading import Source, kind, opened, parse_json, shown
+from previously.formats.reading import Source, opened
+from previously.formats.request_files import is_anthropic, is_responses
+from previously.formats.responses_items import draft_of as item_draft_of
+from previously.formats.responses_items import item_of, to_responses
 from previously.formats.responses_outputs import Kinds, named_otherwise
 
 _FIELDS = ("messages", "input")
@@ -92,7 +100,11 @@ def conversation_of(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> C
     if isinstance(listed, str) or not isinstance(listed, Sequence):
         raise BadInput(f"A conversation is a list of messages, not {kind(listed)}.")
     dialect = _dialect_of(given, list(listed))
-    read = {Dialect.OPENAI: openai, Dialect.ANTHROPIC: anthropic, Dialect.RESPONSES: responses}[dialect].draft_of
+    read = {
+        Dialect.OPENAI: openai_draft_of,
+        Dialect.ANTHROPIC: anthropic_draft_of,
+        Dialect.RESPONSES: item_draft_of,
+    }[dialect]
     drafts: list[Draft] = []
     for number, item in enumerate(listed, 1):
         try:
@@ -174,7 +186,7 @@ def with_system_first(conversation: Conversation) -> Conversation:
     prompts = [body[name] for name in _PROMPTS if body.get(name) and isinstance(body[name], str | list)]
     if not prompts:
         return conversation
-    led = [cleaned(anthropic.draft_of({"role": "system", "content": prompt}))[0] for prompt in prompts]
+    led = [cleaned(anthropic_draft_of({"role": "system", "content": prompt}))[0] for prompt in prompts]
     return replace(
         conversation,
         drafts=(*led, *conversation.drafts),
@@ -217,11 +229,11 @@ def rewritten(
             found.append(conversation.items[at])
             kinds.note(found[-1])
         elif to is Dialect.OPENAI:
-            found += [{**conversation.items[at], **one} if at is not None else one for one in openai.to_openai(message)]
+            found += [{**conversation.items[at], **one} if at is not None else one for one in to_openai(message)]
         elif to is Dialect.ANTHROPIC:
-            found.append(anthropic.item_of(message, known))
+            found.append(anthropic_item_of(message, known))
         else:
-            found.append(kinds.fitting(responses.item_of(message, known)))
+            found.append(kinds.fitting(item_of(message, known)))
     return as_taken(found) if to is Dialect.OPENAI else found
 
 
@@ -257,7 +269,7 @@ def _written_anew(
         listed: list[dict[str, Any]] = to_anthropic(messages, attributes, alone=brief_at)["messages"]
         return listed
     if to is Dialect.RESPONSES:
-        return responses.to_responses(messages, attributes)
+        return to_responses(messages, attributes)
     return to_chat(messages)
 
 
@@ -266,10 +278,10 @@ def _attributes(conversation: Conversation, at: int | None) -> Attributes:
 
 
 def _dialect_of(given: object, listed: list[Any]) -> Dialect:
-    known = responses.is_ours(given if isinstance(given, dict) else listed) or _has_parts_of_responses(listed)
+    known = is_responses(given if isinstance(given, dict) else listed) or _has_parts_of_responses(listed)
     if known and not _is_chat(listed):
         return Dialect.RESPONSES
-    return Dialect.ANTHROPIC if anthropic.is_ours(given if isinstance(given, dict) else listed) else Dialect.OPENAI
+    return Dialect.ANTHROPIC if is_anthropic(given if isinstance(given, dict) else listed) else Dialect.OPENAI
 
 
 def _has_parts_of_responses(listed: list[Any]) -> bool:

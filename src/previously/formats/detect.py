@@ -14,29 +14,28 @@ from pathlib import Path
 from typing import Any
 
 from previously.core.errors import BadInput
+from previously.core.json_values import BrokenJson, parse_json, shown
 from previously.formats import (
-    anthropic,
     claude_code,
     codex,
     jsonl,
-    openai,
     opencode,
     opencode_db,
     plain,
-    responses,
+    request_files,
     sillytavern,
     sweagent,
 )
 from previously.formats.logs import completed
-from previously.formats.reading import BrokenJson, Document, Source, opened, parse_json, read_value, shown
+from previously.formats.reading import Document, Source, opened, read_value
 
 Reader = Callable[[Document], Source]
 
 FORMATS: Mapping[str, Reader] = {
     jsonl.NAME: jsonl.read,
-    openai.NAME: openai.read,
-    anthropic.NAME: anthropic.read,
-    responses.NAME: responses.read,
+    request_files.OPENAI: request_files.read_openai,
+    request_files.ANTHROPIC: request_files.read_anthropic,
+    request_files.RESPONSES: request_files.read_responses,
     claude_code.NAME: claude_code.read,
     codex.NAME: codex.read,
     opencode.NAME: opencode.read,
@@ -79,7 +78,7 @@ def _read(path: Path, format: str | None, user: str | None) -> Source:
 
 
 _NAMED_JSON: Mapping[str, Reader] = {
-    ".json": openai.read,
+    ".json": request_files.read_openai,
     ".jsonl": jsonl.read,
     ".ndjson": jsonl.read,
     ".traj": sweagent.read,
@@ -145,10 +144,10 @@ def _value_format(value: object) -> Callable[[Document, Any], Source] | None:
         return opencode.session_of
     if sweagent.is_ours(value):
         return sweagent.source_of
-    if anthropic.is_ours(value):
-        return anthropic.source_of
-    return responses.source_of if responses.is_ours(value) else None
+    if request_files.is_anthropic(value):
+        return request_files.read_anthropic_value
+    return request_files.read_responses_value if request_files.is_responses(value) else None
 
 
 def _of_value(document: Document, value: Any) -> Source:
-    return (_value_format(value) or openai.source_of)(document, value)
+    return (_value_format(value) or request_files.read_openai_value)(document, value)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from previously.core.errors import BadInput
+from previously.core.json_values import kind, shown
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Role
-from previously.formats.reading import kind, shown
 from previously.formats.times import iso_time
 
 _ROLES = {

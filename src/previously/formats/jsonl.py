@@ -7,9 +7,10 @@ there. A line may be anything that `openai.draft_of` reads. Blank lines are skip
 from __future__ import annotations
 
 from previously.core.errors import BadInput
+from previously.core.json_values import parse_object
 from previously.core.messages import Draft, cleaned
 from previously.formats.openai import draft_of
-from previously.formats.reading import Document, Source, parse_object
+from previously.formats.reading import Document, Source
 
 NAME = "jsonl"
 

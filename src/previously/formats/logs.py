@@ -16,10 +16,11 @@ from dataclasses import replace
 from typing import Any
 
 from previously.core.errors import BadInput
+from previously.core.json_values import parse_json, shown
 from previously.core.messages import Draft, Role, ToolResult, cleaned
 from previously.core.pairing import mended
 from previously.core.text import clean_json
-from previously.formats.reading import Document, SideStory, Source, SourceBranch, parse_json, shown
+from previously.formats.reading import Document, SideStory, Source, SourceBranch
 
 COMPACTION = "compaction"
 """The key in `extra` of a message that a client wrote in place of earlier ones."""

@@ -25,9 +25,7 @@ from previously.core.messages import (
     Thinking,
     ToolCall,
     ToolResult,
-    cleaned,
 )
-from previously.core.text import clean_json
 from previously.formats.fields import (
     attributes_of,
     optional_list,
@@ -36,48 +34,10 @@ from previously.formats.fields import (
     role_of,
     witnesses_of,
 )
-from previously.formats.reading import Document, Source, kind, read_value
-
-NAME = "openai"
 
 _PLAIN = frozenset(["role", "name", "content", "witnesses", "at", "id", "hidden", "extra"])
 _SPOKEN = frozenset(["refusal", "tool_calls", "tool_call_id", "function_call", "reasoning_content", "reasoning"])
 _KNOWN = _PLAIN | _SPOKEN
-
-
-def read(document: Document) -> Source:
-    """A file of one JSON value."""
-    return read_value(document, source_of)
-
-
-def source_of(document: Document, value: Any) -> Source:
-    """The messages of a parsed file."""
-    header: dict[str, Any] = {}
-    if isinstance(value, dict):
-        if "messages" not in value:
-            raise document.fault(BadInput('"messages" is missing.'))
-        header = {key: item for key, item in value.items() if key != "messages"}
-        value = value["messages"]
-        if not isinstance(value, list):
-            raise document.fault(BadInput(f'"messages" must be a list, not {kind(value)}.'))
-    elif not isinstance(value, list):
-        raise document.fault(BadInput(f"the file must hold a list of messages, not {kind(value)}."))
-    try:
-        new_header, replaced = clean_json(header)
-    except BadInput as error:
-        raise document.fault(error) from None
-    assert isinstance(new_header, dict)
-    drafts: list[Draft] = []
-    for number, item in enumerate(value, 1):
-        try:
-            if type(item) is not dict:
-                raise BadInput(f"a message must be an object, not {kind(item)}.")
-            draft, count = cleaned(draft_of(item))
-        except (BadInput, RecursionError) as error:
-            raise document.fault(error, f"message {number} of {len(value)}") from None
-        drafts.append(draft)
-        replaced += count
-    return Source(drafts, NAME, new_header, replaced)
 
 
 def draft_of(item: dict[str, Any]) -> Draft:

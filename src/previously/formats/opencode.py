@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from previously.core.errors import BadInput
+from previously.core.json_values import kind, parse_json, shown
 from previously.formats.logs import as_name
 from previously.formats.opencode_messages import NAME, Item, Spoken, source_of
-from previously.formats.reading import Document, SideStory, Source, kind, opened, parse_json, read_value, shown
+from previously.formats.reading import Document, SideStory, Source, opened, read_value
 
 __all__ = ["NAME", "gathered", "is_ours", "read", "read_folder", "session_of"]
 

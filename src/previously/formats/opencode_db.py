@@ -15,9 +15,10 @@ from typing import Any
 import apsw
 
 from previously.core.errors import BadInput
+from previously.core.json_values import parse_json, shown
 from previously.formats.opencode import gathered
 from previously.formats.opencode_messages import Item, Spoken, source_of
-from previously.formats.reading import Source, parse_json, shown
+from previously.formats.reading import Source
 
 MAGIC = b"SQLite format 3\x00"
 """The bytes that every SQLite file begins with."""

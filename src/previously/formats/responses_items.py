@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from previously.core.errors import BadInput
+from previously.core.json_values import parse_json
 from previously.core.messages import (
     NO_ATTRIBUTES,
     Attributes,
@@ -30,7 +31,6 @@ from previously.core.messages import (
 )
 from previously.core.pairing import mended
 from previously.formats.fields import refuse, role_of
-from previously.formats.reading import parse_json
 from previously.formats.responses_outputs import CALLS, OUTPUTS, Kinds, is_screenshot, shell_text, shortened_shell
 
 __all__ = ["CALLS", "KEY", "Item", "draft_of", "item_of", "to_responses"]

@@ -21,10 +21,11 @@ from __future__ import annotations
 from typing import Any
 
 from previously.core.errors import BadInput
+from previously.core.json_values import parse_object
 from previously.core.messages import Attributes, Draft, Message, Part, Role, Text, Thinking, cleaned
 from previously.core.text import clean_json
 from previously.formats.fields import optional_text, refuse
-from previously.formats.reading import Document, Source, parse_object
+from previously.formats.reading import Document, Source
 from previously.formats.sillytavern_fields import KEY, alternative_fields, message_fields, time_of
 
 NAME = "sillytavern"

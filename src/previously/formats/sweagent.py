@@ -15,10 +15,11 @@ from dataclasses import replace
 from typing import Any
 
 from previously.core.errors import BadInput
+from previously.core.json_values import kind
 from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, ToolResult
 from previously.formats.logs import Kept, kind_of, marked
 from previously.formats.openai import draft_of
-from previously.formats.reading import Document, Source, kind, read_value
+from previously.formats.reading import Document, Source, read_value
 
 NAME = "swe-agent"
 

@@ -114,9 +114,7 @@ class InForce:
             return text
         if (live is None or live.span != chapter.rest) and text.recap and text.recap.stale:
             scope, rest = chapter.last_stretch.scope, chapter.rest
-            live = stale_version(
-                self._snapshot, Kind.SHORT, scope, start=rest.first, exact=None, through=rest.last
-            )
+            live = stale_version(self._snapshot, Kind.SHORT, scope, start=rest.first, exact=None, through=rest.last)
         if live is None or live.span != chapter.rest:
             return text
         title, short = short_of(live.version.made.text)
@@ -216,7 +214,9 @@ def _text_of(live: LiveVersion | None, start: int, *, stale: bool) -> MemoryText
         return None
     made = live.version.made
     span = Span(start, live.span.last)
-    return MemoryText(text_now(live), span, made.made_by, live.version.id, stale, find_cuts(span, made.carry, made.reach))
+    return MemoryText(
+        text_now(live), span, made.made_by, live.version.id, stale, find_cuts(span, made.carry, made.reach)
+    )
 
 
 def cuts_from(made: NewVersion) -> tuple[Span, ...]:

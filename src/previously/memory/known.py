@@ -137,7 +137,11 @@ class KnownReader:
 
 def read_book_entries(snapshot: Snapshot, name: str) -> list[KeyedEntry]:
     """Return the entries of an owner's book."""
-    body = snapshot.book(name)
+    return parse_kept_book(snapshot.book(name), name)
+
+
+def parse_kept_book(body: str | None, name: str) -> list[KeyedEntry]:
+    """Return the entries of a book as a store keeps it; `BadInput` if there is none."""
     if body is None:
         raise BadInput(f"There is no book named {name!r}.")
     return list(parse_book(json.loads(body), name).entries)
@@ -219,9 +223,7 @@ def cast_scope(name: str, presence: Presence) -> str:
     return OWN_SCOPE + presence.names.key(name)
 
 
-def find_asked_alone(
-    snapshot: Snapshot, name: str, presence: Presence, *, firm: bool = False
-) -> LiveVersion | None:
+def find_asked_alone(snapshot: Snapshot, name: str, presence: Presence, *, firm: bool = False) -> LiveVersion | None:
     """Return the newest answer about a character that rests on what they are still taken to have witnessed."""
     scope, through = cast_scope(name, presence), None
     while live := snapshot.live(Kind.CAST, scope, firm=firm, through=through):

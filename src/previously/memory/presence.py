@@ -77,9 +77,7 @@ class Presences:
             self._made.popitem(last=False)
         return self._made[stands]
 
-    def _read_runs_before(
-        self, snapshot: Snapshot, rules: FoldRules, seen: Walk
-    ) -> list[Run]:
+    def _read_runs_before(self, snapshot: Snapshot, rules: FoldRules, seen: Walk) -> list[Run]:
         """Return the runs before a snapshot."""
         links = snapshots_to(snapshot, seen.snapshot, lambda link: self._is_known(link.version.id))
         before: LiveVersion | None = None
@@ -150,9 +148,7 @@ def list_absent(marks: Sequence[Mark]) -> list[str]:
     return list(gone.values())
 
 
-def place_corrections(
-    snapshot: Snapshot, marks: Sequence[Mark]
-) -> list[tuple[Mark, Span]]:
+def place_corrections(snapshot: Snapshot, marks: Sequence[Mark]) -> list[tuple[Mark, Span]]:
     """Return what people said of who was present, each with where it stands, in the order in which they said it. Where
     a branch was cut off before the end of what was meant, the messages that are still there count."""
     ends = {mark.of: mark.position for mark in marks if mark.kind is MarkKind.PRESENCE_END}

@@ -18,10 +18,10 @@ from previously.folds.analysis import AnalysisNote
 from previously.folds.recap import FoldRules
 from previously.folds.rendering import speaker_of, told
 from previously.lore.state import EMPTY_STATE, State
+from previously.memory.known import known_reader_of
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.folder import Folder
 from previously.runtime.folding import make
-from previously.runtime.knowing import knowing_of
 from previously.runtime.note_steps import FRAGMENT
 from previously.runtime.noted import analysed, is_fragment
 from previously.runtime.states import States
@@ -44,7 +44,7 @@ async def analyse(
         raise BadInput(f"Message {at} holds nothing to analyse.")
     tiles = await analysed(store, key, path)
     shared = await store.all_witnessed(key)
-    known = await knowing_of(store).known(store, key, branch, rules)
+    known = await known_reader_of(store).known(store, key, branch, rules)
     steps, states = [], States()
     for item, tile in zip(path, tiles, strict=True):
         if is_fragment(item) and (tile.note is None or again):

@@ -14,8 +14,8 @@ from pathlib import Path
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.text import clean
 from previously.runtime import copying
+from previously.runtime.clock import time_at
 from previously.runtime.copying import Copied, Progress, backup_path, chosen
-from previously.runtime.times import time_at
 from previously.storage.whole_stories import THIS_FILE, Backup, WholeStories
 
 

@@ -12,8 +12,8 @@ from previously.core.errors import BadInput
 from previously.core.text import clean
 from previously.lore.books import LoreBook, parse_book
 from previously.lore.entry import KeyedEntry, find_problems
-from previously.runtime.lore_in_views import read_book_entries
-from previously.runtime.times import time_at
+from previously.memory.known import parse_kept_book
+from previously.runtime.clock import time_at
 from previously.storage.book_store import BookInfo
 from previously.storage.store import Store
 
@@ -39,11 +39,12 @@ class Books:
 
     async def books(self) -> list[BookInfo]:
         """Return every book, by name."""
-        return await self._store.books(self._owner)
+        return await self._store.read(self._owner, lambda tables: tables.books.all(self._owner))
 
     async def book(self, name: str) -> list[tuple[KeyedEntry, list[str]]]:
         """Return the entries of a book, each with what keeps it from doing its work."""
-        return [(entry, find_problems(entry)) for entry in await read_book_entries(self._store, self._owner, name)]
+        book = await self._store.read(self._owner, lambda tables: tables.books.get(self._owner, name))
+        return [(entry, find_problems(entry)) for entry in parse_kept_book(book.body if book else None, name)]
 
     async def forget_book(self, name: str) -> None:
         """Destroy a book; stories that had it attached have it no more."""

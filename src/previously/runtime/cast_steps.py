@@ -15,9 +15,9 @@ from previously.core.people import People, Person, characters, is_group
 from previously.core.presence import Presence, Source
 from previously.core.versions import Kind, Status
 from previously.folds.cast import CastNote
+from previously.memory.known import cast_scope, find_asked_alone
 from previously.runtime.fold_reader import Look
 from previously.runtime.fold_store import FoldStore
-from previously.runtime.knowing import asked_alone, cast_scope
 from previously.runtime.noted import Walk
 from previously.runtime.step import Step, Together
 from previously.storage.store import BranchInfo, StoryKey
@@ -75,8 +75,8 @@ class CastSteps:
     async def _update(self, person: Person, through: int, reason: str, presence: Presence) -> Step | None:
         scope = cast_scope(person.name, presence)
         told = self._store, self._key, self._branch, person.name, presence
-        live = await asked_alone(*told, firm=self._look.anew)
-        stood = await asked_alone(*told) if self._look.anew else live
+        live = await find_asked_alone(*told, firm=self._look.anew)
+        stood = await find_asked_alone(*told) if self._look.anew else live
         first = live.span.last + 1 if live else 0
         counts = _Counting(person, presence)
         run = await self._run(counts, first, through)

@@ -21,7 +21,7 @@ from typing import TypeVar
 
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem, UnknownStory
 from previously.core.text import clean
-from previously.runtime.times import time_at
+from previously.runtime.clock import time_at
 from previously.storage.spool import Spool
 from previously.storage.store import StoryInfo
 from previously.storage.whole_stories import THIS_FILE, Backup, NameTaken, Whole, WholeStories

@@ -23,6 +23,8 @@ from previously.folds.questions import Question, amends, check_text, has_no_subs
 from previously.folds.recap import FoldRules, NotDue
 from previously.folds.rendering import told
 from previously.folds.request import Amends, FoldRequest
+from previously.memory.presence import presences_of
+from previously.runtime.clock import time_at
 from previously.runtime.fold_reader import Look, was_taken_back
 from previously.runtime.fold_report import FoldDone, FoldReport, done_of, failed_of
 from previously.runtime.fold_store import FoldStore
@@ -31,13 +33,11 @@ from previously.runtime.kept_answers import Source
 from previously.runtime.leasing import LEASE, renewed, taken
 from previously.runtime.note_steps import NoteSteps
 from previously.runtime.noted import NOTES, notes_on
-from previously.runtime.read_presence import presences_of
 from previously.runtime.reading import with_tail
 from previously.runtime.rehearsal import PLANNED, RehearsalFolder, RehearsalStore
 from previously.runtime.states import States
 from previously.runtime.step import Step, Together, Written
 from previously.runtime.steps import Steps
-from previously.runtime.times import time_at
 from previously.storage.store import BranchInfo, StoryKey
 
 TRIES_WITHOUT_PROGRESS = 3

@@ -18,9 +18,9 @@ from previously.core.errors import BadInput, PreviouslyError, StoreProblem, Unkn
 from previously.core.marks import MarkKind
 from previously.core.scripts import Splice
 from previously.core.spans import Span, position_on
-from previously.runtime.backups import Backups
+from previously.runtime.backup import Backups
+from previously.runtime.clock import time_at
 from previously.runtime.reading import persistently
-from previously.runtime.times import time_at
 from previously.storage.store import BranchInfo, Store, StoryInfo, StoryKey, Traces
 from previously.storage.whole_stories import THIS_FILE, Backup, WholeStories
 

@@ -13,7 +13,7 @@ from hashlib import blake2b
 
 from previously.core.asking import ModelReply, ModelRequest, Usage
 from previously.core.errors import StoreProblem
-from previously.runtime.times import time_at
+from previously.runtime.clock import time_at
 from previously.storage.store import Store, StoryKey
 
 TWO_STEPS = "two steps"

@@ -11,7 +11,7 @@ from secrets import token_urlsafe
 
 from previously.core.errors import BadInput
 from previously.core.text import clean
-from previously.runtime.times import time_at
+from previously.runtime.clock import time_at
 from previously.storage.key_store import ENDING, KEY_PREFIX, NOBODY, AccessKey, key_hash
 from previously.storage.store import Store
 

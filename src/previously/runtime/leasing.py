@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
+from previously.runtime.clock import time_at
 from previously.runtime.fold_store import FoldStore
-from previously.runtime.times import time_at
 from previously.storage.store import StoryKey
 
 LEASE_S = 30.0

@@ -25,12 +25,12 @@ from previously.folds.tiling import Tile
 from previously.lore.current_state import CurrentState
 from previously.lore.state import EMPTY_STATE, State, render_state
 from previously.lore.threads import Threads
+from previously.memory.known import read_witness_state
+from previously.memory.presence import Presences
 from previously.runtime.cast_steps import CastSteps
 from previously.runtime.fold_reader import Look
 from previously.runtime.fold_store import FoldStore
-from previously.runtime.knowing import known_where
 from previously.runtime.noted import Walk, ends_before, is_fragment, notes_scenes, scene_ends, walk, walk_to_the_end
-from previously.runtime.read_presence import Presences
 from previously.runtime.states import States, Witness
 from previously.runtime.step import Step, Together, Written
 from previously.runtime.told_before import told_before, with_hand_records
@@ -158,7 +158,7 @@ class NoteSteps:
         for name in (NEWCOMER, *sorted(presence.names.keys)):
             if presence.knows_span(name, tile.span):
                 told = self._store, self._key, self._branch, self._rules
-                states.append(await known_where(*told, before, Witness(name, presence), self._states, first - 1))
+                states.append(await read_witness_state(*told, before, Witness(name, presence), self._states, first - 1))
         return common_state(states)
 
     async def _presence(self) -> Presence:

@@ -198,7 +198,9 @@ def _make_passages(
 ) -> list[Recalled]:
     from previously.recall.passages import make_passages
 
-    passages = make_passages(hits, quoted, budget_tokens, lambda line: _count_line(line, counter), outline, excluded=excluded)
+    passages = make_passages(
+        hits, quoted, budget_tokens, lambda line: _count_line(line, counter), outline, excluded=excluded
+    )
     best_first = sorted(passages, key=lambda passage: (-passage.score, passage.position))
     return [
         Recalled(

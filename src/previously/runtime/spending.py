@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from previously.core.versions import Cost
-from previously.runtime.times import time_at
+from previously.runtime.clock import time_at
 from previously.settings import Settings
 from previously.storage.store import Store
 

@@ -38,9 +38,7 @@ class LoreTurn:
     budget_tokens: int | None
 
 
-def scan_turn(
-    moment: StoryMoment, lore: StoryLore, turn: LoreTurn, counter: Counter, reader: str
-) -> ScanResult:
+def scan_turn(moment: StoryMoment, lore: StoryLore, turn: LoreTurn, counter: Counter, reader: str) -> ScanResult:
     """Return the entries that a turn brings up, and why or why not for each."""
     effects = TimedEffects()
     if lore.timed:

@@ -156,9 +156,7 @@ def _find_turn(snapshot: Snapshot, position: int) -> Span | None:
     return Span(position - 1, position - 1) if position else None
 
 
-def _replay(
-    snapshot: Snapshot, asked: Asked, kept: KeptRecipe, recipe: Recipe
-) -> View:
+def _replay(snapshot: Snapshot, asked: Asked, kept: KeptRecipe, recipe: Recipe) -> View:
     front = snapshot.path(0, min(OPENING_MESSAGES - 1, kept.position))
     tail = snapshot.path(recipe.epoch.first, kept.position)
     shown = {position for span in recipe.shown for position in range(span.first, span.last + 1)}

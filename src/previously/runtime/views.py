@@ -86,7 +86,9 @@ def make_view(moment: StoryMoment, asked: Asked, at: str) -> MadeView:
     lore: Sequence[LoreShown]
     if stable.is_same_turn:
         recalled = [passage for passage in stable.kept if passage.span.first not in _list_shown(stable.view)]
-        lore = _choose_lore(moment, read, stable.view, counted, stable.earlier.recipe.lore if stable.earlier.recipe else ())
+        lore = _choose_lore(
+            moment, read, stable.view, counted, stable.earlier.recipe.lore if stable.earlier.recipe else ()
+        )
     else:
         lore = _choose_lore(moment, read, stable.view, counted)
         recalled = _recall(moment, read, stable.view, counted, lore)
@@ -196,15 +198,11 @@ def _read(moment: StoryMoment, asked: Asked, earlier: EarlierView) -> _Read:
     newest = read_newest(snapshot, begin, asked.budget_tokens, count_tokens, most)
     requests = _read_requests(snapshot, newest, earlier) if asked.for_agent else ()
     has_lore = bool(lore and lore.index.entries)
-    material = Material(
-        snapshot.messages, opening_of(front), memories, newest, tail, all_witnessed, has_lore, requests
-    )
+    material = Material(snapshot.messages, opening_of(front), memories, newest, tail, all_witnessed, has_lore, requests)
     return _Read(material, known, lore)
 
 
-def _read_known(
-    moment: StoryMoment, asked: Asked
-) -> tuple[KnownState | None, StoryLore | None, list[Remembered]]:
+def _read_known(moment: StoryMoment, asked: Asked) -> tuple[KnownState | None, StoryLore | None, list[Remembered]]:
     """Read what is known to the reader, once: for the lists of the view, and for the lore that a turn brings up."""
     reader = asked.reader
     tells_cast = bool(reader.name) and Section.CAST in reader.sections
@@ -269,9 +267,7 @@ def _choose_lore(
     return [LoreShown(entry.uid, entry.name, entry.content, reasons[entry.uid]) for entry in fired]
 
 
-def _recall(
-    moment: StoryMoment, read: _Read, view: View, asked: Asked, lore: Sequence[LoreShown]
-) -> list[Recalled]:
+def _recall(moment: StoryMoment, read: _Read, view: View, asked: Asked, lore: Sequence[LoreShown]) -> list[Recalled]:
     """Return what is found again for this turn; nothing if the reader is not shown what the user said."""
     shown, turn, length = _list_shown(view), read.turn, read.material.path_length
     if turn is None or turn.position not in shown or not asked.recall_tokens or len(shown) == length:

@@ -19,8 +19,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from previously.app import Memory, model_at
-from previously.runtime.recognising import Recognising
-from previously.runtime.story import Story
+from previously.runtime.follow_client import ClientFollower
 from previously.server.callers import Callers
 from previously.server.chat import Chat
 from previously.server.commands import Commands
@@ -37,6 +36,7 @@ from previously.server.serving import Serving
 from previously.server.spool import Spool
 from previously.server.turns import Turns
 from previously.server.upstream import Facts, Upstream
+from previously.story.story import Story
 
 log = logging.getLogger("previously.server")
 
@@ -54,7 +54,7 @@ class Proxy:
         self.memory = memory
         self.serving = serving
         self.upstream = Upstream(serving.upstream, key=serving.upstream_key, timeout_s=serving.timeout_s)
-        self.recognising = Recognising(memory.store)
+        self.recognising = ClientFollower(memory.store)
         self.spool = Spool(spool_path, serving.spool_bytes)
         self.turns = Turns(
             self.memory_of,

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from previously.core.messages import Message, Role, Text, ToolResult
 from previously.core.pairing import units
 from previously.folds.briefs.pins import newest_request
-from previously.recognition.heard import Heard, Piece
-from previously.recognition.unfolding import split_single
-from previously.runtime.recognising import Place
+from previously.recognition.client_list import ClientList, ClientMessage
+from previously.recognition.undo_postprocessing import split_single_text
+from previously.runtime.follow_client import ClientPlace
 from previously.server.dialects import CHAT, Dialect, Raw
 from previously.view.furniture import Furniture
 from previously.view.view import Section, View
@@ -24,12 +24,14 @@ ALWAYS_IN_FRONT = 2**30
 """As the depth of a note: more messages than any tail has."""
 
 
-def furniture_of(place: Place, heard: Heard, tools: str = "", kept: Sequence[Piece] = ()) -> Furniture:
+def furniture_of(
+    place: ClientPlace, heard: ClientList, tools: str = "", kept: Sequence[ClientMessage] = ()
+) -> Furniture:
     """What of the client's list is not the story; and `kept`: messages of the story that stand before its tail,
     whatever that begins with."""
     behind = [(0, piece.message) for piece in (*heard.behind, *place.prefill.pieces)]
     if heard.is_single:
-        front = Message(Role.SYSTEM, (Text(split_single(heard.body[0].message.text)[0]),))
+        front = Message(Role.SYSTEM, (Text(split_single_text(heard.body[0].message.text)[0]),))
         return Furniture((front,), tuple(behind), tools)
     notes = [(depth, piece.message) for depth, piece in place.notes]
     notes += [(ALWAYS_IN_FRONT - at, piece.message) for at, piece in enumerate(kept)]
@@ -38,11 +40,11 @@ def furniture_of(place: Place, heard: Heard, tools: str = "", kept: Sequence[Pie
 
 def compose(
     view: View,
-    place: Place,
-    heard: Heard,
+    place: ClientPlace,
+    heard: ClientList,
     sent: Sequence[Raw],
     dialect: Dialect = CHAT,
-    kept: Sequence[Piece] = (),
+    kept: Sequence[ClientMessage] = (),
     *,
     recalled: bool = True,
 ) -> list[Raw]:
@@ -79,10 +81,10 @@ def compose(
     return _begun_by_user(composed, dialect) if dialect.begins_with_user else composed
 
 
-def _single(view: View, place: Place, heard: Heard, raw: Raw) -> Raw:
+def _single(view: View, place: ClientPlace, heard: ClientList, raw: Raw) -> Raw:
     """A list that is one text, with memory behind the mark that the chat begins, and as much of the history as the view
     shows."""
-    front, _ = split_single(heard.body[0].message.text)
+    front, _ = split_single_text(heard.body[0].message.text)
     shown = [item.sources[0].first for item in view.items if item.section is Section.TAIL]
     memory = view.messages[0].text[len(front) :].strip("\n") if view.messages else ""
     if not memory and not view.volatile_tokens and list(place.positions) == shown:
@@ -101,7 +103,7 @@ def _outputs(message: Message) -> list[str]:
     return [part.text for part in message.parts if isinstance(part, ToolResult)]
 
 
-def _by_identity(pieces: Sequence[Piece]) -> dict[int, int]:
+def _by_identity(pieces: Sequence[ClientMessage]) -> dict[int, int]:
     return {id(piece.message): piece.index for piece in pieces}
 
 
@@ -117,7 +119,7 @@ def begins_a_turn(message: Message) -> bool:
     return message.role is Role.USER and not any(isinstance(part, ToolResult) for part in message.parts)
 
 
-def _front(system: Message, leading: Sequence[Piece], sent: Sequence[Raw], dialect: Dialect) -> list[Raw]:
+def _front(system: Message, leading: Sequence[ClientMessage], sent: Sequence[Raw], dialect: Dialect) -> list[Raw]:
     """The client's system messages, with memory at the end of the last that is not somebody's words."""
     texts = "\n\n".join(piece.message.text for piece in leading)
     memory = system.text[len(texts) :].lstrip("\n") if leading else system.text

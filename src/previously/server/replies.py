@@ -5,11 +5,11 @@ from __future__ import annotations
 from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, cleaned
 from previously.models.reasoning import split_reasoning
 from previously.models.received import ReceivedChoice, ReceivedReply
-from previously.recognition.heard import Heard
+from previously.recognition.client_list import ClientList
 from previously.view.volatile import without_echo
 
 
-def messages_of(reply: ReceivedReply, heard: Heard, begins: str = "") -> list[Message]:
+def messages_of(reply: ReceivedReply, heard: ClientList, begins: str = "") -> list[Message]:
     """The choices of an answer as messages, those without anything left out. `begins`: what the client has put before
     the answer, and shows before it."""
     speaker = heard.speaker or (heard.names.character if not heard.names.members else None)

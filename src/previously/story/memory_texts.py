@@ -201,8 +201,6 @@ def _read_cast(moment: StoryMoment) -> dict[str, CastFacts]:
     people = {presence.names.key(name): name for name in (*learnt, *noted, *characters(state.people))}
     shown = {key: presence.names.shown(key) if presence.has(name) else name for key, name in people.items()}
     return {
-        name: moment.known_reader.read_facts(
-            moment.snapshot, moment.read_known(name, presence), name, presence
-        )
+        name: moment.known_reader.read_facts(moment.snapshot, moment.read_known(name, presence), name, presence)
         for name in sorted(shown.values())
     }

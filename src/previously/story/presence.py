@@ -44,7 +44,9 @@ class PresenceEdits:
 
         def change(change: StoryChange) -> Span:
             span = _find_span(change.snapshot.messages, first, last)
-            people = None if names is None else list({folded_name(name): name for name in map(_check_name, names)}.values())
+            people = (
+                None if names is None else list({folded_name(name): name for name in map(_check_name, names)}.values())
+            )
             text = render_correction(people, [item.entry.id for item in change.snapshot.path(span.first, span.last)])
             mark = change.add_mark(MarkKind.PRESENCE, span.first - 1, text)
             change.add_mark(MarkKind.PRESENCE_END, span.last, of=mark.origin)

@@ -18,7 +18,6 @@ from previously.runtime.reading import persistently
 from previously.runtime.story_settings import StorySettings
 from previously.settings import Settings
 from previously.storage.store import Store, StoryInfo
-from previously.storage.tables import Tables
 from previously.story.access import StoryAccess, StoryChange
 from previously.story.history import History
 from previously.story.lore_edits import LoreEdits

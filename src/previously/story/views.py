@@ -17,9 +17,9 @@ from previously.runtime.search import SearchHit, catch_up, search, try_to_catch_
 from previously.runtime.story_moment import StoryMoment
 from previously.runtime.view_recipes import MadeView, remake_last_view, remake_view
 from previously.runtime.views import is_pressed, make_view, make_view_before
-from previously.story.access import StoryAccess
 from previously.storage.store import StoryInfo
 from previously.storage.tables import Tables
+from previously.story.access import StoryAccess
 from previously.view.build import Asked
 from previously.view.furniture import NO_FURNITURE, Furniture
 from previously.view.readers import Reader, ReaderKind, reader_named
@@ -53,9 +53,7 @@ class StoryViews:
         the story; nothing is kept of it."""
         asked = self._ask(budget_tokens, reader, exclude, furniture)
         if before is not None:
-            return await self._access.read(
-                lambda moment: make_view_before(moment, _with_reader(asked, moment), before)
-            )
+            return await self._access.read(lambda moment: make_view_before(moment, _with_reader(asked, moment), before))
         if asked.recall_tokens:
             await try_to_catch_up(self._access.store, self._access.key)
         made = await self._make(lambda moment: _with_reader(asked, moment))

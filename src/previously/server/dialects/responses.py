@@ -13,7 +13,7 @@ from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.messages import NO_ATTRIBUTES, Draft, Image, Message, Role, Text, ToolCall, ToolResult
-from previously.formats.responses import draft_of, item_of
+from previously.formats.responses_items import draft_of, item_of
 from previously.models import response_answers as answers
 from previously.models.sse import ReplyReader
 from previously.server import wording

@@ -11,27 +11,19 @@ from hypothesis import strategies as st
 from previously.core.align import Known
 from previously.core.digests import match_key
 from previously.core.scripts import Put, Reuse
-from previously.recognition.following import (
-    DEEP_NOTE,
-    Following,
-    NoteSeen,
-    follow,
-    is_put,
-    is_same_story,
-    sort_notes,
-)
+from previously.recognition.follow import DEEP_NOTE, PathChange, SeenNote, follow, is_put, is_same_story, sort_notes
 from tests.recognition.lists import LINES, after, hidden_twin, keys, lines_of, path, pieces, said
 
 STORY = ["a Late.", "u I stamp the rain off.", "a Sit down.", "u I sit by the stove.", "a Tea?", "u Please."]
 
 
-def shown(known: Sequence[Known], following: Following, lines: Sequence[str]) -> list[str]:
+def shown(known: Sequence[Known], following: PathChange, lines: Sequence[str]) -> list[str]:
     return [line for line, hidden in after(known, following, lines) if not hidden]
 
 
 def followed(
     lines: Sequence[str], sent: Sequence[str], *, hidden: Sequence[int] = (), unsettled: Sequence[int] = ()
-) -> tuple[Following, list[tuple[str, bool]]]:
+) -> tuple[PathChange, list[tuple[str, bool]]]:
     known = path(*lines, hidden=hidden)
     found = follow(known, pieces(*sent), {100 + at for at in unsettled})
     return found, after(known, found, lines)
@@ -176,7 +168,7 @@ def test_a_short_message_that_was_said_long_before_hides_nothing(at: int, text: 
 
 def test_a_following_can_be_moved_along_a_longer_path() -> None:
     found, _ = followed(STORY, [*STORY[:2], "a Sit, then.", *STORY[3:]])
-    moved = found.moved(10)
+    moved = found.shifted(10)
     assert [splice.at for splice in moved.script] == [splice.at + 10 for splice in found.script]
     assert moved.positions == tuple(position + 10 for position in found.positions)
 
@@ -217,8 +209,8 @@ def test_neighbours_are_those_on_screen_and_those_of_the_path() -> None:
 NOTE = "s [Style: short.]"
 
 
-def seen(note: str, before: str, behind: str, depth: int) -> NoteSeen:
-    return NoteSeen(match_key(said(note)), match_key(said(before)), match_key(said(behind)), depth)
+def seen(note: str, before: str, behind: str, depth: int) -> SeenNote:
+    return SeenNote(match_key(said(note)), match_key(said(before)), match_key(said(behind)), depth)
 
 
 def test_a_system_message_is_furniture_the_first_time() -> None:

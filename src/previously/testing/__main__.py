@@ -1,6 +1,6 @@
 """A scripted server by itself, for benchmarks: every answer has as many chunks, at the same pace.
 
-`python -m previously.models.scripted_server --port 8901 --delay-ms 20 --chunks 50` tells its address on stdout and
+`python -m previously.testing --port 8901 --delay-ms 20 --chunks 50` tells its address on stdout and
 serves until it is interrupted. Uses uvloop where it is installed.
 """
 
@@ -14,8 +14,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from previously.models.scripted_server.answers import ScriptedAnswer
-from previously.models.scripted_server.server import ScriptedServer
+from previously.testing.scripted_answer import ScriptedAnswer
+from previously.testing.scripted_server import ScriptedServer
 
 
 async def serve(server: ScriptedServer) -> None:

@@ -17,18 +17,9 @@ from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelR
 from previously.core.messages import ToolCall
 from previously.models.openai_compatible import OpenAICompatibleModel
 from previously.models.received import ReceivedReply
-from previously.models.scripted_server import (
-    Plan,
-    ScriptedAnswer,
-    ScriptedServer,
-    gzip_bomb,
-    long_line,
-    redirect,
-    refused,
-    web_page,
-)
-from previously.models.scripted_server.doors import ServerKind
 from previously.models.sse import ReplyReader, read_whole
+from previously.testing import Plan, ScriptedAnswer, ScriptedServer, gzip_bomb, long_line, redirect, refused, web_page
+from previously.testing.scripted_server import ServerKind
 
 ASKED = {"model": "small", "messages": [{"role": "user", "content": "When does the ferry leave?"}]}
 STREAMED: dict[str, Any] = ASKED | {"stream": True}
@@ -370,7 +361,7 @@ async def test_by_itself() -> None:
     command = [
         sys.executable,
         "-m",
-        "previously.models.scripted_server",
+        "previously.testing",
         "--delay-ms",
         "0",
         "--chunks",

@@ -17,10 +17,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from previously.core.messages import ToolCall
-from previously.models.scripted_server.bodies import Composed, error_body
+from previously.testing.scripted_interface import ScriptedReply, write_error
 
 if TYPE_CHECKING:
-    from previously.models.scripted_server.connections import ServedRequest
+    from previously.testing.connection import ServedRequest
 
 Body = bytes | str | dict[str, Any] | list[Any] | Callable[[], Iterable[bytes]]
 
@@ -89,7 +89,7 @@ class ScriptedAnswer:
     """Take the request and never answer."""
 
 
-def steps(answer: ScriptedAnswer, request: ServedRequest, composed: Composed) -> Iterator[Step]:
+def plan_steps(answer: ScriptedAnswer, request: ServedRequest, composed: ScriptedReply) -> Iterator[Step]:
     """What the connection does. Counts in `request` what has been sent when a step is taken."""
     if (event := answer.hold.get(-1)) is not None:
         yield event
@@ -129,11 +129,11 @@ def steps(answer: ScriptedAnswer, request: ServedRequest, composed: Composed) ->
     yield End.KEPT
 
 
-def _parts(answer: ScriptedAnswer, composed: Composed) -> tuple[Iterable[bytes], int | None]:
+def _parts(answer: ScriptedAnswer, composed: ScriptedReply) -> tuple[Iterable[bytes], int | None]:
     """The body in chunks, and its size where that is told beforehand."""
     match answer.body:
         case None if answer.status >= 400:
-            whole = error_body(answer.status)
+            whole = write_error(answer.status)
         case None if composed.streamed:
             return composed.events(), None
         case None:
@@ -158,7 +158,7 @@ def _in_pieces(parts: Iterable[bytes], pieces: int | Sequence[int] | None) -> It
     return [whole[first:last] for first, last in cuts if first < last]
 
 
-def _head(answer: ScriptedAnswer, composed: Composed, size: int | None) -> bytes:
+def _head(answer: ScriptedAnswer, composed: ScriptedReply, size: int | None) -> bytes:
     streamed = composed.streamed and answer.body is None and answer.status < 400
     kind = answer.content_type or ("text/event-stream; charset=utf-8" if streamed else "application/json")
     fields = {"Content-Type": kind, "Cache-Control": "no-cache"} if streamed else {"Content-Type": kind}
@@ -178,7 +178,7 @@ def _head(answer: ScriptedAnswer, composed: Composed, size: int | None) -> bytes
 def refused(status: int, message: str = "", *, retry_after: str | None = None, code: str = "") -> ScriptedAnswer:
     """An error as OpenAI-compatible servers send it: 400, 401, 429 with `Retry-After`, 500, 503, …"""
     headers = {} if retry_after is None else {"Retry-After": retry_after}
-    return ScriptedAnswer(status=status, headers=headers, body=error_body(status, message, code))
+    return ScriptedAnswer(status=status, headers=headers, body=write_error(status, message, code))
 
 
 def web_page(status: int = 200) -> ScriptedAnswer:

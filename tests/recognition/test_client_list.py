@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.recognition.commands import MARK, ours_in
-from previously.recognition.heard import Ask, Heard, ask_of, hear, is_lone_task
-from previously.recognition.wording import Names
+from previously.recognition.client_list import Ask, ClientList, infer_ask, is_lone_task, parse_client_list
+from previously.recognition.client_marks import ChatNames
+from previously.recognition.commands import MARK, find_command_messages
 from tests.recognition.lists import (
     ANY_LINES,
     AS_BRAM,
@@ -29,7 +29,7 @@ SINGLE = (
 )
 
 
-def parts(found: Heard) -> tuple[int, int, int]:
+def parts(found: ClientList) -> tuple[int, int, int]:
     return len(found.front), len(found.body), len(found.behind)
 
 
@@ -68,7 +68,7 @@ def test_every_message_is_in_exactly_one_of_the_three_and_keeps_its_words(lines:
     for piece in (*found.front, *found.body, *found.behind):
         where.setdefault(piece.index, []).append(piece.message.text)
     given_drafts = drafts(*lines)
-    ours = ours_in([draft.message for draft in given_drafts])
+    ours = find_command_messages([draft.message for draft in given_drafts])
     assert sorted(where) == [at for at in range(len(given_drafts)) if at not in ours]
     assert list(where) == sorted(where)
     for at, texts in where.items():
@@ -95,11 +95,11 @@ def test_what_only_looks_like_a_nudge_stays_with_what_the_user_said() -> None:
 
 
 def test_names_come_from_beside_the_list_before_they_come_from_its_front() -> None:
-    assert heard(MAIN, "u Hi").names == Names("Odalys", "Wren")
-    assert heard(MAIN, "u Hi", names=Names("Bram", None, ("Bram", "Tess"))).names == Names(
+    assert heard(MAIN, "u Hi").names == ChatNames("Odalys", "Wren")
+    assert heard(MAIN, "u Hi", names=ChatNames("Bram", None, ("Bram", "Tess"))).names == ChatNames(
         "Bram", "Wren", ("Bram", "Tess")
     )
-    assert heard(SINGLE).names == Names("Odalys", "Wren")
+    assert heard(SINGLE).names == ChatNames("Odalys", "Wren")
 
 
 @pytest.mark.parametrize(
@@ -159,15 +159,15 @@ ANSWERED = [*STORY, "a Sit."]
     ],
 )
 def test_what_a_request_is_for(lines: list[str], streams: bool, known_last: bool, expected: Ask) -> None:
-    assert ask_of(heard(*lines), streams=streams, known_last=known_last) is expected
+    assert infer_ask(heard(*lines), streams=streams, known_last=known_last) is expected
 
 
 @pytest.mark.parametrize("streams", [True, False])
 @pytest.mark.parametrize("nudge", [[STYLE], [AS_BRAM, STYLE], [STYLE, AS_BRAM]])
 def test_what_stood_behind_every_turn_makes_no_aside(nudge: list[str], streams: bool) -> None:
     usual = frozenset({STYLE[2:]})
-    assert ask_of(heard(*ANSWERED, *nudge), streams=streams, usual=usual) is TURN
-    assert ask_of(heard(*ANSWERED, *nudge, QUIET), streams=False, usual=usual) is ASIDE
+    assert infer_ask(heard(*ANSWERED, *nudge), streams=streams, usual=usual) is TURN
+    assert infer_ask(heard(*ANSWERED, *nudge, QUIET), streams=False, usual=usual) is ASIDE
 
 
 @pytest.mark.parametrize(
@@ -189,6 +189,6 @@ def test_a_task_without_any_history(lines: list[str], streams: bool, expected: b
 
 @given(st.lists(ANY_LINES, max_size=8), st.booleans(), st.booleans())
 def test_every_list_is_for_something(lines: list[str], streams: bool, known: bool) -> None:
-    found = hear(drafts(*lines))
-    assert ask_of(found, streams=streams, known_last=known) in Ask
+    found = parse_client_list(drafts(*lines))
+    assert infer_ask(found, streams=streams, known_last=known) in Ask
     is_lone_task(found, streams=streams)

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, Protocol
 
-from previously.models.scripted_server.answers import End, Step
+from previously.testing.scripted_answer import End, Step
 
 MAX_HEAD_BYTES = 1_000_000
 _METHOD = re.compile(rb"[A-Z]{1,10}( |\Z)")
@@ -112,7 +112,7 @@ class ServedRequest:
         self._when_ended = call
 
 
-class Answering(Protocol):
+class AnswerSource(Protocol):
     """What a connection needs of its server."""
 
     changes: Changes
@@ -124,7 +124,7 @@ class Answering(Protocol):
 class Connection(asyncio.Protocol):
     """One connection of a client, with at most one answer under way."""
 
-    def __init__(self, server: Answering) -> None:
+    def __init__(self, server: AnswerSource) -> None:
         self._server = server
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport = None  # type: ignore[assignment] # there is one before anything arrives

@@ -1,26 +1,35 @@
 """A server that answers from a script, over real HTTP, in the interfaces of OpenAI (chat completions, Responses) and of
-Anthropic (messages): for tests and benchmarks of what asks one.
+Anthropic (messages).
 
-`ScriptedServer` owns the listening socket, the plan and the log; what an answer is made of is said by
-`answers` and `bodies`, how it goes over a connection by `connections`. What must stay true:
+`ScriptedServer` owns the listening socket, the plan and the log. `scripted_answer` and `scripted_interface` say what an
+answer is made of, `connection` sends it.
 
 - Every request is in the log as it arrived, with what became of it: answered, cut, or given up by the peer, and when.
 - The same plan gives the same bytes. Tests wait for the log (`request`, `sent`, `ended`), not for clocks.
 - Nothing outlives the server: when it is left, every connection is ended.
 - A chunk costs little, so that hundreds of streams can be open.
+- It tells its models, window and slots as one of the usual servers would. Each kind tells its window at another path
+  and has none of the others' paths; `models.server_facts` reads them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from previously.models.scripted_server.answers import ScriptedAnswer, Step, refused, steps
-from previously.models.scripted_server.bodies import Composed, split_words, words_of_its_own
-from previously.models.scripted_server.connections import Changes, Connection, ServedRequest
-from previously.models.scripted_server.doors import ServerKind, door, embeddings
-from previously.models.scripted_server.interfaces import INTERFACES, MESSAGES, RESPONSES, Interface
+from previously.testing.connection import Changes, Connection, ServedRequest
+from previously.testing.scripted_answer import ScriptedAnswer, Step, plan_steps, refused
+from previously.testing.scripted_interface import (
+    INTERFACES,
+    MESSAGES,
+    RESPONSES,
+    ScriptedInterface,
+    ScriptedReply,
+    invent_words,
+    split_words,
+)
 
 Planned = ScriptedAnswer | str
 Plan = Planned | Sequence[Planned] | Mapping[int, Planned] | Callable[[ServedRequest], Planned]
@@ -144,7 +153,7 @@ class ScriptedServer:
         if (interface := INTERFACES.get(path)) is None or request.method != "POST":
             self.others.append(request)
             _forget_oldest(self.others, self._keep)
-            return steps(self._beside(request, path), request, _NOTHING)
+            return plan_steps(self._beside(request, path), request, _NOTHING)
         request.number = self._asked
         self._asked += 1
         self.requests.append(request)
@@ -152,14 +161,14 @@ class ScriptedServer:
         self.changes.tell()
         return self._counted(request, interface)
 
-    def _counted(self, request: ServedRequest, interface: Interface) -> Iterator[Step]:
+    def _counted(self, request: ServedRequest, interface: ScriptedInterface) -> Iterator[Step]:
         self.running += 1
         self.most_running = max(self.most_running, self.running)
         request.when_ended(self._one_less)
         answer = self._refused(request, interface) or self._planned(request)
-        yield from steps(answer, request, self._composed(answer, request, interface))
+        yield from plan_steps(answer, request, self._composed(answer, request, interface))
 
-    def _refused(self, request: ServedRequest, interface: Interface) -> ScriptedAnswer | None:
+    def _refused(self, request: ServedRequest, interface: ScriptedInterface) -> ScriptedAnswer | None:
         """What is said to a request that is not answered; None for one that is."""
         if not self._allowed(request):
             return ScriptedAnswer(
@@ -194,14 +203,14 @@ class ScriptedServer:
             return ScriptedAnswer(text=planned)
         return planned or ScriptedAnswer()
 
-    def _composed(self, answer: ScriptedAnswer, request: ServedRequest, interface: Interface) -> Composed:
+    def _composed(self, answer: ScriptedAnswer, request: ServedRequest, interface: ScriptedInterface) -> ScriptedReply:
         """The answer with everything decided. The request's JSON is read only where something depends on it."""
         lean = answer.choices is not None and answer.usage is False and answer.model is not None
         asked = request.json if not lean and isinstance(request.json, dict) else {}
         count = answer.choices or (n if type(n := asked.get("n")) is int and 0 < n <= 128 else 1)
         match answer.text:
             case None:
-                pieces = [] if answer.tool_calls else words_of_its_own(request.number, answer.chunks)
+                pieces = [] if answer.tool_calls else invent_words(request.number, answer.chunks)
             case str() as text:
                 pieces = split_words(text)
             case given:
@@ -226,7 +235,12 @@ class ScriptedServer:
         )
 
     def _usage(
-        self, answer: ScriptedAnswer, request: ServedRequest, asked: dict[str, Any], text: str, interface: Interface
+        self,
+        answer: ScriptedAnswer,
+        request: ServedRequest,
+        asked: dict[str, Any],
+        text: str,
+        interface: ScriptedInterface,
     ) -> Mapping[str, Any] | None:
         if isinstance(answer.usage, Mapping):
             return answer.usage
@@ -242,7 +256,7 @@ class ScriptedServer:
             read = min(read, self.window_tokens)
         return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
 
-    def _prompt_tokens(self, request: ServedRequest, interface: Interface) -> int:
+    def _prompt_tokens(self, request: ServedRequest, interface: ScriptedInterface) -> int:
         asked = request.json if isinstance(request.json, dict) else {}
         return sum(interface.around_tokens + self._count_tokens(text) for text in interface.texts(asked))
 
@@ -259,14 +273,14 @@ class ScriptedServer:
         if not self._allowed(request):
             return refused(401, "Incorrect API key provided.", code="invalid_api_key")
         if request.method == "POST" and path in ("/v1/embeddings", "/embeddings"):
-            return ScriptedAnswer(body=embeddings(request.json, self.model))
-        told = door(
+            return ScriptedAnswer(body=embed_texts(request.json, self.model))
+        told = describe_server(
             self._kind, request.method, path, model=self.model, window_tokens=self.window_tokens, running=self.running
         )
         return refused(404, f"There is no {path} here.") if told is None else ScriptedAnswer(body=told)
 
 
-_NOTHING = Composed(
+_NOTHING = ScriptedReply(
     number=-1, model="", texts=(), reasoning="", tool_calls=(), finish_reason="stop", usage=None, streamed=False,
     chat=True, logprobs=False, done=True, endless=False, error_after=None, error=None, error_event=False,
 )  # fmt: skip
@@ -275,3 +289,71 @@ _NOTHING = Composed(
 def _forget_oldest(log: list[ServedRequest], keep: int | None) -> None:
     if keep is not None and len(log) > 2 * keep:
         del log[:-keep]
+
+
+ServerKind = Literal["openai", "llama.cpp", "ollama", "lm studio", "koboldcpp", "vllm", "openrouter"]
+
+
+def describe_server(
+    kind: ServerKind, method: str, path: str, *, model: str, window_tokens: int | None, running: int
+) -> dict[str, Any] | list[Any] | None:
+    """The JSON behind a door; None when this kind of server has no such door."""
+    match kind, method, path:
+        case _, "GET", "/v1/models" | "/models":
+            return {"object": "list", "data": [_listed(kind, model, window_tokens)]}
+        case "llama.cpp", "GET", "/props":
+            settings: dict[str, Any] = {"n_ctx": window_tokens, "params": {}}
+            return {"default_generation_settings": settings, "total_slots": 1, "model_path": f"{model}.gguf"}
+        case "llama.cpp", "GET", "/slots":
+            return [{"id": 0, "n_ctx": window_tokens, "is_processing": running > 0}]
+        case "ollama", "GET", "/api/ps":
+            return {
+                "models": [{"name": f"{model}:latest", "model": f"{model}:latest", "context_length": window_tokens}]
+            }
+        case "ollama", "POST", "/api/show":
+            return {
+                "parameters": f"stop  x\nnum_ctx    {window_tokens}\n",
+                "model_info": {"any.context_length": 131_072},
+            }
+        case "lm studio", "GET", "/api/v0/models":
+            told = {
+                "id": model,
+                "state": "loaded",
+                "loaded_context_length": window_tokens,
+                "max_context_length": 131_072,
+            }
+            return {"object": "list", "data": [told]}
+        case "koboldcpp", "GET", "/api/extra/true_max_context_length":
+            return {"value": window_tokens}
+        case "koboldcpp", "GET", "/api/v1/model":
+            return {"result": f"koboldcpp/{model}"}
+        case _:
+            return None
+
+
+def _listed(kind: ServerKind, model: str, window_tokens: int | None) -> dict[str, Any]:
+    entry: dict[str, Any] = {"id": model, "object": "model", "created": 1_700_000_000, "owned_by": kind}
+    if kind == "vllm":
+        entry["max_model_len"] = window_tokens
+    elif kind == "openrouter":
+        entry |= {"context_length": 131_072, "top_provider": {"context_length": window_tokens}}
+    elif kind == "llama.cpp":
+        entry["meta"] = {"n_ctx_train": 131_072}
+    return entry
+
+
+def embed_texts(asked: object, model: str) -> dict[str, Any]:
+    """Vectors of eight numbers, the same for the same text."""
+    given = asked.get("input") if isinstance(asked, dict) else None
+    texts = given if isinstance(given, list) else [given]
+    data = [{"object": "embedding", "index": at, "embedding": _vector(str(text))} for at, text in enumerate(texts)]
+    return {
+        "object": "list",
+        "model": model,
+        "data": data,
+        "usage": {"prompt_tokens": len(texts), "total_tokens": len(texts)},
+    }
+
+
+def _vector(text: str) -> list[float]:
+    return [byte / 128 - 1 for byte in hashlib.sha256(text.encode("utf-8", "replace")).digest()[:8]]

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from previously.core.align import Known
 from previously.core.digests import match_key
 from previously.core.messages import Draft, Image, Message, Role, Text
-from previously.recognition.heard import Heard, Piece
-from previously.recognition.unfolding import Keys, first_and_last, named, unfolded
-from previously.recognition.wording import Names
+from previously.recognition.client_list import ClientList, ClientMessage
+from previously.recognition.client_marks import ChatNames
+from previously.recognition.undo_postprocessing import PathKeys, list_edges, name_speaker, undo_postprocessing
 from tests.recognition.lists import ANY_LINES, LINES, MAIN, START, heard, line_of, lines_of, path, said
 
 PATH = path("a Late.", "u One.", "u Two.", "a Sit.", "a Now.", "s The bell rings.", "u I sit.")
 
 
-def lines(known: Sequence[Known], *sent: str, names: Names | None = None) -> list[str]:
-    return lines_of(unfolded(heard(*sent, names=names), Keys(known)))
+def lines(known: Sequence[Known], *sent: str, names: ChatNames | None = None) -> list[str]:
+    return lines_of(undo_postprocessing(heard(*sent, names=names), PathKeys(known)))
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_what_is_said_anew_does_not_stand_for_what_was_said_before() -> None:
 
 def test_what_is_no_text_is_not_taken_apart() -> None:
     message = Message(Role.USER, (Text("One.\n\nLook here."), Image("data:,")))
-    pieces = unfolded(Heard((), (Piece(0, Draft(message)),)), Keys(PATH))
+    pieces = undo_postprocessing(ClientList((), (ClientMessage(0, Draft(message)),)), PathKeys(PATH))
     assert [piece.message for piece in pieces] == [message]
 
 
@@ -136,27 +136,27 @@ def test_in_a_list_of_one_message_a_narrator_of_the_path_is_found() -> None:
 
 def test_a_new_message_is_said_by_who_is_in_the_chat() -> None:
     sent = heard(MAIN, START, "a Odalys: Well.", "u I see.")
-    assert [piece.message.speaker for piece in unfolded(sent, Keys(()))] == ["Odalys", "Wren"]
-    group = Names("Odalys", "Wren", ("Odalys", "Bram"))
+    assert [piece.message.speaker for piece in undo_postprocessing(sent, PathKeys(()))] == ["Odalys", "Wren"]
+    group = ChatNames("Odalys", "Wren", ("Odalys", "Bram"))
     sent = heard(MAIN, START, "a Bram: Well.", "a Who said this?", "u I see.", names=group)
-    assert [piece.message.speaker for piece in unfolded(sent, Keys(()))] == ["Bram", None, "Wren"]
+    assert [piece.message.speaker for piece in undo_postprocessing(sent, PathKeys(()))] == ["Bram", None, "Wren"]
 
 
 @pytest.mark.parametrize("line", ["s Odalys: prompt", "t 1 Odalys: done"])
 def test_only_people_have_names(line: str) -> None:
-    piece = Piece(0, Draft(said(line)))
-    assert named(piece, Names("Odalys", "Wren")) is piece
+    piece = ClientMessage(0, Draft(said(line)))
+    assert name_speaker(piece, ChatNames("Odalys", "Wren")) is piece
 
 
 def test_a_message_keeps_its_place_in_the_list() -> None:
-    found = unfolded(heard(MAIN, "a Late.", "u One.\n\nTwo.", "a Sit."), Keys(PATH))
+    found = undo_postprocessing(heard(MAIN, "a Late.", "u One.\n\nTwo.", "a Sit."), PathKeys(PATH))
     assert [piece.index for piece in found] == [1, 2, 2, 3]
 
 
 def test_a_joined_message_is_looked_up_by_its_first_and_last_paragraphs() -> None:
-    found = [one.text for one in first_and_last(said("u One.\n\nTwo.\n\nThree."))]
+    found = [one.text for one in list_edges(said("u One.\n\nTwo.\n\nThree."))]
     assert found == ["One.", "Three.", "One.\n\nTwo.", "Two.\n\nThree."]
-    assert list(first_and_last(said("u One."))) == []
+    assert list(list_edges(said("u One."))) == []
 
 
 def _joined(sent: Sequence[str]) -> list[str]:
@@ -183,13 +183,13 @@ def test_no_word_is_lost_or_doubled_and_no_role_changes(stored: list[str], sent:
 
 @given(st.lists(SPOKEN, max_size=8))
 def test_what_is_joined_of_the_path_is_the_path(stored: list[str]) -> None:
-    found = unfolded(heard(MAIN, *_joined(stored)), Keys(path(*stored)))
+    found = undo_postprocessing(heard(MAIN, *_joined(stored)), PathKeys(path(*stored)))
     assert [match_key(piece.message) for piece in found] == [one.match_key for one in path(*stored)]
 
 
 @given(st.lists(st.one_of(ANY_LINES, LINES), max_size=8), st.lists(st.one_of(ANY_LINES, LINES), max_size=8))
 def test_no_list_and_no_path_break_it(stored: list[str], sent: list[str]) -> None:
     found = heard(*sent)
-    for piece in unfolded(found, Keys(path(*stored))):
+    for piece in undo_postprocessing(found, PathKeys(path(*stored))):
         assert piece.index in {one.index for one in found.body}
         assert line_of(piece.message)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.recognition import wording
-from previously.recognition.wording import Names, names_in, speaker_asked, split_name, without_name
+from previously.recognition import client_marks
+from previously.recognition.client_marks import ChatNames, find_asked_speaker, find_names, split_name, strip_name
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from previously.recognition.wording import Names, names_in, speaker_asked, split
     ],
 )
 def test_the_mark_that_a_chat_begins(text: str, only: bool, among: bool) -> None:
-    assert (wording.is_start(text), wording.holds_start(text)) == (only, among)
+    assert (client_marks.is_start(text), client_marks.has_start(text)) == (only, among)
 
 
 @pytest.mark.parametrize(
@@ -55,37 +55,40 @@ def test_the_mark_that_a_chat_begins(text: str, only: bool, among: bool) -> None
 )
 def test_nudges_and_what_they_ask_for(text: str, kind: str) -> None:
     kinds = {
-        "continue": wording.is_continue(text),
-        "speaker": speaker_asked(text) is not None,
-        "aside": wording.is_aside(text),
+        "continue": client_marks.is_continue(text),
+        "speaker": find_asked_speaker(text) is not None,
+        "aside": client_marks.is_aside(text),
     }
     assert [name for name, found in kinds.items() if found] == ([kind] if kind else [])
-    assert wording.is_nudge(text) == bool(kind)
+    assert client_marks.is_nudge(text) == bool(kind)
 
 
 def test_whose_reply_is_asked_for() -> None:
-    assert speaker_asked("[Write the next reply only as Bram.]") == "Bram"
-    assert speaker_asked("[Write the next reply only as Dr. Ames.]") == "Dr. Ames"
-    assert speaker_asked("[Write something.]") is None
+    assert find_asked_speaker("[Write the next reply only as Bram.]") == "Bram"
+    assert find_asked_speaker("[Write the next reply only as Dr. Ames.]") == "Dr. Ames"
+    assert find_asked_speaker("[Write something.]") is None
 
 
 @pytest.mark.parametrize(
     ("front", "names"),
     [
-        ("Write Odalys's next reply in a fictional chat between Odalys and Wren.", Names("Odalys", "Wren")),
-        ("Rules.\nWrite the next reply in a fictional chat between Odalys and Wren.\nMore.", Names("Odalys", "Wren")),
-        ("[Start a new group chat. Group members: Odalys, Bram]", Names(members=("Odalys", "Bram"))),
-        ("You are a helpful assistant.", Names()),
-        ("", Names()),
+        ("Write Odalys's next reply in a fictional chat between Odalys and Wren.", ChatNames("Odalys", "Wren")),
+        (
+            "Rules.\nWrite the next reply in a fictional chat between Odalys and Wren.\nMore.",
+            ChatNames("Odalys", "Wren"),
+        ),
+        ("[Start a new group chat. Group members: Odalys, Bram]", ChatNames(members=("Odalys", "Bram"))),
+        ("You are a helpful assistant.", ChatNames()),
+        ("", ChatNames()),
     ],
 )
-def test_names_are_read_from_the_front(front: str, names: Names) -> None:
-    assert names_in(front) == names
+def test_names_are_read_from_the_front(front: str, names: ChatNames) -> None:
+    assert find_names(front) == names
 
 
 def test_all_names_are_known_once() -> None:
-    assert Names("Odalys", "Wren", ("Odalys", "Bram")).all == {"Odalys", "Wren", "Bram"}
-    assert Names().all == frozenset()
+    assert ChatNames("Odalys", "Wren", ("Odalys", "Bram")).all == {"Odalys", "Wren", "Bram"}
+    assert ChatNames().all == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -119,17 +122,17 @@ def test_any_name_that_a_text_begins_with(text: str, name: str | None, rest: str
     ],
 )
 def test_one_of_the_names_there_are(text: str, name: str | None, rest: str) -> None:
-    assert without_name(text, frozenset({"Odalys", "Wren"})) == (name, rest)
+    assert strip_name(text, frozenset({"Odalys", "Wren"})) == (name, rest)
 
 
 @given(st.text(max_size=600))
 def test_every_text_is_one_kind_of_nudge_at_most(text: str) -> None:
-    assert wording.is_continue(text) + (speaker_asked(text) is not None) + wording.is_aside(text) <= 1
-    assert not wording.is_start(text) or wording.holds_start(text)
+    assert client_marks.is_continue(text) + (find_asked_speaker(text) is not None) + client_marks.is_aside(text) <= 1
+    assert not client_marks.is_start(text) or client_marks.has_start(text)
 
 
 @given(st.text(max_size=80))
 def test_nothing_is_lost_with_a_name(text: str) -> None:
-    for name, rest in (split_name(text), without_name(text, frozenset({text.partition(":")[0]} - {""}))):
+    for name, rest in (split_name(text), strip_name(text, frozenset({text.partition(":")[0]} - {""}))):
         assert text.endswith(rest)
         assert name is None or text.startswith(f"{name}:")

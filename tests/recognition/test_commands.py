@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.recognition.commands import COMMANDS, MARK, Command, command_in, ours_in
+from previously.recognition.commands import COMMANDS, MARK, Command, find_command_messages, parse_command
 from tests.recognition.lists import said
 
 
@@ -36,13 +36,13 @@ from tests.recognition.lists import said
     ],
 )
 def test_a_command_is_the_whole_message_and_begins_with_a_word_we_know(text: str, command: Command | None) -> None:
-    assert command_in(text) == command
+    assert parse_command(text) == command
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_is_known_with_and_without_an_argument(name: str) -> None:
-    assert command_in(f"//{name}") == Command(name)
-    assert command_in(f"//{name} Maya") == Command(name, "Maya")
+    assert parse_command(f"//{name}") == Command(name)
+    assert parse_command(f"//{name} Maya") == Command(name, "Maya")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_every_command_is_known_with_and_without_an_argument(name: str) -> None:
     ],
 )
 def test_commands_of_users_and_our_answers_are_no_part_of_the_story(line: str, ours: bool) -> None:
-    assert (1 in ours_in([said("u //why"), said(line)])) is ours
+    assert (1 in find_command_messages([said("u //why"), said(line)])) is ours
 
 
 def test_a_line_of_the_story_may_begin_with_the_mark() -> None:
@@ -72,14 +72,16 @@ def test_a_line_of_the_story_may_begin_with_the_mark() -> None:
         "u So?",
         "a So.",
     )
-    assert ours_in([said(line) for line in lines]) == {2, 3}
-    assert ours_in([said(f"a {MARK} Nothing."), said("u So?")]) == {0}, "the command before it was trimmed"
+    assert find_command_messages([said(line) for line in lines]) == {2, 3}
+    assert find_command_messages([said(f"a {MARK} Nothing."), said("u So?")]) == {0}, (
+        "the command before it was trimmed"
+    )
 
 
 @given(st.text(max_size=60))
 def test_no_text_breaks_it_and_a_command_holds_nothing_that_was_not_said(text: str) -> None:
     for tried in (text, f"//{text}", f"//pin {text}"):
-        found = command_in(tried)
+        found = parse_command(tried)
         if found is not None:
             assert found.name in COMMANDS
             assert found.argument in tried

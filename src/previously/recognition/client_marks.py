@@ -1,4 +1,4 @@
-"""What clients write that no person of the story says: marks around the history, nudges at its end, tasks beside it.
+"""Texts that clients write and no person of the story says: marks around the history, nudges, tasks beside it.
 
 Facts about other programs, kept in one place. All of these are texts that users may change, so nothing rests on them
 alone: an unknown nudge is taken for what its place suggests, and the next request puts right what was taken wrongly.
@@ -27,8 +27,8 @@ _PAIR = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """Who speaks, as far as a client says."""
+class ChatNames:
+    """The names of those who speak, as far as a client says."""
 
     character: str | None = None
     user: str | None = None
@@ -42,53 +42,54 @@ class Names:
 
 
 def is_start(text: str) -> bool:
-    """Whether a text only says that a chat begins."""
+    """Return whether a text only says that a chat begins."""
     return _NEW_CHAT.fullmatch(text.strip()) is not None
 
 
-def holds_start(text: str) -> bool:
-    """Whether it says so among other things."""
+def has_start(text: str) -> bool:
+    """Return whether a text says among other things that a chat begins."""
     return _NEW_CHAT.search(text) is not None
 
 
 def is_continue(text: str) -> bool:
-    """Whether a text asks to go on with the last message."""
+    """Return whether a text asks to go on with the last message."""
+    # A longer text is a message of the story that begins with the same words.
     return len(text) < 400 and _CONTINUE.fullmatch(text.strip()) is not None
 
 
-def speaker_asked(text: str) -> str | None:
-    """Whose reply a nudge asks for, if that is all it does."""
-    found = _SPEAK_AS.fullmatch(text.strip())
-    return found.group(1) if found else None
+def find_asked_speaker(text: str) -> str | None:
+    """Return whose reply a nudge asks for, if that is all it does."""
+    match = _SPEAK_AS.fullmatch(text.strip())
+    return match.group(1) if match else None
 
 
 def is_aside(text: str) -> bool:
-    """Whether a text asks for something beside the story: a summary, a title, what the user could say."""
+    """Return whether a text asks for something beside the story: a summary, a title, what the user could say."""
     return _ASIDE.match(text.strip()) is not None
 
 
 def is_nudge(text: str) -> bool:
-    """Whether a text is one of the known nudges."""
-    return is_continue(text) or speaker_asked(text) is not None or is_aside(text)
+    """Return whether a text is one of the known nudges."""
+    return is_continue(text) or find_asked_speaker(text) is not None or is_aside(text)
 
 
-def names_in(front: str) -> Names:
-    """The names in a client's front."""
+def find_names(front: str) -> ChatNames:
+    """Return the names in a client's front."""
     pair, group = _PAIR.search(front), _MEMBERS.search(front)
     members = tuple(name.strip() for name in group.group(1).split(",") if name.strip()) if group else ()
-    return Names(pair.group(1) if pair else None, pair.group(2) if pair else None, members)
+    return ChatNames(pair.group(1) if pair else None, pair.group(2) if pair else None, members)
 
 
 _PREFIX = re.compile(r"([^\s:*\"“\[][^\n:]{0,39}):\s+(?=\S)")
 
 
 def split_name(text: str) -> tuple[str | None, str]:
-    """The name that a text begins with, and the rest; None if it begins with none."""
-    found = _PREFIX.match(text)
-    return (found.group(1), text[found.end() :]) if found else (None, text)
+    """Return the name that a text begins with, and the rest; None if it begins with none."""
+    match = _PREFIX.match(text)
+    return (match.group(1), text[match.end() :]) if match else (None, text)
 
 
-def without_name(text: str, names: frozenset[str]) -> tuple[str | None, str]:
-    """The same for these names only. A name with nothing behind it is an empty reply."""
+def strip_name(text: str, names: frozenset[str]) -> tuple[str | None, str]:
+    """Return the same for these names only. A name with nothing behind it is an empty reply."""
     name, colon, rest = text.partition(":")
     return (name, rest.lstrip(" ")) if colon and name in names else (None, text)

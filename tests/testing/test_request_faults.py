@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously import ScriptedServer
-from previously.models.scripted_server import faults_of_anthropic, faults_of_chat, faults_of_responses
+from previously.testing import find_anthropic_faults, find_chat_faults, find_responses_faults
 
 Raw = dict[str, Any]
 ANY = st.recursive(
@@ -70,12 +70,12 @@ BAD_CHATS: dict[str, object] = {
 
 @pytest.mark.parametrize("messages", GOOD_CHATS)
 def test_chats_that_are_taken(messages: list[Raw]) -> None:
-    assert faults_of_chat(messages) == []
+    assert find_chat_faults(messages) == []
 
 
 @pytest.mark.parametrize("fault", BAD_CHATS)
 def test_chats_that_are_refused(fault: str) -> None:
-    assert faults_of_chat(BAD_CHATS[fault])
+    assert find_chat_faults(BAD_CHATS[fault])
 
 
 def text(words: str) -> Raw:
@@ -135,19 +135,19 @@ def body(messages: list[Any], **fields: Any) -> Raw:
 
 @pytest.mark.parametrize("messages", GOOD_MESSAGES)
 def test_messages_that_are_taken(messages: list[Raw]) -> None:
-    assert faults_of_anthropic(body(messages, system=[text("Be brief.")])) == []
+    assert find_anthropic_faults(body(messages, system=[text("Be brief.")])) == []
 
 
 @pytest.mark.parametrize("fault", BAD_MESSAGES)
 def test_messages_that_are_refused(fault: str) -> None:
-    assert faults_of_anthropic(body(BAD_MESSAGES[fault]))
+    assert find_anthropic_faults(body(BAD_MESSAGES[fault]))
 
 
 def test_bodies_that_are_refused() -> None:
-    assert faults_of_anthropic({"model": "m", "messages": [user()]}) == ["max_tokens: Field required."]
-    assert faults_of_anthropic({"max_tokens": 9, "messages": [user()]}) == ["model: Field required."]
-    assert faults_of_anthropic(body([user()], system=[text("")]))
-    assert faults_of_anthropic([])
+    assert find_anthropic_faults({"model": "m", "messages": [user()]}) == ["max_tokens: Field required."]
+    assert find_anthropic_faults({"max_tokens": 9, "messages": [user()]}) == ["model: Field required."]
+    assert find_anthropic_faults(body([user()], system=[text("")]))
+    assert find_anthropic_faults([])
 
 
 def fc(one: str) -> Raw:
@@ -185,22 +185,22 @@ BAD_ITEMS: dict[str, object] = {
 
 @pytest.mark.parametrize("items", GOOD_ITEMS)
 def test_items_that_are_taken(items: list[Raw]) -> None:
-    assert faults_of_responses(items) == []
+    assert find_responses_faults(items) == []
 
 
 @pytest.mark.parametrize("fault", BAD_ITEMS)
 def test_items_that_are_refused(fault: str) -> None:
-    assert faults_of_responses(BAD_ITEMS[fault])
+    assert find_responses_faults(BAD_ITEMS[fault])
 
 
 def test_with_an_earlier_response_its_calls_may_be_answered() -> None:
-    assert faults_of_responses([out("a")], earlier=True) == []
-    assert faults_of_responses([out("a"), out("a")], earlier=True)
+    assert find_responses_faults([out("a")], earlier=True) == []
+    assert find_responses_faults([out("a"), out("a")], earlier=True)
 
 
 @given(ANY)
 def test_whatever_comes_there_is_an_answer(value: object) -> None:
-    for faults in (faults_of_chat(value), faults_of_anthropic(value), faults_of_responses(value)):
+    for faults in (find_chat_faults(value), find_anthropic_faults(value), find_responses_faults(value)):
         assert all(isinstance(fault, str) for fault in faults)
 
 

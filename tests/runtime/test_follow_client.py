@@ -13,12 +13,12 @@ from previously.core.digests import match_key
 from previously.core.errors import BadInput
 from previously.core.messages import Draft, Message, Role, Text
 from previously.core.scripts import Splice
-from previously.recognition.heard import Ask
-from previously.runtime.listed import Listed
-from previously.runtime.presence import PresenceByHand
-from previously.runtime.recognising import PARTIAL, Place, Recognising
-from previously.runtime.tuning import Tuning
+from previously.recognition.choose_story import ClientRequest
+from previously.recognition.client_list import Ask
+from previously.runtime.follow_client import PARTIAL, ClientFollower, ClientPlace
+from previously.runtime.story_settings import StorySettings
 from previously.storage.store import Store
+from previously.story.presence import PresenceEdits
 from tests.recognition.lists import CONTINUE, IMPERSONATE, MAIN, START, drafts, heard, line_of, said
 
 AT = "2026-03-02T19:04:00+00:00"
@@ -37,37 +37,37 @@ class Desk:
 
     def restart(self) -> None:
         """A new process remembers nothing."""
-        self.recognising = Recognising(self.store)
+        self.recognising = ClientFollower(self.store)
 
-    async def asked(self, *lines: str, front: Sequence[str] = FRONT, **told: object) -> Place | None:
+    async def asked(self, *lines: str, front: Sequence[str] = FRONT, **told: object) -> ClientPlace | None:
         """Where a list belongs."""
         self.count += 1
-        listed = replace(Listed("me", heard(*front, *lines), streams=True), **told)  # type: ignore[arg-type]
+        listed = replace(ClientRequest("me", heard(*front, *lines), streams=True), **told)  # type: ignore[arg-type]
         return await self.recognising.follow(listed, f"story {self.count}")
 
-    async def sent(self, *lines: str, **told: object) -> Place:
+    async def sent(self, *lines: str, **told: object) -> ClientPlace:
         """The same for what is a turn."""
         place = await self.asked(*lines, **told)  # type: ignore[arg-type]
         assert place is not None
         return place
 
-    async def said(self, *lines: str, reply: str = "Good.", **told: object) -> Place:
+    async def said(self, *lines: str, reply: str = "Good.", **told: object) -> ClientPlace:
         """A whole turn."""
         place = await self.sent(*lines, **told)
         await self.answer(place, reply)
         return place
 
-    async def answer(self, place: Place, *replies: str, partial: bool = False) -> None:
+    async def answer(self, place: ClientPlace, *replies: str, partial: bool = False) -> None:
         """What the model says."""
         messages = [Message(Role.ASSISTANT, (Text(reply),), "Odalys") for reply in replies]
         await self.recognising.answer(place, messages, partial=partial)
 
-    async def path(self, place: Place, branch: str | None = None) -> list[str]:
+    async def path(self, place: ClientPlace, branch: str | None = None) -> list[str]:
         """What is on screen."""
         found = await self.store.path(place.key, branch or place.branch, 0, 999)
         return [line_of(item.entry.message) for item in found if not item.entry.attributes.hidden]
 
-    async def beside(self, place: Place, position: int) -> list[str]:
+    async def beside(self, place: ClientPlace, position: int) -> list[str]:
         """All replies at a place."""
         found = await self.store.siblings(place.key, place.branch, position)
         return sorted(item.entry.message.text for item in found)
@@ -116,7 +116,8 @@ async def test_a_shared_greeting_is_a_new_story(desk: Desk, restarts: bool) -> N
 async def test_two_new_stories_that_would_be_called_the_same_stay_two(desk: Desk) -> None:
     """Names have only so many letters by chance: a story that meets the name of another is given a number."""
     told = [
-        Listed("me", heard(*FRONT, f"u Is the {what} in today?"), streams=True) for what in ("smith", "baker", "cook")
+        ClientRequest("me", heard(*FRONT, f"u Is the {what} in today?"), streams=True)
+        for what in ("smith", "baker", "cook")
     ]
     places = [await desk.recognising.follow(listed, "Chat") for listed in told]
     assert [place and (place.name, place.created) for place in places] == [
@@ -288,11 +289,11 @@ async def test_an_aside_leaves_no_trace(desk: Desk, behind: tuple[str, ...], tol
 
 async def test_find_changes_nothing_and_tells_only_what_is_there(desk: Desk) -> None:
     first = await desk.said(*TOLD)
-    listed = Listed("me", heard(*FRONT, *TOLD, "a Good."))
+    listed = ClientRequest("me", heard(*FRONT, *TOLD, "a Good."))
     found = await desk.recognising.find(listed)
     assert found is not None
     assert (found.key, found.branch, found.messages) == (first.key, "main", 5)
-    assert await desk.recognising.find(Listed("me", heard(*FRONT, *TOLD, "a Good.", "u New."))) is None
+    assert await desk.recognising.find(ClientRequest("me", heard(*FRONT, *TOLD, "a Good.", "u New."))) is None
     assert await desk.path(first) == [*TOLD, "a Good."]
 
 
@@ -464,15 +465,15 @@ async def test_nobody_leaves_twice_or_enters_who_is_there(desk: Desk) -> None:
         await presence.leave(" ")
 
 
-def presence_in(desk: Desk, place: Place) -> PresenceByHand:
-    return PresenceByHand(desk.store, place.key, Tuning((), "{}"))
+def presence_in(desk: Desk, place: ClientPlace) -> PresenceEdits:
+    return PresenceEdits(desk.store, place.key, StorySettings((), "{}"))
 
 
 async def test_what_a_client_sends_late_takes_nothing_away(desk: Desk) -> None:
     await desk.said(*TOLD)
-    listed = Listed("me", heard(*FRONT, *HI), streams=True)
+    listed = ClientRequest("me", heard(*FRONT, *HI), streams=True)
     assert await desk.recognising.follow(listed, "late", only_adding=True) is None
-    more = Listed("me", heard(*FRONT, *TOLD, "a Good.", "u More."), streams=True)
+    more = ClientRequest("me", heard(*FRONT, *TOLD, "a Good.", "u More."), streams=True)
     place = await desk.recognising.follow(more, "late", only_adding=True)
     assert place is not None
     assert await desk.path(place) == [*TOLD, "a Good.", "u More."]
