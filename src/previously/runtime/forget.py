@@ -12,16 +12,18 @@ from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem, UnknownStory
 from previously.core.marks import MarkKind
-from previously.core.scripts import Splice
+from previously.core.scripts import Script, Splice
 from previously.core.spans import Span, position_on
 from previously.runtime.backup import Backups
 from previously.runtime.clock import time_at
 from previously.runtime.reading import persistently
 from previously.storage.store import BranchInfo, Store, StoryInfo, StoryKey, Traces
+from previously.storage.tables import Tables
 from previously.storage.whole_stories import THIS_FILE, Backup, WholeStories
 
 Wanted = Traces | str
@@ -94,12 +96,17 @@ class Forgetting(Backups):
         held, missing = await self._in_backups(info.name, wanted, _holds)
         copies = await self._copies(info.name)
         if span is None:
-            versions = len(await self._store.versions(info.key))
+            versions = await self._count_versions(info.key)
             return ToForget(story, None, info.active.messages, 0, versions, 0, held, missing, copies)
-        texts = [last for _, last, _ in await self._store.cover(info.key, info.active.name) if last >= span.first]
-        marks = await self._store.marks(info.key, info.active.name, HELD_BY_HAND, since=span.first - 1)
+
+        def count(tables: Tables) -> tuple[int, int]:
+            snapshot = tables.snapshot(info.key, info.active.name)
+            texts = [last for _, last, _ in snapshot.cover() if last >= span.first]
+            return len(texts), len(snapshot.marks(HELD_BY_HAND, since=span.first - 1))
+
+        texts, marks = await self._store.read(self._owner, count)
         others = max(0, len(entries) - len(span))
-        return ToForget(story, span, len(span), others, len(texts), len(marks), held, missing, copies)
+        return ToForget(story, span, len(span), others, texts, marks, held, missing, copies)
 
     async def forget(
         self, story: str, first: int | None = None, last: int | None = None, *, backups: bool = True
@@ -113,12 +120,13 @@ class Forgetting(Backups):
         if not backups:
             done, still_in = (), (*done, *still_in)
         if span is None:
-            texts = len(await self._store.versions(info.key))
+            texts = await self._count_versions(info.key)
             cleared = await self._store.forget_story(info.key)
             return Destroyed(story, info.active.messages, 0, texts, done, still_in, cleared)
-        said = {
-            one.entry.message.text for one in await self._store.path(info.key, info.active.name, span.first, span.last)
-        }
+        path = await self._store.read(
+            self._owner, lambda tables: tables.snapshot(info.key, info.active.name).path(span.first, span.last)
+        )
+        said = {item.entry.message.text for item in path}
         forgotten = await self._store.forget_entries(info.key, entries)
         await take_off(self._store, info.key, entries, said)
         others = max(0, forgotten.entries - len(span))
@@ -127,18 +135,25 @@ class Forgetting(Backups):
     async def _asked_for(
         self, name: str, first: int | None, last: int | None
     ) -> tuple[StoryInfo, Span | None, set[int]]:
-        info = await self._store.story(self._owner, name)
-        if info is None:
-            raise UnknownStory(name)
-        span = _span(info.active, first, last)
-        if span is None:
-            return info, None, set()
-        return info, span, await self._store.standing_at(info.key, info.active.name, span.first, span.last)
+        def read(tables: Tables) -> tuple[StoryInfo, Span | None, set[int]]:
+            info = tables.stories.named(self._owner, name)
+            if info is None:
+                raise UnknownStory(name)
+            span = _find_span(info.active, first, last)
+            if span is None:
+                return info, None, set()
+            branch = tables.branch(info.key, info.active.name)
+            return info, span, tables.forgetting.standing_at(info.key, branch, span.first, span.last)
+
+        return await self._store.read(self._owner, read)
+
+    async def _count_versions(self, key: StoryKey) -> int:
+        return len(await self._store.read(self._owner, lambda tables: tables.versions.all(key)))
 
     async def _wanted(self, info: StoryInfo, span: Span | None, entries: set[int]) -> Wanted:
         """What is looked for in copies: messages by their traces, a story by the time it was begun."""
         if span is not None:
-            return await self._store.traces(info.key, entries)
+            return await self._store.read(self._owner, lambda tables: tables.forgetting.traces(info.key, entries))
         return await self._whole().begun(info.name) if self._keeps_backups() else ""
 
     async def _copies(self, name: str) -> tuple[str, ...]:
@@ -174,7 +189,7 @@ async def _holds(store: Store, whole: WholeStories, wanted: Wanted) -> bool:
     """Whether a backup holds it."""
     if isinstance(wanted, str):
         return bool(await whole.begun_at(wanted))
-    return any([(await store.entries_like(info.key, wanted)) != (set(), True) for info in await whole.all()])
+    return any([(await _find_alike(store, info.key, wanted)) != (set(), True) for info in await whole.all()])
 
 
 async def _forget_in(store: Store, whole: WholeStories, wanted: Wanted) -> bool:
@@ -186,7 +201,7 @@ async def _forget_in(store: Store, whole: WholeStories, wanted: Wanted) -> bool:
         return bool(alike)
     found = False
     for info in await whole.all():
-        entries, certain = await store.entries_like(info.key, wanted)
+        entries, certain = await _find_alike(store, info.key, wanted)
         if entries:
             await store.forget_entries(info.key, entries)
             await take_off(store, info.key, entries)
@@ -196,21 +211,32 @@ async def _forget_in(store: Store, whole: WholeStories, wanted: Wanted) -> bool:
     return found
 
 
+async def _find_alike(store: Store, key: StoryKey, traces: Traces) -> tuple[set[int], bool]:
+    """Return the entries of a story that have these traces, and whether that is certain."""
+    return await store.read(key.owner, lambda tables: tables.forgetting.entries_like(key, traces))
+
+
 async def take_off(store: Store, key: StoryKey, entries: Collection[int], said: Collection[str] = ()) -> None:
     """Take entries off every path they stand on, and pins that only repeat what they said."""
 
-    async def change(branch: str) -> None:
-        info = await store.branch(key, branch)
-        known = await store.known(key, branch)
-        script = [Splice(at, 1, ()) for at, one in enumerate(known) if one.entry in entries]
-        if script:
-            await store.apply(key, branch, script, at=time_at(), expected_head=info.head)
+    def read(tables: Tables, branch: str) -> tuple[int, Script]:
+        snapshot = tables.snapshot(key, branch)
+        return snapshot.head, [Splice(at, 1, ()) for at, known in enumerate(snapshot.known()) if known.entry in entries]
 
-    for branch in await store.branches(key):
-        for pin in await store.marks(key, branch.name, {MarkKind.PIN}):
-            if pin.text in said:
-                await store.take_back_mark(key, branch.name, pin.id)
-        await persistently(lambda name=branch.name: change(name))  # type: ignore[misc]
+    def unpin(tables: Tables) -> list[BranchInfo]:
+        for branch in tables.stories.branches(key):
+            for pin in tables.snapshot(key, branch.name).marks({MarkKind.PIN}):
+                if pin.text in said:
+                    tables.marks.take_back(key, tables.branch(key, branch.name), pin.id)
+        return tables.stories.branches(key)
+
+    async def change(branch: str) -> None:
+        head, script = await store.read(key.owner, lambda tables: read(tables, branch))
+        if script:
+            await store.apply(key, branch, script, at=time_at(), expected_head=head)
+
+    for branch in await store.write(key, unpin):
+        await persistently(partial(change, branch.name))
 
 
 async def _noted_anew(whole: WholeStories) -> Backup:
@@ -222,7 +248,7 @@ async def _noted_anew(whole: WholeStories) -> Backup:
     return new
 
 
-def _span(branch: BranchInfo, first: int | None, last: int | None) -> Span | None:
+def _find_span(branch: BranchInfo, first: int | None, last: int | None) -> Span | None:
     if first is None:
         if last is not None:
             raise BadInput("A last message needs a first one.")

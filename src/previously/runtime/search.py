@@ -183,8 +183,8 @@ def _find(
     from previously.recall.search import find
 
     return find(
-        index, path, text, _load_word_table(), asker=asker, asked=asked, allowed=allowed, excluded=excluded, until=until,
-        most=most,
+        index, path, text, _load_word_table(), asker=asker, asked=asked, allowed=allowed, excluded=excluded,
+        until=until, most=most,
     )  # fmt: skip
 
 

@@ -114,7 +114,7 @@ def find_newest_recipe(snapshot: Snapshot, reader: str, newest: OnPath) -> Recip
 
 
 def _find_epoch_counter(epoch: Epoch, asked: Asked) -> Counter | None:
-    """Return what counts on in an epoch: an estimate is calibrated only when a new one begins; None if that cannot be."""
+    """Return what counts on in an epoch; None if nothing can. An estimate is calibrated only when a new one begins."""
     if epoch.counter == asked.counter.name:
         return asked.counter
     return None if asked.counter.exact else counter_named(epoch.counter)

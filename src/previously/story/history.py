@@ -200,7 +200,7 @@ def _take_back_states(change: StoryChange, first: int) -> None:
 
 
 def _name_text(snapshot: Snapshot, version: Version) -> str:
-    """Return the text that a version is a version of, as a person calls it; empty if the branch has no such text now."""
+    """Return what a person calls the text that a version is of; empty if the branch has no such text now."""
     if version.made.kind is Kind.BACKBONE:
         return Kind.BACKBONE.value
     if version.made.kind is Kind.SHORT:

@@ -189,7 +189,7 @@ def read_text(snapshot: Snapshot, rules: FoldRules, name: TextName) -> MemoryTex
 
 
 def _find_heading(snapshot: Snapshot, position: int) -> str:
-    """Return what the chapter that a message stands in is called by its own first messages; empty if they do not say."""
+    """Return the title that the first messages of the chapter around a message give it; empty if they give none."""
     first = max(chapter.first for chapter in InForce(snapshot).timeline() if chapter.first <= position)
     last = min(first + OPENING_MESSAGES - 1, position)
     return find_opening(snapshot.path(first, last)).title[:LONGEST_TITLE]
