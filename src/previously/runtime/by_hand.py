@@ -19,6 +19,7 @@ from previously.core.spans import Span, position_on
 from previously.core.versions import Kind, NewVersion, Status
 from previously.folds.boundary import OPENING_MESSAGES, find_opening
 from previously.folds.rendering import told
+from previously.runtime.fold_store import on_snapshot
 from previously.runtime.handle import PERSON, StoryHandle
 from previously.runtime.reading import with_tail
 from previously.runtime.remembering import ChapterText, MemoryText, Remembering, joined
@@ -209,7 +210,9 @@ class ByHand(StoryHandle):
         return _Place(current.scope, current.first, last, marks)
 
     async def _tail(self, branch: BranchInfo) -> int:
-        return (await with_tail(self._store, self._key, branch, self._rules)).recap.tail_messages
+        return (
+            await on_snapshot(self._store, self._key, branch.name, lambda one: with_tail(one, self._rules))
+        ).recap.tail_messages
 
     async def _text(self, wanted: Which) -> MemoryText | None:
         branch, reading = await self._reading()

@@ -6,14 +6,20 @@ Memory is that of now, as far as it is of the messages before: what has been fol
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 
 from previously.core.marks import Mark, MarkKind
 from previously.core.paths import OnPath
-from previously.core.snapshot import ALL_MARKS
+from previously.core.snapshot import ALL_MARKS, Snapshot, before
 from previously.core.versions import Kind, LiveVersion
 from previously.storage.store import BranchInfo, Store, StoryKey
+
+if TYPE_CHECKING:
+    from previously.storage.tables import Tables
+
+T = TypeVar("T")
 
 
 class Earlier:
@@ -61,6 +67,12 @@ class Earlier:
     async def position_of(self, key: StoryKey, branch: str, node: int) -> int | None:
         found = await self._store.position_of(key, branch, node)
         return found if found is not None and found < self._messages else None
+
+    async def on_snapshot(self, key: StoryKey, branch: str | None, work: Callable[[Snapshot], T]) -> T:
+        def read(tables: Tables) -> T:
+            return work(before(tables.snapshot(key, branch), self._messages))
+
+        return await self._store.read(key.owner, read)
 
     def _within(self, through: int | None) -> int:
         return self._messages - 1 if through is None else min(through, self._messages - 1)

@@ -16,6 +16,7 @@ from previously.core.spans import Span, position_on
 from previously.core.text import clean
 from previously.core.versions import IN_FORCE, REJECTED, TAKEN_BACK, Kind, Status, Version, has_read
 from previously.runtime.by_hand import ByHand, Which
+from previously.runtime.fold_store import on_snapshot
 from previously.runtime.handle import PERSON
 from previously.runtime.noted import notes_on
 from previously.storage.store import BranchInfo
@@ -64,7 +65,10 @@ class History(ByHand):
         """Every memory in force that stands for the message at a position: notes of its span, then the texts."""
         branch, reading = await self._reading()
         at = position_on(branch.messages, position)
-        notes = {(one.version.made.kind, one.span): one for one in await notes_on(self._store, self._key, branch)}
+        notes = {
+            (one.version.made.kind, one.span): one
+            for one in await on_snapshot(self._store, self._key, branch.name, notes_on)
+        }
         found = [Telling(kind, one.version.id, span) for (kind, span), one in notes.items() if at in span]
         *closed, _ = await reading.timeline()
         texts = [(kind, await self._text(Which(kind))) for kind in (Kind.RECAP, Kind.BACKBONE)]
@@ -83,7 +87,7 @@ class History(ByHand):
         for kind in (one for one in Kind if one is not Kind.STATE):  # which only follows from others
             covered = await self._store.cover(self._key, branch.name, kind)
             newest = max([newest, *(version for _, _, version in covered)])
-        notes = await notes_on(self._store, self._key, branch)
+        notes = await on_snapshot(self._store, self._key, branch.name, notes_on)
         newest = max([newest, *(note.version.id for note in notes)])
         marks = await self._store.marks(self._key, branch.name)
         mark = max((one for one in marks if one.kind in _DEEDS), key=lambda one: one.id, default=None)
@@ -126,7 +130,7 @@ class History(ByHand):
                 why = f"undone when version {version} was restored"
                 await self._store.set_status(self._key, other, Status.UNDONE, reason=why)
         if is_of_a_span(wanted.made.scope):
-            for note in await notes_on(self._store, self._key, branch):
+            for note in await on_snapshot(self._store, self._key, branch.name, notes_on):
                 if note.version.made.key == wanted.made.key and note.version.id > version:
                     why = f"undone when version {version} was restored"
                     await self._store.set_status(self._key, note.version.id, Status.UNDONE, reason=why)

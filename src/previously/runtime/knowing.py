@@ -14,6 +14,7 @@ from previously.core.cast import Fact, Knowledge, knowledge_of
 from previously.core.marks import OWN_SCOPE
 from previously.core.note import said_key
 from previously.core.presence import Presence
+from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind, LiveVersion
 from previously.core.witnessing import folded_name
 from previously.folds.recap import FoldRules
@@ -24,7 +25,7 @@ from previously.lore.keywords import key_of
 from previously.lore.merge import find_entry
 from previously.lore.state import EMPTY, State
 from previously.lore.things import Key, LoreEntry
-from previously.runtime.fold_store import MemoryStore, SnapshotStore
+from previously.runtime.fold_store import MemoryStore, SnapshotStore, on_snapshot
 from previously.runtime.lore_in_views import Lorebook, Lorebooks, as_entry
 from previously.runtime.noted import Walk, snapshots_to, walk_behind, walk_to_the_end
 from previously.runtime.read_presence import Presences, presences_of
@@ -95,11 +96,14 @@ class Knowing:
         self, store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, *, next_speaker: str = ""
     ) -> Presence:
         """Return who was present at each message of a branch. `next_speaker` is about to speak."""
-        rules = await with_tail(store, key, branch, rules)
-        seen = await walk_to_the_end(store, key, branch, rules, exact=True)
+        return await on_snapshot(store, key, branch.name, lambda one: self._presence(one, rules, next_speaker))
+
+    def _presence(self, snapshot: Snapshot, rules: FoldRules, next_speaker: str = "") -> Presence:
+        rules = with_tail(snapshot, rules)
+        seen = walk_to_the_end(snapshot, rules, exact=True)
         players = self._states.after(seen, rules).players
         voices = {one.name: one.character for one in players.values()}
-        return await self._presences.of(store, key, branch, rules, seen, voices=voices, next_speaker=next_speaker)
+        return self._presences.read(snapshot, rules, seen, voices=voices, next_speaker=next_speaker)
 
     async def known(
         self,
@@ -112,19 +116,24 @@ class Knowing:
     ) -> Known:
         """What is known at the end of a branch; with a reader, as far as they may know it. `presence` is that of the
         whole path, where the branch is shorter."""
-        rules = await with_tail(store, key, branch, rules)
+        return await on_snapshot(store, key, branch.name, lambda one: self.known_at(one, rules, reader, presence))
+
+    def known_at(
+        self, snapshot: Snapshot, rules: FoldRules, reader: str = "", presence: Presence | None = None
+    ) -> Known:
+        """The same, of a snapshot."""
+        rules = with_tail(snapshot, rules)
         if reader and presence is None:
-            presence = await self.presence(store, key, branch, rules)
+            presence = self._presence(snapshot, rules)
         witness = None
-        if reader and presence and not await is_told_all(store, key, reader, presence):
+        if reader and presence and not is_told_all(snapshot, reader, presence):
             witness = Witness(reader, presence)
-        seen = await walk_to_the_end(store, key, branch, rules, exact=witness is not None)
+        seen = walk_to_the_end(snapshot, rules, exact=witness is not None)
         if witness:
-            state = await known_where(store, key, branch, rules, seen, witness, self._states)
+            state = read_witness_state(snapshot, rules, seen, witness, self._states)
         else:
             state = self._states.after(seen, rules)
-        marks = await store.marks(key, branch.name, HAND)
-        records = [(mark.position, record) for mark in marks if (record := record_of(mark.text))]
+        records = [(mark.position, record) for mark in snapshot.marks(HAND) if (record := record_of(mark.text))]
         if witness:
             records = _for_witness(state, records, witness)
         return Known(seen, corrected(state, records), rules.lore != "on")
@@ -140,7 +149,7 @@ class Knowing:
     ) -> CastFacts:
         """Return all that somebody knows."""
         known = await self.known(store, key, branch, rules, name, presence)
-        asked, stale = await knowledge(store, key, branch, name, presence)
+        asked, stale = await on_snapshot(store, key, branch.name, lambda one: knowledge(one, name, presence))
         found = facts_of(known.state, lambda other: presence.names.same_person(name, other))
         return CastFacts(asked, stale, found)
 
@@ -184,10 +193,8 @@ class Knowing:
         return found
 
 
-async def known_where(
-    store: SnapshotStore,
-    key: StoryKey,
-    branch: BranchInfo,
+def read_witness_state(
+    snapshot: Snapshot,
     rules: FoldRules,
     seen: Walk,
     witness: Witness,
@@ -201,10 +208,10 @@ async def known_where(
         return link.version.id, f"{rules.timeline.value} {witness.through(link.span.last)}", ()
 
     begun, before = EMPTY, None
-    for link in await snapshots_to(store, key, seen.snapshot, lambda one: states.kept(looked(one)) is not None):
+    for link in snapshots_to(snapshot, seen.snapshot, lambda one: states.kept(looked(one)) is not None):
         known = states.kept(looked(link))
         if known is None:
-            chunk = await walk_behind(store, key, branch, rules, before, len(link.span))
+            chunk = walk_behind(snapshot, rules, before, len(link.span))
             known = states.after(chunk, rules, witness=witness, begun=begun)
         states.keep(looked(link), known)
         begun, before = known, link
@@ -239,27 +246,25 @@ class CastFacts:
         return self.asked or Knowledge(facts=key_facts(self.found, without=without))
 
 
-async def knowledge(
-    store: MemoryStore, key: StoryKey, branch: BranchInfo, name: str, presence: Presence
-) -> tuple[Knowledge | None, bool]:
+def knowledge(snapshot: Snapshot, name: str, presence: Presence) -> tuple[Knowledge | None, bool]:
     """Return what a model said that a character knows, and whether an earlier message was changed since; None where it
     was not asked, or is not to be told any more."""
-    exact = await asked_alone(store, key, branch, name, presence)
+    exact = find_asked_alone(snapshot, name, presence)
     stale: LiveVersion | None = None
-    behind = exact is None or exact.span.last < branch.messages - 1
-    if behind and await is_told_all(store, key, name, presence):  # else it may tell of what is not for them any more
+    behind = exact is None or exact.span.last < snapshot.messages - 1
+    if behind and is_told_all(snapshot, name, presence):  # else it may tell of what is not for them any more
         scope = cast_scope(name, presence)
-        stale = await stale_version(store, key, branch, Kind.CAST, scope, start=0, exact=exact)
+        stale = stale_version(snapshot, Kind.CAST, scope, start=0, exact=exact)
     live = stale or exact
     return (knowledge_of(live.version.made.text) if live else None), stale is not None
 
 
-async def is_told_all(store: SnapshotStore, key: StoryKey, name: str, presence: Presence) -> bool:
+def is_told_all(snapshot: Snapshot, name: str, presence: Presence) -> bool:
     """Return whether all memory is for somebody. Where people were told apart, given or by hand, texts may still tell
     of what stands on the path no more and was not for them."""
     if not name:
         return True
-    return not presence.corrections and presence.knows_all(name) and await store.all_witnessed(key)
+    return not presence.corrections and presence.knows_all(name) and snapshot.all_witnessed()
 
 
 def cast_scope(name: str, presence: Presence) -> str:
@@ -267,12 +272,10 @@ def cast_scope(name: str, presence: Presence) -> str:
     return OWN_SCOPE + presence.names.key(name)
 
 
-async def asked_alone(
-    store: SnapshotStore, key: StoryKey, branch: BranchInfo, name: str, presence: Presence, *, firm: bool = False
-) -> LiveVersion | None:
+def find_asked_alone(snapshot: Snapshot, name: str, presence: Presence, *, firm: bool = False) -> LiveVersion | None:
     """Return the newest answer about a character that rests on what they are still taken to have witnessed."""
     scope, through = cast_scope(name, presence), None
-    while live := await store.live(key, branch.name, Kind.CAST, scope, firm=firm, through=through):
+    while live := snapshot.live(Kind.CAST, scope, firm=firm, through=through):
         if live.version.made.carry == presence.digest(name, live.span.last):
             return live
         through = live.span.last - 1

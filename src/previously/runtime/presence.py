@@ -17,6 +17,7 @@ from previously.core.presence import Stretch
 from previously.core.spans import Span, position_on
 from previously.core.text import clean
 from previously.core.witnessing import folded_name
+from previously.runtime.fold_store import on_snapshot
 from previously.runtime.handle import StoryHandle
 from previously.runtime.read_presence import HAND_MARKS, correction_text, placed_corrections
 from previously.storage.store import BranchInfo, Store
@@ -56,7 +57,7 @@ class PresenceByHand(StoryHandle):
         async def read(store: Store) -> list[tuple[Mark, Span]]:
             branch = await store.branch(self._key)
             marks = await store.marks(self._key, branch.name, HAND_MARKS)
-            return await placed_corrections(store, self._key, branch, marks)
+            return await on_snapshot(store, self._key, branch.name, lambda one: placed_corrections(one, marks))
 
         branch = await self.branch_info()
         position = position_on(branch.messages, at)

@@ -17,14 +17,13 @@ from previously.core.messages import Role
 from previously.core.note import note_of
 from previously.core.paths import OPENING_MESSAGES, OnPath
 from previously.core.presence import Correction, Heard, Presence, Run, runs_of, speaker_of
+from previously.core.snapshot import Snapshot
 from previously.core.spans import Span
 from previously.core.versions import LiveVersion
 from previously.folds.boundary import scene_ends
 from previously.folds.recap import FoldRules
 from previously.folds.tiling import Tile
-from previously.runtime.fold_store import SnapshotStore
 from previously.runtime.noted import Walk, snapshots_to, walk_behind
-from previously.storage.store import BranchInfo, StoryKey
 
 MOST_REMEMBERED = 4_096
 """Snapshots whose runs are remembered: those of a million messages, at a few kilobytes each."""
@@ -44,11 +43,9 @@ class Presences:
         self._runs: OrderedDict[int, tuple[int, tuple[Run, ...]]] = OrderedDict()
         self._made: OrderedDict[tuple[object, ...], Presence] = OrderedDict()
 
-    async def of(
+    def read(
         self,
-        store: SnapshotStore,
-        key: StoryKey,
-        branch: BranchInfo,
+        snapshot: Snapshot,
         rules: FoldRules,
         seen: Walk,
         *,
@@ -56,18 +53,18 @@ class Presences:
         next_speaker: str = "",
     ) -> Presence:
         """Return who was present at the messages of a branch. `seen` goes on to its end from an exact snapshot."""
-        marks = await store.marks(key, branch.name, _SCENE_MARKS | HAND_MARKS)
+        marks = snapshot.marks(_SCENE_MARKS | HAND_MARKS)
         stands = (
             seen.snapshot.version.id if seen.snapshot else 0,
-            seen.path[-1].node if seen.path else branch.head,
+            seen.path[-1].node if seen.path else snapshot.head,
             tuple((tile.note.id, tile.span.last) for tile in seen.updates if tile.note),
             tuple((mark.id, mark.position) for mark in marks),
             tuple(sorted((voices or {}).items())),
             next_speaker,
         )
         if stands not in self._made:
-            runs = [*await self._before(store, key, branch, rules, seen), *runs_of(_heard(seen.path, seen.updates))]
-            placed = await placed_corrections(store, key, branch, marks)
+            runs = [*self._before(snapshot, rules, seen), *runs_of(_heard(seen.path, seen.updates))]
+            placed = placed_corrections(snapshot, marks)
             corrections = [Correction(span, correction_of(mark.text)[0]) for mark, span in placed]
             breaks = {mark.position for mark in marks if mark.kind in _SCENE_MARKS}
             self._made[stands] = Presence(runs, corrections, breaks, voices, next_speaker)
@@ -76,16 +73,14 @@ class Presences:
             self._made.popitem(last=False)
         return self._made[stands]
 
-    async def _before(
-        self, store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, seen: Walk
-    ) -> list[Run]:
+    def _before(self, snapshot: Snapshot, rules: FoldRules, seen: Walk) -> list[Run]:
         """Return the runs before a snapshot."""
-        links = await snapshots_to(store, key, seen.snapshot, lambda link: self._is_known(link.version.id))
+        links = snapshots_to(snapshot, seen.snapshot, lambda link: self._is_known(link.version.id))
         before: LiveVersion | None = None
         for link in links:
             if not self._is_known(link.version.id):
-                chunk = await walk_behind(store, key, branch, rules, before, len(link.span))
-                following = await store.path(key, branch.name, link.span.last + 1, link.span.last + 1)
+                chunk = walk_behind(snapshot, rules, before, len(link.span))
+                following = snapshot.path(link.span.last + 1, link.span.last + 1)
                 runs = runs_of(_heard(chunk.path, chunk.updates, following))
                 self._runs[link.version.id] = before.version.id if before else 0, runs
             before = link
@@ -138,9 +133,7 @@ def _heard(path: Sequence[OnPath], updates: Sequence[Tile], following: Sequence[
         )
 
 
-async def placed_corrections(
-    store: SnapshotStore, key: StoryKey, branch: BranchInfo, marks: Sequence[Mark]
-) -> list[tuple[Mark, Span]]:
+def placed_corrections(snapshot: Snapshot, marks: Sequence[Mark]) -> list[tuple[Mark, Span]]:
     """Return what people said of who was present, each with where it stands, in the order in which they said it. Where
     a branch was cut off before the end of what was meant, the messages that are still there count."""
     ends = {mark.of: mark.position for mark in marks if mark.kind is MarkKind.PRESENCE_END}
@@ -150,7 +143,7 @@ async def placed_corrections(
         first = mark.position + 1
         last = ends.get(mark.origin)
         if last is None:
-            run = await store.path(key, branch.name, first, min(first + len(entries), branch.messages) - 1)
+            run = snapshot.path(first, min(first + len(entries), snapshot.messages) - 1)
             kept = list(takewhile(lambda item, meant=frozenset(entries): item.entry.id in meant, run))  # type: ignore[misc]
             last = first + len(kept) - 1
         if first <= last:

@@ -6,10 +6,12 @@ can use, so that looking costs the same however many there are. Which of them a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
+from previously.core.snapshot import Snapshot
 from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, NewVersion
 from previously.folds.applying import cuts_of, moved_cuts
@@ -17,12 +19,14 @@ from previously.folds.builtin.quotes import moved, text_now
 from previously.folds.chapter import short_of
 from previously.folds.recap import FoldRules, Timeline
 from previously.runtime.derived import put_together
-from previously.runtime.fold_store import MemoryStore
+from previously.runtime.fold_store import MemoryStore, on_snapshot
 from previously.runtime.noted import updated
 from previously.runtime.stale import stale_version
 from previously.storage.store import BranchInfo, StoryKey
 from previously.view.memory import Remembered
 from previously.view.view import Section
+
+T = TypeVar("T")
 
 TIMELINE = frozenset({MarkKind.CHAPTER, MarkKind.RECAP, MarkKind.CHAPTER_RECAP})
 """The marks that chapters are made of."""
@@ -185,7 +189,7 @@ class Remembering:
         """What happened in each span from one message to another that an update told, the oldest first; of spans told
         anew the newest."""
         path = await self._store.path(self._key, self._branch.name, first, last) if first <= last else []
-        _, tiles = await updated(self._store, self._key, path)
+        _, tiles = await self._on_snapshot(lambda one: updated(one, path))
         found = [(tile.span, tile.note) for tile in tiles if tile.note]
         return [
             MemoryText(moved(note.made.text, note.made, span), span, note.made.made_by, note.id) for span, note in found
@@ -229,9 +233,12 @@ class Remembering:
     async def _stale(
         self, kind: Kind, scope: str, start: int, exact: LiveVersion | None, through: int
     ) -> LiveVersion | None:
-        return await stale_version(
-            self._store, self._key, self._branch, kind, scope, start=start, exact=exact, through=through
+        return await self._on_snapshot(
+            lambda one: stale_version(one, kind, scope, start=start, exact=exact, through=through)
         )
+
+    async def _on_snapshot(self, work: Callable[[Snapshot], T]) -> T:
+        return await on_snapshot(self._store, self._key, self._branch.name, work)
 
 
 def _text(live: LiveVersion | None, start: int, *, stale: bool) -> MemoryText | None:
@@ -314,7 +321,9 @@ async def _renewed(
     firm = await store.live(key, branch.name, Kind.RECAP, stretch.scope, firm=True, through=recap.span.last)
     if firm and firm.version.id == recap.version:
         return recap
-    found = await put_together(store, key, branch, rules, stretch, firm, recap.span.last)
+    found = await on_snapshot(
+        store, key, branch.name, lambda one: put_together(one, rules, stretch, firm, recap.span.last)
+    )
     if found is None or not found.text:
         return recap
     return replace(recap, text=found.text, stale=False, cuts=_cuts(recap.span, found.carry, len(recap.span)))

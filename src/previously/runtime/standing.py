@@ -32,6 +32,7 @@ from previously.lore.players import Player
 from previously.lore.threads import DORMANT_AFTER, Status, Thread, ranked, status
 from previously.lore.wishes import Wish
 from previously.runtime.derived import analysis_now, fragments_of
+from previously.runtime.fold_store import on_snapshot
 from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import CastFacts, Known
 from previously.runtime.noted import analysed, ends_of, updated
@@ -256,7 +257,7 @@ class Standing(StoryHandle):
         async def read(store: Store) -> list[tuple[Span, Note]]:
             branch = await store.branch(self._key)
             path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
-            notes, _ = await updated(store, self._key, path)
+            notes, _ = await on_snapshot(store, self._key, branch.name, lambda one: updated(one, path))
             return [(tile.span, note_of(tile.note.made.text)) for tile in notes if tile.note]
 
         return await self._store.at_one_moment(self._key.owner, read)
@@ -267,7 +268,12 @@ class Standing(StoryHandle):
         async def read(store: Store) -> list[int]:
             branch = await store.branch(self._key)
             path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
-            return [tile.note.id for tiles in await updated(store, self._key, path) for tile in tiles if tile.note]
+            return [
+                tile.note.id
+                for tiles in await on_snapshot(store, self._key, branch.name, lambda one: updated(one, path))
+                for tile in tiles
+                if tile.note
+            ]
 
         found = await self._store.at_one_moment(self._key.owner, read)
         return [*found, *(scene.version for scene in await self.scenes())]
@@ -278,7 +284,7 @@ class Standing(StoryHandle):
         async def read(store: Store) -> list[tuple[int, Analysis]]:
             branch = await store.branch(self._key)
             path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
-            tiles = await analysed(store, self._key, path)
+            tiles = await on_snapshot(store, self._key, branch.name, lambda one: analysed(one, path))
             return [(tile.span.first, analysis_now(tile)) for tile in tiles if tile.note]
 
         return await self._store.at_one_moment(self._key.owner, read)
@@ -292,7 +298,10 @@ class Standing(StoryHandle):
         async def read(store: Store) -> Sequence[Gap]:
             branch = await store.branch(self._key)
             path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
-            return gaps(await fragments_of(store, self._key, path), self._rules.apply_after)
+            return gaps(
+                await on_snapshot(store, self._key, branch.name, lambda one: fragments_of(one, path)),
+                self._rules.apply_after,
+            )
 
         return list(await self._store.at_one_moment(self._key.owner, read))
 

@@ -19,6 +19,7 @@ from previously.folds.recap import Timeline
 from previously.runtime.analysing import analyse
 from previously.runtime.by_hand import Which
 from previously.runtime.fold_report import FoldReport
+from previously.runtime.fold_store import on_snapshot
 from previously.runtime.folder import Folder
 from previously.runtime.folding import Progress, fold, plan_folds
 from previously.runtime.history import History
@@ -90,7 +91,7 @@ class Story(Transcript, History, PresenceByHand, LoreByHand, Standing):
         until better stands in its place; what people wrote stays for good."""
         branch = await self.branch_info()
         covered = await self._store.cover(self._key, branch.name)
-        notes = await every_note(self._store, self._key, branch)
+        notes = await on_snapshot(self._store, self._key, branch.name, every_note)
         await self._store.loosen(self._key, [*(version for _, _, version in covered), *notes])
         return await self.fold(progress=progress, fresh=True)
 

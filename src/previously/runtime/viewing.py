@@ -15,6 +15,7 @@ from previously.core.spans import position_on, spans_of
 from previously.core.tokens import Counter, message_tokens
 from previously.folds.recap import FoldRules
 from previously.runtime.earlier import Earlier
+from previously.runtime.fold_store import on_snapshot
 from previously.runtime.knowing import Knowing, is_told_all
 from previously.runtime.lore_in_views import Turn, overtaken, scanned, told_of
 from previously.runtime.reading import MOST_READ, read_newest, with_tail
@@ -26,6 +27,7 @@ from previously.runtime.view_recipes import Before, Made, before_of, is_again, n
 from previously.storage.store import NO_NODE, BranchInfo, Store, StoryKey
 from previously.view.build import Asked, Material, build, fills_room
 from previously.view.epochs import Epoch
+from previously.view.readers import Reader
 from previously.view.recipes import Recipe, digests_of, to_text, unchanged_tokens
 from previously.view.view import Section, View
 from previously.view.volatile import MARKS_TOKENS, LoreShown, Recalled, block, with_recall
@@ -156,7 +158,7 @@ async def _material(
     store: Store | Earlier,
     key: StoryKey,
     branch: BranchInfo,
-    rules: FoldRules,
+    asked_rules: FoldRules,
     asked: Asked,
     before: Before,
     knowing: Knowing,
@@ -165,12 +167,12 @@ async def _material(
     less."""
     first = before.epoch.first if before.epoch else None
     reader, counter = asked.reader, asked.counter
-    rules = await with_tail(store, key, branch, rules)
+    rules = await on_snapshot(store, key, branch.name, lambda one: with_tail(one, asked_rules))
     tail = rules.recap.tail_messages
     wanted = Section.EPISODES in reader.sections - asked.without and fills_room(asked)
     memories = await memories_of(store, key, branch, rules, asked.budget_tokens, episodes=wanted)
     memories += await knowing.lists(store, key, branch, rules, reader)
-    all_witnessed = reader.presence is None or await is_told_all(store, key, reader.name, reader.presence)
+    all_witnessed = reader.presence is None or await _is_told_all(store, key, branch, reader)
     remembered = max((one.span.last for one in memories if one.span and one.section in reader.sections), default=-1)
     if not all_witnessed:
         remembered = -1
@@ -185,13 +187,21 @@ async def _material(
     if fills_room(asked):  # older messages may fill what is left of the budget; hidden ones would be read for nothing
         begin = max(0, min(begin, branch.messages - MOST_READ))
     most = MOST_READ if reader.name else branch.messages
-    newest = await read_newest(store, key, branch, begin, asked.budget_tokens, cost, most)
+    newest = await on_snapshot(
+        store, key, branch.name, lambda one: read_newest(one, begin, asked.budget_tokens, cost, most)
+    )
     requests = await requests_before(store, key, branch, newest, before) if asked.for_agent else ()
     has_lore = False
     if asked.lore_tokens:
         known = await knowing.known(store, key, branch, rules, reader.name, reader.presence)
         has_lore = bool((await knowing.lorebook(store, key, known, reader.name)).index.entries)
     return Material(branch.messages, opening_of(front), memories, newest, tail, all_witnessed, has_lore, requests)
+
+
+async def _is_told_all(store: Store | Earlier, key: StoryKey, branch: BranchInfo, reader: Reader) -> bool:
+    assert reader.presence is not None, "it is read before"
+    presence = reader.presence
+    return await on_snapshot(store, key, branch.name, lambda one: is_told_all(one, reader.name, presence))
 
 
 async def _lore(
