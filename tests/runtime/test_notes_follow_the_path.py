@@ -20,6 +20,7 @@ from previously.memory.presence import Presences
 from previously.runtime import note_steps, noted
 from previously.runtime.reading import with_tail
 from previously.runtime.states import States, Witness
+from previously.storage.tables import Tables
 from previously.testing.scripted_model import Scripted
 from tests.runtime.echoing import folder_of
 from tests.runtime.faithful import PEOPLE, Asked, faithful, said, state
@@ -252,26 +253,25 @@ def from_scratch(story: BlockingStory, reader: str) -> str | None:
     are true."""
     inner = story._story
 
-    async def read() -> str | None:
-        branch = await inner.branch_info()
-        rules = await with_tail(inner._store, inner._key, branch, inner._rules)
-        seen = await noted.walk_behind(inner._store, inner._key, branch, rules, None)
-        kept = (await noted.walk(inner._store, inner._key, branch, rules)).snapshot
+    def read(tables: Tables) -> str | None:
+        snapshot = tables.snapshot(inner._key)
+        rules = with_tail(snapshot, inner._rules)
+        seen = noted.walk_behind(snapshot, rules, None)
+        kept = noted.walk(snapshot, rules).snapshot
         tiles = (*seen.scenes, *seen.updates)
-        links = await noted.snapshots_to(inner._store, inner._key, kept, lambda _: False)
+        links = noted.snapshots_to(snapshot, kept, lambda _: False)
         ends = [link.span.last for link in links]
         if any(tile.span.first <= end < tile.span.last for tile in tiles for end in ends):
             return None
         if not all(tile.note for tile in seen.scenes):
             return None
-        presence = await Presences().of(inner._store, inner._key, branch, rules, seen)
-        told_all = await is_told_all(inner._store, inner._key, reader, presence)
-        witness = None if told_all else Witness(reader, presence)
+        presence = Presences().read(snapshot, rules, seen)
+        witness = None if is_told_all(snapshot, reader, presence) else Witness(reader, presence)
         return render_state(States().after(seen, rules, witness=witness, begun=EMPTY_STATE if witness else None))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(noted, "MOST_WALKED", 1_000_000)
-        text: str | None = story._run(read())
+        text: str | None = story._run(inner._store.read(inner._key.owner, read))
     return text
 
 

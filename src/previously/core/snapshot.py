@@ -7,7 +7,7 @@ transaction; `before` and `with_planned` make another of it without asking the s
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from previously.core.align import Known
@@ -112,3 +112,164 @@ class Snapshot(Protocol):
 
     def book_times(self) -> dict[str, str]:
         """Return when each of the owner's books was kept, by name."""
+
+
+def before(snapshot: Snapshot, length: int) -> Snapshot:
+    """Return a branch as it was when its path had so many messages: neither messages nor marks that stand later are
+    seen, nor memory that reaches further. Other memory is that of now: what was folded better since is told better."""
+    return _Before(snapshot, min(length, snapshot.messages))
+
+
+class _Before:
+    def __init__(self, snapshot: Snapshot, length: int) -> None:
+        self._snapshot = snapshot
+        self.branch, self.messages = snapshot.branch, length
+        self.leading_to, self.siblings = snapshot.leading_to, snapshot.siblings
+        self.version, self.versions, self.newest_versions = (
+            snapshot.version, snapshot.versions, snapshot.newest_versions,
+        )  # fmt: skip
+        self.notes = snapshot.notes  # the caller looks for the runs they read on the path it sees
+        self.all_witnessed = snapshot.all_witnessed
+        self.attached, self.book, self.book_times = snapshot.attached, snapshot.book, snapshot.book_times
+
+    @property
+    def head(self) -> int:
+        newest = self.path(self.messages - 1, self.messages - 1)
+        return newest[0].node if newest else 0
+
+    def path(self, first: int, last: int) -> list[OnPath]:
+        return self._snapshot.path(first, min(last, self.messages - 1))
+
+    def known(self) -> list[Known]:
+        return self._snapshot.known()[: self.messages]
+
+    def position_of(self, node: int) -> int | None:
+        position = self._snapshot.position_of(node)
+        return position if position is not None and position < self.messages else None
+
+    def marks(self, kinds: Collection[MarkKind] = ALL_MARKS, *, since: int = -1) -> list[Mark]:
+        return [mark for mark in self._snapshot.marks(kinds, since=since) if mark.position < self.messages]
+
+    def newest_mark(self, kind: MarkKind, number: int) -> tuple[Mark | None, int]:
+        return _newest_mark(self.marks({kind}), number)
+
+    def live(self, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None) -> LiveVersion | None:
+        return self._snapshot.live(kind, scope, firm=firm, through=self._within(through))
+
+    def live_each(self, kind: Kind, asked: Sequence[tuple[str, int]]) -> list[LiveVersion | None]:
+        return self._snapshot.live_each(kind, [(scope, self._within(through)) for scope, through in asked])
+
+    def cover(self, kind: Kind | None = None, *, firm: bool = False) -> list[tuple[int, int, int]]:
+        return [row for row in self._snapshot.cover(kind, firm=firm) if row[1] < self.messages]
+
+    def spans(self, kind: Kind, *, firm: bool = False) -> set[tuple[str, int, int]]:
+        return {row for row in self._snapshot.spans(kind, firm=firm) if row[2] < self.messages}
+
+    def recipes(self, reader: str, asked: str | None, most: int, *, first: int = -1, last: int) -> list[KeptRecipe]:
+        return self._snapshot.recipes(reader, asked, most, first=first, last=self._within(last))
+
+    def _within(self, through: int | None) -> int:
+        return self.messages - 1 if through is None else min(through, self.messages - 1)
+
+
+def with_planned(
+    snapshot: Snapshot,
+    versions: Sequence[Version],
+    marks: Sequence[Mark],
+    *,
+    gone: Collection[int] = (),
+    loose: bool = False,
+) -> Snapshot:
+    """Return a branch as it would be with these versions and marks, and without those that are gone. With `loose`, what
+    is there already is taken to be firm no more."""
+    return _Planned(snapshot, versions, marks, gone, loose=loose)
+
+
+class _Planned:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        versions: Sequence[Version],
+        marks: Sequence[Mark],
+        gone: Collection[int],
+        *,
+        loose: bool,
+    ) -> None:
+        self._snapshot = snapshot
+        self._versions, self._marks, self._gone, self._loose = versions, marks, gone, loose
+        self.branch, self.head, self.messages = snapshot.branch, snapshot.head, snapshot.messages
+        self.path, self.known, self.siblings = snapshot.path, snapshot.known, snapshot.siblings
+        self.position_of, self.leading_to = snapshot.position_of, snapshot.leading_to
+        self.newest_versions = snapshot.newest_versions  # none is planned that waits, or was refused
+        self.recipes, self.all_witnessed = snapshot.recipes, snapshot.all_witnessed
+        self.attached, self.book, self.book_times = snapshot.attached, snapshot.book, snapshot.book_times
+
+    def marks(self, kinds: Collection[MarkKind] = ALL_MARKS, *, since: int = -1) -> list[Mark]:
+        own = [mark for mark in self._marks if mark.kind in kinds and mark.position >= since]
+        return sorted([*self._snapshot.marks(kinds, since=since), *own], key=lambda mark: mark.position)
+
+    def newest_mark(self, kind: MarkKind, number: int) -> tuple[Mark | None, int]:
+        return _newest_mark(self.marks({kind}), number)
+
+    def live(self, kind: Kind, scope: str, *, firm: bool = False, through: int | None = None) -> LiveVersion | None:
+        own = [
+            LiveVersion(version, version.made.span)
+            for version in self._versions
+            if (version.made.kind, version.made.scope) == (kind, scope)
+            and (through is None or version.made.span.last <= through)
+        ]
+        hidden = self._loose and firm
+        there = None if hidden else self._snapshot.live(kind, scope, firm=firm, through=through)
+        while there and there.version.id in self._gone:
+            there = self._snapshot.live(kind, scope, firm=firm, through=there.span.last - 1)
+        if there:
+            there = replace(there, version=self._loosened(there.version))
+        return max([*own, *([there] if there else [])], key=lambda version: version.span.last, default=None)
+
+    def live_each(self, kind: Kind, asked: Sequence[tuple[str, int]]) -> list[LiveVersion | None]:
+        return [self.live(kind, scope, through=through) for scope, through in asked]
+
+    def cover(self, kind: Kind | None = None, *, firm: bool = False) -> list[tuple[int, int, int]]:
+        own = [
+            (version.made.span.first, version.made.span.last, version.id)
+            for version in self._versions
+            if kind is None or version.made.kind is kind
+        ]
+        there = [] if self._loose and firm else self._snapshot.cover(kind, firm=firm)
+        return [*(row for row in there if row[2] not in self._gone), *own]
+
+    def spans(self, kind: Kind, *, firm: bool = False) -> set[tuple[str, int, int]]:
+        own = {
+            (version.made.scope, version.made.span.first, version.made.span.last)
+            for version in self._versions
+            if version.made.kind is kind
+        }
+        return own if self._loose and firm else self._snapshot.spans(kind, firm=firm) | own
+
+    def version(self, version: int) -> Version | None:
+        own = next((planned for planned in self._versions if planned.id == version), None)
+        return own or self._snapshot.version(version)
+
+    def versions(self) -> list[Version]:
+        return [*self._snapshot.versions(), *self._versions]
+
+    def notes(self, kind: Kind, scope: str, firsts: Sequence[bytes]) -> list[Version]:
+        own = [
+            version
+            for version in self._versions
+            if (version.made.kind, version.made.scope) == (kind, scope)
+            and version.made.first
+            and version.made.first in firsts
+        ]
+        there = self._snapshot.notes(kind, scope, firsts)
+        return [*(self._loosened(version) for version in there if version.id not in self._gone), *own]
+
+    def _loosened(self, version: Version) -> Version:
+        return replace(version, firm=False) if self._loose else version
+
+
+def _newest_mark(marks: Sequence[Mark], number: int) -> tuple[Mark | None, int]:
+    if len(marks) <= number:
+        return None, 0
+    mark = marks[-1 - number]
+    return mark, len({other.position for other in marks if other.position <= mark.position})

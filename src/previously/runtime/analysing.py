@@ -12,22 +12,24 @@ from dataclasses import replace
 from previously.core.errors import BadInput
 from previously.core.marks import SPAN_SCOPE
 from previously.core.paths import OnPath
+from previously.core.snapshot import Snapshot
 from previously.core.spans import position_on
 from previously.core.versions import Kind, Version
 from previously.folds.analysis import AnalysisNote
 from previously.folds.recap import FoldRules
 from previously.folds.rendering import speaker_of, told
 from previously.lore.state import EMPTY_STATE, State
-from previously.memory.known import known_reader_of
 from previously.runtime.fold_report import FoldReport
+from previously.runtime.fold_store import on_snapshot
 from previously.runtime.folder import Folder
 from previously.runtime.folding import make
 from previously.runtime.note_steps import FRAGMENT
-from previously.runtime.noted import analysed, is_fragment
+from previously.runtime.noted import Walk, analysed, is_fragment, walk_to_the_end
+from previously.runtime.reading import with_tail
 from previously.runtime.states import States
 from previously.runtime.step import Step
 from previously.runtime.told_before import told_before, with_hand_records
-from previously.storage.store import BranchInfo, Store, StoryKey
+from previously.storage.store import Store, StoryKey
 
 ASKED_AGAIN = "asked for again"
 
@@ -36,44 +38,50 @@ async def analyse(
     store: Store, key: StoryKey, folder: Folder, rules: FoldRules, position: int | None, *, again: bool
 ) -> FoldReport:
     """Analyse the fragment at a position, or all that have no analysis; with `again` also what has one."""
-    branch = await store.branch(key)
-    at = None if position is None else position_on(branch.messages, position)
-    first, last = (0, branch.messages - 1) if at is None else (at, at)
-    path = await store.path(key, branch.name, first, last) if branch.messages else []
-    if at is not None and not is_fragment(path[0]):
-        raise BadInput(f"Message {at} holds nothing to analyse.")
-    tiles = await analysed(store, key, path)
-    shared = await store.all_witnessed(key)
-    known = await known_reader_of(store).known(store, key, branch, rules)
-    steps, states = [], States()
-    for item, tile in zip(path, tiles, strict=True):
-        if is_fragment(item) and (tile.note is None or again):
-            before = EMPTY_STATE
-            if item.position > known.seen.first:
-                before = states.after(known.seen, rules, through=item.position - 1)
-            steps.append(await _step(store, key, branch, item, tile.note, before, shared=shared))
+
+    def look(snapshot: Snapshot) -> list[Step]:
+        seen = walk_to_the_end(snapshot, with_tail(snapshot, rules))
+        return plan_analyses(snapshot, rules, seen, position, again=again)
+
+    steps = await on_snapshot(store, key, None, look)
     report = await make(store, key, folder, rules, steps, fresh=again)
-    await _loosen(store, key, branch, [step for step in steps if step.replaces])
+    await _loosen(store, key, [step for step in steps if step.replaces])
     return report
 
 
-async def _step(
-    store: Store, key: StoryKey, branch: BranchInfo, item: OnPath, note: Version | None, state: State, *, shared: bool
-) -> Step:
+def plan_analyses(snapshot: Snapshot, rules: FoldRules, seen: Walk, position: int | None, *, again: bool) -> list[Step]:
+    """Return the analyses of the fragment at a position, or of all that have none; with `again` also of what has one.
+    `seen` goes to the end of the branch."""
+    at = None if position is None else position_on(snapshot.messages, position)
+    first, last = (0, snapshot.messages - 1) if at is None else (at, at)
+    path = snapshot.path(first, last) if snapshot.messages else []
+    if at is not None and not is_fragment(path[0]):
+        raise BadInput(f"Message {at} holds nothing to analyse.")
+    steps, states = [], States()
+    for item, tile in zip(path, analysed(snapshot, path), strict=True):
+        if is_fragment(item) and (tile.note is None or again):
+            before = EMPTY_STATE
+            if item.position > seen.first:
+                before = states.after(seen, rules, through=item.position - 1)
+            steps.append(_step(snapshot, item, tile.note, before))
+    return steps
+
+
+def _step(snapshot: Snapshot, item: OnPath, note: Version | None, state: State) -> Step:
     asked = AnalysisNote((item.entry.message,), first=item.position)
-    if shared:
-        state = await with_hand_records(store, key, branch, state, item.position)
+    if snapshot.all_witnessed():
+        state = with_hand_records(snapshot, state, item.position)
         about = f"{speaker_of(item.entry.message)}: {told(item.entry.message)}"
-        asked = replace(asked, context=await told_before(store, key, branch, item.position, state, about))
+        asked = replace(asked, context=told_before(snapshot, item.position, state, about))
     reason = ASKED_AGAIN if note else FRAGMENT
     replaces = note.id if note else None
     return Step(Kind.ANALYSIS, SPAN_SCOPE, [item], None, asked, reason, replaces, by_request=note is not None)
 
 
-async def _loosen(store: Store, key: StoryKey, branch: BranchInfo, steps: Sequence[Step]) -> None:
+async def _loosen(store: Store, key: StoryKey, steps: Sequence[Step]) -> None:
     """Let recaps be put together anew that hold an earlier analysis of what was analysed again."""
     if not steps:
         return
     first = min(step.span.first for step in steps)
-    covers = await store.cover(key, branch.name, Kind.RECAP)
+    covers = await on_snapshot(store, key, None, lambda snapshot: snapshot.cover(Kind.RECAP))
     await store.loosen(key, [version for _, last, version in covers if last >= first])

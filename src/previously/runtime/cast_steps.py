@@ -6,21 +6,20 @@ nobody else's. Where nothing was witnessed, nothing is asked.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 
 from previously.core.messages import Role
 from previously.core.paths import OnPath
 from previously.core.people import People, Person, characters, is_group
 from previously.core.presence import Presence, Source
+from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind, Status
 from previously.folds.cast import CastNote
 from previously.memory.known import cast_scope, find_asked_alone
 from previously.runtime.fold_reader import Look
-from previously.runtime.fold_store import FoldStore
 from previously.runtime.noted import Walk
 from previously.runtime.step import Step, Together
-from previously.storage.store import BranchInfo, StoryKey
 
 MOST_READ = 64
 """How many witnessed messages one update reads; a longer absence or a long import takes several."""
@@ -33,54 +32,50 @@ WITNESSED = "there is more that was witnessed"
 
 
 class CastSteps:
-    """Looks at one branch of a story, with a store that answers as of one moment."""
+    """Looks at one branch of a story."""
 
     def __init__(
         self,
-        store: FoldStore,
-        key: StoryKey,
-        branch: BranchInfo,
+        snapshot: Snapshot,
         look: Look,
-        presence: Callable[[], Awaitable[Presence]],
+        presence: Callable[[], Presence],
     ) -> None:
-        self._store = store
-        self._key = key
-        self._branch = branch
+        self._snapshot = snapshot
         self._look = look
         self._presence = presence
 
-    async def next(self, seen: Walk, people: People) -> Together | None:
+    def next(self, seen: Walk, people: People) -> Together | None:
         """The updates that are due, one for each character who has witnessed something new."""
         mode = self._look.rules.cast
         if mode == "off" or (mode == "group" and not is_group(people)):
             return None
-        if mode == "group" and await self._store.all_witnessed(self._key):
+        if mode == "group" and self._snapshot.all_witnessed():
             return None  # nobody said who was there: the update tells what they learnt
-        through = await self._turn_end() if mode == "turn" else seen.settled
+        through = self._turn_end() if mode == "turn" else seen.settled
         reason = TURN_OVER if mode == "turn" else WITNESSED
-        presence = await self._presence()
+        presence = self._presence()
         by_name = {one.name: one for one in people.values()}
         asked = {presence.names.key(name): by_name[name] for name in characters(people)}  # each person once
-        steps = [await self._update(one, through, reason, presence) for one in asked.values()]
+        steps = [self._update(one, through, reason, presence) for one in asked.values()]
         found = tuple(step for step in steps if step)
         return Together(found) if found else None
 
-    async def _turn_end(self) -> int:
+    def _turn_end(self) -> int:
         """The newest message that is no user's: what the user just said belongs to a turn that is not over."""
-        end = self._branch.messages
-        newest = await self._store.path(self._key, self._branch.name, max(0, end - MOST_READ), end - 1)
+        end = self._snapshot.messages
+        newest = self._snapshot.path(max(0, end - MOST_READ), end - 1)
         over = (item.position for item in reversed(newest) if item.entry.message.role is not Role.USER)
         return next(over, end - len(newest) - 1)
 
-    async def _update(self, person: Person, through: int, reason: str, presence: Presence) -> Step | None:
+    def _update(self, person: Person, through: int, reason: str, presence: Presence) -> Step | None:
         scope = cast_scope(person.name, presence)
-        told = self._store, self._key, self._branch, person.name, presence
-        live = await find_asked_alone(*told, firm=self._look.anew)
-        stood = await find_asked_alone(*told) if self._look.anew else live
+        told = self._snapshot, person.name, presence
+        live = find_asked_alone(*told, firm=self._look.anew)
+        stood = find_asked_alone(*told) if self._look.anew else live
         first = live.span.last + 1 if live else 0
         counts = _Counting(person, presence)
-        run = await self._run(counts, first, through)
-        if not run or await self._waits(scope, run):
+        run = self._run(counts, first, through)
+        if not run or self._waits(scope, run):
             return None
         asked = CastNote.of(
             person.name,
@@ -90,19 +85,19 @@ class CastSteps:
             again=stood is not None and stood != live and stood.version.made.status is Status.PROVISIONAL,
         )
         last = run[-1].position
-        there = await self._store.live(self._key, self._branch.name, Kind.CAST, scope, through=last)
+        there = self._snapshot.live(Kind.CAST, scope, through=last)
         rests_on = presence.digest(person.name, last)
         again = there is not None and there.span.last == last and there.version.made.carry != rests_on
         replaces = there.version.id if there and again else None  # it rests on what they are not taken to know any more
         return Step(Kind.CAST, scope, run, live.version if live else None, asked, reason, replaces, rests_on=rests_on)
 
-    async def _run(self, counts: _Counting, first: int, through: int) -> list[OnPath]:
+    def _run(self, counts: _Counting, first: int, through: int) -> list[OnPath]:
         """The messages from `first` on that the next update stands for; none if nothing of them was witnessed."""
         run: list[OnPath] = []
         read = 0
         while first + len(run) <= through and len(run) < MOST_PASSED:
             at = first + len(run)
-            batch = await self._store.path(self._key, self._branch.name, at, min(at + MOST_READ - 1, through))
+            batch = self._snapshot.path(at, min(at + MOST_READ - 1, through))
             for item in batch:
                 if read == MOST_READ:
                     return run
@@ -110,8 +105,8 @@ class CastSteps:
                 read += counts(item)
         return run if read or len(run) >= MOST_PASSED else []
 
-    async def _waits(self, scope: str, run: list[OnPath]) -> bool:
-        pending = await self._store.newest_versions(self._key, Kind.CAST, scope, Status.PENDING, 1)
+    def _waits(self, scope: str, run: list[OnPath]) -> bool:
+        pending = self._snapshot.newest_versions(Kind.CAST, scope, Status.PENDING, 1)
         return bool(pending) and pending[0].made.anchor == run[-1].node
 
 

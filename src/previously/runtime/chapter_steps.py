@@ -85,56 +85,56 @@ class ChapterSteps:
         self._marks = marks
         self._closed = closed
 
-    async def full_form(self) -> Step | Boundary | NotDue | None:
+    def full_form(self) -> Step | Boundary | NotDue | None:
         """Return the next step to the full form of the oldest closed chapter that has none."""
         waits: NotDue | None = None
-        there = await self._reader.spans(Kind.CHAPTER)
+        there = self._reader.spans(Kind.CHAPTER)
         for one in self._closed:
             rest = one.rest
             if one.hand_text or rest is None or (one.last_stretch.scope, rest.first, rest.last) in there:
                 continue
-            pending = await self._reader.pending(Kind.CHAPTER, one.last_stretch.scope, None, rest.first)
-            step = pending or await self._chapter(one, rest)
+            pending = self._reader.pending(Kind.CHAPTER, one.last_stretch.scope, None, rest.first)
+            step = pending or self._chapter(one, rest)
             if isinstance(step, Step | Boundary):
                 return step
             waits = waits or step
         return waits
 
-    async def _chapter(self, one: Chapter, rest: Span) -> Step | Boundary | NotDue:
+    def _chapter(self, one: Chapter, rest: Span) -> Step | Boundary | NotDue:
         scope = one.last_stretch.scope
-        stood = await self._reader.standing(Kind.CHAPTER, scope, through=rest.last)
+        stood = self._reader.standing(Kind.CHAPTER, scope, through=rest.last)
         if stood is None or stood.span != rest:  # otherwise it is only to be made anew
             stood = None
-            stale = await self._reader.stale(Kind.CHAPTER, scope, rest.first, None, rest.last)
-            amended = await self._reader.amend(stale, None) if stale and stale.span.last == rest.last else None
+            stale = self._reader.stale(Kind.CHAPTER, scope, rest.first, None, rest.last)
+            amended = self._reader.amend(stale, None) if stale and stale.span.last == rest.last else None
             if amended:
-                return await self._with_short(amended, rest)
-        live = await self._reader.live(Kind.RECAP, scope, through=rest.last)
+                return self._with_short(amended, rest)
+        live = self._reader.live(Kind.RECAP, scope, through=rest.last)
         first = live.span.last + 1 if live else rest.first
         if self._rules.timeline.is_derived:
-            derived = await self._recaps.derive(one.last_stretch, live, rest.last + 1, closing=True)
+            derived = self._recaps.derive(one.last_stretch, live, rest.last + 1, closing=True)
             if live and self._ends.would_cut(live, derived):
                 return Boundary(live.span.last, one.title, FULL_SUMMARY)
             if isinstance(derived, Step):
                 return derived
-        due = await self._recaps.due(live, first, rest.last + 1, 0)
+        due = self._recaps.due(live, first, rest.last + 1, 0)
         if self._look.amends and self._rules.timeline is Timeline.RECAP and first <= rest.last:
-            due = due if isinstance(due, Due) else Due(tuple(await self._reader.path(first, rest.last)), CHAPTER_CLOSED)
+            due = due if isinstance(due, Due) else Due(tuple(self._reader.path(first, rest.last)), CHAPTER_CLOSED)
         if isinstance(due, Due):
-            pending = await self._reader.pending(Kind.RECAP, scope, live, first)
-            step = pending or await self._recaps.step(one.last_stretch, live, due)
+            pending = self._reader.pending(Kind.RECAP, scope, live, first)
+            step = pending or self._recaps.step(one.last_stretch, live, due)
             if isinstance(step, Step) and step.span.last == rest.last:
-                step = await self._with_closing(one, rest, step)
+                step = self._with_closing(one, rest, step)
             return step
-        return await self._closing(one, rest, live, again=stood_in(stood))
+        return self._closing(one, rest, live, again=stood_in(stood))
 
-    async def _closing(self, one: Chapter, rest: Span, live: LiveVersion | None, *, again: bool) -> Step:
+    def _closing(self, one: Chapter, rest: Span, live: LiveVersion | None, *, again: bool) -> Step:
         """Return the full form of a chapter that its recap tells up to its end, or nearly: the recap as it stands, or
         the question for it and for all else that is kept."""
-        scope, run = one.last_stretch.scope, await self._reader.path(rest.first, rest.last)
+        scope, run = one.last_stretch.scope, self._reader.path(rest.first, rest.last)
         first = live.span.last + 1 if live else rest.first
         carry = " ".join(filter(None, (CLOSED, live.version.made.carry if live else "")))
-        if live and first > rest.last and await self._is_full_form(live, scope, run):
+        if live and first > rest.last and self._is_full_form(live, scope, run):
             whole = take_over(live.version, text_now(live), carry)
             return Step(Kind.CHAPTER, scope, run, None, whole, CHAPTER_CLOSED)
         ending = find_ending(run, first)
@@ -153,36 +153,36 @@ class ChapterSteps:
         step = Step(Kind.CHAPTER, scope, run, None, asked, CHAPTER_CLOSED)
         if not self._look.amends or one.blocks:  # what a person wrote of it stands before the full form: first that
             return step
-        return await self._with_others(one, step)
+        return self._with_others(one, step)
 
-    async def _is_full_form(self, live: LiveVersion, scope: str, run: Sequence[OnPath]) -> bool:
+    def _is_full_form(self, live: LiveVersion, scope: str, run: Sequence[OnPath]) -> bool:
         """Return whether a recap that reaches a chapter's end is kept of it as it stands: a model wrote it for that.
         Quotations and what is put together from notes are written out first, where there is a model; and whoever took
         the full form back wants another one."""
         if self._rules.timeline is not Timeline.RECAP or not live.version.firm:
             return False
         run_key = span_key(item.entry.digest for item in run)
-        return live.version.made.made_by == BY_MODEL and not await was_taken_back(
-            self._reader.store, self._reader.key, Kind.CHAPTER, scope, run_key
+        return live.version.made.made_by == BY_MODEL and not was_taken_back(
+            self._reader.snapshot, Kind.CHAPTER, scope, run_key
         )
 
-    async def _with_others(self, one: Chapter, step: Step) -> Step:
+    def _with_others(self, one: Chapter, step: Step) -> Step:
         """Ask in the same question for what else is missing: the short form with a title, and the backbone."""
         asked = step.asked
         assert isinstance(asked, ChapterFold), "it is about a closed chapter"
-        others, spine = await self._others(one, step)
+        others, spine = self._others(one, step)
         parts = _parts_of([step.kind, *others], one)
-        return replace(step, asked=replace(await self._told(asked, spine, one, step.run), parts=parts), others=others)
+        return replace(step, asked=replace(self._told(asked, spine, one, step.run), parts=parts), others=others)
 
-    async def _with_closing(self, one: Chapter, rest: Span, step: Step) -> Step:
+    def _with_closing(self, one: Chapter, rest: Span, step: Step) -> Step:
         """Ask an update that ends a chapter for what else is kept of it: its recap is the full form, so that closing
         takes no call of its own."""
         asked = step.asked
         if not isinstance(asked, UpdateFold) or not asked.part.has_recap or not self._look.amends or one.blocks:
             return step
-        run = await self._reader.path(rest.first, rest.last)
+        run = self._reader.path(rest.first, rest.last)
         whole = Step(Kind.CHAPTER, one.last_stretch.scope, run, None, asked, step.reason)
-        others, spine = await self._others(one, whole)
+        others, spine = self._others(one, whole)
         closing = ChapterFold(
             parts=_parts_of(others, one),
             title=one.title,
@@ -192,43 +192,41 @@ class ChapterSteps:
         )
         return replace(step, asked=replace(asked, closing=closing), others=others) if others else step
 
-    async def _others(self, one: Chapter, step: Step) -> tuple[dict[Kind, Step], _Spine | None]:
+    def _others(self, one: Chapter, step: Step) -> tuple[dict[Kind, Step], _Spine | None]:
         """Return what else is missing of a closed chapter whose full form a step would make: each as it would be made
         by itself, and the backbone that goes on with it."""
         assert one.last is not None, "it is closed"
         others: dict[Kind, Step] = {}
-        has_short = (step.scope, step.span.first, step.span.last) in await self._reader.spans(Kind.SHORT)
+        has_short = (step.scope, step.span.first, step.span.last) in self._reader.spans(Kind.SHORT)
         if step.kind is not Kind.SHORT and not has_short:
             others[Kind.SHORT] = Step(Kind.SHORT, step.scope, step.run, None, step.asked, step.reason)
-        spine = await self._spine()
-        if spine and await self._goes_on(spine, one):
-            run = await self._reader.path(spine.reached + 1, one.last)
+        spine = self._spine()
+        if spine and self._goes_on(spine, one):
+            run = self._reader.path(spine.reached + 1, one.last)
             before = spine.live.version if spine.live else None
-            cuts = await self._cuts(spine, one, step)
+            cuts = self._cuts(spine, one, step)
             others[Kind.BACKBONE] = Step(
                 Kind.BACKBONE, spine.scope, run, before, step.asked, step.reason, rests_on=cuts
             )
         return others, spine
 
-    async def _told(self, asked: ChapterFold, spine: _Spine | None, one: Chapter, run: Sequence[OnPath]) -> ChapterFold:
+    def _told(self, asked: ChapterFold, spine: _Spine | None, one: Chapter, run: Sequence[OnPath]) -> ChapterFold:
         """Tell a question on a chapter what is known around it: the story before, its episodes, earlier chapters."""
         digests = [item.entry.digest for item in run]
-        notes = await self._reader.store.notes(self._reader.key, Kind.EPISODE, SPAN_SCOPE, digests)
+        notes = self._reader.snapshot.notes(Kind.EPISODE, SPAN_SCOPE, digests)
         episodes = tuple(tile.note.made.text for tile in note_tiles(run, notes) if tile.note)
         if asked.recap and (len(episodes) == 1 or CHAPTER not in asked.parts):
             episodes = ()  # it tells the same messages as the recap, in fewer words; or the full form is there
-        backbone, earlier = await chapters_before(
-            self._reader.store, self._reader.key, self._reader.branch, one, EARLIER_TOKENS
-        )
+        backbone, earlier = chapters_before(self._reader.snapshot, one, EARLIER_TOKENS)
         if spine and spine.waiting[0].last == one.last:  # what it goes on from; words by hand stay before it
             backbone = text_now(spine.live) if spine.live else ""
         return replace(asked, backbone=backbone, earlier=earlier, episodes=episodes)
 
-    async def _with_short(self, amended: Step, rest: Span) -> Step:
+    def _with_short(self, amended: Step, rest: Span) -> Step:
         """Keep the short form of a chapter that is amended, unless it tells of what was removed: then it is gone until
         the chapter is made anew. So an edit of an old message costs no call more."""
         asked = amended.asked
-        stale = await self._reader.stale(Kind.SHORT, amended.scope, rest.first, None, rest.last)
+        stale = self._reader.stale(Kind.SHORT, amended.scope, rest.first, None, rest.last)
         if stale is None or stale.span.last != rest.last or not isinstance(asked, FoldRequest) or not asked.amends:
             return amended
         kept = [*asked.amends.kept, *map(told, asked.delta)]
@@ -240,40 +238,38 @@ class ChapterSteps:
             amended, others={Kind.SHORT: Step(Kind.SHORT, amended.scope, amended.run, None, written, amended.reason)}
         )
 
-    async def short_form(self) -> Step | None:
+    def short_form(self) -> Step | None:
         """Return the question for the oldest short form that is missing, among the newest chapters."""
         if not (self._look.amends and self._look.anew):  # nothing stands in for it: it waits for a model
             return None
-        there = await self._reader.spans(Kind.SHORT)
+        there = self._reader.spans(Kind.SHORT)
         for one in self._closed[-SHORTS_LOOKED_AT:]:
             scope, rest = one.last_stretch.scope, one.rest
             if one.hand_text or rest is None or (scope, rest.first, rest.last) in there:
                 continue
-            full = await self._reader.live(Kind.CHAPTER, scope, through=rest.last)
+            full = self._reader.live(Kind.CHAPTER, scope, through=rest.last)
             if full is None or full.span != rest or CLOSED not in full.version.made.carry.split():
                 continue
-            failed = (Kind.SHORT, scope) in self._look.failed or await self._was_given_up(scope)
-            if failed or await self._reader.pending(Kind.SHORT, scope, None, rest.first):
+            failed = (Kind.SHORT, scope) in self._look.failed or self._was_given_up(scope)
+            if failed or self._reader.pending(Kind.SHORT, scope, None, rest.first):
                 continue
             asked = ChapterFold(
                 parts=(SHORT,),
                 title=one.title,
-                recap=await self._chapter_text(one) or "",
+                recap=self._chapter_text(one) or "",
                 words=self._rules.chapter_words,
                 backbone_words=self._rules.backbone_words,
             )
-            run = await self._reader.path(rest.first, rest.last)
-            return await self._with_others(one, Step(Kind.SHORT, scope, run, None, asked, NO_SHORT_YET))
+            run = self._reader.path(rest.first, rest.last)
+            return self._with_others(one, Step(Kind.SHORT, scope, run, None, asked, NO_SHORT_YET))
         return None
 
-    async def _was_given_up(self, scope: str) -> bool:
+    def _was_given_up(self, scope: str) -> bool:
         """Return whether a model has answered often enough without a short form that could be kept."""
-        tried = await self._reader.store.newest_versions(
-            self._reader.key, Kind.SHORT, scope, Status.REFUSED, REFUSED_LOOKED_AT
-        )
+        tried = self._reader.snapshot.newest_versions(Kind.SHORT, scope, Status.REFUSED, REFUSED_LOOKED_AT)
         return sum(one.made.reason.startswith(_REFUSALS) for one in tried) >= MOST_REFUSED
 
-    async def _spine(self) -> _Spine | None:
+    def _spine(self) -> _Spine | None:
         """Return how far the backbone has got; None where there is none or it has taken in every chapter."""
         by_hand = [mark for mark in self._marks if mark.kind is MarkKind.BACKBONE]
         scope = by_hand[-1].scope if by_hand else STORY_SCOPE
@@ -281,46 +277,46 @@ class ChapterSteps:
         ends = [one.last for one in self._closed if one.last is not None and one.last >= start]
         if not ends or not self._rules.backbone_words:
             return None
-        live = await self._reader.live(Kind.BACKBONE, scope, through=ends[-1])
+        live = self._reader.live(Kind.BACKBONE, scope, through=ends[-1])
         while live and live.span.last not in ends:  # a mark moved: go back to where a chapter ends
-            live = await self._reader.live(Kind.BACKBONE, scope, through=live.span.last - 1)
+            live = self._reader.live(Kind.BACKBONE, scope, through=live.span.last - 1)
         reached = live.span.last if live else start - 1
         waiting = [one for one in self._closed if one.last is not None and one.last > reached]
         return _Spine(scope, start, ends, live, reached, waiting) if waiting else None
 
-    async def _amended_spine(self, spine: _Spine) -> Step | None:
+    def _amended_spine(self, spine: _Spine) -> Step | None:
         """Return the amending of a backbone that was broken further back than at the last chapter."""
         if len(spine.waiting) < 2:
             return None
         last = spine.ends[-1]
-        exact = await self._reader.standing(Kind.BACKBONE, spine.scope, through=last)
-        stale = await self._reader.stale(Kind.BACKBONE, spine.scope, spine.start, exact, last)
-        return await self._reader.amend(stale, exact) if stale and stale.span.last in spine.ends else None
+        exact = self._reader.standing(Kind.BACKBONE, spine.scope, through=last)
+        stale = self._reader.stale(Kind.BACKBONE, spine.scope, spine.start, exact, last)
+        return self._reader.amend(stale, exact) if stale and stale.span.last in spine.ends else None
 
-    async def _goes_on(self, spine: _Spine, one: Chapter) -> bool:
+    def _goes_on(self, spine: _Spine, one: Chapter) -> bool:
         """Return whether the backbone takes in this chapter next."""
-        if spine.waiting[0].last != one.last or await self._amended_spine(spine):
+        if spine.waiting[0].last != one.last or self._amended_spine(spine):
             return False
-        return await self._reader.pending(Kind.BACKBONE, spine.scope, spine.live, spine.reached + 1) is None
+        return self._reader.pending(Kind.BACKBONE, spine.scope, spine.live, spine.reached + 1) is None
 
-    async def backbone(self) -> Step | NotDue | None:
+    def backbone(self) -> Step | NotDue | None:
         """Return the question by which the backbone takes in the next chapter."""
-        spine = await self._spine()
+        spine = self._spine()
         if spine is None:
             return None
-        pending = await self._reader.pending(Kind.BACKBONE, spine.scope, spine.live, spine.reached + 1)
+        pending = self._reader.pending(Kind.BACKBONE, spine.scope, spine.live, spine.reached + 1)
         if pending:
             return pending
-        amended = await self._amended_spine(spine)
+        amended = self._amended_spine(spine)
         if amended:
             return amended
         one = spine.waiting[0]
         assert one.last is not None, "it is closed"
-        text = await self._chapter_text(one)
+        text = self._chapter_text(one)
         if text is None:
             return NotDue(f"the recap of chapter {one.number} is awaited")
-        run = await self._reader.path(spine.reached + 1, one.last)
-        there = await self._reader.standing(Kind.BACKBONE, spine.scope, through=spine.ends[-1])
+        run = self._reader.path(spine.reached + 1, one.last)
+        there = self._reader.standing(Kind.BACKBONE, spine.scope, through=spine.ends[-1])
         stood = there if there and there != spine.live and there.span.last >= one.last else None
         asked = ChapterFold(
             parts=(BACKBONE,),
@@ -331,12 +327,12 @@ class ChapterSteps:
             again=stood_in(stood),
         )
         if self._look.amends:
-            asked = await self._told(asked, spine, one, await self._reader.path(one.first, one.last))
+            asked = self._told(asked, spine, one, self._reader.path(one.first, one.last))
         before = spine.live.version if spine.live else None
-        cuts = await self._cuts(spine, one)
+        cuts = self._cuts(spine, one)
         return Step(Kind.BACKBONE, spine.scope, run, before, asked, CHAPTER_CLOSED, rests_on=cuts)
 
-    async def _cuts(self, spine: _Spine, one: Chapter, closing: Step | None = None) -> str:
+    def _cuts(self, spine: _Spine, one: Chapter, closing: Step | None = None) -> str:
         """Return what a backbone carries that takes in a chapter: what it and the chapter tell no more. `closing` is
         the step that makes the chapter's full form, if it has none yet."""
         cuts = list(cuts_of(spine.live.version.made.carry)) if spine.live else []
@@ -345,18 +341,18 @@ class ChapterSteps:
         if closing and closing.kind is Kind.CHAPTER:
             carry = closing.asked.carry if isinstance(closing.asked, ChapterFold | Written) else ""
         else:
-            full = await self._reader.standing(Kind.CHAPTER, one.last_stretch.scope, through=one.rest.last)
+            full = self._reader.standing(Kind.CHAPTER, one.last_stretch.scope, through=one.rest.last)
             carry = full.version.made.carry if full and full.span == one.rest else ""
         for first, last in cuts_of(carry):
             run = max(one.rest.first + first, spine.reached + 1), one.rest.first + last
             cuts += [(run[0] - spine.start, run[1] - spine.start)] if run[0] <= run[1] else []
         return carry_of(cuts)
 
-    async def _chapter_text(self, one: Chapter) -> str | None:
+    def _chapter_text(self, one: Chapter) -> str | None:
         """Return all that is told of a closed chapter; None while its recap is missing."""
         if one.hand_text or one.rest is None:
             return one.hand_text or one.block_text
-        found = await self._reader.standing(Kind.CHAPTER, one.last_stretch.scope, through=one.rest.last)
+        found = self._reader.standing(Kind.CHAPTER, one.last_stretch.scope, through=one.rest.last)
         if found is None or found.span != one.rest:
             return None
         return "\n\n".join(text for text in (one.block_text, text_now(found)) if text)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from previously.core.analyses import Analysis, Fragment
 from previously.core.marks import SPAN_SCOPE, Stretch
 from previously.core.paths import OnPath
+from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind, LiveVersion
 from previously.core.words import count_words
 from previously.folds.analysis_answer import analysis_of
@@ -21,10 +22,8 @@ from previously.folds.combining import CombineNote
 from previously.folds.recap import FoldRules, NotDue, Timeline
 from previously.folds.scene_shape import scene_of
 from previously.folds.tiling import Tile, TileRules, leading, scene_tiles
-from previously.runtime.fold_store import FoldStore, PathStore
 from previously.runtime.noted import analysed, ends_of, is_fragment
 from previously.runtime.step import Step, Written
-from previously.storage.store import BranchInfo, StoryKey
 
 LIBRARIAN, SCENES = "librarian", "scenes"
 
@@ -41,32 +40,28 @@ ROOM = 1.25
 
 
 class DerivedRecap:
-    """The recap of one stretch of a branch, with a store that answers as of one moment."""
+    """The recap of one stretch of a branch."""
 
-    def __init__(
-        self, store: FoldStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, *, anew: bool = False
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, rules: FoldRules, *, anew: bool = False) -> None:
         """`anew`: notes that only stand in for better ones are about to be made anew, so they are waited for."""
-        self._store = store
-        self._key = key
-        self._branch = branch
+        self._snapshot = snapshot
         self._rules = rules
         self._anew = anew
 
-    async def next(self, stretch: Stretch, live: LiveVersion | None, end: int, *, closing: bool) -> Step | NotDue:
+    def next(self, stretch: Stretch, live: LiveVersion | None, end: int, *, closing: bool) -> Step | NotDue:
         """What the recap takes in next of the messages before `end`; a chapter that is closing is told to its end."""
         first = live.span.last + 1 if live else stretch.first
         if first >= end:
             return NotDue("everything is applied")
-        run = await self._store.path(self._key, self._branch.name, first, min(end, first + MOST_APPLIED) - 1)
+        run = self._snapshot.path(first, min(end, first + MOST_APPLIED) - 1)
         if self._rules.timeline is Timeline.LIBRARIAN:
-            return await self._applied(stretch, live, run, end, closing=closing)
-        return await self._told(stretch, live, run, end, closing=closing)
+            return self._applied(stretch, live, run, end, closing=closing)
+        return self._told(stretch, live, run, end, closing=closing)
 
-    async def _applied(
+    def _applied(
         self, stretch: Stretch, live: LiveVersion | None, run: Sequence[OnPath], end: int, *, closing: bool
     ) -> Step | NotDue:
-        tiles = await analysed(self._store, self._key, run)
+        tiles = analysed(self._snapshot, run)
         fragments = _fragments(run, [self._to_be_told(tile) for tile in tiles])
         held_back = 0 if closing or run[-1].position < end - 1 else self._rules.apply_after
         found = applied(fragments, run[0].position, held_back)
@@ -82,11 +77,11 @@ class DerivedRecap:
         written = Written(summary.text, LIBRARIAN, firm=_all_firm(tiles[:count]), carry=summary.carry)
         return self._step(stretch, live, run[:count], written, reason)
 
-    async def _told(
+    def _told(
         self, stretch: Stretch, live: LiveVersion | None, run: Sequence[OnPath], end: int, *, closing: bool
     ) -> Step | NotDue:
-        marks = await self._store.marks(self._key, self._branch.name, ends_of(self._rules), since=run[0].position)
-        notes = await self._store.notes(self._key, Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in run])
+        marks = self._snapshot.marks(ends_of(self._rules), since=run[0].position)
+        notes = self._snapshot.notes(Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in run])
         before = end if closing else end - self._rules.recap.tail_messages
         ends = {mark.position for mark in marks} | ({end - 1} if closing else set())
         tiles = scene_tiles(run, notes, ends, TileRules(self._rules.scene_messages, before))
@@ -115,10 +110,8 @@ class DerivedRecap:
         return Step(Kind.RECAP, stretch.scope, run, live.version if live else None, written, reason)
 
 
-async def put_together(
-    store: PathStore,
-    key: StoryKey,
-    branch: BranchInfo,
+def put_together(
+    snapshot: Snapshot,
     rules: FoldRules,
     stretch: Stretch,
     live: LiveVersion | None,
@@ -129,8 +122,8 @@ async def put_together(
     first = live.span.last + 1 if live else stretch.first
     if last - first >= MOST_APPLIED:
         return None
-    run = await store.path(key, branch.name, first, last)
-    found = applied(await fragments_of(store, key, run), first, 0)
+    run = snapshot.path(first, last)
+    found = applied(fragments_of(snapshot, run), first, 0)
     return _summary(rules, stretch, live, found) if found.through == last else None
 
 
@@ -143,9 +136,9 @@ def _summary(rules: FoldRules, stretch: Stretch, live: LiveVersion | None, found
     return grown(before, updates, rules.summary_characters, rules.summary_target_characters)
 
 
-async def fragments_of(store: PathStore, key: StoryKey, path: Sequence[OnPath]) -> list[Fragment]:
+def fragments_of(snapshot: Snapshot, path: Sequence[OnPath]) -> list[Fragment]:
     """A run of the path as the librarian sees it."""
-    return _fragments(path, await analysed(store, key, path))
+    return _fragments(path, analysed(snapshot, path))
 
 
 def _fragments(path: Sequence[OnPath], tiles: Sequence[Tile]) -> list[Fragment]:

@@ -8,16 +8,15 @@ from dataclasses import dataclass, replace
 
 from previously.core.digests import span_key
 from previously.core.paths import OnPath
+from previously.core.snapshot import Snapshot
 from previously.core.versions import REJECTED, TAKEN_BACK, Kind, LiveVersion, Status
 from previously.folds import amend
 from previously.folds.applying import moved_cuts
 from previously.folds.builtin.quotes import text_now
 from previously.folds.recap import FoldRules, NotDue, Timeline
-from previously.runtime.fold_store import FoldStore
 from previously.runtime.reading import read_run
 from previously.runtime.stale import stale_version
 from previously.runtime.step import Step
-from previously.storage.store import BranchInfo, StoryKey
 
 PENDING_LOOKED_AT = 8
 """How many of the newest versions of a text that wait for approval are looked at."""
@@ -45,58 +44,52 @@ class Look:
 
 
 class FoldReader:
-    """Reads one branch of a story, with a store that answers as of one moment."""
+    """Reads one branch of a story."""
 
-    def __init__(self, store: FoldStore, key: StoryKey, branch: BranchInfo, look: Look) -> None:
-        self.store = store
-        self.key = key
-        self.branch = branch
+    def __init__(self, snapshot: Snapshot, look: Look) -> None:
+        self.snapshot = snapshot
         self.look = look
         self.rules = look.rules
 
-    async def path(self, first: int, last: int) -> list[OnPath]:
+    def path(self, first: int, last: int) -> list[OnPath]:
         """Return a run of the path, whole."""
-        return await read_run(self.store, self.key, self.branch, first, last)
+        return read_run(self.snapshot, first, last)
 
-    async def standing(self, kind: Kind, scope: str, through: int | None = None) -> LiveVersion | None:
+    def standing(self, kind: Kind, scope: str, through: int | None = None) -> LiveVersion | None:
         """Return the text in force, firm or not."""
-        return await self.store.live(self.key, self.branch.name, kind, scope, through=through)
+        return self.snapshot.live(kind, scope, through=through)
 
-    async def live(self, kind: Kind, scope: str, through: int | None = None) -> LiveVersion | None:
+    def live(self, kind: Kind, scope: str, through: int | None = None) -> LiveVersion | None:
         """Return the text in force that is not to be made anew."""
-        return await self.store.live(self.key, self.branch.name, kind, scope, firm=self.look.anew, through=through)
+        return self.snapshot.live(kind, scope, firm=self.look.anew, through=through)
 
-    async def spans(self, kind: Kind) -> set[tuple[str, int, int]]:
+    def spans(self, kind: Kind) -> set[tuple[str, int, int]]:
         """Return where such texts stand that are not to be made anew, with their scopes."""
-        return await self.store.spans(self.key, self.branch.name, kind, firm=self.look.anew)
+        return self.snapshot.spans(kind, firm=self.look.anew)
 
-    async def pending(self, kind: Kind, scope: str, after: LiveVersion | None, first: int) -> NotDue | None:
+    def pending(self, kind: Kind, scope: str, after: LiveVersion | None, first: int) -> NotDue | None:
         """Return that a fold of the messages from `first` on waits for approval; what waits for other messages does
         not count."""
-        for version in await self.store.newest_versions(self.key, kind, scope, Status.PENDING, PENDING_LOOKED_AT):
+        for version in self.snapshot.newest_versions(kind, scope, Status.PENDING, PENDING_LOOKED_AT):
             last = first + len(version.made.span) - 1
-            if version.made.before != (after.version.id if after else None) or last >= self.branch.messages:
+            if version.made.before != (after.version.id if after else None) or last >= self.snapshot.messages:
                 continue
-            if span_key(item.entry.digest for item in await self.path(first, last)) == version.made.key:
+            if span_key(item.entry.digest for item in self.path(first, last)) == version.made.key:
                 return NotDue(f"version {version.id} waits to be approved or rejected")
         return None
 
-    async def stale(
-        self, kind: Kind, scope: str, start: int, exact: LiveVersion | None, through: int
-    ) -> LiveVersion | None:
+    def stale(self, kind: Kind, scope: str, start: int, exact: LiveVersion | None, through: int) -> LiveVersion | None:
         """Return a stale text of this scope, whose chains begin at `start`, that reaches further than the exact one."""
-        return await stale_version(
-            self.store, self.key, self.branch, kind, scope, start=start, exact=exact, through=through
-        )
+        return stale_version(self.snapshot, kind, scope, start=start, exact=exact, through=through)
 
-    async def amend(self, found: LiveVersion, exact: LiveVersion | None) -> Step | None:
+    def amend(self, found: LiveVersion, exact: LiveVersion | None) -> Step | None:
         """Return the amending of a stale text behind the exact one; None if it cannot be amended."""
         made, start = found.version.made, found.span.first
         amends = self.look.amends and self.rules.timeline is not Timeline.BRIEF
         if not amends or (made.kind, made.scope) in self.look.failed:
             return None
-        old = await self.store.leading_to(self.key, made.anchor, made.reach)
-        new = await self.path(start, found.span.last)
+        old = self.snapshot.leading_to(made.anchor, made.reach)
+        new = self.path(start, found.span.last)
         shared = exact.span.last - start + 1 if exact else 0
         if [item.entry.digest for item in old[:shared]] != [item.entry.digest for item in new[:shared]]:
             return None  # it was built on something else than the exact text
@@ -117,10 +110,10 @@ def stood_in(live: LiveVersion | None) -> bool:
     return live is not None and live.version.made.status is Status.PROVISIONAL
 
 
-async def was_taken_back(store: FoldStore, key: StoryKey, kind: Kind, scope: str, run_key: bytes) -> bool:
+def was_taken_back(snapshot: Snapshot, kind: Kind, scope: str, run_key: bytes) -> bool:
     """Return whether a person rejected or undid what was made of the same messages: the same text would be no other."""
     for status, by_a_person in ((Status.REFUSED, REJECTED), (Status.UNDONE, TAKEN_BACK)):
-        found = await store.newest_versions(key, kind, scope, status, TAKEN_BACK_LOOKED_AT)
+        found = snapshot.newest_versions(kind, scope, status, TAKEN_BACK_LOOKED_AT)
         if any(one.made.key == run_key and by_a_person in one.made.reason for one in found):
             return True
     return False

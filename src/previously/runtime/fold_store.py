@@ -4,14 +4,17 @@ rehearsal or an earlier moment. Each verb is that of `Store`."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Coroutine, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from previously.core.marks import Mark, MarkKind
 from previously.core.paths import OnPath
-from previously.core.snapshot import ALL_MARKS
+from previously.core.snapshot import ALL_MARKS, Snapshot
 from previously.core.versions import Kind, LiveVersion, NewVersion, Status, Version
 from previously.storage.book_store import BookReading
 from previously.storage.store import BranchInfo, StoryKey
+
+if TYPE_CHECKING:
+    from previously.storage.store import Store
 
 T = TypeVar("T")
 
@@ -95,3 +98,11 @@ class FoldStore(SnapshotStore, Protocol):
     async def take_lease(self, key: StoryKey, work: str, holder: str, *, now: str, until: str) -> bool: ...
 
     async def give_lease(self, key: StoryKey, work: str, holder: str) -> None: ...
+
+
+async def on_snapshot(store: object, key: StoryKey, branch: str | None, work: Callable[[Snapshot], T]) -> T:
+    """Run work on a snapshot of a branch, read through a store or what stands in for one."""
+    asked = getattr(store, "on_snapshot", None)
+    if asked is not None:
+        return cast("T", await asked(key, branch, work))
+    return await cast("Store", store).read(key.owner, lambda tables: work(tables.snapshot(key, branch)))

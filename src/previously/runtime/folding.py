@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from previously.core.marks import SPAN_SCOPE, MarkKind
 from previously.core.note import note_of, note_words
+from previously.core.snapshot import Snapshot
 from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
 from previously.folds.boundary import Boundary
@@ -27,7 +28,7 @@ from previously.memory.presence import presences_of
 from previously.runtime.clock import time_at
 from previously.runtime.fold_reader import Look, was_taken_back
 from previously.runtime.fold_report import FoldDone, FoldReport, done_of, failed_of
-from previously.runtime.fold_store import FoldStore
+from previously.runtime.fold_store import FoldStore, on_snapshot
 from previously.runtime.folder import Attempt, BuiltinFolder, Folder, FolderReply
 from previously.runtime.kept_answers import Source
 from previously.runtime.leasing import LEASE, renewed, taken
@@ -89,16 +90,15 @@ class _Loop:
     async def _looked(self, anew: bool, *, pressed: bool) -> Todo:
         """What there is to do at one moment of the story."""
 
-        async def look(store: FoldStore) -> Todo:
-            branch = await store.branch(self.key)
-            rules = await with_tail(store, self.key, branch, self.rules)
+        def look(snapshot: Snapshot) -> Todo:
+            rules = with_tail(snapshot, self.rules)
             quotes = self.folder.made_by == "builtin"
             seen = Look(rules, self.folder.amends, anew, pressed, self._failed, quotes)
-            notes = NoteSteps(store, self.key, branch, seen, self._states, presences_of(self.store))
-            found = await notes.missing() or await Steps(store, self.key, branch, seen, self._states).next()
-            return (await notes.next() or found) if isinstance(found, NotDue) else found
+            notes = NoteSteps(snapshot, seen, self._states, presences_of(self.store))
+            found = notes.missing() or Steps(snapshot, seen, self._states).next()
+            return (notes.next() or found) if isinstance(found, NotDue) else found
 
-        return await self.store.at_one_moment(self.key.owner, look)
+        return await on_snapshot(self.store, self.key, None, look)
 
     def _without_rounds(self, found: Todo) -> Todo:
         """What there is to do, but for what was done again and again without getting on."""
@@ -246,7 +246,9 @@ class _Loop:
 
     async def _behind(self, branch: BranchInfo, since: int) -> list[LiveVersion]:
         """Return the recaps, chapters in both forms, episodes and notes on the path that reach behind a position."""
-        found = await notes_on(self.store, self.key, branch, (Kind.EPISODE, Kind.NOTE))
+        found = await on_snapshot(
+            self.store, self.key, branch.name, lambda one: notes_on(one, (Kind.EPISODE, Kind.NOTE))
+        )
         for kind in (Kind.RECAP, Kind.CHAPTER, Kind.SHORT):
             for first, last, ident in await self.store.cover(self.key, branch.name, kind):
                 version = await self.store.version(self.key, ident) if last >= since else None
@@ -263,7 +265,9 @@ class _Loop:
                 prompt_hash=asked.prompt_hash, unverified=asked.unverified,
             )  # fmt: skip
         source = Source(self.key, last.node, last.hash)
-        anew = self._fresh or await was_taken_back(self.store, self.key, step.kind, step.scope, step.key)
+        anew = self._fresh or await on_snapshot(
+            self.store, self.key, None, lambda one: was_taken_back(one, step.kind, step.scope, step.key)
+        )
         question: Question = replace(cast("Any", asked), again=True) if loose else asked
         reply = await _checked(await self.folder.write(question, source=source, anew=anew), question)
         stands_in = reply.made_by != self.folder.made_by and reply.reason and reply.status is Status.COMMITTED

@@ -12,15 +12,14 @@ from hashlib import sha256
 
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE, MarkKind
 from previously.core.paths import OnPath
+from previously.core.snapshot import Snapshot
 from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, has_read
 from previously.folds import analysis
 from previously.folds.recap import FoldRules, Timeline
 from previously.folds.tiling import Tile, TileRules, fragment_tiles, leading, note_tiles, scene_tiles
 from previously.lore.state import FORM
-from previously.runtime.fold_store import PathStore, SnapshotStore
 from previously.runtime.stale import stale_version
-from previously.storage.store import BranchInfo, StoryKey
 
 MOST_WALKED = 1_024
 """How many messages one look goes through; behind them the next snapshot is due first."""
@@ -93,10 +92,8 @@ class Walk:
         return end
 
 
-async def walk(
-    store: SnapshotStore,
-    key: StoryKey,
-    branch: BranchInfo,
+def walk(
+    snapshot: Snapshot,
     rules: FoldRules,
     *,
     firm: bool = False,
@@ -106,19 +103,16 @@ async def walk(
     snapshot counts that reaches to there."""
     scope = OWN_SCOPE
     newest = None if before is None else before - 1
-    snapshot = await store.live(key, branch.name, Kind.STATE, scope, firm=firm, through=newest)
-    ends = await scene_ends(store, key, branch, rules) if snapshot else []
-    while snapshot and snapshot.version.made.carry != ends_before(ends, snapshot.span.last):
-        through = snapshot.span.last - 1
-        snapshot = await store.live(key, branch.name, Kind.STATE, scope, firm=firm, through=through)
-    return await walk_behind(store, key, branch, rules, snapshot)
+    state = snapshot.live(Kind.STATE, scope, firm=firm, through=newest)
+    ends = scene_ends(snapshot, rules) if state else []
+    while state and state.version.made.carry != ends_before(ends, state.span.last):
+        state = snapshot.live(Kind.STATE, scope, firm=firm, through=state.span.last - 1)
+    return walk_behind(snapshot, rules, state)
 
 
-async def scene_ends(
-    store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, since: int = -1
-) -> list[int]:
+def scene_ends(snapshot: Snapshot, rules: FoldRules, since: int = -1) -> list[int]:
     """Where a person ended a scene, or a chapter closed."""
-    return [mark.position for mark in await store.marks(key, branch.name, ends_of(rules), since=since)]
+    return [mark.position for mark in snapshot.marks(ends_of(rules), since=since)]
 
 
 def ends_before(ends: Iterable[int], last: int) -> str:
@@ -128,24 +122,22 @@ def ends_before(ends: Iterable[int], last: int) -> str:
     return f"{FORM}:{sha256(repr(counting).encode()).hexdigest()[:16] if counting else ''}"
 
 
-async def walk_to_the_end(
-    store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, *, exact: bool = False
-) -> Walk:
+def walk_to_the_end(snapshot: Snapshot, rules: FoldRules, *, exact: bool = False) -> Walk:
     """The same for whoever reads: where the exact snapshot lies far back, from a stale one on that reaches further;
     with `exact` never from a stale one."""
-    seen = await walk(store, key, branch, rules)
+    seen = walk(snapshot, rules)
     if seen.whole:
         return seen
     stale = None
     if not exact:
-        stale = await stale_version(store, key, branch, Kind.STATE, OWN_SCOPE, start=0, exact=seen.snapshot)
+        stale = stale_version(snapshot, Kind.STATE, OWN_SCOPE, start=0, exact=seen.snapshot)
     if stale and stale.version.made.carry.startswith(f"{FORM}:"):
-        seen = await walk_behind(store, key, branch, rules, stale)
-    return seen if seen.whole else await walk_behind(store, key, branch, rules, seen.snapshot, branch.messages)
+        seen = walk_behind(snapshot, rules, stale)
+    return seen if seen.whole else walk_behind(snapshot, rules, seen.snapshot, snapshot.messages)
 
 
-async def snapshots_to(
-    store: SnapshotStore, key: StoryKey, newest: LiveVersion | None, is_known: Callable[[LiveVersion], bool]
+def snapshots_to(
+    snapshot: Snapshot, newest: LiveVersion | None, is_known: Callable[[LiveVersion], bool]
 ) -> list[LiveVersion]:
     """Return a snapshot and those it goes on from, the oldest first; none before one that is known already."""
     found: list[LiveVersion] = []
@@ -154,7 +146,7 @@ async def snapshots_to(
         before = newest.version.made.before
         if is_known(newest) or before is None:
             break
-        version = await store.version(key, before)
+        version = snapshot.version(before)
         if version is None:
             found[0] = LiveVersion(newest.version, Span(0, newest.span.last))
             break
@@ -163,34 +155,27 @@ async def snapshots_to(
     return found
 
 
-async def walk_behind(
-    store: SnapshotStore,
-    key: StoryKey,
-    branch: BranchInfo,
-    rules: FoldRules,
-    snapshot: LiveVersion | None,
-    most: int = 0,
-) -> Walk:
+def walk_behind(snapshot: Snapshot, rules: FoldRules, state: LiveVersion | None, most: int = 0) -> Walk:
     """Return what stands behind a snapshot, as far as one look goes, or so many messages."""
-    first = snapshot.span.last + 1 if snapshot else 0
-    last = min(first + (most or MOST_WALKED), branch.messages) - 1
-    path = await store.path(key, branch.name, first, last) if last >= first else []
-    outside_tail = branch.messages - rules.recap.tail_messages
+    first = state.span.last + 1 if state else 0
+    last = min(first + (most or MOST_WALKED), snapshot.messages) - 1
+    path = snapshot.path(first, last) if last >= first else []
+    outside_tail = snapshot.messages - rules.recap.tail_messages
     tiles: list[Tile] = []
     fragments: list[Tile] = []
     if notes_scenes(rules) and path:
-        ends = set(await scene_ends(store, key, branch, rules, first))
-        notes = await store.notes(key, Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in path])
+        ends = set(scene_ends(snapshot, rules, first))
+        notes = snapshot.notes(Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in path])
         tiles = scene_tiles(path, notes, ends, TileRules(rules.scene_messages, outside_tail))
     if rules.timeline is Timeline.LIBRARIAN:
-        fragments = await analysed(store, key, path)
+        fragments = analysed(snapshot, path)
     updates: list[Tile] = []
     episodes: list[Tile] = []
     if rules.timeline is Timeline.RECAP and path:
-        updates, episodes = await updated(store, key, path)
+        updates, episodes = updated(snapshot, path)
     awaited = bool(rules.scene_messages) and notes_scenes(rules)
-    whole = last == branch.messages - 1
-    return Walk(snapshot, path, tiles, fragments, updates, episodes, outside_tail, awaited, whole)
+    whole = last == snapshot.messages - 1
+    return Walk(state, path, tiles, fragments, updates, episodes, outside_tail, awaited, whole)
 
 
 def notes_scenes(rules: FoldRules) -> bool:
@@ -198,41 +183,39 @@ def notes_scenes(rules: FoldRules) -> bool:
     return rules.timeline is not Timeline.LIBRARIAN or rules.lore != "off"
 
 
-async def analysed(store: PathStore, key: StoryKey, path: Sequence[OnPath]) -> list[Tile]:
+def analysed(snapshot: Snapshot, path: Sequence[OnPath]) -> list[Tile]:
     """Every message of a run with its newest analysis."""
     digests = [item.entry.digest for item in path]
-    return fragment_tiles(path, await store.notes(key, Kind.ANALYSIS, SPAN_SCOPE, digests) if digests else [])
+    return fragment_tiles(path, snapshot.notes(Kind.ANALYSIS, SPAN_SCOPE, digests) if digests else [])
 
 
-async def updated(store: PathStore, key: StoryKey, path: Sequence[OnPath]) -> tuple[list[Tile], list[Tile]]:
+def updated(snapshot: Snapshot, path: Sequence[OnPath]) -> tuple[list[Tile], list[Tile]]:
     """The notes and the episodes that updates left of a run, cut alike."""
     digests = [item.entry.digest for item in path]
     notes, episodes = [
-        await store.notes(key, kind, SPAN_SCOPE, digests) if digests else [] for kind in (Kind.NOTE, Kind.EPISODE)
+        snapshot.notes(kind, SPAN_SCOPE, digests) if digests else [] for kind in (Kind.NOTE, Kind.EPISODE)
     ]
     return note_tiles(path, notes, episodes), note_tiles(path, episodes, notes)
 
 
-async def every_note(store: PathStore, key: StoryKey, branch: BranchInfo) -> list[int]:
+def every_note(snapshot: Snapshot) -> list[int]:
     """The notes of which the first message stands on the path."""
-    path = await store.path(key, branch.name, 0, branch.messages - 1) if branch.messages else []
+    path = snapshot.path(0, snapshot.messages - 1) if snapshot.messages else []
     digests = [item.entry.digest for item in path]
     kinds = (*NOTES, Kind.EPISODE) if digests else ()
-    return [note.id for kind in kinds for note in await store.notes(key, kind, SPAN_SCOPE, digests)]
+    return [note.id for kind in kinds for note in snapshot.notes(kind, SPAN_SCOPE, digests)]
 
 
-async def notes_on(
-    store: PathStore, key: StoryKey, branch: BranchInfo, kinds: Sequence[Kind] = (*NOTES, Kind.EPISODE)
-) -> list[LiveVersion]:
+def notes_on(snapshot: Snapshot, kinds: Sequence[Kind] = (*NOTES, Kind.EPISODE)) -> list[LiveVersion]:
     """The notes whose whole run stands on the path, where it stands; of several of one run all, the oldest first."""
-    path = await store.path(key, branch.name, 0, branch.messages - 1) if branch.messages else []
+    path = snapshot.path(0, snapshot.messages - 1) if snapshot.messages else []
     digests = [item.entry.digest for item in path]
     places: dict[bytes, list[int]] = {}
     for at, one in enumerate(digests):
         places.setdefault(one, []).append(at)
     found: dict[int, LiveVersion] = {}
     for kind in kinds if digests else ():
-        for note in await store.notes(key, kind, SPAN_SCOPE, list(places)):
+        for note in snapshot.notes(kind, SPAN_SCOPE, list(places)):
             for at in places[note.made.first]:
                 run = digests[at : at + len(note.made.span)]
                 if has_read(note.made, run):

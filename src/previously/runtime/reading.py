@@ -13,11 +13,10 @@ from typing import TypeVar
 from previously.core.errors import HeadMoved, StoreProblem
 from previously.core.pairing import units
 from previously.core.paths import OnPath
+from previously.core.snapshot import Snapshot
 from previously.core.spans import turn_starts
 from previously.core.tokens import message_tokens
 from previously.folds.recap import FoldRules
-from previously.runtime.fold_store import PathStore
-from previously.storage.store import BranchInfo, StoryKey
 
 READ_AHEAD = 64
 """How many messages are read at a time where it is not known how many will be needed."""
@@ -38,11 +37,11 @@ async def persistently(work: Callable[[], Awaitable[Done]]) -> Done:
     return await work()
 
 
-async def read_run(store: PathStore, key: StoryKey, branch: BranchInfo, first: int, last: int) -> list[OnPath]:
+def read_run(snapshot: Snapshot, first: int, last: int) -> list[OnPath]:
     """Return a run of the path, whole; a store that has lost part of it is a `StoreProblem`."""
-    found = await store.path(key, branch.name, first, last)
+    found = snapshot.path(first, last)
     if len(found) != last - first + 1:
-        raise StoreProblem(f"Branch {branch.name!r} has lost part of its path: `previously verify` says more.")
+        raise StoreProblem(f"Branch {snapshot.branch!r} has lost part of its path: `previously verify` says more.")
     return found
 
 
@@ -50,12 +49,12 @@ MOST_TAIL = 256
 """A tail that is counted in turns is never longer than this many messages, nor longer than its ceiling in tokens."""
 
 
-async def with_tail(store: PathStore, key: StoryKey, branch: BranchInfo, rules: FoldRules) -> FoldRules:
+def with_tail(snapshot: Snapshot, rules: FoldRules) -> FoldRules:
     """The rules, with a tail of turns counted in messages of this branch."""
     if not rules.tail_turns:
         return rules
-    first = max(0, branch.messages - MOST_TAIL)
-    newest = await store.path(key, branch.name, first, branch.messages - 1)
+    first = max(0, snapshot.messages - MOST_TAIL)
+    newest = snapshot.path(first, snapshot.messages - 1)
     begun = turn_starts([item.entry.message.role for item in newest])
     messages = len(newest) - begun[-rules.tail_turns] if len(begun) >= rules.tail_turns else len(newest)
     room = rules.tail_tokens
@@ -75,10 +74,8 @@ MOST_READ = 2_048
 """How far back messages are read for somebody who may have witnessed nothing for a long time."""
 
 
-async def read_newest(
-    store: PathStore,
-    key: StoryKey,
-    branch: BranchInfo,
+def read_newest(
+    snapshot: Snapshot,
     first: int,
     budget_tokens: int,
     cost: Callable[[OnPath], int],
@@ -87,9 +84,9 @@ async def read_newest(
     """The newest messages from `first` on, as far back as a budget can reach in which each costs so much, but no more
     than about `most`."""
     newest: list[OnPath] = []
-    tokens, end = 0, branch.messages
+    tokens, end = 0, snapshot.messages
     while end > first and tokens <= budget_tokens and len(newest) < most:
-        batch = await store.path(key, branch.name, max(first, end - READ_AHEAD), end - 1)
+        batch = snapshot.path(max(first, end - READ_AHEAD), end - 1)
         tokens += sum(map(cost, batch))
         newest[:0] = batch
         end = batch[0].position

@@ -27,73 +27,71 @@ class RecapSteps:
 
     def __init__(self, reader: FoldReader, ends: ChapterEnds, states: States) -> None:
         self._reader = reader
-        self._branch = reader.branch
+        self._snapshot = reader.snapshot
         self._look = reader.look
         self._rules = reader.rules
         self._ends = ends
-        self._updates = UpdateSteps(
-            reader.store, reader.key, reader.branch, reader.rules, states, anew=reader.look.anew
-        )
+        self._updates = UpdateSteps(reader.snapshot, reader.rules, states, anew=reader.look.anew)
 
-    async def next(self, current: Chapter, open_since: int) -> Step | Boundary | NotDue:
+    def next(self, current: Chapter, open_since: int) -> Step | Boundary | NotDue:
         """Return the next fold of the open chapter, or its end, which is looked for behind `open_since`."""
         stretch = current.last_stretch
-        live = await self._reader.standing(Kind.RECAP, stretch.scope)
-        base = await self._reader.live(Kind.RECAP, stretch.scope) if live and not live.version.firm else live
+        live = self._reader.standing(Kind.RECAP, stretch.scope)
+        base = self._reader.live(Kind.RECAP, stretch.scope) if live and not live.version.firm else live
         first = base.span.last + 1 if base else stretch.first
-        pending = await self._reader.pending(Kind.RECAP, stretch.scope, base, first)
+        pending = self._reader.pending(Kind.RECAP, stretch.scope, base, first)
         if pending:
             return pending
         tail = self._rules.recap.tail_messages
-        end = self._branch.messages - tail
+        end = self._snapshot.messages - tail
         if self._rules.timeline.is_derived:
-            return await self._next_derived(current, base, first, open_since)
-        named = await self._ends.named_end(current, base, open_since) if base and base.span.last < end else None
+            return self._next_derived(current, base, first, open_since)
+        named = self._ends.named_end(current, base, open_since) if base and base.span.last < end else None
         if named and base == live:
             return named
         settled = live is not None and live.span.last >= end - 1  # all but the tail is told exactly
         stale = None
         if not settled:
-            stale = await self._reader.stale(Kind.RECAP, stretch.scope, stretch.first, live, self._branch.messages - 1)
-        amended = await self._reader.amend(stale, live) if stale else None
+            stale = self._reader.stale(Kind.RECAP, stretch.scope, stretch.first, live, self._snapshot.messages - 1)
+        amended = self._reader.amend(stale, live) if stale else None
         if amended:
             return amended
         again_through = live.span.last if live and live != base else -1
         if stale:  # it cannot be set right, so all it stands for is folded again
             again_through = max(again_through, min(stale.span.last, end - 1))
         unread: list[OnPath] = []
-        due = await self.due(base, first, self._branch.messages, tail, again_through=again_through, read=unread)
+        due = self.due(base, first, self._snapshot.messages, tail, again_through=again_through, read=unread)
         outside = [item for item in unread if open_since <= item.position < end]
         if outside and outside[0].position > open_since:  # a chapter may end just where the recap does
-            outside = [*await self._reader.path(outside[0].position - 1, outside[0].position - 1), *outside]
-        found = await self._ends.boundary(current, outside, open_since)
+            outside = [*self._reader.path(outside[0].position - 1, outside[0].position - 1), *outside]
+        found = self._ends.boundary(current, outside, open_since)
         if found and (isinstance(due, NotDue) or found.position <= due.span.last) and again_through < 0:
             return found
-        return await self.step(stretch, base, due, again=stood_in(live)) if isinstance(due, Due) else due
+        return self.step(stretch, base, due, again=stood_in(live)) if isinstance(due, Due) else due
 
-    async def _next_derived(
+    def _next_derived(
         self, current: Chapter, base: LiveVersion | None, first: int, open_since: int
     ) -> Step | Boundary | NotDue:
         """Return the same where the recap is put together from notes: the chapter may end just before them."""
         librarian = self._rules.timeline is Timeline.LIBRARIAN
         held_back = self._rules.apply_after if librarian else self._rules.recap.tail_messages
-        last = min(first + MOST_APPLIED, self._branch.messages - held_back) - 1
+        last = min(first + MOST_APPLIED, self._snapshot.messages - held_back) - 1
         since = max(open_since, first - 1)
-        unread = await self._reader.path(since, last) if last >= since else []
-        found = await self._ends.boundary(current, unread, open_since)
+        unread = self._reader.path(since, last) if last >= since else []
+        found = self._ends.boundary(current, unread, open_since)
         if found:
             return found
-        step = await self.derive(current.last_stretch, base, self._branch.messages, closing=False)
+        step = self.derive(current.last_stretch, base, self._snapshot.messages, closing=False)
         if base and base.span.last >= open_since and self._ends.would_cut(base, step):
-            return Boundary(base.span.last, (await self._ends.opening(current.first, open_since)).title, FULL_SUMMARY)
+            return Boundary(base.span.last, (self._ends.opening(current.first, open_since)).title, FULL_SUMMARY)
         return step
 
-    async def derive(self, stretch: Stretch, live: LiveVersion | None, end: int, *, closing: bool) -> Step | NotDue:
+    def derive(self, stretch: Stretch, live: LiveVersion | None, end: int, *, closing: bool) -> Step | NotDue:
         """Return the next recap that is put together from notes."""
-        derived = DerivedRecap(self._reader.store, self._reader.key, self._branch, self._rules, anew=self._look.anew)
-        return await derived.next(stretch, live, end, closing=closing)
+        derived = DerivedRecap(self._reader.snapshot, self._rules, anew=self._look.anew)
+        return derived.next(stretch, live, end, closing=closing)
 
-    async def due(
+    def due(
         self,
         live: LiveVersion | None,
         first: int,
@@ -114,9 +112,9 @@ class RecapSteps:
             if not isinstance(decision, NeedMore):
                 return decision
             ahead = max(READ_AHEAD, len(unread))  # twice as much each time, so that counting anew stays cheap
-            unread += await self._reader.path(decision.position, min(decision.position + ahead, end) - 1)
+            unread += self._reader.path(decision.position, min(decision.position + ahead, end) - 1)
 
-    async def step(self, stretch: Stretch, live: LiveVersion | None, due: Due, *, again: bool = False) -> Step:
+    def step(self, stretch: Stretch, live: LiveVersion | None, due: Due, *, again: bool = False) -> Step:
         """Return the fold of what is due, after a recap."""
         before = live.version if live else None
         if self._rules.timeline is not Timeline.BRIEF:
@@ -126,8 +124,8 @@ class RecapSteps:
                 return Step(Kind.RECAP, stretch.scope, due.delta, before, asked, due.reason)
             # Librarians and scenes have notes of their own: of what they have not told only the texts are wanted.
             part = Part.WHOLE if self._rules.timeline is Timeline.RECAP else Part.TEXTS
-            asked = await self._updates.ask(due.delta, part, text, again=again and due.reason == recap.AGAIN)
-            beside = await self._updates.beside(due.delta)
+            asked = self._updates.ask(due.delta, part, text, again=again and due.reason == recap.AGAIN)
+            beside = self._updates.beside(due.delta)
             return Step(Kind.RECAP, stretch.scope, due.delta, before, asked, due.reason, beside=beside)
         question = recap.brief_of(live, due, self._rules, again=again)
         return Step(Kind.RECAP, stretch.scope, due.delta, before, question, due.reason)

@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 
 from previously.core.marks import Mark, MarkKind
 from previously.core.paths import OnPath
-from previously.core.snapshot import ALL_MARKS
+from previously.core.snapshot import ALL_MARKS, Snapshot, with_planned
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
 from previously.folds.chapter import BACKBONE, CHAPTER, KINDS, SHORT, SHORT_WORDS, ChapterFold
 from previously.folds.questions import Question, words_read
 from previously.folds.request import FoldRequest
 from previously.folds.update import UPDATED, UpdateFold
-from previously.runtime.fold_store import FoldStore
+from previously.runtime.fold_store import FoldStore, on_snapshot
 from previously.runtime.folder import Folder, FolderReply
 from previously.runtime.kept_answers import Source
 from previously.storage.store import BranchInfo, StoryKey
@@ -120,6 +120,12 @@ class RehearsalStore:
         other = copy(self)
         other._store = store
         return other
+
+    async def on_snapshot(self, key: StoryKey, branch: str | None, work: Callable[[Snapshot], T]) -> T:
+        return await on_snapshot(self._store, key, branch, lambda one: work(self._planned(one)))
+
+    def _planned(self, snapshot: Snapshot) -> Snapshot:
+        return with_planned(snapshot, self._versions, self._marks, gone=self._gone, loose=self._anew)
 
     async def branch(self, key: StoryKey, name: str | None = None) -> BranchInfo:
         return await self._store.branch(key, name)

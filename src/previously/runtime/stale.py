@@ -6,19 +6,16 @@ the path; where only one fold separates the two there is none, since that fold i
 
 from __future__ import annotations
 
+from previously.core.snapshot import Snapshot
 from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, Status
-from previously.runtime.fold_store import PathStore
-from previously.storage.store import BranchInfo, StoryKey
 
 LOOKED_AT = 8
 """How many of the newest texts are looked at."""
 
 
-async def stale_version(
-    store: PathStore,
-    key: StoryKey,
-    branch: BranchInfo,
+def stale_version(
+    snapshot: Snapshot,
     kind: Kind,
     scope: str,
     *,
@@ -31,10 +28,10 @@ async def stale_version(
     reached = exact_through = exact.span.last if exact else start - 1
     stands_for = exact.version.made.reach if exact else 0
     furthest: LiveVersion | None = None
-    for version in await store.newest_versions(key, kind, scope, Status.COMMITTED, LOOKED_AT, beyond=stands_for):
+    for version in snapshot.newest_versions(kind, scope, Status.COMMITTED, LOOKED_AT, beyond=stands_for):
         if not version.made.anchor:
             continue
-        position = await store.position_of(key, branch.name, version.made.anchor)
+        position = snapshot.position_of(version.made.anchor)
         if position is None or position <= reached or (through is not None and position > through):
             continue
         if kind not in (Kind.CHAPTER, Kind.SHORT) and position - len(version.made.span) <= exact_through:

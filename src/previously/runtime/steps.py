@@ -8,37 +8,36 @@ looking, not remembered.
 from __future__ import annotations
 
 from previously.core.marks import MarkKind, chapters_of
+from previously.core.snapshot import Snapshot
 from previously.folds.boundary import Boundary
 from previously.folds.recap import NotDue
 from previously.runtime.chapter_ends import ChapterEnds
 from previously.runtime.chapter_steps import ChapterSteps
 from previously.runtime.fold_reader import FoldReader, Look
-from previously.runtime.fold_store import FoldStore
 from previously.runtime.recap_steps import RecapSteps
 from previously.runtime.states import States
 from previously.runtime.step import Step
-from previously.storage.store import BranchInfo, StoryKey
 
 
 class Steps:
-    """Looks at one branch of a story, with a store that answers as of one moment."""
+    """Looks at one branch of a story."""
 
-    def __init__(self, store: FoldStore, key: StoryKey, branch: BranchInfo, look: Look, states: States) -> None:
-        self._reader = FoldReader(store, key, branch, look)
-        self._ends = ChapterEnds(store, key, branch, look.rules)
+    def __init__(self, snapshot: Snapshot, look: Look, states: States) -> None:
+        self._reader = FoldReader(snapshot, look)
+        self._ends = ChapterEnds(snapshot, look.rules)
         self._recaps = RecapSteps(self._reader, self._ends, states)
 
-    async def next(self) -> Step | Boundary | NotDue:
+    def next(self) -> Step | Boundary | NotDue:
         """The next fold, the place where a chapter closes, or why there is nothing to do."""
-        marks = await self._reader.store.marks(self._reader.key, self._reader.branch.name)
+        marks = self._reader.snapshot.marks()
         *closed, current = chapters_of(marks)
         chapters = ChapterSteps(self._reader, self._recaps, self._ends, marks, closed)
-        waits = await chapters.full_form()
+        waits = chapters.full_form()
         if isinstance(waits, Step | Boundary):
             return waits
-        found = await chapters.short_form() or await chapters.backbone()
+        found = chapters.short_form() or chapters.backbone()
         if isinstance(found, Step):
             return found
         kept_open = [mark.position + 1 for mark in marks if mark.kind is MarkKind.KEPT_OPEN]
-        rest = await self._recaps.next(current, max([current.first, *kept_open]))
+        rest = self._recaps.next(current, max([current.first, *kept_open]))
         return (waits or found or rest) if isinstance(rest, NotDue) else rest

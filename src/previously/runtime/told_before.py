@@ -14,6 +14,7 @@ from previously.core.marks import STORY_SCOPE, Chapter, MarkKind, chapters_of
 from previously.core.note import LoreItem
 from previously.core.people import NARRATORS
 from previously.core.signals import folded
+from previously.core.snapshot import Snapshot
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.builtin.quotes import text_now
@@ -23,8 +24,6 @@ from previously.lore.hand_records import correct_state, parse_record
 from previously.lore.state import State
 from previously.lore.threads import choose_shown_threads
 from previously.runtime.derived import fragments_of
-from previously.runtime.fold_store import SnapshotStore
-from previously.storage.store import BranchInfo, StoryKey
 from previously.text.cuts import shorten
 
 HAND = frozenset({MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD, MarkKind.WISH})
@@ -51,10 +50,8 @@ FRAGMENTS_BACK = 256
 what no summary tells yet. A character who was not named for so long is met anew."""
 
 
-async def told_before(
-    store: SnapshotStore,
-    key: StoryKey,
-    branch: BranchInfo,
+def told_before(
+    snapshot: Snapshot,
     position: int,
     state: State,
     about: str,
@@ -70,14 +67,14 @@ async def told_before(
     if not texts:
         return NoteContext(known=known, others=others, **_lists(state, position, about))
     first = max(0, position - FRAGMENTS_BACK)
-    path = await store.path(key, branch.name, first, position - 1) if position else []
-    fragments = await fragments_of(store, key, path)
-    end = await _recap_end(store, key, branch, position)
+    path = snapshot.path(first, position - 1) if position else []
+    fragments = fragments_of(snapshot, path)
+    end = _recap_end(snapshot, position)
     updates = [(one.position, one.analysis) for one in fragments if one.analysis]
     mentioned = Counter(name for _, analysis in updates for name in analysis.mentions)
     names += [name for name, _ in mentioned.most_common()]
     fresh = dict.fromkeys(name for name in names if folded(name) not in named)
-    earlier, so_far = await texts_before(store, key, branch, position)
+    earlier, so_far = texts_before(snapshot, position)
     return NoteContext(
         earlier,
         so_far,
@@ -94,11 +91,11 @@ def _lists(state: State, position: int, about: str) -> dict[str, Any]:
     return {"threads": lists["open_threads"], "state": lists["state"]}
 
 
-async def _recap_end(store: SnapshotStore, key: StoryKey, branch: BranchInfo, position: int) -> int:
+def _recap_end(snapshot: Snapshot, position: int) -> int:
     """Return the last message before a position that the summary of its chapter tells."""
-    chapters = [one for one in chapters_of(await store.marks(key, branch.name)) if one.first <= position]
+    chapters = [one for one in chapters_of(snapshot.marks()) if one.first <= position]
     stretches = [one for one in chapters[-1].stretches if one.first <= position]
-    live = await store.live(key, branch.name, Kind.RECAP, stretches[-1].scope, through=position - 1)
+    live = snapshot.live(Kind.RECAP, stretches[-1].scope, through=position - 1)
     return live.span.last if live else stretches[-1].first - 1
 
 
@@ -135,21 +132,19 @@ def lists_before(state: State, position: int, about: str = "") -> dict[str, Any]
     }
 
 
-async def with_hand_records(
-    store: SnapshotStore, key: StoryKey, branch: BranchInfo, state: State, position: int
-) -> State:
+def with_hand_records(snapshot: Snapshot, state: State, position: int) -> State:
     """Return the state with what people said of it at messages before a position."""
-    marks = await store.marks(key, branch.name, HAND)
+    marks = snapshot.marks(HAND)
     records = [(mark.position, parse_record(mark.text)) for mark in marks if mark.position < position]
     return correct_state(state, [(at, record) for at, record in records if record]).state
 
 
-async def texts_before(store: SnapshotStore, key: StoryKey, branch: BranchInfo, position: int) -> tuple[str, str]:
+def texts_before(snapshot: Snapshot, position: int) -> tuple[str, str]:
     """Return what is told of the chapters before the one that a message stands in, and of that one up to the message.
 
     The last chapter is told in full beside the backbone: a chapter that begins needs who and why.
     """
-    marks = await store.marks(key, branch.name)
+    marks = snapshot.marks()
     chapters = [one for one in chapters_of(marks) if one.first <= position]
     current = chapters[-1]
     before: list[str] = []
@@ -157,32 +152,30 @@ async def texts_before(store: SnapshotStore, key: StoryKey, branch: BranchInfo, 
         closed = chapters[-2]
         by_hand = [mark for mark in marks if mark.kind is MarkKind.BACKBONE and mark.position < current.first]
         scope = by_hand[-1].scope if by_hand else STORY_SCOPE
-        backbone = await store.live(key, branch.name, Kind.BACKBONE, scope, through=closed.first - 1)
+        backbone = snapshot.live(Kind.BACKBONE, scope, through=closed.first - 1)
         before += [mark.text for mark in by_hand[-1:]]
         if backbone:
             before.append(text_now(backbone))
         if not by_hand or by_hand[-1].position < closed.first:
-            before.append(await _full_text(store, key, branch, closed))
+            before.append(_full_text(snapshot, closed))
     stretches = [one for one in current.stretches if one.first <= position]
     told = [mark.text for mark in current.blocks if mark.position < position]
-    live = await store.live(key, branch.name, Kind.RECAP, stretches[-1].scope, through=position - 1)
+    live = snapshot.live(Kind.RECAP, stretches[-1].scope, through=position - 1)
     told.append(text_now(live) if live else "")
     return shorten("\n\n".join(filter(None, before)), BEFORE_CHARACTERS), "\n\n".join(filter(None, told))
 
 
-async def chapters_before(
-    store: SnapshotStore, key: StoryKey, branch: BranchInfo, chapter: Chapter, room_tokens: int
-) -> tuple[str, tuple[str, ...]]:
+def chapters_before(snapshot: Snapshot, chapter: Chapter, room_tokens: int) -> tuple[str, tuple[str, ...]]:
     """Return the backbone before a chapter, what a person wrote of it included, and the newest chapters before it in
     full, in order, as many as there is room for."""
-    marks = await store.marks(key, branch.name)
+    marks = snapshot.marks()
     by_hand = [mark for mark in marks if mark.kind is MarkKind.BACKBONE and mark.position < chapter.first]
     scope = by_hand[-1].scope if by_hand else STORY_SCOPE
-    live = await store.live(key, branch.name, Kind.BACKBONE, scope, through=chapter.first - 1)
+    live = snapshot.live(Kind.BACKBONE, scope, through=chapter.first - 1)
     backbone = "\n\n".join(filter(None, [*(mark.text for mark in by_hand[-1:]), text_now(live) if live else ""]))
     found: list[str] = []
     for one in reversed([one for one in chapters_of(marks) if one.last is not None and one.last < chapter.first]):
-        text = await _full_text(store, key, branch, one)
+        text = _full_text(snapshot, one)
         room_tokens -= estimate_tokens(text)
         if room_tokens < 0:
             break
@@ -191,10 +184,10 @@ async def chapters_before(
     return backbone, tuple(found)
 
 
-async def _full_text(store: SnapshotStore, key: StoryKey, branch: BranchInfo, closed: Chapter) -> str:
+def _full_text(snapshot: Snapshot, closed: Chapter) -> str:
     """Return what is told of a closed chapter in full; empty while that is not written."""
     if closed.hand_text or closed.rest is None:
         return closed.hand_text or closed.block_text
-    full = await store.live(key, branch.name, Kind.CHAPTER, closed.last_stretch.scope, through=closed.last)
+    full = snapshot.live(Kind.CHAPTER, closed.last_stretch.scope, through=closed.last)
     written = text_now(full) if full and full.span.last == closed.last else ""
     return "\n\n".join(filter(None, (closed.block_text, written)))

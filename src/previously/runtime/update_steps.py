@@ -12,6 +12,7 @@ from previously.core.marks import SPAN_SCOPE
 from previously.core.paths import OnPath, opening_of
 from previously.core.people import NARRATORS, People
 from previously.core.signals import folded
+from previously.core.snapshot import Snapshot
 from previously.core.spans import Span
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status, Version, has_read
@@ -24,12 +25,10 @@ from previously.folds.tiling import newest
 from previously.folds.update import UPDATED, Context, Part, UpdateFold
 from previously.lore.state import State
 from previously.lore.threads import choose_shown_threads
-from previously.runtime.fold_store import FoldStore
 from previously.runtime.noted import Walk, walk
 from previously.runtime.states import States
 from previously.runtime.step import Step
 from previously.runtime.told_before import divide_known, lists_before, texts_before, with_hand_records
-from previously.storage.store import BranchInfo, StoryKey
 
 THREAD_TOKENS = 600
 """What the open threads may take together: some twenty of the length that is asked for. With 500, promises of the first
@@ -50,28 +49,22 @@ CHANGED, NO_NOTE_YET = "a message of it was changed", "it has no note yet"
 
 
 class UpdateSteps:
-    """Looks at one branch of a story, with a store that answers as of one moment."""
+    """Looks at one branch of a story."""
 
-    def __init__(
-        self, store: FoldStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, states: States, *, anew: bool
-    ) -> None:
-        self._store = store
-        self._key = key
-        self._branch = branch
+    def __init__(self, snapshot: Snapshot, rules: FoldRules, states: States, *, anew: bool) -> None:
+        self._snapshot = snapshot
         self._rules = rules
         self._states = states
         self._anew = anew
 
-    async def ask(
-        self, run: Sequence[OnPath], part: Part, recap: str | None = None, *, again: bool = False
-    ) -> UpdateFold:
+    def ask(self, run: Sequence[OnPath], part: Part, recap: str | None = None, *, again: bool = False) -> UpdateFold:
         """Return the question for a run of the path. `recap` is the text it goes on from, if that is known."""
         first = run[0].position
-        before, so_far = await texts_before(self._store, self._key, self._branch, first)
-        seen = await walk(self._store, self._key, self._branch, self._rules, firm=self._anew, before=first)
+        before, so_far = texts_before(self._snapshot, first)
+        seen = walk(self._snapshot, self._rules, firm=self._anew, before=first)
         state = self._states.after(seen, self._rules, through=first - 1)
-        state = await with_hand_records(self._store, self._key, self._branch, state, first)
-        bridge = await self._store.path(self._key, self._branch.name, first - 1, first - 1) if first else []
+        state = with_hand_records(self._snapshot, state, first)
+        bridge = self._snapshot.path(first - 1, first - 1) if first else []
         messages = (item.entry.message for item in run)
         about = "\n".join(f"{speaker_of(one)}: {told(one)}" for one in messages)
         lists = lists_before(state, first, about)
@@ -109,70 +102,67 @@ class UpdateSteps:
             target = min(target, SMALL_RECAP)
         return min(target, max(FEWEST_WORDS, count_words(context.recap) + tokens // WORDS_SHARE))
 
-    async def beside(self, run: Sequence[OnPath]) -> dict[Kind, int]:
+    def beside(self, run: Sequence[OnPath]) -> dict[Kind, int]:
         """Return the episode and the note that this very run has, in whose place new ones are made."""
         found: dict[Kind, int] = {}
         digests = [item.entry.digest for item in run]
         for kind in (Kind.EPISODE, Kind.NOTE):
-            notes = await self._store.notes(self._key, kind, SPAN_SCOPE, digests[:1])
+            notes = self._snapshot.notes(kind, SPAN_SCOPE, digests[:1])
             note = newest([one for one in notes if has_read(one.made, digests)])
             if note:
                 found[kind] = note.id
         return found
 
-    async def missing(self, seen: Walk) -> Step | None:
+    def missing(self, seen: Walk) -> Step | None:
         """Return the step that makes the oldest episode or note that is missing; None if none is."""
         if not seen.path:
             return None
-        region = await self._told_by_updates(seen)
+        region = self._told_by_updates(seen)
         if not region:
             return None
         wanted = find_missing(region, seen.episodes, seen.updates, self._rules.recap.due_messages, anew=self._anew)
-        waiting = await self._waiting() if wanted else frozenset()
+        waiting = self._waiting() if wanted else frozenset()
         last = seen.first + len(seen.path) - 1
         for one in wanted:
             if one.span.last == last and one.span.first > seen.first and not seen.whole:
                 continue  # what has its episode may reach over the end of the look: the next look begins before it
             run = seen.path[one.span.first - seen.first : one.span.last - seen.first + 1]
-            step = await self._missing_step(one, run)
+            step = self._missing_step(one, run)
             if step.key not in waiting:
                 return step
         return None
 
-    async def _missing_step(self, wanted: Wanted, run: Sequence[OnPath]) -> Step:
-        asked = await self.ask(run, wanted.part, again=wanted.again)
+    def _missing_step(self, wanted: Wanted, run: Sequence[OnPath]) -> Step:
+        asked = self.ask(run, wanted.part, again=wanted.again)
         reason = AGAIN if wanted.stand_ins else CHANGED if wanted.part.has_episode else NO_NOTE_YET
-        beside = {other: ident for other, ident in (await self.beside(run)).items() if other is not asked.kind}
+        beside = {other: ident for other, ident in (self.beside(run)).items() if other is not asked.kind}
         return Step(asked.kind, SPAN_SCOPE, run, None, asked, reason, beside=beside)
 
-    async def lacks_first(self, seen: Walk) -> bool:
+    def lacks_first(self, seen: Walk) -> bool:
         """Return whether a walk begins with messages that are to be noted and are not yet. What was folded without
         updates has no notes and never will."""
         if not seen.updates or seen.updates[0].span.first <= seen.first:
             return False
         first, end = seen.first, seen.updates[0].span.first
         told = {
-            at
-            for span, updated in await self._told(first, end - 1)
-            if not updated
-            for at in range(span.first, span.last + 1)
+            at for span, updated in self._told(first, end - 1) if not updated for at in range(span.first, span.last + 1)
         }
         return len(told) < end - first
 
-    async def _told_by_updates(self, seen: Walk) -> list[Span]:
+    def _told_by_updates(self, seen: Walk) -> list[Span]:
         """Return the spans of a walk that updates told, in path order. What is about to be told anew is left out: its
         episode and note come with it."""
         last = seen.first + len(seen.path) - 1
-        return sorted(span for span, updated in await self._told(seen.first, last, firm=self._anew) if updated)
+        return sorted(span for span, updated in self._told(seen.first, last, firm=self._anew) if updated)
 
-    async def _told(self, first: int, last: int, *, firm: bool = False) -> list[tuple[Span, bool]]:
+    def _told(self, first: int, last: int, *, firm: bool = False) -> list[tuple[Span, bool]]:
         """Return the spans that recaps and chapters tell of from one position to another, each with whether an update
         told it."""
         found: list[tuple[Span, bool]] = []
         for kind in (Kind.RECAP, Kind.CHAPTER):
-            for begin, end, ident in await self._store.cover(self._key, self._branch.name, kind, firm=firm):
+            for begin, end, ident in self._snapshot.cover(kind, firm=firm):
                 if end >= first and begin <= last:
-                    version = await self._store.version(self._key, ident)
+                    version = self._snapshot.version(ident)
                     updated = version is not None and UPDATED in version.made.carry.split() and self._stays(version)
                     found.append((Span(max(begin, first), min(end, last)), updated))
         return found
@@ -181,10 +171,10 @@ class UpdateSteps:
         """Return whether a recap is not about to be made anew: that gives episode and note too."""
         return version.firm or not self._anew
 
-    async def _waiting(self) -> frozenset[bytes]:
+    def _waiting(self) -> frozenset[bytes]:
         found: list[Version] = []
         for kind in (Kind.EPISODE, Kind.NOTE):
-            found += await self._store.newest_versions(self._key, kind, SPAN_SCOPE, Status.PENDING, MOST_WAITING)
+            found += self._snapshot.newest_versions(kind, SPAN_SCOPE, Status.PENDING, MOST_WAITING)
         return frozenset(version.made.key for version in found)
 
 
