@@ -104,7 +104,9 @@ class Memory(Keys, Forgetting, Books, Combining):
 
         def read(tables: Tables) -> tuple[StoryInfo, str, str] | None:
             info = tables.stories.named(self._owner, name)
-            return info and (info, tables.stories.kept(info.key, "settings"), tables.stories.kept(info.key, "usage"))
+            if info is None:
+                return None
+            return info, tables.stories.kept(info.key, "settings"), tables.stories.kept(info.key, "usage")
 
         found = await self._store.read(self._owner, read)
         if found is None:
