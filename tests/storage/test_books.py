@@ -16,13 +16,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from previously.core.errors import BadInput, StoreProblem
 from previously.runtime.copying import copy_books
 from previously.storage.book_store import Book, BookInfo, other_name
-from previously.storage.in_memory import InMemoryStore
 from previously.storage.postgres import PostgresStore
 from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
 from previously.storage.table_store import TableStore
 from previously.storage.whole_stories import Whole, WholeStories
+from tests.oracle.in_memory import InMemoryStore
 from tests.storage.postgres_server import shared_server
 from tests.storage.test_store_contract import AT, ME, a_story
 from tests.storage.test_stores_agree import SOAKING

@@ -13,11 +13,11 @@ from hypothesis.stateful import initialize, invariant, rule
 
 from previously.core.messages import Attributes, Draft, message
 from previously.core.scripts import Put, Splice
-from previously.storage.in_memory import InMemoryStore
 from previously.storage.postgres import PostgresStore
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
 from previously.storage.tables import writing
+from tests.oracle.in_memory import InMemoryStore
 from tests.storage.postgres_server import shared_server
 from tests.storage.test_stores_agree import MOST_MESSAGES, NUMBERS, SOAKING, WORDS, Agreeing
 

@@ -30,10 +30,10 @@ from previously.core.versions import Kind, NewVersion, Status, Version
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
 from previously.storage import answer_store
-from previously.storage.in_memory import InMemoryStore
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
 from previously.storage.tables import writing
+from tests.oracle.in_memory import InMemoryStore
 from tests.storage.letters import Letters
 
 NUMBERS = st.integers(min_value=0, max_value=10_000)

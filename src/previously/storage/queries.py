@@ -28,7 +28,7 @@ def parse_queries(text: str) -> dict[str, str]:
 
 
 def load_queries(backend: str) -> dict[str, str]:
-    """Return the named queries of a backend: the shared ones, and its own, which stand in for those of the same name."""
+    """Return the named queries of a backend: its own stand in for shared ones of the same name."""
     folder = files("previously.storage") / "sql"
     shared, own = (
         parse_queries(file.read_text("utf-8")) for file in (folder / "shared.sql", folder / backend / "queries.sql")

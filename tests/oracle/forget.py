@@ -9,8 +9,8 @@ from previously.core.digests import ROOT_HASH, digest, node_hash
 from previously.core.messages import Attributes
 from previously.core.versions import Status, Version
 from previously.storage.store import Forgotten, Traces
-from previously.storage.story_tree import StoryTree
 from previously.storage.tables.forgetting import emptied
+from tests.oracle.story_tree import StoryTree
 
 
 def standing_at(story: StoryTree, branch: str, first: int, last: int) -> set[int]:

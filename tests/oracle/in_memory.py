@@ -21,16 +21,16 @@ from previously.core.scripts import Put, Script, Splice, checked
 from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import Cost, Kind, LiveVersion
 from previously.storage.book_store import Book
-from previously.storage.in_memory_answers import InMemoryAnswers
-from previously.storage.in_memory_books import InMemoryBooks
-from previously.storage.in_memory_keys import InMemoryKeys
-from previously.storage.in_memory_recall import InMemoryRecall
-from previously.storage.in_memory_versions import InMemoryVersions
-from previously.storage.in_memory_views import InMemoryViews
 from previously.storage.key_store import AccessKey
 from previously.storage.store import NO_NODE, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
-from previously.storage.story_forgetting import entries_like, forget_entries, standing_at, traces
-from previously.storage.story_tree import StoryTree
+from tests.oracle.answers import InMemoryAnswers
+from tests.oracle.books import InMemoryBooks
+from tests.oracle.forget import entries_like, forget_entries, standing_at, traces
+from tests.oracle.keys import InMemoryKeys
+from tests.oracle.recall import InMemoryRecall
+from tests.oracle.story_tree import StoryTree
+from tests.oracle.versions import InMemoryVersions
+from tests.oracle.views import InMemoryViews
 
 T = TypeVar("T")
 

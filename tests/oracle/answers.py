@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from previously.storage import answer_store
 from previously.storage.store import StoryKey
-from previously.storage.story_tree import StoryTree
+from tests.oracle.story_tree import StoryTree
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -23,7 +23,7 @@ from previously.core.versions import IN_FORCE, Kind, LiveVersion, Version
 from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryKey
 
 if TYPE_CHECKING:
-    from previously.storage.in_memory_recall import InMemoryStoryIndex
+    from tests.oracle.recall import InMemoryStoryIndex
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from previously.core.versions import (
     supersedes,
 )
 from previously.storage.store import StoryKey
-from previously.storage.story_tree import StoryTree
+from tests.oracle.story_tree import StoryTree
 
 
 class InMemoryVersions:
