@@ -4,7 +4,7 @@
 
 Writers, each with a story of its own, add one message after another to one SQLite file, each waiting until it is on
 disk (`synchronous=FULL`). One run compares group commit with one commit per message, both on this disk and on one
-where every sync takes 5 ms more (`previously.storage.sqlite.disk.SlowDisk`), and then lets a second process write to
+where every sync takes 5 ms more (`tests.crash.disk.SlowDisk`), and then lets a second process write to
 the same file. Every message that was acknowledged is counted again at the end. Then a file with a million messages is
 opened by a fresh process: as it was left, and as a killed process left it, its WAL full.
 """
@@ -31,10 +31,10 @@ from previously.runtime.folder import BuiltinFolder
 from previously.settings import Settings, layer_of
 from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.database import SqliteDatabase
-from previously.storage.sqlite.disk import SlowDisk
-from previously.storage.sqlite.disk_vfs import in_place
 from previously.storage.sqlite.writer import MOST_IN_GROUP
 from previously.storage.table_store import TableStore
+from tests.crash.disk import SlowDisk
+from tests.crash.disk_vfs import in_place
 
 SYNC_S = 0.005
 LINE = "Tess counts the lamps along the quay twice and writes the number down before the tide turns it into a guess."

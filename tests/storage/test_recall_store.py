@@ -412,8 +412,5 @@ async def test_witnesses_with_endless_names(store: Store) -> None:
 
 
 def test_opening_a_store_loads_no_numpy() -> None:
-    code = (
-        "import sys, previously.storage.sqlite, previously.storage.postgres;"
-        "sys.exit('numpy' in sys.modules)"
-    )
+    code = "import sys, previously.storage.sqlite, previously.storage.postgres;sys.exit('numpy' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

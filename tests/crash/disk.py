@@ -24,16 +24,7 @@ from typing import Any
 
 import apsw
 
-from previously.storage.sqlite.power_loss import (
-    Acknowledged,
-    Created,
-    Deleted,
-    Event,
-    FolderSynced,
-    Synced,
-    Truncated,
-    Written,
-)
+from tests.crash.power_loss import Acknowledged, Created, Deleted, Event, FolderSynced, Synced, Truncated, Written
 
 
 class What(StrEnum):

@@ -33,7 +33,7 @@ from typing import Any
 
 import apsw
 
-from previously.storage.sqlite.disk import Disk, Of, Point, Refused, What
+from tests.crash.disk import Disk, Of, Point, Refused, What
 
 _NUMBERS = count()
 _KEPT: list[Any] = []
