@@ -32,7 +32,7 @@ from previously.settings import Settings, layer_of
 from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.database import SqliteDatabase
 from previously.storage.sqlite.writer import MOST_IN_GROUP
-from previously.storage.table_store import TableStore
+from previously.storage.store import Store
 from tests.crash.disk import SlowDisk
 from tests.crash.disk_vfs import in_place
 
@@ -58,7 +58,7 @@ class Written:
 
 async def write(path: str, writers: int, seconds: float, most_in_group: int, who: str) -> Written:
     """Writers side by side for so long."""
-    store = TableStore(SqliteDatabase(path, most_in_group=most_in_group))
+    store = Store(SqliteDatabase(path, most_in_group=most_in_group))
     memory = Memory(store, owner="local", layers=[layer_of(Settings())], folder=BuiltinFolder())
     stories = [await memory.story(f"{who} {number}") for number in range(writers)]
     taken: list[float] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, cast
 
 from previously.core.align import Known
 from previously.core.digests import match_key
@@ -35,6 +35,11 @@ from tests.oracle.views import InMemoryViews
 T = TypeVar("T")
 
 
+def oracle() -> Store:
+    """Return an empty store that answers every verb in the plainest way."""
+    return cast("Store", InMemoryStore())
+
+
 class InMemoryStore(InMemoryAnswers, InMemoryBooks, InMemoryKeys, InMemoryRecall, InMemoryVersions, InMemoryViews):
     """Stories in this process's memory, gone with it."""
 
@@ -47,7 +52,7 @@ class InMemoryStore(InMemoryAnswers, InMemoryBooks, InMemoryKeys, InMemoryRecall
         self._ids: Counter[str] = Counter()
 
     async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
-        return await work(self)  # no verb here ever waits, so nothing comes in between
+        return await work(cast("Store", self))  # no verb here ever waits, so nothing comes in between
 
     async def read(self, *_: object) -> NoReturn:
         raise RuntimeError("this store answers verbs only")

@@ -17,7 +17,7 @@ from previously.storage.postgres import PostgresStore
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
 from previously.storage.tables import writing
-from tests.oracle.in_memory import InMemoryStore
+from tests.oracle.in_memory import oracle
 from tests.storage.postgres_server import shared_server
 from tests.storage.test_stores_agree import MOST_MESSAGES, NUMBERS, SOAKING, WORDS, Agreeing
 
@@ -33,7 +33,7 @@ class AgreeingOnPostgres(Agreeing):
         self.patched.setattr(writing, "ROWS_PER_STAGE", rows)
         self.runner = asyncio.Runner()
         self.stores: list[Store] = [
-            InMemoryStore(),
+            oracle(),
             SqliteStore(self.file()),
             PostgresStore(shared_server().emptied(), connections=2),
         ]

@@ -21,7 +21,6 @@ from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
-from previously.storage.table_store import TableStore
 from previously.storage.tables import cutting, index_reading, indexing
 from tests.storage.letters import Letters
 
@@ -187,7 +186,7 @@ async def test_vectors_of_another_table_are_made_anew(store: Store) -> None:
 
 
 async def test_another_version_of_the_index_is_made_anew(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not isinstance(store, TableStore):
+    if not isinstance(store, Store):
         pytest.skip("a process has one version")
     key = await begun(store, *(f"message {n} says word{n % 7}" for n in range(3 * BLOCK)))
     await caught_up(store, key, Letters(), most=700)
@@ -233,7 +232,7 @@ async def test_what_a_process_keeps_of_an_index_is_what_the_store_has(store: Sto
 
 async def _fresh(store: Store, key: StoryKey, terms: Sequence[str]) -> dict[str, Any]:
     """The same, as a process sees it that was never asked."""
-    if isinstance(store, TableStore):
+    if isinstance(store, Store):
         store.paths.forget(key)
     return await kept(store, key, terms)
 
@@ -330,7 +329,7 @@ async def test_a_moment_answers_too_and_writes_nothing(store: Store) -> None:
 
 
 async def test_what_changes_while_a_batch_is_made_is_not_written(store: Store) -> None:
-    if not isinstance(store, TableStore):
+    if not isinstance(store, Store):
         pytest.skip("here nothing comes in between")
     key = await begun(store, "a secret", "rain", "snow")
     first, second, _ = await store.path(key, "main", 0, 9)
@@ -363,7 +362,7 @@ async def test_what_changes_while_a_batch_is_made_is_not_written(store: Store) -
 
 
 async def test_several_at_once_index_nothing_twice(store: Store) -> None:
-    if not isinstance(store, TableStore):
+    if not isinstance(store, Store):
         pytest.skip("here nothing comes in between")
     key = await begun(store, *(f"word{n} and word{n + 1}" for n in range(300)))
 

@@ -33,7 +33,7 @@ from previously.storage import answer_store
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
 from previously.storage.tables import writing
-from tests.oracle.in_memory import InMemoryStore
+from tests.oracle.in_memory import oracle
 from tests.storage.letters import Letters
 
 NUMBERS = st.integers(min_value=0, max_value=10_000)
@@ -55,7 +55,7 @@ class Agreeing(RuleBasedStateMachine):
         self.patched = pytest.MonkeyPatch()
         self.patched.setattr(writing, "ROWS_PER_STAGE", rows)
         self.runner = asyncio.Runner()
-        self.stores: list[Store] = [InMemoryStore(), SqliteStore(self.file())]
+        self.stores: list[Store] = [oracle(), SqliteStore(self.file())]
         self.key = self.both(lambda store: store.create_story("me", "tale", at="now")).key
         self.names = ["main"]
         self.nodes = [0]

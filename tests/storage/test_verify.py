@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from previously.core.versions import Status
-from previously.storage.table_store import TableStore
+from previously.storage.store import Store
 from previously.storage.tables import (
     checking,
     checking_cover,
@@ -299,7 +299,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     on_server.close(shared_server())
 
 
-def verified(store: TableStore, **options: Any) -> Verified:
+def verified(store: Store, **options: Any) -> Verified:
     return asyncio.run(store.verify(OWNER, before=NEVER, **options))
 
 
@@ -396,7 +396,7 @@ def test_a_check_that_nobody_waits_for_any_more_ends(place: Place) -> None:
         reached.set()
         cancelled.wait(30)
 
-    async def check(store: TableStore) -> None:
+    async def check(store: Store) -> None:
         task = asyncio.create_task(store.verify(OWNER, before=NEVER, told=tell))
         await asyncio.to_thread(reached.wait, 30)
         task.cancel()
@@ -425,7 +425,7 @@ def check_at_the_end(machine: Agreeing) -> None:
     """At the end of a life of a random driver all is clean, on every store of tables."""
     if hasattr(machine, "stores"):
         for store in machine.stores:
-            if isinstance(store, TableStore):
+            if isinstance(store, Store):
                 assert told(machine.runner.run(store.verify("me", before="a"))) == []
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from previously.storage.store import StoryKey
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,31 +38,11 @@ class BookInfo:
 class BookReading(Protocol):
     """Reads books, and which stories have them attached."""
 
-    async def book(self, owner: str, name: str) -> Book | None:
-        """The owner's book of that name, or None."""
+    async def book(self, owner: str, name: str) -> Book | None: ...
 
-    async def books(self, owner: str) -> list[BookInfo]:
-        """The owner's books by name."""
+    async def books(self, owner: str) -> list[BookInfo]: ...
 
-    async def attached(self, key: StoryKey) -> list[str]:
-        """The names of the books that the story has attached, in the order they were."""
-
-
-class BookStore(BookReading, Protocol):
-    """Keeps books, and which stories have them attached."""
-
-    async def keep_book(self, owner: str, name: str, body: str, *, at: str) -> None:
-        """Keep a book, in place of the owner's book of that name; stories that have that attached have this."""
-
-    async def forget_book(self, owner: str, name: str) -> bool:
-        """Destroy a book and detach it from every story; whether there was one."""
-
-    async def attach_book(self, key: StoryKey, name: str) -> None:
-        """Attach a book of the story's owner, behind those that are attached; no-op if it is. `BadInput` if the owner
-        has no such book."""
-
-    async def detach_book(self, key: StoryKey, name: str) -> bool:
-        """Detach a book, which stays; whether it was attached."""
+    async def attached(self, key: StoryKey) -> list[str]: ...
 
 
 def no_such_book(name: str) -> str:

@@ -30,8 +30,8 @@ from typing import Any
 from previously.core.errors import StoreProblem
 from previously.storage.layout import ATTACHED, LISTED, TABLES, WITH_IDS, Column, Table
 from previously.storage.spool import Spool
-from previously.storage.store import StoryKey
 from previously.storage.tables.books import BookTable
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 
 CHUNK_ROWS = 500

@@ -14,11 +14,11 @@ from typing import TypeVar
 
 from previously.storage.damage import Damaged
 from previously.storage.database import Database
-from previously.storage.store import StoryKey
 from previously.storage.tables import Tables
 from previously.storage.tables.checking import check_books, check_story, check_strays, story_rows
 from previously.storage.tables.findings import MOST_FAULTS, Collected, Findings, Garbage, Told, Verified
 from previously.storage.tables.garbage import has_garbage, old_leases, take_garbage, take_old_leases
+from previously.storage.tables.records import StoryKey
 
 T = TypeVar("T")
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Protocol
 
 KEY_PREFIX = "pk-"
 """How our keys begin, so that one that lies about is recognised."""
@@ -40,19 +39,3 @@ class AccessKey:
 def key_hash(key: str) -> bytes:
     """By what a key is looked up."""
     return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES, person=b"prev.key.1").digest()
-
-
-class KeyStore(Protocol):
-    """Keeps keys. None of these verbs is for `at_one_moment`, which is of one owner."""
-
-    async def add_key(self, key: AccessKey) -> None:
-        """Keep a key. `BadInput` if there is one of that name."""
-
-    async def keys(self) -> list[AccessKey]:
-        """Every key, whoever it is of, by name."""
-
-    async def remove_key(self, name: str) -> AccessKey:
-        """Take a key away: nobody is let in by it any more. What it was; `BadInput` if there is none of that name."""
-
-    async def owner_of(self, key_hash: bytes) -> str | None:
-        """Whose stories the key of that hash opens; None if it is no key of ours."""

@@ -7,14 +7,10 @@ not found. What is computed and how hits are ranked is the business of `previous
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:  # numpy is loaded when something is indexed or asked, not when a store is opened
-    from previously.recall.outline import PathEntries
-    from previously.recall.search import StoryIndex
-    from previously.recall.vectors import WordTable
-    from previously.storage.store import StoryKey
+    pass
 
 T = TypeVar("T")
 
@@ -23,16 +19,3 @@ MOST_AT_ONCE = 1_000
 
 MOST_WAITING = 10_000
 """Entries that wait are counted up to here."""
-
-
-class RecallStore(Protocol):
-    """Keeps an index of what is said."""
-
-    async def index(self, key: StoryKey, table: WordTable | None, *, most: int = MOST_AT_ONCE) -> int:
-        """Index entries of the story that are not indexed yet, on whatever branch, the oldest first, `most` at most;
-        how many still wait, counted up to `MOST_WAITING`. Without a table entries get no vectors; they get them when
-        it is called with one. Not at one moment (`at_one_moment`): it writes."""
-
-    async def recall(self, key: StoryKey, branch: str, work: Callable[[StoryIndex, PathEntries], T]) -> T:
-        """What `work` makes of the story's index and the path of a branch, both of one moment. It is run where the
-        store reads, which may be another thread, and asks nothing but what it is given."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from previously.storage.store import StoryKey
+    from previously.storage.tables.records import StoryKey
 
 MOST_HOLDINGS = 2_000
 """How many pairs of a story and a message are looked at: what occurs in so many stories recognises none."""
@@ -21,14 +20,6 @@ class Holding:
     name: str
     match_keys: frozenset[bytes]
     """Of those that were asked for."""
-
-
-class RecognitionStore(Protocol):
-    """Finds stories by what is in them."""
-
-    async def holding(self, owner: str, match_keys: Collection[bytes]) -> list[Holding]:
-        """The owner's stories in which a message with one of these keys occurs, on a path or off; those with most of
-        them first, of equals the newest."""
 
 
 def ranked(found: dict[tuple[StoryKey, str], set[bytes]]) -> list[Holding]:

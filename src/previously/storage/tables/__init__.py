@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from previously.storage.store import StoryKey
 from previously.storage.tables.answers import AnswerTable
 from previously.storage.tables.books import BookTable
 from previously.storage.tables.cover import CoverTable
@@ -20,6 +19,7 @@ from previously.storage.tables.lines import Lines
 from previously.storage.tables.marks import MarkTable
 from previously.storage.tables.reading import PathReader
 from previously.storage.tables.recipes import RecipeTable
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
 from previously.storage.tables.snapshot import StoredSnapshot
 from previously.storage.tables.stories import BranchRow, StoryTable

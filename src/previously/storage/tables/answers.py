@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from previously.storage import answer_store
-from previously.storage.store import StoryKey
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
 from previously.storage.tables.stories import expect_story
 

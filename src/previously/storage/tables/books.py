@@ -13,7 +13,7 @@ from typing import Any
 from previously.core.errors import BadInput
 from previously.storage.book_store import Book, BookInfo, no_such_book, other_name
 from previously.storage.damage import there
-from previously.storage.store import StoryKey
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import expect_story
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from previously.storage.store import NO_NODE, StoryKey
 from previously.storage.tables.books import BookTable
 from previously.storage.tables.checking_cover import CoverCheck, check_marks
 from previously.storage.tables.checking_messages import check_messages
@@ -18,6 +17,7 @@ from previously.storage.tables.checking_versions import check_versions
 from previously.storage.tables.findings import ROWS_AT_ONCE, Findings
 from previously.storage.tables.garbage import garbage_of, old_leases
 from previously.storage.tables.index_state import read_state
+from previously.storage.tables.records import NO_NODE, StoryKey
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
 

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from previously.core.cover import Link, place
 from previously.core.digests import SIZE, span_key
 from previously.core.marks import STORY_SCOPE, MarkKind, begins_at_front, is_of_a_span
-from previously.storage.store import StoryKey
 from previously.storage.tables.checking_paths import LineMap
 from previously.storage.tables.checking_versions import Made, check_key
 from previously.storage.tables.findings import ROWS_AT_ONCE, Findings
 from previously.storage.tables.lines import Segment
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
 

@@ -17,8 +17,8 @@ from previously.core.cover import Link
 from previously.core.digests import span_key
 from previously.core.marks import is_of_a_span, is_own
 from previously.core.versions import IN_FORCE, Kind, Status
-from previously.storage.store import StoryKey
 from previously.storage.tables.findings import ROWS_AT_ONCE, Findings
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 
 _KINDS = frozenset(kind.value for kind in Kind)

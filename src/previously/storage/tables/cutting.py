@@ -13,8 +13,8 @@ from dataclasses import replace
 from previously.core.messages import Attributes
 from previously.recall.blocks import FACT, POSTING, block_of, retimed, without
 from previously.recall.index import INDEX_VERSION, times_of
-from previously.storage.store import StoryKey
 from previously.storage.tables.index_state import IndexState, keep_state, values_of
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
 
 

@@ -22,11 +22,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from previously.core.errors import StoreProblem
-from previously.storage.store import StoryKey
 from previously.storage.tables.checking_messages import LOWEST
 from previously.storage.tables.checking_paths import LineMap, LineRow
 from previously.storage.tables.findings import Garbage
 from previously.storage.tables.index_state import entries_deleted
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
 
 ROWS_PER_STAGE = 1_000

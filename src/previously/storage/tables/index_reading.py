@@ -21,11 +21,11 @@ from previously.recall.in_memory import InMemoryIndex
 from previously.recall.index import INDEX_VERSION
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex
-from previously.storage.store import StoryKey
 from previously.storage.tables.index_state import IndexState, read_state, values_of
 from previously.storage.tables.kept_index import KeptIndex, KeptIndexes
 from previously.storage.tables.kept_paths import KeptPath, KeptPaths
 from previously.storage.tables.lines import Lines, Segment
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
 

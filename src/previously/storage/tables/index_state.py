@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from previously.core.messages import Attributes
-from previously.storage.store import StoryKey
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
 
 NO_ENTRY = -1

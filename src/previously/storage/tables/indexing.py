@@ -20,8 +20,8 @@ from previously.recall.index import INDEX_VERSION, facts_of_entry, index_entry
 from previously.recall.vectors import WordTable
 from previously.storage.recall_store import MOST_WAITING
 from previously.storage.rows import entry_of
-from previously.storage.store import StoryKey
 from previously.storage.tables.index_state import IndexState, keep_state, read_state, values_of
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
-from previously.storage.store import StoryKey
+from previously.storage.tables.records import StoryKey
 
 if TYPE_CHECKING:
     from previously.recall.blocks import Block

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from previously.storage.store import StoryKey
 from previously.storage.tables.kept_index import KeptIndexes
+from previously.storage.tables.records import StoryKey
 
 if TYPE_CHECKING:
     from previously.recall.blocks import Ids

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from previously.storage.damage import Damaged, there
-from previously.storage.store import StoryKey
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 
 

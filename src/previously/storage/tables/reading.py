@@ -5,8 +5,8 @@ from __future__ import annotations
 from previously.core.align import Known
 from previously.core.paths import OnPath
 from previously.storage.rows import entry_of, known_of
-from previously.storage.store import StoryKey
 from previously.storage.tables.lines import Lines
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
 

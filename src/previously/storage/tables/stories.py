@@ -10,7 +10,7 @@ from typing import Any
 
 from previously.core.errors import UnknownBranch
 from previously.storage.recognition_store import MOST_HOLDINGS, Holding, ranked
-from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
+from previously.storage.tables.records import MAIN, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
 from previously.storage.tables.session import Row, Session
 
 

@@ -26,10 +26,10 @@ from previously.core.versions import (
 )
 from previously.storage.damage import there
 from previously.storage.rows import version_of, version_row
-from previously.storage.store import StoryKey
 from previously.storage.tables.cover import CoverTable
 from previously.storage.tables.lines import Lines
 from previously.storage.tables.marks import MarkTable
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow, expect_story
 

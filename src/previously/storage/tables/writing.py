@@ -19,11 +19,11 @@ from previously.core.messages import Attributes, Draft
 from previously.core.scripts import Put, Reuse, Script, checked, length_after
 from previously.storage.damage import there
 from previously.storage.rows import attribute_columns, entry_row
-from previously.storage.store import NO_NODE, BranchInfo, StoryKey
 from previously.storage.tables.cover import CoverTable
 from previously.storage.tables.index_state import attributes_changed
 from previously.storage.tables.lines import Lines
 from previously.storage.tables.marks import MarkTable
+from previously.storage.tables.records import NO_NODE, BranchInfo, StoryKey
 from previously.storage.tables.session import Session
 from previously.storage.tables.stories import BranchRow
 
