@@ -8,10 +8,9 @@ through books, by the choice of a person. What must stay true: whatever is attac
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    pass
+from previously.storage.tables.records import StoryKey
 
 
 @dataclass(frozen=True, slots=True)

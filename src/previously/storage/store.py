@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING, TypeVar
 from previously.core.errors import HeadMoved
 from previously.core.messages import Draft
 from previously.core.scripts import Put, Script, Splice
-from previously.storage import keeping
 from previously.storage.database import Database, at_a_moment
+from previously.storage.keeping import verify
 from previously.storage.recall_store import MOST_AT_ONCE
 from previously.storage.tables import Tables
 from previously.storage.tables.findings import Collected, Told, Verified
+from previously.storage.tables.garbage import collect
 from previously.storage.tables.kept_paths import KeptPaths
 from previously.storage.tables.records import MAIN, NO_NODE, BranchInfo, Forgotten, Move, StoryInfo, StoryKey, Traces
 from previously.storage.tables.stories import BranchRow
@@ -114,12 +115,12 @@ class Store(Verbs):
     async def verify(self, owner: str, *, before: str, told: Told | None = None) -> Verified:
         """Check every hash and cache of the owner's stories. What was begun before that time and never finished counts
         as garbage."""
-        return await keeping.verify(self.database, owner, before=before, told=told)
+        return await verify(self.database, owner, before=before, told=told)
 
     async def gc(self, owner: str, *, before: str, shrink: bool = False) -> Collected:
         """Take away what no story of the owner needs, as far as it was begun before that time; with `shrink`, give
         the disk its free bytes back, while others wait."""
-        return await keeping.collect(self.database, owner, before=before, shrink=shrink)
+        return await collect(self.database, owner, before=before, shrink=shrink)
 
     async def forget_entries(self, key: StoryKey, entries: Collection[int]) -> Forgotten:
         """Destroy what entries say, and every version made where they could be read. Both stay as rows without

@@ -16,8 +16,8 @@ from previously.storage.book_store import Book
 from previously.storage.copying import Step, read_story, write_story
 from previously.storage.database import Database
 from previously.storage.spool import Spool
-from previously.storage.store import StoryInfo, StoryKey
 from previously.storage.tables import Tables
+from previously.storage.tables.records import StoryInfo, StoryKey
 
 T = TypeVar("T")
 

@@ -7,7 +7,6 @@ nothing refers to are no fault: an interrupted import leaves them, and `gc` take
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 from previously.storage.tables.books import BookTable
 from previously.storage.tables.checking_cover import CoverCheck, check_marks
@@ -19,25 +18,9 @@ from previously.storage.tables.garbage import garbage_of, old_leases
 from previously.storage.tables.index_state import read_state
 from previously.storage.tables.records import NO_NODE, StoryKey
 from previously.storage.tables.session import Row, Session
-from previously.storage.tables.stories import BranchRow
+from previously.storage.tables.stories import BranchRow, StoryRow, story_rows
 
 MOST_STRAYS = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class StoryRow:
-    """A story as the table holds it; also one whose active branch is missing."""
-
-    id: int
-    name: str
-    active: int
-    header: str
-    settings: str
-
-
-def story_rows(session: Session, owner: str) -> list[StoryRow]:
-    """Every story of an owner."""
-    return [StoryRow(*row) for row in session.rows("check_stories", {"owner": owner})]
 
 
 def check_story(session: Session, owner: str, story: int, before: str, findings: Findings) -> None:

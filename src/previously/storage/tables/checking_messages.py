@@ -13,11 +13,9 @@ from itertools import groupby, islice
 from previously.core.digests import ROOT_HASH, digest, match_key, node_hash
 from previously.storage.damage import Damaged
 from previously.storage.rows import entry_of
-from previously.storage.tables.findings import ROWS_AT_ONCE, Findings
+from previously.storage.tables.findings import LOWEST, ROWS_AT_ONCE, Findings
 from previously.storage.tables.records import NO_NODE, StoryKey
 from previously.storage.tables.session import Row, Session
-
-LOWEST = -(2**63)
 
 
 def check_messages(session: Session, key: StoryKey, findings: Findings) -> int:

@@ -15,6 +15,8 @@ MOST_FAULTS = 100
 ROWS_AT_ONCE = 2_000
 """How many rows are read, and held, at a time."""
 
+LOWEST = -(2**63)
+
 Told = Callable[[str, int], None]
 """Called on the way with the story that is being looked at and how many rows were looked at until now, in all; by the
 thread that reads."""

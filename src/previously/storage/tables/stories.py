@@ -135,3 +135,19 @@ def _values(key: StoryKey) -> dict[str, Any]:
 def _story(owner: str, row: Row) -> StoryInfo:
     story, name, budget_tokens, branch, head, messages, branches = row
     return StoryInfo(StoryKey(owner, story), name, BranchInfo(branch, head, messages), branches, budget_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class StoryRow:
+    """A story as the table holds it; also one whose active branch is missing."""
+
+    id: int
+    name: str
+    active: int
+    header: str
+    settings: str
+
+
+def story_rows(session: Session, owner: str) -> list[StoryRow]:
+    """Every story of an owner."""
+    return [StoryRow(*row) for row in session.rows("check_stories", {"owner": owner})]
