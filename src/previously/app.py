@@ -27,9 +27,9 @@ from previously.runtime.times import time_at
 from previously.runtime.tuning import Tuning
 from previously.settings import Layer, Origin, Settings, layer_of, resolve
 from previously.settings_file import effective
+from previously.storage.copy import WholeStories
+from previously.storage.findings import Collected, Told, Verified
 from previously.storage.store import Store, StoryInfo
-from previously.storage.tables.findings import Collected, Told, Verified
-from previously.storage.whole_stories import WholeStories
 
 IN_MEMORY = ":memory:"  # a memory that is gone with the process
 GIVEN_UP_S = 3_600.0  # an import that was begun so long ago and is not done never will be

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from previously.storage import answer_store
 from previously.storage.store import StoryKey
+from previously.storage.tables import answers
 from tests.oracle.story_tree import StoryTree
 
 K = TypeVar("K")
@@ -29,15 +29,15 @@ class InMemoryAnswers:
         self, key: StoryKey, request: bytes, text: str, *, model: str, at: str, node: int = 0, seen: bytes = b""
     ) -> None:
         nodes = self._stories[key].nodes
-        if (node and (node not in nodes or nodes[node].hash != seen)) or not answer_store.is_storable(text):
+        if (node and (node not in nodes or nodes[node].hash != seen)) or not answers.is_storable(text):
             return
-        _put_last(self._answers, (key.owner, request), (key, text), answer_store.MOST_ANSWERS)
+        _put_last(self._answers, (key.owner, request), (key, text), answers.MOST_ANSWERS)
 
     async def model_fact(self, owner: str, model: str) -> str:
         return self._model_facts.get((owner, model), "")
 
     async def set_model_fact(self, owner: str, model: str, fact: str, at: str) -> None:
-        _put_last(self._model_facts, (owner, model), fact, answer_store.MOST_MODEL_FACTS)
+        _put_last(self._model_facts, (owner, model), fact, answers.MOST_MODEL_FACTS)
 
     def _forget_answers(self, key: StoryKey) -> None:
         for asked in [asked for asked, (of, _) in self._answers.items() if of == key]:

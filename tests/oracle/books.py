@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from previously.core.errors import BadInput
-from previously.storage.book_store import Book, BookInfo, no_such_book
 from previously.storage.store import StoryKey
+from previously.storage.tables.books import Book, BookInfo, no_such_book
 from tests.oracle.story_tree import StoryTree
 
 

@@ -9,7 +9,7 @@ from previously.core.digests import ROOT_HASH, digest, node_hash
 from previously.core.messages import Attributes
 from previously.core.versions import Status, Version
 from previously.storage.store import Forgotten, Traces
-from previously.storage.tables.forgetting import emptied
+from previously.storage.tables.forget import emptied
 from tests.oracle.story_tree import StoryTree
 
 

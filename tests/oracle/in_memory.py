@@ -20,9 +20,9 @@ from previously.core.paths import OnPath
 from previously.core.scripts import Put, Script, Splice, checked
 from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import Cost, Kind, LiveVersion
-from previously.storage.book_store import Book
-from previously.storage.key_store import AccessKey
 from previously.storage.store import NO_NODE, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
+from previously.storage.tables.books import Book
+from previously.storage.tables.keys import AccessKey
 from tests.oracle.answers import InMemoryAnswers
 from tests.oracle.books import InMemoryBooks
 from tests.oracle.forget import entries_like, forget_entries, standing_at, traces

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from previously.core.errors import BadInput
-from previously.storage.key_store import AccessKey
+from previously.storage.tables.keys import AccessKey
 
 
 class InMemoryKeys:

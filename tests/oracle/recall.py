@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from previously.core.messages import Attributes, Entry
-from previously.storage.recall_store import MOST_AT_ONCE, MOST_WAITING
 from previously.storage.store import StoryKey
+from previously.storage.tables.index_state import MOST_AT_ONCE, MOST_WAITING
 from tests.oracle.story_tree import StoryTree
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from previously.core.digests import match_key
 from previously.core.snapshot import KeptRecipe
-from previously.storage.recognition_store import Holding, ranked
 from previously.storage.store import StoryKey
+from previously.storage.tables.stories import Holding, ranked
 from tests.oracle.story_tree import StoryTree
 
 

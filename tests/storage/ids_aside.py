@@ -18,7 +18,7 @@ from previously.core.messages import Entry
 from previously.core.paths import OnPath
 from previously.core.scripts import Put, Reuse
 from previously.core.versions import NewVersion, Version
-from previously.storage.copying import Ids, read_story
+from previously.storage.copy import Ids, read_story
 from previously.storage.spool import Spool
 from previously.storage.store import BranchInfo, Move, Store, StoryInfo, StoryKey
 

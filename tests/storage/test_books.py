@@ -15,12 +15,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from previously.core.errors import BadInput, StoreProblem
 from previously.runtime.copying import copy_books
-from previously.storage.book_store import Book, BookInfo, other_name
+from previously.storage.copy import Whole, WholeStories
 from previously.storage.postgres import PostgresStore
 from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
-from previously.storage.whole_stories import Whole, WholeStories
+from previously.storage.tables.books import Book, BookInfo, other_name
 from tests.oracle.in_memory import oracle
 from tests.storage.postgres_server import shared_server
 from tests.storage.test_store_contract import AT, ME, a_story

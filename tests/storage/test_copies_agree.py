@@ -17,12 +17,12 @@ from previously.core.errors import BadInput
 from previously.core.scripts import Splice
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
+from previously.storage.copy import WholeStories
 from previously.storage.postgres import PostgresStore
 from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
-from previously.storage.tables import writing
-from previously.storage.whole_stories import WholeStories
+from previously.storage.tables import path_writer
 from tests.storage.ids_aside import Mirror, ids_of
 from tests.storage.letters import Letters
 from tests.storage.postgres_server import shared_server
@@ -39,10 +39,10 @@ def nothing(_: int) -> None:
 class Copying(AgreeingOnPostgres):
     """One story and its newest copy."""
 
-    @initialize(rows=st.sampled_from([3, writing.ROWS_PER_STAGE]), words=WORDS)
+    @initialize(rows=st.sampled_from([3, path_writer.ROWS_PER_STAGE]), words=WORDS)
     def open(self, rows: int, words: list[str]) -> None:
         self.patched = pytest.MonkeyPatch()
-        self.patched.setattr(writing, "ROWS_PER_STAGE", rows)
+        self.patched.setattr(path_writer, "ROWS_PER_STAGE", rows)
         self.runner = asyncio.Runner()
         file = self.file()
         self.original = SqliteStore(file)

@@ -20,7 +20,9 @@ from previously.core.scripts import Put, Reuse, Splice
 from previously.core.snapshot import KeptRecipe
 from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status
-from previously.storage import copying, layout
+from previously.storage import copy as copying
+from previously.storage import layout
+from previously.storage.copy import NameTaken, Whole, WholeStories
 from previously.storage.postgres import PostgresStore
 from previously.storage.postgres.session import prepare
 from previously.storage.queries import all_queries, load_migrations
@@ -28,7 +30,6 @@ from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
 from previously.storage.tables import Tables
-from previously.storage.whole_stories import NameTaken, Whole, WholeStories
 from tests.storage.postgres_server import database, shared_server
 
 COLUMNS = [(table.name, column.name) for table in layout.TABLES if table.is_digested for column in table.columns] + [

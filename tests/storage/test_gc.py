@@ -20,14 +20,15 @@ from previously.core.spans import Span
 from previously.core.versions import Kind, NewVersion, Status
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
+from previously.storage import gc
+from previously.storage.copy import WholeStories
+from previously.storage.findings import Collected, Garbage
 from previously.storage.postgres import PostgresStore
 from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.file import SqliteFile
 from previously.storage.store import Store, StoryKey
-from previously.storage.tables import Tables, garbage, tables_of, writing
-from previously.storage.tables.findings import Collected, Garbage
-from previously.storage.whole_stories import WholeStories
+from previously.storage.tables import Tables, path_writer, tables_of
 from tests.storage.letters import Letters
 from tests.storage.postgres_server import database, shared_server
 from tests.storage.rich_story import OWNER, write_stories
@@ -52,9 +53,9 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 @pytest.fixture(autouse=True)
 def short_stages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "ROWS_PER_STAGE", 4)
-    monkeypatch.setattr(garbage, "ROWS_PER_STAGE", 3)
-    monkeypatch.setattr(garbage, "ROWS_READ_PER_STAGE", 5)
+    monkeypatch.setattr(path_writer, "ROWS_PER_STAGE", 4)
+    monkeypatch.setattr(gc, "ROWS_PER_STAGE", 3)
+    monkeypatch.setattr(gc, "ROWS_READ_PER_STAGE", 5)
 
 
 def put(*texts: str, other: Iterable[str] = ()) -> tuple[Put, ...]:
@@ -305,7 +306,7 @@ async def test_an_interrupted_cleaning_changes_no_answer_and_the_next_one_ends_i
         await begun(store, [Splice(2, 1, put("C"))], 2)
 
         def some(tables: Tables, stages: int = stages) -> Generator[None, None, bool]:
-            cleaning = garbage.take_garbage(tables.session, key, LATE)
+            cleaning = gc.take_garbage(tables.session, key, LATE)
             for _ in range(stages):
                 try:
                     next(cleaning)
@@ -333,7 +334,7 @@ async def test_a_story_whose_cleaning_was_interrupted_can_be_copied(store: Store
     await begun(store, [Splice(2, 1, put("C", *"defghij", other=["unseen"]))], 2)
 
     def set_aside(tables: Tables) -> Generator[None, None, None]:
-        next(garbage.take_garbage(tables.session, key, LATE))
+        next(gc.take_garbage(tables.session, key, LATE))
         yield
 
     await store.database.destroying(key, set_aside)
@@ -366,7 +367,7 @@ async def test_what_is_written_while_it_is_cleaned_is_kept(store: Store) -> None
                 yield
 
         def clean(tables: Tables, key: StoryKey = key, pause: int = pause) -> Generator[None, None, None]:
-            for stage, _ in enumerate(garbage.take_garbage(tables.session, key, LATE)):
+            for stage, _ in enumerate(gc.take_garbage(tables.session, key, LATE)):
                 if stage == pause:
                     yield from tables.writer.apply(key, tables.branch(key, "main"), [Splice(1, 1, ())], LATE, None)
                     yield from tables.writer.apply(key, tables.branch(key, "main"), [Splice(0, 9, ())], LATE, None)
@@ -580,10 +581,10 @@ class Cleaning(Agreeing):
                 next(change)
                 yield
 
-        rows = writing.ROWS_PER_STAGE
-        self.patched.setattr(writing, "ROWS_PER_STAGE", 2)
+        rows = path_writer.ROWS_PER_STAGE
+        self.patched.setattr(path_writer, "ROWS_PER_STAGE", 2)
         self.runner.run(store.database.destroying(self.key, die))
-        self.patched.setattr(writing, "ROWS_PER_STAGE", rows)
+        self.patched.setattr(path_writer, "ROWS_PER_STAGE", rows)
         self.clean()
 
     @precondition(lambda self: self.versions)

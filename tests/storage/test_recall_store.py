@@ -21,7 +21,9 @@ from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
-from previously.storage.tables import cutting, index_reading, indexing
+from previously.storage.tables import recall_cuts
+from previously.storage.tables import recall_index as index_reading
+from previously.storage.tables import recall_index as indexing
 from tests.storage.letters import Letters
 
 AT = "2026-03-02T19:04:00+00:00"
@@ -192,7 +194,7 @@ async def test_another_version_of_the_index_is_made_anew(store: Store, monkeypat
     await caught_up(store, key, Letters(), most=700)
     terms = ["word1", "message", "1000"]
     before = await kept(store, key, terms)
-    for module in (recall_index, indexing, index_reading, cutting):
+    for module in (recall_index, indexing, index_reading, recall_cuts):
         monkeypatch.setattr(module, "INDEX_VERSION", 99)
     assert await hits(store, key, "word1") == []
     waiting = await store.index(key, Letters(), most=700)

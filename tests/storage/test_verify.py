@@ -15,16 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from previously.core.versions import Status
+from previously.storage import findings, verify, verify_memory, verify_paths
+from previously.storage.findings import Verified
 from previously.storage.store import Store
-from previously.storage.tables import (
-    checking,
-    checking_cover,
-    checking_messages,
-    checking_paths,
-    checking_versions,
-    findings,
-)
-from previously.storage.tables.findings import Verified
 from tests.storage.postgres_server import shared_server
 from tests.storage.rich_story import NEVER, OWNER, OnFile, OnServer, Place
 from tests.storage.test_postgres_agrees import AgreeingOnPostgres
@@ -339,7 +332,7 @@ def test_a_planted_damage_is_found_and_named(place: Place, damage: str) -> None:
 
 
 def test_reading_in_small_pieces_finds_the_same(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (checking, checking_messages, checking_paths, checking_versions, checking_cover):
+    for module in (verify, verify, verify_paths, verify_memory, verify_memory):
         monkeypatch.setattr(module, "ROWS_AT_ONCE", 3)
     with place.anew() as (store, asked):
         assert verified(store).faults == ()

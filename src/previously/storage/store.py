@@ -23,15 +23,15 @@ from previously.core.errors import HeadMoved
 from previously.core.messages import Draft
 from previously.core.scripts import Put, Script, Splice
 from previously.storage.database import Database, at_a_moment
-from previously.storage.keeping import verify
-from previously.storage.recall_store import MOST_AT_ONCE
+from previously.storage.findings import Collected, Told, Verified
+from previously.storage.gc import collect
 from previously.storage.tables import Tables
-from previously.storage.tables.findings import Collected, Told, Verified
-from previously.storage.tables.garbage import collect
-from previously.storage.tables.kept_paths import KeptPaths
+from previously.storage.tables.index_state import MOST_AT_ONCE
+from previously.storage.tables.recall_cache import KeptPaths
 from previously.storage.tables.records import MAIN, NO_NODE, BranchInfo, Forgotten, Move, StoryInfo, StoryKey, Traces
 from previously.storage.tables.stories import BranchRow
 from previously.storage.verbs import Verbs
+from previously.storage.verify import verify
 
 if TYPE_CHECKING:
     from previously.recall.vectors import WordTable
@@ -151,7 +151,7 @@ class Store(Verbs):
         """Index entries of the story that are not indexed yet, on whatever branch, the oldest first, `most` at most.
         Return how many still wait, counted up to `MOST_WAITING`. Without a table entries get no vectors; they get them
         when it is called with one."""
-        from previously.storage.tables.indexing import keep_batch, read_batch
+        from previously.storage.tables.recall_index import keep_batch, read_batch
 
         while True:
             batch = await self.database.reading(key.owner, lambda tables: read_batch(tables.session, key, table, most))

@@ -11,13 +11,13 @@ from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.snapshot import ALL_MARKS, KeptRecipe
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
-from previously.storage.book_store import Book, BookInfo
 from previously.storage.database import Database, Moment, to_its_end
-from previously.storage.key_store import NOBODY, AccessKey
-from previously.storage.recognition_store import Holding
 from previously.storage.tables import Tables
-from previously.storage.tables.kept_paths import KeptPaths
+from previously.storage.tables.books import Book, BookInfo
+from previously.storage.tables.keys import NOBODY, AccessKey
+from previously.storage.tables.recall_cache import KeptPaths
 from previously.storage.tables.records import BranchInfo, Move, StoryInfo, StoryKey, Traces
+from previously.storage.tables.stories import Holding
 
 if TYPE_CHECKING:
     from previously.recall.outline import PathEntries
@@ -106,7 +106,7 @@ class Verbs:
         return await self.database.reading(NOBODY, lambda tables: tables.keys.owner_of(key_hash))
 
     async def recall(self, key: StoryKey, branch: str, work: Callable[[StoryIndex, PathEntries], T]) -> T:
-        from previously.storage.tables.index_reading import path_entries, story_index
+        from previously.storage.tables.recall_index import path_entries, story_index
 
         def read(tables: Tables) -> T:
             path = path_entries(tables.session, key, tables.branch(key, branch), self.paths)

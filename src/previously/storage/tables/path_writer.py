@@ -17,13 +17,13 @@ from previously.core.digests import ROOT_HASH, node_hash
 from previously.core.errors import BadInput, HeadMoved, StoreProblem
 from previously.core.messages import Attributes, Draft
 from previously.core.scripts import Put, Reuse, Script, checked, length_after
-from previously.storage.damage import there
-from previously.storage.rows import attribute_columns, entry_row
 from previously.storage.tables.cover import CoverTable
+from previously.storage.tables.damage import there
 from previously.storage.tables.index_state import attributes_changed
-from previously.storage.tables.lines import Lines
 from previously.storage.tables.marks import MarkTable
+from previously.storage.tables.paths import Lines
 from previously.storage.tables.records import NO_NODE, BranchInfo, StoryKey
+from previously.storage.tables.rows import attribute_columns, entry_row
 from previously.storage.tables.session import Session
 from previously.storage.tables.stories import BranchRow
 

@@ -23,13 +23,13 @@ from typing import Any
 
 from previously.core.errors import StoreProblem
 from previously.storage.database import Database
+from previously.storage.findings import LOWEST, Collected, Garbage
 from previously.storage.tables import Tables
-from previously.storage.tables.checking_paths import LineMap, LineRow
-from previously.storage.tables.findings import LOWEST, Collected, Garbage
 from previously.storage.tables.index_state import entries_deleted
 from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
 from previously.storage.tables.stories import story_rows
+from previously.storage.verify_paths import LineMap, LineRow
 
 ROWS_PER_STAGE = 1_000
 """Some tens of milliseconds: no other writer waits longer."""

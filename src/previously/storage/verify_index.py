@@ -15,10 +15,10 @@ from previously.core.messages import Entry
 from previously.recall.blocks import FACT, POSTING, block_of
 from previously.recall.index import INDEX_VERSION, facts_of_entry, index_entry
 from previously.recall.vectors import DIMENSIONS
-from previously.storage.rows import entry_of
-from previously.storage.tables.findings import ROWS_AT_ONCE, Findings
+from previously.storage.findings import ROWS_AT_ONCE, Findings
 from previously.storage.tables.index_state import IndexState, values_of
 from previously.storage.tables.records import StoryKey
+from previously.storage.tables.rows import entry_of
 from previously.storage.tables.session import Row, Session
 
 T = TypeVar("T")

@@ -5,6 +5,12 @@ story's row in `recall_state` says so. So a turn reads the newest block, and the
 lately: at 100,000 messages a view took twice the time of one at 1,000 while all of them were read for each question.
 
 What must stay true: what is kept under a stamp is what a snapshot of that stamp would read, up to the block given.
+
+The paths that recall was asked of last, and their stories' indexes, kept in the memory of a process. Used by any
+thread.
+
+Owns which are kept and for how long; how they are read, and checked against what a path is now, is the business of
+`index_reading`.
 """
 
 from __future__ import annotations
@@ -18,7 +24,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from previously.storage.tables.records import StoryKey
 
 if TYPE_CHECKING:
-    from previously.recall.blocks import Block
+    from previously.recall.blocks import Block, Ids
+    from previously.recall.outline import PathEntries
+
 
 MOST_INDEXES = 16
 """Stories that are kept something of, as many as paths."""
@@ -117,3 +125,46 @@ class KeptIndexes:
 def _size(complete: Complete) -> int:
     # A block costs its bytes and some hundred more for the objects around them.
     return sum(len(data) + 100 for _, data in complete.blocks)
+
+
+MOST_PATHS = 16
+"""Paths that are kept: two or three megabytes each where a story has 100,000 messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPath:
+    """A path: its nodes, and the entries of these."""
+
+    begun: str | None
+    """When its story was begun: after a story was forgotten its ids may be given again."""
+    nodes: Ids
+    entries: PathEntries
+
+
+class KeptPaths:
+    """Paths by story and branch, the one asked of longest ago goes first."""
+
+    def __init__(self) -> None:
+        self.indexes = KeptIndexes()
+        self._kept: OrderedDict[tuple[StoryKey, str], KeptPath] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: StoryKey, branch: str) -> KeptPath | None:
+        """The path as it was when it was last asked of."""
+        with self._lock:
+            return self._kept.get((key, branch))
+
+    def keep(self, key: StoryKey, branch: str, path: KeptPath) -> None:
+        """Keep it, in place of what was kept of the branch."""
+        with self._lock:
+            self._kept[key, branch] = path
+            self._kept.move_to_end((key, branch))
+            while len(self._kept) > MOST_PATHS:
+                self._kept.popitem(last=False)
+
+    def forget(self, key: StoryKey) -> None:
+        """Keep no path of a story any more, and nothing of its index."""
+        self.indexes.forget(key)
+        with self._lock:
+            for known in [one for one in self._kept if one[0] == key]:
+                del self._kept[known]

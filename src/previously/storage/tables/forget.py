@@ -14,10 +14,10 @@ from typing import Any
 from previously.core.digests import ROOT_HASH, digest, match_key, node_hash
 from previously.core.messages import Message, Role, Text
 from previously.core.versions import Status
-from previously.storage.damage import decoding, there
 from previously.storage.tables.cover import CoverTable
+from previously.storage.tables.damage import decoding, there
 from previously.storage.tables.index_state import entries_forgotten
-from previously.storage.tables.lines import Lines
+from previously.storage.tables.paths import Lines
 from previously.storage.tables.records import Forgotten, StoryKey, Traces
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow

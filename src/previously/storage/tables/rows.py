@@ -26,7 +26,7 @@ from previously.core.messages import (
 )
 from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
-from previously.storage.damage import decoding
+from previously.storage.tables.damage import decoding
 
 Row = Sequence[Any]
 
