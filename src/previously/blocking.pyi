@@ -38,11 +38,11 @@ from previously.runtime.folding_arguments import System, Tools
 from previously.runtime.forget import Destroyed, ToForget
 from previously.runtime.search import SearchHit
 from previously.settings import Settings
-from previously.storage.book_store import BookInfo
-from previously.storage.key_store import AccessKey
+from previously.storage.copy import Backup
+from previously.storage.findings import Collected, Told, Verified
 from previously.storage.store import BranchInfo, Move, StoryInfo
-from previously.storage.tables.findings import Collected, Told, Verified
-from previously.storage.whole_stories import Backup
+from previously.storage.tables.books import BookInfo
+from previously.storage.tables.keys import AccessKey
 from previously.story.history import Telling
 from previously.story.lore_edits import LoreExplanation, LoreListing
 from previously.story.memory_texts import CastItem, SceneText
