@@ -18,7 +18,7 @@ from typing import Any
 
 from previously import blocking
 from previously.app import Memory
-from previously.runtime.compacting import fold_conversation_async
+from previously.runtime.conversation import fold_conversation_async
 from previously.story.story import Story
 
 STUB = Path(blocking.__file__).with_suffix(".pyi")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from previously.core.messages import Attributes, Draft, Message, message
     from previously.formats import read_story
     from previously.models.openai_compatible import OpenAICompatibleModel
-    from previously.runtime.compacting import FoldedConversation, fold_conversation_async
+    from previously.runtime.conversation import FoldedConversation, fold_conversation_async
     from previously.runtime.folder import BuiltinFolder, Folder
     from previously.settings import Settings
     from previously.storage.findings import Collected, Fault, Verified
@@ -41,8 +41,8 @@ _HOMES = {
     "Message": "core.messages",
     "message": "core.messages",
     "read_story": "formats",
-    "FoldedConversation": "runtime.compacting",
-    "fold_conversation_async": "runtime.compacting",
+    "FoldedConversation": "runtime.conversation",
+    "fold_conversation_async": "runtime.conversation",
     "BuiltinFolder": "runtime.folder",
     "Folder": "runtime.folder",
     "Story": "story.story",

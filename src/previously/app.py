@@ -16,7 +16,7 @@ from previously.models.client import Model
 from previously.runtime.backup import check_name
 from previously.runtime.books import Books
 from previously.runtime.clock import time_at
-from previously.runtime.combining import Combining
+from previously.runtime.combine_scenes import Combining
 from previously.runtime.folder import BuiltinFolder, Folder
 from previously.runtime.forget import Forgetting
 from previously.runtime.kept_answers import KeptAnswers

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from previously.app import Memory
 from previously.core.errors import PreviouslyError
 from previously.models.client import Model
-from previously.runtime.compacting import fold_conversation_async
+from previously.runtime.conversation import fold_conversation_async
 from previously.runtime.folder import Folder
 from previously.runtime.keys import LOCAL_OWNER
 from previously.settings import Settings

@@ -28,13 +28,13 @@ from previously.lore.threads import Thread
 from previously.memory.in_force import ChapterText, MemoryText
 from previously.models.client import Model
 from previously.runtime.backup import Copies
-from previously.runtime.combining import Combined
-from previously.runtime.compacting import FoldedConversation
+from previously.runtime.combine_scenes import Combined
+from previously.runtime.conversation import FoldedConversation
+from previously.runtime.conversation_arguments import System, Tools
 from previously.runtime.copying import CopyProgress
+from previously.runtime.fold_loop import Progress
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.folder import Folder
-from previously.runtime.folding import Progress
-from previously.runtime.folding_arguments import System, Tools
 from previously.runtime.forget import Destroyed, ToForget
 from previously.runtime.search import SearchHit
 from previously.settings import Settings

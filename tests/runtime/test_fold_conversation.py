@@ -22,7 +22,7 @@ from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.conversations import conversation_of, read_conversation
 from previously.formats.openai import to_openai
 from previously.formats.responses_items import to_responses
-from previously.runtime.compacting import FoldedConversation, compact
+from previously.runtime.conversation import FoldedConversation, compact
 from previously.runtime.folder import BuiltinFolder
 from tests.folds.briefs.conversations import conversation
 

@@ -23,7 +23,9 @@ from previously.core.presence import Presence, Source, Stretch
 from previously.core.versions import Kind
 from previously.core.witnessing import folded_name, knows_of
 from previously.lore.state import render_state
-from previously.runtime import cast_steps, note_steps, noted
+from previously.memory import notes as memory_notes
+from previously.plan import cast
+from previously.plan import notes as plan_notes
 from previously.runtime.story_moment import StoryMoment
 from tests.runtime.echoing import Fickle, about, canaries_in, canary
 from tests.runtime.truthful import THINGS, Truthful
@@ -252,9 +254,9 @@ def test_nobody_learns_what_they_did_not_witness(seed: int, monkeypatch: pytest.
     if chosen["preset"] == "game" and chance.random() < 0.5:
         del small["scene_messages"]
     if chance.random() < 0.6:  # so that short stories have snapshots too
-        monkeypatch.setattr(note_steps, "SNAPSHOT_MESSAGES", chance.randint(2, 4))
-        monkeypatch.setattr(noted, "MOST_WALKED", chance.randint(6, 12))
-        monkeypatch.setattr(cast_steps, "MOST_READ", chance.randint(1, 4))
+        monkeypatch.setattr(plan_notes, "SNAPSHOT_MESSAGES", chance.randint(2, 4))
+        monkeypatch.setattr(memory_notes, "MOST_WALKED", chance.randint(6, 12))
+        monkeypatch.setattr(cast, "MOST_READ", chance.randint(1, 4))
     fickle = Fickle(chance, failing=chance.choice((0.0, 0.1, 0.4)))
     settings = Settings.of(**{**small, **chosen})
     with BlockingMemory(":memory:", settings=settings, folder=fickle.folder()) as memory:
@@ -391,8 +393,8 @@ def test_nobody_learns_what_they_did_not_witness_where_presence_is_noted(
 ) -> None:
     chance = random.Random(seed)
     if chance.random() < 0.6:
-        monkeypatch.setattr(note_steps, "SNAPSHOT_MESSAGES", chance.randint(2, 4))
-        monkeypatch.setattr(noted, "MOST_WALKED", chance.randint(6, 12))
+        monkeypatch.setattr(plan_notes, "SNAPSHOT_MESSAGES", chance.randint(2, 4))
+        monkeypatch.setattr(memory_notes, "MOST_WALKED", chance.randint(6, 12))
     settings = Settings.of(
         "roleplay", tail_messages=chance.randint(1, 3), fold_messages=chance.randint(2, 5), recap_words=60, lore="on"
     )

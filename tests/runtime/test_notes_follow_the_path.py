@@ -15,11 +15,12 @@ from previously import BadInput, BlockingMemory, Draft, ScriptedModel, Settings,
 from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
 from previously.lore.state import EMPTY_STATE, render_state
+from previously.memory import notes as memory_notes
 from previously.memory.known import is_told_all
+from previously.memory.notes import resolve_tail
 from previously.memory.presence import Presences
-from previously.runtime import note_steps, noted
-from previously.runtime.reading import with_tail
-from previously.runtime.states import States, Witness
+from previously.memory.state import States, Witness
+from previously.plan import notes as plan_notes
 from previously.storage.tables import Tables
 from previously.testing.scripted_model import Scripted
 from tests.runtime.echoing import folder_of
@@ -255,11 +256,11 @@ def from_scratch(story: BlockingStory, reader: str) -> str | None:
 
     def read(tables: Tables) -> str | None:
         snapshot = tables.snapshot(inner._access.key)
-        rules = with_tail(snapshot, inner._access.rules)
-        seen = noted.walk_behind(snapshot, rules, None)
-        kept = noted.walk(snapshot, rules).snapshot
+        rules = resolve_tail(snapshot, inner._access.rules)
+        seen = memory_notes.walk_behind(snapshot, rules, None)
+        kept = memory_notes.walk(snapshot, rules).base
         tiles = (*seen.scenes, *seen.updates)
-        links = noted.snapshots_to(snapshot, kept, lambda _: False)
+        links = memory_notes.trace_states(snapshot, kept, lambda _: False)
         ends = [link.span.last for link in links]
         if any(tile.span.first <= end < tile.span.last for tile in tiles for end in ends):
             return None
@@ -267,10 +268,10 @@ def from_scratch(story: BlockingStory, reader: str) -> str | None:
             return None
         presence = Presences().read(snapshot, rules, seen)
         witness = None if is_told_all(snapshot, reader, presence) else Witness(reader, presence)
-        return render_state(States().after(seen, rules, witness=witness, begun=EMPTY_STATE if witness else None))
+        return render_state(States().reduce(seen, rules, witness=witness, begun=EMPTY_STATE if witness else None))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(noted, "MOST_WALKED", 1_000_000)
+        patch.setattr(memory_notes, "MOST_WALKED", 1_000_000)
         text: str | None = story._run(inner._access.store.read(inner._access.key.owner, read))
     return text
 
@@ -280,8 +281,8 @@ def test_what_is_kept_on_the_way_changes_nothing(seed: int, monkeypatch: pytest.
     """When all is folded, what is known with snapshots, and by whoever looked before, is what follows from the notes
     that stand on the path; and all of them are the model's."""
     chance = random.Random(seed)
-    monkeypatch.setattr(note_steps, "SNAPSHOT_MESSAGES", chance.randint(2, 5))
-    monkeypatch.setattr(noted, "MOST_WALKED", chance.randint(8, 16))
+    monkeypatch.setattr(plan_notes, "SNAPSHOT_MESSAGES", chance.randint(2, 5))
+    monkeypatch.setattr(memory_notes, "MOST_WALKED", chance.randint(8, 16))
     values = {"tail_messages": 1, "scene_messages": chance.randint(2, 4), "fold_messages": 3, "chapter_messages": 0}
     preset = chance.choice(("roleplay", "novel"))
     settings = Settings.of(preset, **values, apply_after=1, lore=chance.choice(("on", "off")))

@@ -24,7 +24,7 @@ from previously.core.note import (
 )
 from previously.core.spans import Span
 from previously.core.versions import Kind, NewVersion, Status
-from previously.runtime import note_steps
+from previously.plan import notes
 
 RULES = Settings(tail_messages=2, scene_messages=0, fold_messages=100_000, fold_words=1_000_000, fold_tokens=1_000_000,
                  chapter_messages=0, cast="off")  # fmt: skip
@@ -121,7 +121,7 @@ def test_notes_move_with_their_messages(story: BlockingStory) -> None:
 
 
 def test_a_snapshot_changes_nothing(story: BlockingStory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(note_steps, "SNAPSHOT_MESSAGES", 10)
+    monkeypatch.setattr(notes, "SNAPSHOT_MESSAGES", 10)
     told(story)
     story.fold()
     snapshots = [one for one in story.log() if one.made.kind is Kind.STATE and one.made.scope == OWN_SCOPE]
@@ -130,7 +130,7 @@ def test_a_snapshot_changes_nothing(story: BlockingStory, monkeypatch: pytest.Mo
 
 
 def test_a_snapshot_of_another_form_is_made_anew(story: BlockingStory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(note_steps, "SNAPSHOT_MESSAGES", 10)
+    monkeypatch.setattr(notes, "SNAPSHOT_MESSAGES", 10)
     told(story)
     run = story.messages(0, 29)
     old = NewVersion(

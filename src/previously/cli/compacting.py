@@ -17,7 +17,7 @@ from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
     from previously.formats.conversations import Conversation
-    from previously.runtime.compacting import FoldedConversation
+    from previously.runtime.conversation import FoldedConversation
 
 
 class Target(StrEnum):

@@ -6,11 +6,12 @@ transaction; `before` and `with_planned` make another of it without asking the s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from previously.core.align import Known
+from previously.core.errors import StoreProblem
 from previously.core.marks import Mark, MarkKind
 from previously.core.paths import OnPath
 from previously.core.versions import Kind, LiveVersion, Status, Version
@@ -273,3 +274,34 @@ def _newest_mark(marks: Sequence[Mark], number: int) -> tuple[Mark | None, int]:
         return None, 0
     mark = marks[-1 - number]
     return mark, len({other.position for other in marks if other.position <= mark.position})
+
+
+READ_AHEAD = 64
+"""How many messages are read at a time where it is not known how many will be needed: a page of a usual fold."""
+
+
+def read_run(snapshot: Snapshot, first: int, last: int) -> list[OnPath]:
+    """Return a run of the path, whole; a store that has lost part of it is a `StoreProblem`."""
+    found = snapshot.path(first, last)
+    if len(found) != last - first + 1:
+        raise StoreProblem(f"Branch {snapshot.branch!r} has lost part of its path: `previously verify` says more.")
+    return found
+
+
+def read_newest(
+    snapshot: Snapshot,
+    first: int,
+    budget_tokens: int,
+    cost: Callable[[OnPath], int],
+    most: int,
+) -> list[OnPath]:
+    """The newest messages from `first` on, as far back as a budget can reach in which each costs so much, but no more
+    than about `most`."""
+    newest: list[OnPath] = []
+    tokens, end = 0, snapshot.messages
+    while end > first and tokens <= budget_tokens and len(newest) < most:
+        batch = snapshot.path(max(first, end - READ_AHEAD), end - 1)
+        tokens += sum(map(cost, batch))
+        newest[:0] = batch
+        end = batch[0].position
+    return newest

@@ -16,8 +16,7 @@ from previously.core.versions import Kind, LiveVersion, NewVersion
 from previously.folds.applying import cuts_of, moved_cuts
 from previously.folds.builtin.quotes import moved, text_now
 from previously.folds.chapter import short_of
-from previously.runtime.noted import updated
-from previously.runtime.stale import stale_version
+from previously.memory.notes import find_stale, find_updates
 
 TIMELINE = frozenset({MarkKind.CHAPTER, MarkKind.RECAP, MarkKind.CHAPTER_RECAP})
 """The marks that chapters are made of."""
@@ -114,7 +113,7 @@ class InForce:
             return text
         if (live is None or live.span != chapter.rest) and text.recap and text.recap.stale:
             scope, rest = chapter.last_stretch.scope, chapter.rest
-            live = stale_version(self._snapshot, Kind.SHORT, scope, start=rest.first, exact=None, through=rest.last)
+            live = find_stale(self._snapshot, Kind.SHORT, scope, start=rest.first, exact=None, through=rest.last)
         if live is None or live.span != chapter.rest:
             return text
         title, short = short_of(live.version.made.text)
@@ -135,9 +134,7 @@ class InForce:
             stale = live is None or live.span != rest
             if stale:
                 scope = chapter.last_stretch.scope
-                live = stale_version(
-                    self._snapshot, Kind.CHAPTER, scope, start=rest.first, exact=None, through=rest.last
-                )
+                live = find_stale(self._snapshot, Kind.CHAPTER, scope, start=rest.first, exact=None, through=rest.last)
                 live = live if live and live.span == rest else None
             text = _text_of(live, rest.first, stale=stale)
             if text is None:
@@ -170,7 +167,7 @@ class InForce:
         """Return what happened in each span from one message to another that an update told, the oldest first; of spans
         told anew the newest."""
         path = self._snapshot.path(first, last) if first <= last else []
-        _, tiles = updated(self._snapshot, path)
+        _, tiles = find_updates(self._snapshot, path)
         noted = [(tile.span, tile.note) for tile in tiles if tile.note]
         return [
             MemoryText(moved(note.made.text, note.made, span), span, note.made.made_by, note.id) for span, note in noted
@@ -205,7 +202,7 @@ class InForce:
         exact = self._snapshot.live(kind, scope, through=through)
         if exact and exact.span.last >= (through if settled is None else settled):
             return _text_of(exact, start, stale=False)
-        stale = stale_version(self._snapshot, kind, scope, start=start, exact=exact, through=through)
+        stale = find_stale(self._snapshot, kind, scope, start=start, exact=exact, through=through)
         return _text_of(stale, start, stale=True) if stale else _text_of(exact, start, stale=False)
 
 

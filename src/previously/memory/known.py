@@ -29,12 +29,10 @@ from previously.lore.merge import find_entry
 from previously.lore.reader_state import FactWeight, KnownFact, choose_key_facts, collect_facts
 from previously.lore.state import EMPTY_STATE, State
 from previously.lore.story_lore import StoryLore, index_books, make_keyed
+from previously.memory.background import HAND
+from previously.memory.notes import Walk, find_stale, resolve_tail, trace_states, walk_behind, walk_to_the_end
 from previously.memory.presence import Presences, presences_of
-from previously.runtime.noted import Walk, snapshots_to, walk_behind, walk_to_the_end
-from previously.runtime.reading import with_tail
-from previously.runtime.stale import stale_version
-from previously.runtime.states import States, Witness
-from previously.runtime.told_before import HAND
+from previously.memory.state import States, Witness
 
 MOST_INDEXES = 32
 """Stories whose entries are kept indexed: as many as people are likely to play in one process at a time."""
@@ -101,9 +99,9 @@ class KnownReader:
 
     def read_presence(self, snapshot: Snapshot, rules: FoldRules, *, next_speaker: str = "") -> Presence:
         """Return who was present at each message of a branch. `next_speaker` is about to speak."""
-        rules = with_tail(snapshot, rules)
+        rules = resolve_tail(snapshot, rules)
         seen = walk_to_the_end(snapshot, rules, exact=True)
-        players = self._states.after(seen, rules).players
+        players = self._states.reduce(seen, rules).players
         voices = {player.name: player.character for player in players.values()}
         return self._presences.read(snapshot, rules, seen, voices=voices, next_speaker=next_speaker)
 
@@ -112,7 +110,7 @@ class KnownReader:
     ) -> KnownState:
         """Return what is known at the end of a branch; with a reader, as far as they may know it. `presence` is that of
         the whole path, where the branch is shorter."""
-        rules = with_tail(snapshot, rules)
+        rules = resolve_tail(snapshot, rules)
         if reader and presence is None:
             presence = self.read_presence(snapshot, rules)
         witness = None
@@ -122,7 +120,7 @@ class KnownReader:
         if witness:
             state = read_witness_state(snapshot, rules, seen, witness, self._states)
         else:
-            state = self._states.after(seen, rules)
+            state = self._states.reduce(seen, rules)
         records = [(mark.position, record) for mark in snapshot.marks(HAND) if (record := parse_record(mark.text))]
         if witness:
             records = _choose_records(state, records, witness)
@@ -162,14 +160,14 @@ def read_witness_state(
         return link.version.id, f"{rules.timeline.value} {witness.through(link.span.last)}", ()
 
     begun, before = EMPTY_STATE, None
-    for link in snapshots_to(snapshot, seen.snapshot, lambda link: states.kept(looked(link)) is not None):
-        state = states.kept(looked(link))
+    for link in trace_states(snapshot, seen.base, lambda link: states.find(looked(link)) is not None):
+        state = states.find(looked(link))
         if state is None:
             chunk = walk_behind(snapshot, rules, before, len(link.span))
-            state = states.after(chunk, rules, witness=witness, begun=begun)
+            state = states.reduce(chunk, rules, witness=witness, begun=begun)
         states.keep(looked(link), state)
         begun, before = state, link
-    return states.after(seen, rules, through=through, witness=witness, begun=begun)
+    return states.reduce(seen, rules, through=through, witness=witness, begun=begun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +203,7 @@ def read_knowledge(snapshot: Snapshot, name: str, presence: Presence) -> tuple[K
     stale: LiveVersion | None = None
     behind = exact is None or exact.span.last < snapshot.messages - 1
     if behind and is_told_all(snapshot, name, presence):  # else it may tell of what is not for them any more
-        stale = stale_version(snapshot, Kind.CAST, cast_scope(name, presence), start=0, exact=exact)
+        stale = find_stale(snapshot, Kind.CAST, cast_scope(name, presence), start=0, exact=exact)
     live = stale or exact
     return (knowledge_of(live.version.made.text) if live else None), stale is not None
 

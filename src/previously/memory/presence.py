@@ -24,7 +24,7 @@ from previously.core.witnessing import folded_name
 from previously.folds.boundary import scene_ends
 from previously.folds.recap import FoldRules
 from previously.folds.tiling import Tile
-from previously.runtime.noted import Walk, snapshots_to, walk_behind
+from previously.memory.notes import Walk, trace_states, walk_behind
 
 MOST_REMEMBERED = 4_096
 """Snapshots whose runs are remembered: those of a million messages, at a few kilobytes each."""
@@ -59,7 +59,7 @@ class Presences:
         """Return who was present at the messages of a branch. `seen` goes on to its end from an exact snapshot."""
         marks = snapshot.marks(_SCENE_MARKS | HAND_MARKS)
         stands = (
-            seen.snapshot.version.id if seen.snapshot else 0,
+            seen.base.version.id if seen.base else 0,
             seen.path[-1].node if seen.path else snapshot.head,
             tuple((tile.note.id, tile.span.last) for tile in seen.updates if tile.note),
             tuple((mark.id, mark.position) for mark in marks),
@@ -79,7 +79,7 @@ class Presences:
 
     def _read_runs_before(self, snapshot: Snapshot, rules: FoldRules, seen: Walk) -> list[Run]:
         """Return the runs before a snapshot."""
-        links = snapshots_to(snapshot, seen.snapshot, lambda link: self._is_known(link.version.id))
+        links = trace_states(snapshot, seen.base, lambda link: self._is_known(link.version.id))
         before: LiveVersion | None = None
         for link in links:
             if not self._is_known(link.version.id):

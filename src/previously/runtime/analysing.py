@@ -19,16 +19,15 @@ from previously.folds.analysis import AnalysisNote
 from previously.folds.recap import FoldRules
 from previously.folds.rendering import speaker_of, told
 from previously.lore.state import EMPTY_STATE, State
+from previously.memory.background import apply_hand_records, read_background
+from previously.memory.notes import Walk, find_analyses, has_fragment, resolve_tail, walk_to_the_end
+from previously.memory.state import States
+from previously.plan.notes import FRAGMENT
+from previously.plan.step import Step
+from previously.runtime.fold_loop import make
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.fold_store import on_snapshot
 from previously.runtime.folder import Folder
-from previously.runtime.folding import make
-from previously.runtime.note_steps import FRAGMENT
-from previously.runtime.noted import Walk, analysed, is_fragment, walk_to_the_end
-from previously.runtime.reading import with_tail
-from previously.runtime.states import States
-from previously.runtime.step import Step
-from previously.runtime.told_before import told_before, with_hand_records
 from previously.storage.store import Store, StoryKey
 
 ASKED_AGAIN = "asked for again"
@@ -40,7 +39,7 @@ async def analyse(
     """Analyse the fragment at a position, or all that have no analysis; with `again` also what has one."""
 
     def look(snapshot: Snapshot) -> list[Step]:
-        seen = walk_to_the_end(snapshot, with_tail(snapshot, rules))
+        seen = walk_to_the_end(snapshot, resolve_tail(snapshot, rules))
         return plan_analyses(snapshot, rules, seen, position, again=again)
 
     steps = await on_snapshot(store, key, None, look)
@@ -55,14 +54,14 @@ def plan_analyses(snapshot: Snapshot, rules: FoldRules, seen: Walk, position: in
     at = None if position is None else position_on(snapshot.messages, position)
     first, last = (0, snapshot.messages - 1) if at is None else (at, at)
     path = snapshot.path(first, last) if snapshot.messages else []
-    if at is not None and not is_fragment(path[0]):
+    if at is not None and not has_fragment(path[0]):
         raise BadInput(f"Message {at} holds nothing to analyse.")
     steps, states = [], States()
-    for item, tile in zip(path, analysed(snapshot, path), strict=True):
-        if is_fragment(item) and (tile.note is None or again):
+    for item, tile in zip(path, find_analyses(snapshot, path), strict=True):
+        if has_fragment(item) and (tile.note is None or again):
             before = EMPTY_STATE
             if item.position > seen.first:
-                before = states.after(seen, rules, through=item.position - 1)
+                before = states.reduce(seen, rules, through=item.position - 1)
             steps.append(_step(snapshot, item, tile.note, before))
     return steps
 
@@ -70,9 +69,9 @@ def plan_analyses(snapshot: Snapshot, rules: FoldRules, seen: Walk, position: in
 def _step(snapshot: Snapshot, item: OnPath, note: Version | None, state: State) -> Step:
     asked = AnalysisNote((item.entry.message,), first=item.position)
     if snapshot.all_witnessed():
-        state = with_hand_records(snapshot, state, item.position)
+        state = apply_hand_records(snapshot, state, item.position)
         about = f"{speaker_of(item.entry.message)}: {told(item.entry.message)}"
-        asked = replace(asked, context=told_before(snapshot, item.position, state, about))
+        asked = replace(asked, context=read_background(snapshot, item.position, state, about))
     reason = ASKED_AGAIN if note else FRAGMENT
     replaces = note.id if note else None
     return Step(Kind.ANALYSIS, SPAN_SCOPE, [item], None, asked, reason, replaces, by_request=note is not None)

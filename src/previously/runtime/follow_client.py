@@ -28,7 +28,7 @@ from previously.recognition.follow import continue_message, keep_trimmed_reply, 
 from previously.recognition.last_lists import LastList, LastLists, NearStory, hash_message, hash_spoken
 from previously.recognition.undo_postprocessing import Prefill
 from previously.runtime.clock import time_at
-from previously.runtime.reading import persistently
+from previously.runtime.retry import retry_when_moved
 from previously.storage.store import NO_NODE, BranchInfo, Store, StoryKey
 
 T = TypeVar("T")
@@ -128,7 +128,7 @@ class ClientFollower:
         near = None if request.story else self._finder.find_near(request)
         lock = self._locks.setdefault(near.key if near else (request.owner, request.story), asyncio.Lock())
         async with lock:
-            return await persistently(lambda: self._follow(request, new_name, only_adding))
+            return await retry_when_moved(lambda: self._follow(request, new_name, only_adding))
 
     async def find(self, request: ClientRequest) -> ClientPlace | None:
         """Return where a list stands if it is what a path holds; None if it is not. Nothing is changed."""
@@ -145,7 +145,7 @@ class ClientFollower:
         try:
             branch = await self._put(place, drafts)
         except HeadMoved:
-            await persistently(lambda: self._put_late(place, drafts))
+            await retry_when_moved(lambda: self._put_late(place, drafts))
         else:
             self._move_head(place, branch.head)
 

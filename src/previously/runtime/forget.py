@@ -21,7 +21,7 @@ from previously.core.scripts import Script, Splice
 from previously.core.spans import Span, position_on
 from previously.runtime.backup import Backups
 from previously.runtime.clock import time_at
-from previously.runtime.reading import persistently
+from previously.runtime.retry import retry_when_moved
 from previously.storage.copy import THIS_FILE, Backup, WholeStories
 from previously.storage.store import BranchInfo, Store, StoryInfo, StoryKey, Traces
 from previously.storage.tables import Tables
@@ -236,7 +236,7 @@ async def take_off(store: Store, key: StoryKey, entries: Collection[int], said: 
             await store.apply(key, branch, script, at=time_at(), expected_head=head)
 
     for branch in await store.write(key, unpin):
-        await persistently(partial(change, branch.name))
+        await retry_when_moved(partial(change, branch.name))
 
 
 async def _noted_anew(whole: WholeStories) -> Backup:

@@ -18,7 +18,7 @@ from previously.lore.reader_state import FactWeight
 from previously.lore.story_lore import StoryLore, make_keyed
 from previously.memory.in_force import ChapterText, InForce, MemoryText, find_cuts
 from previously.memory.known import CastFacts, KnownState
-from previously.runtime.derived import put_together
+from previously.memory.librarian import apply_analyses
 from previously.view.lists import DATED, PERSON, first_sentence
 from previously.view.memory import Remembered
 from previously.view.readers import Reader
@@ -95,7 +95,7 @@ def _renew_recap(snapshot: Snapshot, rules: FoldRules, stretch: Stretch, recap: 
     firm = snapshot.live(Kind.RECAP, stretch.scope, firm=True, through=recap.span.last)
     if firm and firm.version.id == recap.version:
         return recap
-    summary = put_together(snapshot, rules, stretch, firm, recap.span.last)
+    summary = apply_analyses(snapshot, rules, stretch, firm, recap.span.last)
     if summary is None or not summary.text:
         return recap
     return replace(recap, text=summary.text, stale=False, cuts=find_cuts(recap.span, summary.carry, len(recap.span)))

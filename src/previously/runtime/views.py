@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 from previously.core.messages import Role
 from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
-from previously.core.snapshot import KeptRecipe, Snapshot, before
+from previously.core.snapshot import KeptRecipe, Snapshot, before, read_newest
 from previously.core.spans import position_on, spans_of
 from previously.core.tokens import Counter, message_tokens
 from previously.lore.story_lore import StoryLore
 from previously.memory.known import KnownState, is_told_all
-from previously.runtime.reading import MOST_READ, read_newest, with_tail
+from previously.memory.notes import resolve_tail
 from previously.runtime.search import compute_recall_ceiling, read_recalled, recall_for_turn
 from previously.runtime.story_moment import StoryMoment
 from previously.runtime.view_lore import LoreTurn, render_entry_line, scan_turn
@@ -41,6 +41,10 @@ MOST_LOOKED_AT = 1_024
 
 KNOWN_SECTIONS = frozenset({Section.WISHES, Section.THREADS, Section.STATE, Section.LORE})
 """The sections that tell what is known."""
+
+
+MOST_READ = 2_048
+"""How far back messages are read for somebody who may have witnessed nothing for a long time: some days of play."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +179,7 @@ def _read(moment: StoryMoment, asked: Asked, earlier: EarlierView) -> _Read:
     """Read what the view can be made of; from where the epoch before begins on all messages, and more if memory tells
     of less."""
     snapshot, reader, counter = moment.snapshot, asked.reader, asked.counter
-    rules = with_tail(snapshot, moment.rules)
+    rules = resolve_tail(snapshot, moment.rules)
     tail = rules.recap.tail_messages
     wanted = Section.EPISODES in reader.sections - asked.without and fills_room(asked)
     memories = read_texts(snapshot, rules, asked.budget_tokens, episodes=wanted)

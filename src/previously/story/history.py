@@ -18,7 +18,7 @@ from previously.core.text import clean
 from previously.core.versions import IN_FORCE, REJECTED, TAKEN_BACK, Kind, Status, Version, has_read
 from previously.folds.recap import FoldRules
 from previously.memory.in_force import InForce
-from previously.runtime.noted import notes_on
+from previously.memory.notes import find_notes
 from previously.story.access import PERSON, StoryAccess, StoryChange, find_version
 from previously.story.memory_edits import TextName, list_hand_marks, parse_text_name, read_text, unlock_text, write_text
 
@@ -111,7 +111,7 @@ class History:
 
 def _list_telling(snapshot: Snapshot, rules: FoldRules, position: int) -> list[Telling]:
     at = position_on(snapshot.messages, position)
-    notes = {(note.version.made.kind, note.span): note for note in notes_on(snapshot)}
+    notes = {(note.version.made.kind, note.span): note for note in find_notes(snapshot)}
     telling = [Telling(kind, note.version.id, span) for (kind, span), note in notes.items() if at in span]
     in_force = InForce(snapshot)
     *closed, _ = in_force.timeline()
@@ -128,7 +128,7 @@ def _list_telling(snapshot: Snapshot, rules: FoldRules, position: int) -> list[T
 def _undo(change: StoryChange) -> str:
     snapshot = change.snapshot
     kinds = [kind for kind in Kind if kind is not Kind.STATE]  # which only follows from others
-    notes = notes_on(snapshot)
+    notes = find_notes(snapshot)
     versions = [version for kind in kinds for _, _, version in snapshot.cover(kind)]
     newest = max([0, *versions, *(note.version.id for note in notes)])
     marks = [mark for mark in snapshot.marks() if mark.kind in _DEEDS]
@@ -178,7 +178,7 @@ def _restore(change: StoryChange, version: int) -> Version:
         if shadows and find_version(snapshot, other).made.scope == wanted.made.scope:
             versions.set_status(change.key, other, Status.UNDONE, why)
     if is_of_a_span(wanted.made.scope):
-        for note in notes_on(snapshot):
+        for note in find_notes(snapshot):
             if note.version.made.key == wanted.made.key and note.version.id > version:
                 versions.set_status(change.key, note.version.id, Status.UNDONE, why)
         _take_back_states(change, span.first)

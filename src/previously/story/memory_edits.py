@@ -22,8 +22,8 @@ from previously.folds.boundary import OPENING_MESSAGES, find_opening
 from previously.folds.recap import FoldRules
 from previously.folds.rendering import told
 from previously.memory.in_force import ChapterText, InForce, MemoryText, join_texts
+from previously.memory.notes import resolve_tail
 from previously.runtime.clock import time_at
-from previously.runtime.reading import with_tail
 from previously.story.access import PERSON, StoryAccess, StoryChange
 
 LONGEST_TITLE = 200
@@ -181,7 +181,7 @@ def read_text(snapshot: Snapshot, rules: FoldRules, name: TextName) -> MemoryTex
     in_force = InForce(snapshot)
     *closed, current = in_force.timeline()
     if name.kind is Kind.RECAP:
-        return join_texts(in_force.recap(current, with_tail(snapshot, rules).recap.tail_messages))
+        return join_texts(in_force.recap(current, resolve_tail(snapshot, rules).recap.tail_messages))
     if name.kind is Kind.BACKBONE:
         last = closed[-1].last if closed else None
         return join_texts(in_force.backbone(-1 if last is None else last))
@@ -221,7 +221,7 @@ def _find_place(snapshot: Snapshot, rules: FoldRules, name: TextName) -> _Place:
     marks = _list_hand_marks(snapshot, chapters, name)
     *closed, current = chapters
     if name.kind is Kind.RECAP:
-        tail = with_tail(snapshot, rules).recap.tail_messages
+        tail = resolve_tail(snapshot, rules).recap.tail_messages
         recap = in_force.recap(current, tail)
         last = recap[-1].span.last if recap else snapshot.messages - tail - 1
         if last < current.first:

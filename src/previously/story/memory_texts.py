@@ -25,8 +25,8 @@ from previously.folds.tiling import TileRules, scene_tiles
 from previously.folds.who_knows import Row, who_knows
 from previously.memory.in_force import ChapterText, InForce, MemoryText
 from previously.memory.known import CastFacts
-from previously.runtime.derived import analysis_now, fragments_of
-from previously.runtime.noted import analysed, ends_of, updated
+from previously.memory.librarian import read_analysis, read_fragments
+from previously.memory.notes import find_analyses, find_updates, list_end_kinds
 from previously.runtime.story_moment import StoryMoment
 from previously.story.access import StoryAccess, StoryChange
 from previously.story.memory_edits import TextName, read_text
@@ -107,7 +107,7 @@ class MemoryTexts:
 
         def change(change: StoryChange) -> Mark:
             position = position_on(change.snapshot.messages, at)
-            marks = change.snapshot.marks(ends_of(change.rules), since=position)
+            marks = change.snapshot.marks(list_end_kinds(change.rules), since=position)
             if any(mark.position == position for mark in marks):
                 raise BadInput(f"A scene ends with message {position} already.")
             return change.add_mark(MarkKind.SCENE, position)
@@ -128,7 +128,7 @@ class MemoryTexts:
         """Return what updates noted of each span, in path order."""
 
         def read(moment: StoryMoment) -> list[tuple[Span, Note]]:
-            notes, _ = updated(moment.snapshot, _read_path(moment.snapshot))
+            notes, _ = find_updates(moment.snapshot, _read_path(moment.snapshot))
             return [(tile.span, note_of(tile.note.made.text)) for tile in notes if tile.note]
 
         return await self._access.read(read)
@@ -137,7 +137,7 @@ class MemoryTexts:
         """Return the versions of the notes, episodes and scenes that stand on the path."""
 
         def read(moment: StoryMoment) -> list[int]:
-            tilings = updated(moment.snapshot, _read_path(moment.snapshot))
+            tilings = find_updates(moment.snapshot, _read_path(moment.snapshot))
             scenes = _read_scenes(moment.snapshot, moment.rules)
             return [
                 *(tile.note.id for tiles in tilings for tile in tiles if tile.note),
@@ -150,8 +150,8 @@ class MemoryTexts:
         """Return the newest analysis of every fragment that has one, with its position."""
 
         def read(moment: StoryMoment) -> list[tuple[int, Analysis]]:
-            tiles = analysed(moment.snapshot, _read_path(moment.snapshot))
-            return [(tile.span.first, analysis_now(tile)) for tile in tiles if tile.note]
+            tiles = find_analyses(moment.snapshot, _read_path(moment.snapshot))
+            return [(tile.span.first, read_analysis(tile)) for tile in tiles if tile.note]
 
         return await self._access.read(read)
 
@@ -160,7 +160,7 @@ class MemoryTexts:
         word for the summary. None where no librarian keeps it."""
 
         def read(moment: StoryMoment) -> Sequence[Gap]:
-            fragments = fragments_of(moment.snapshot, _read_path(moment.snapshot))
+            fragments = read_fragments(moment.snapshot, _read_path(moment.snapshot))
             return gaps(fragments, moment.rules.apply_after)
 
         return list(await self._access.read(read)) if self._access.rules.timeline is Timeline.LIBRARIAN else []
@@ -176,7 +176,7 @@ def _read_path(snapshot: Snapshot) -> list[OnPath]:
 def _read_scenes(snapshot: Snapshot, rules: FoldRules) -> list[SceneText]:
     path = _read_path(snapshot)
     notes = snapshot.notes(Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in path]) if path else []
-    ends = {mark.position for mark in snapshot.marks(ends_of(rules))}
+    ends = {mark.position for mark in snapshot.marks(list_end_kinds(rules))}
     scenes = []
     for tile in scene_tiles(path, notes, ends, TileRules(1, snapshot.messages)):
         if tile.note:

@@ -1,6 +1,6 @@
 """A story: its transcript, its memory, and the view.
 
-`Story` decides nothing. Each of its methods is that of one of its parts; folding is `runtime.folding`.
+`Story` decides nothing. Each of its methods is that of one of its parts; folding is `runtime.fold_loop`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
+from previously.memory.notes import list_note_ids
 from previously.runtime.analysing import analyse
+from previously.runtime.fold_loop import Progress, fold, plan_folds
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.folder import Folder
-from previously.runtime.folding import Progress, fold, plan_folds
-from previously.runtime.noted import every_note
-from previously.runtime.reading import persistently
+from previously.runtime.retry import retry_when_moved
 from previously.runtime.story_settings import StorySettings
 from previously.settings import Settings
 from previously.storage.store import Store, StoryInfo
@@ -191,7 +191,7 @@ class Story:
     async def plan(self, *, anew: bool = False) -> FoldReport:
         """Return what `fold` would do, or with `anew` what `rebuild` would, without doing it. Later folds assume texts
         of their target length."""
-        return await persistently(
+        return await retry_when_moved(
             lambda: plan_folds(
                 self._access.store, self._access.key, self._folder, self._access.rules, pressed=self._views.is_pressed,
                 anew=anew,
@@ -204,7 +204,7 @@ class Story:
 
         def loosen(change: StoryChange) -> None:
             covered = [version for _, _, version in change.snapshot.cover()]
-            change.tables.versions.loosen(change.key, [*covered, *every_note(change.snapshot)])
+            change.tables.versions.loosen(change.key, [*covered, *list_note_ids(change.snapshot)])
 
         await self._access.change(loosen)
         return await self.fold(progress=progress, fresh=True)

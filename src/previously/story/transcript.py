@@ -19,7 +19,7 @@ from previously.core.snapshot import Snapshot
 from previously.core.spans import position_on
 from previously.core.text import clean, clean_json
 from previously.runtime.clock import time_at
-from previously.runtime.reading import persistently
+from previously.runtime.retry import retry_when_moved
 from previously.storage.store import BranchInfo, Move
 from previously.storage.tables import Tables
 from previously.story.access import StoryAccess
@@ -243,7 +243,7 @@ class Transcript:
             branch, change = await self._access.read(lambda moment: read(moment.snapshot))
             return await self._apply(branch, [change])
 
-        return await persistently(change)
+        return await retry_when_moved(change)
 
     async def _apply(self, branch: BranchInfo, script: Script) -> BranchInfo:
         return await self._access.store.apply(

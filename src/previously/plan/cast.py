@@ -17,9 +17,8 @@ from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind, Status
 from previously.folds.cast import CastNote
 from previously.memory.known import cast_scope, find_asked_alone
-from previously.runtime.fold_reader import Look
-from previously.runtime.noted import Walk
-from previously.runtime.step import Step, Together
+from previously.memory.notes import Walk
+from previously.plan.step import Look, Step, Together
 
 MOST_READ = 64
 """How many witnessed messages one update reads; a longer absence or a long import takes several."""
@@ -31,7 +30,7 @@ TURN_OVER = "a turn is over"
 WITNESSED = "there is more that was witnessed"
 
 
-class CastSteps:
+class CastPlan:
     """Looks at one branch of a story."""
 
     def __init__(

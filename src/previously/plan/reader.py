@@ -3,20 +3,18 @@ sets them right."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from previously.core.digests import span_key
 from previously.core.paths import OnPath
-from previously.core.snapshot import Snapshot
+from previously.core.snapshot import Snapshot, read_run
 from previously.core.versions import REJECTED, TAKEN_BACK, Kind, LiveVersion, Status
 from previously.folds import amend
 from previously.folds.applying import moved_cuts
 from previously.folds.builtin.quotes import text_now
-from previously.folds.recap import FoldRules, NotDue, Timeline
-from previously.runtime.reading import read_run
-from previously.runtime.stale import stale_version
-from previously.runtime.step import Step
+from previously.folds.recap import NotDue, Timeline
+from previously.memory.notes import find_stale
+from previously.plan.step import Look, Step
 
 PENDING_LOOKED_AT = 8
 """How many of the newest versions of a text that wait for approval are looked at."""
@@ -25,25 +23,7 @@ TAKEN_BACK_LOOKED_AT = 8
 """How many of the newest refused versions are looked at: two folds with three calls each, and what was rejected."""
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What one look at a story may assume."""
-
-    rules: FoldRules
-    amends: bool
-    """Whether the folder can set a text right."""
-    anew: bool
-    """Whether what is not firm is to be made anew."""
-    pressed: bool
-    """Whether a view had no room for a message outside the tail."""
-    failed: Collection[tuple[Kind, str]]
-    """Texts that could not be had in this call: one whose amending failed is folded again instead, a short form waits
-    for the next call."""
-    quotes: bool = False
-    """Whether the folder only quotes: it reads a note's own messages and nothing before them."""
-
-
-class FoldReader:
+class PlanReader:
     """Reads one branch of a story."""
 
     def __init__(self, snapshot: Snapshot, look: Look) -> None:
@@ -80,7 +60,7 @@ class FoldReader:
 
     def stale(self, kind: Kind, scope: str, start: int, exact: LiveVersion | None, through: int) -> LiveVersion | None:
         """Return a stale text of this scope, whose chains begin at `start`, that reaches further than the exact one."""
-        return stale_version(self.snapshot, kind, scope, start=start, exact=exact, through=through)
+        return find_stale(self.snapshot, kind, scope, start=start, exact=exact, through=through)
 
     def amend(self, found: LiveVersion, exact: LiveVersion | None) -> Step | None:
         """Return the amending of a stale text behind the exact one; None if it cannot be amended."""
@@ -105,7 +85,7 @@ class FoldReader:
         return Step(made.kind, made.scope, new[shared:], before, asked, amend.AMENDED) if asked else None
 
 
-def stood_in(live: LiveVersion | None) -> bool:
+def is_stand_in(live: LiveVersion | None) -> bool:
     """Return whether what stands there is provisional, so that this is at least the second time of asking."""
     return live is not None and live.version.made.status is Status.PROVISIONAL
 

@@ -26,15 +26,22 @@ from previously.folds.tiling import Tile
 from previously.lore.current_state import CurrentState
 from previously.lore.state import EMPTY_STATE, State, render_state
 from previously.lore.threads import Threads
+from previously.memory.background import apply_hand_records, read_background
 from previously.memory.known import read_witness_state
+from previously.memory.notes import (
+    Walk,
+    digest_ends,
+    find_scene_ends,
+    has_fragment,
+    has_scene_notes,
+    walk,
+    walk_to_the_end,
+)
 from previously.memory.presence import Presences
-from previously.runtime.cast_steps import CastSteps
-from previously.runtime.fold_reader import Look
-from previously.runtime.noted import Walk, ends_before, is_fragment, notes_scenes, scene_ends, walk, walk_to_the_end
-from previously.runtime.states import States, Witness
-from previously.runtime.step import Step, Together, Written
-from previously.runtime.told_before import told_before, with_hand_records
-from previously.runtime.update_steps import UpdateSteps
+from previously.memory.state import States, Witness
+from previously.plan.cast import CastPlan
+from previously.plan.step import Look, Step, Together, Written
+from previously.plan.updates import UpdatePlan
 
 SNAPSHOT_MESSAGES = 256
 """When so many messages behind a snapshot are noted, the next one is made."""
@@ -50,7 +57,7 @@ MOST_WAITING = 1_024
 """How many notes may wait to be approved without being asked for again."""
 
 
-class NoteSteps:
+class NotePlan:
     """Looks at one branch of a story."""
 
     def __init__(
@@ -65,7 +72,7 @@ class NoteSteps:
         self._rules = look.rules
         self._states = states
         self._presences = presences
-        self._updates = UpdateSteps(snapshot, look.rules, states, anew=look.anew)
+        self._updates = UpdatePlan(snapshot, look.rules, states, anew=look.anew)
 
     def missing(self) -> Step | Together | None:
         """Return the step that makes what an update left unnoted, which comes before all else: later updates are told
@@ -90,8 +97,8 @@ class NoteSteps:
         if note:
             return note
         if not self._look.quotes:  # else what is learnt waits for a model, rather than being taken for noted
-            people = self._states.after(seen, self._rules).people
-            steps = CastSteps(self._snapshot, self._look, self._presence)
+            people = self._states.reduce(seen, self._rules).people
+            steps = CastPlan(self._snapshot, self._look, self._presence)
             cast = steps.next(seen, people)
             if cast:
                 return cast
@@ -102,7 +109,7 @@ class NoteSteps:
         waiting = self._waiting(Kind.ANALYSIS) if seen.fragments else frozenset()
         found: list[Step] = []
         for tile, item in zip(seen.fragments, seen.path, strict=False):
-            if not is_fragment(item) or not self._wanting(tile.note) or _key(seen, tile) in waiting:
+            if not has_fragment(item) or not self._wanting(tile.note) or _key(seen, tile) in waiting:
                 continue
             if len(found) == MOST_TOGETHER:
                 break
@@ -116,10 +123,10 @@ class NoteSteps:
 
     def _scene(self, seen: Walk, *, shared: bool) -> Step | None:
         """The oldest scene that is over and not noted."""
-        if not notes_scenes(self._rules):
+        if not has_scene_notes(self._rules):
             return None
         waiting = self._waiting(Kind.SCENE) if seen.scenes else frozenset()
-        ends = set(scene_ends(self._snapshot, self._rules, seen.first))
+        ends = set(find_scene_ends(self._snapshot, self._rules, seen.first))
         for tile in seen.scenes:
             if not self._wanting(tile.note) or _key(seen, tile) in waiting:
                 continue
@@ -137,11 +144,11 @@ class NoteSteps:
         first = tile.span.first
         about = "\n".join(f"{speaker_of(one)}: {told(one)}" for one in delta)
         if shared:
-            state = self._states.after(seen, self._rules, through=first - 1)
-            state = with_hand_records(self._snapshot, state, first)
+            state = self._states.reduce(seen, self._rules, through=first - 1)
+            state = apply_hand_records(self._snapshot, state, first)
         else:
             state = self._known_to_all(tile)
-        return told_before(self._snapshot, first, state, about, texts=shared)
+        return read_background(self._snapshot, first, state, about, texts=shared)
 
     def _known_to_all(self, tile: Tile) -> State:
         """Return the state before a tile as far as all know it who witnessed the whole of it: a note is theirs, so it
@@ -158,7 +165,7 @@ class NoteSteps:
 
     def _presence(self) -> Presence:
         whole = walk_to_the_end(self._snapshot, self._rules, exact=True)
-        players = self._states.after(whole, self._rules).players
+        players = self._states.reduce(whole, self._rules).players
         voices = {one.name: one.character for one in players.values()}
         return self._presences.read(self._snapshot, self._rules, whole, voices=voices)
 
@@ -176,16 +183,16 @@ class NoteSteps:
         if length < SNAPSHOT_MESSAGES or self._updates.lacks_first(seen):
             return None
         run = seen.path[:length]
-        state = self._states.after(seen, self._rules, through=seen.settled)
+        state = self._states.reduce(seen, self._rules, through=seen.settled)
         tiles = (*seen.scenes, *seen.fragments, *seen.updates)
         notes = [tile.note for tile in tiles if tile.note and tile.span.last <= seen.settled]
-        ends = scene_ends(self._snapshot, self._rules)
+        ends = find_scene_ends(self._snapshot, self._rules)
         written = Written(
-            render_state(state), "code", firm=all(note.firm for note in notes), carry=ends_before(ends, seen.settled)
+            render_state(state), "code", firm=all(note.firm for note in notes), carry=digest_ends(ends, seen.settled)
         )
         there = self._snapshot.live(Kind.STATE, OWN_SCOPE, through=seen.settled)
         replaces = there.version.id if there and there.span == Span(seen.first, seen.settled) else None
-        before = seen.snapshot.version if seen.snapshot else None
+        before = seen.base.version if seen.base else None
         return Step(Kind.STATE, OWN_SCOPE, run, before, written, SNAPSHOT, replaces)
 
 

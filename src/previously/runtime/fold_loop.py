@@ -24,21 +24,20 @@ from previously.folds.questions import Question, amends, check_text, has_no_subs
 from previously.folds.recap import FoldRules, NotDue
 from previously.folds.rendering import told
 from previously.folds.request import Amends, FoldRequest
+from previously.memory.notes import NOTES, find_notes, resolve_tail
 from previously.memory.presence import presences_of
+from previously.memory.state import States
+from previously.plan.due import DuePlan
+from previously.plan.notes import NotePlan
+from previously.plan.reader import was_taken_back
+from previously.plan.step import Look, Step, Together, Written
 from previously.runtime.clock import time_at
-from previously.runtime.fold_reader import Look, was_taken_back
+from previously.runtime.fold_lease import LEASE, renewed, taken
 from previously.runtime.fold_report import FoldDone, FoldReport, done_of, failed_of
 from previously.runtime.fold_store import FoldStore, on_snapshot
 from previously.runtime.folder import Attempt, BuiltinFolder, Folder, FolderReply
 from previously.runtime.kept_answers import Source
-from previously.runtime.leasing import LEASE, renewed, taken
-from previously.runtime.note_steps import NoteSteps
-from previously.runtime.noted import NOTES, notes_on
-from previously.runtime.reading import with_tail
 from previously.runtime.rehearsal import PLANNED, RehearsalFolder, RehearsalStore
-from previously.runtime.states import States
-from previously.runtime.step import Step, Together, Written
-from previously.runtime.steps import Steps
 from previously.storage.store import BranchInfo, StoryKey
 
 TRIES_WITHOUT_PROGRESS = 3
@@ -91,11 +90,11 @@ class _Loop:
         """What there is to do at one moment of the story."""
 
         def look(snapshot: Snapshot) -> Todo:
-            rules = with_tail(snapshot, self.rules)
+            rules = resolve_tail(snapshot, self.rules)
             quotes = self.folder.made_by == "builtin"
             seen = Look(rules, self.folder.amends, anew, pressed, self._failed, quotes)
-            notes = NoteSteps(snapshot, seen, self._states, presences_of(self.store))
-            found = notes.missing() or Steps(snapshot, seen, self._states).next()
+            notes = NotePlan(snapshot, seen, self._states, presences_of(self.store))
+            found = notes.missing() or DuePlan(snapshot, seen, self._states).next()
             return (notes.next() or found) if isinstance(found, NotDue) else found
 
         return await on_snapshot(self.store, self.key, None, look)
@@ -247,7 +246,7 @@ class _Loop:
     async def _behind(self, branch: BranchInfo, since: int) -> list[LiveVersion]:
         """Return the recaps, chapters in both forms, episodes and notes on the path that reach behind a position."""
         found = await on_snapshot(
-            self.store, self.key, branch.name, lambda one: notes_on(one, (Kind.EPISODE, Kind.NOTE))
+            self.store, self.key, branch.name, lambda one: find_notes(one, (Kind.EPISODE, Kind.NOTE))
         )
         for kind in (Kind.RECAP, Kind.CHAPTER, Kind.SHORT):
             for first, last, ident in await self.store.cover(self.key, branch.name, kind):

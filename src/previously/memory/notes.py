@@ -2,24 +2,30 @@
 
 What must stay true: what lies before a snapshot is never looked at again while the snapshot is exact, so a look costs
 the same however long the story is.
+
+Stale memory: a text whose earlier messages were changed. It still speaks for the path until it is set right.
+
+What must stay true: the newest text that reaches further than the exact one is taken, if its last message is still on
+the path; where only one fold separates the two there is none, since that fold is simply made again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE, MarkKind
+from previously.core.pairing import units
 from previously.core.paths import OnPath
 from previously.core.snapshot import Snapshot
-from previously.core.spans import Span
-from previously.core.versions import Kind, LiveVersion, has_read
+from previously.core.spans import Span, turn_starts
+from previously.core.tokens import message_tokens
+from previously.core.versions import Kind, LiveVersion, Status, has_read
 from previously.folds import analysis
 from previously.folds.recap import FoldRules, Timeline
 from previously.folds.tiling import Tile, TileRules, fragment_tiles, leading, note_tiles, scene_tiles
 from previously.lore.state import FORM
-from previously.runtime.stale import stale_version
 
 MOST_WALKED = 1_024
 """How many messages one look goes through; behind them the next snapshot is due first."""
@@ -29,7 +35,7 @@ NOTES = (Kind.SCENE, Kind.ANALYSIS, Kind.NOTE)
 """The kinds that the state follows from."""
 
 
-def ends_of(rules: FoldRules) -> frozenset[MarkKind]:
+def list_end_kinds(rules: FoldRules) -> frozenset[MarkKind]:
     """The marks that end a scene. Where scenes are noted only when a person ends one, the end of a chapter is none."""
     return frozenset({MarkKind.SCENE, MarkKind.CHAPTER} if rules.scene_messages else {MarkKind.SCENE})
 
@@ -38,7 +44,8 @@ def ends_of(rules: FoldRules) -> frozenset[MarkKind]:
 class Walk:
     """What stands behind a snapshot."""
 
-    snapshot: LiveVersion | None
+    base: LiveVersion | None
+    """The newest kept state that counts; the walk begins behind it."""
     path: Sequence[OnPath]
     scenes: Sequence[Tile]
     fragments: Sequence[Tile]
@@ -57,7 +64,7 @@ class Walk:
     @property
     def first(self) -> int:
         """Where it begins."""
-        return self.snapshot.span.last + 1 if self.snapshot else 0
+        return self.base.span.last + 1 if self.base else 0
 
     def run(self, tile: Tile) -> Sequence[OnPath]:
         """The messages of a tile."""
@@ -71,12 +78,12 @@ class Walk:
         if not self.awaited and len(scenes) == len(self.scenes):
             reached = max(reached, min(self.outside_tail, self.first + len(self.path)) - 1)
         if self.fragments:
-            analysed = self.first - 1
+            find_analyses = self.first - 1
             for tile, item in zip(self.fragments, self.path, strict=True):
-                if tile.note is None and is_fragment(item):
+                if tile.note is None and has_fragment(item):
                     break
-                analysed = tile.span.last
-            reached = min(reached, analysed)
+                find_analyses = tile.span.last
+            reached = min(reached, find_analyses)
         # From the first note of an update on, what has none is not noted yet.
         through = self.updates[0].span.first - 1 if self.updates else reached
         for tile in sorted((*self.updates, *self.scenes), key=lambda one: one.span):
@@ -104,18 +111,18 @@ def walk(
     scope = OWN_SCOPE
     newest = None if before is None else before - 1
     state = snapshot.live(Kind.STATE, scope, firm=firm, through=newest)
-    ends = scene_ends(snapshot, rules) if state else []
-    while state and state.version.made.carry != ends_before(ends, state.span.last):
+    ends = find_scene_ends(snapshot, rules) if state else []
+    while state and state.version.made.carry != digest_ends(ends, state.span.last):
         state = snapshot.live(Kind.STATE, scope, firm=firm, through=state.span.last - 1)
     return walk_behind(snapshot, rules, state)
 
 
-def scene_ends(snapshot: Snapshot, rules: FoldRules, since: int = -1) -> list[int]:
+def find_scene_ends(snapshot: Snapshot, rules: FoldRules, since: int = -1) -> list[int]:
     """Where a person ended a scene, or a chapter closed."""
-    return [mark.position for mark in snapshot.marks(ends_of(rules), since=since)]
+    return [mark.position for mark in snapshot.marks(list_end_kinds(rules), since=since)]
 
 
-def ends_before(ends: Iterable[int], last: int) -> str:
+def digest_ends(ends: Iterable[int], last: int) -> str:
     """What a snapshot up to there is held against: its form, and where scenes ended: had others ended, other notes
     would be in it."""
     counting = sorted({end for end in ends if end <= last})
@@ -130,13 +137,13 @@ def walk_to_the_end(snapshot: Snapshot, rules: FoldRules, *, exact: bool = False
         return seen
     stale = None
     if not exact:
-        stale = stale_version(snapshot, Kind.STATE, OWN_SCOPE, start=0, exact=seen.snapshot)
+        stale = find_stale(snapshot, Kind.STATE, OWN_SCOPE, start=0, exact=seen.base)
     if stale and stale.version.made.carry.startswith(f"{FORM}:"):
         seen = walk_behind(snapshot, rules, stale)
-    return seen if seen.whole else walk_behind(snapshot, rules, seen.snapshot, snapshot.messages)
+    return seen if seen.whole else walk_behind(snapshot, rules, seen.base, snapshot.messages)
 
 
-def snapshots_to(
+def trace_states(
     snapshot: Snapshot, newest: LiveVersion | None, is_known: Callable[[LiveVersion], bool]
 ) -> list[LiveVersion]:
     """Return a snapshot and those it goes on from, the oldest first; none before one that is known already."""
@@ -163,33 +170,33 @@ def walk_behind(snapshot: Snapshot, rules: FoldRules, state: LiveVersion | None,
     outside_tail = snapshot.messages - rules.recap.tail_messages
     tiles: list[Tile] = []
     fragments: list[Tile] = []
-    if notes_scenes(rules) and path:
-        ends = set(scene_ends(snapshot, rules, first))
+    if has_scene_notes(rules) and path:
+        ends = set(find_scene_ends(snapshot, rules, first))
         notes = snapshot.notes(Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in path])
         tiles = scene_tiles(path, notes, ends, TileRules(rules.scene_messages, outside_tail))
     if rules.timeline is Timeline.LIBRARIAN:
-        fragments = analysed(snapshot, path)
+        fragments = find_analyses(snapshot, path)
     updates: list[Tile] = []
     episodes: list[Tile] = []
     if rules.timeline is Timeline.RECAP and path:
-        updates, episodes = updated(snapshot, path)
-    awaited = bool(rules.scene_messages) and notes_scenes(rules)
+        updates, episodes = find_updates(snapshot, path)
+    awaited = bool(rules.scene_messages) and has_scene_notes(rules)
     whole = last == snapshot.messages - 1
     return Walk(state, path, tiles, fragments, updates, episodes, outside_tail, awaited, whole)
 
 
-def notes_scenes(rules: FoldRules) -> bool:
+def has_scene_notes(rules: FoldRules) -> bool:
     """Whether scenes are noted: a librarian notes what happens, and needs them for lore alone."""
     return rules.timeline is not Timeline.LIBRARIAN or rules.lore != "off"
 
 
-def analysed(snapshot: Snapshot, path: Sequence[OnPath]) -> list[Tile]:
+def find_analyses(snapshot: Snapshot, path: Sequence[OnPath]) -> list[Tile]:
     """Every message of a run with its newest analysis."""
     digests = [item.entry.digest for item in path]
     return fragment_tiles(path, snapshot.notes(Kind.ANALYSIS, SPAN_SCOPE, digests) if digests else [])
 
 
-def updated(snapshot: Snapshot, path: Sequence[OnPath]) -> tuple[list[Tile], list[Tile]]:
+def find_updates(snapshot: Snapshot, path: Sequence[OnPath]) -> tuple[list[Tile], list[Tile]]:
     """The notes and the episodes that updates left of a run, cut alike."""
     digests = [item.entry.digest for item in path]
     notes, episodes = [
@@ -198,7 +205,7 @@ def updated(snapshot: Snapshot, path: Sequence[OnPath]) -> tuple[list[Tile], lis
     return note_tiles(path, notes, episodes), note_tiles(path, episodes, notes)
 
 
-def every_note(snapshot: Snapshot) -> list[int]:
+def list_note_ids(snapshot: Snapshot) -> list[int]:
     """The notes of which the first message stands on the path."""
     path = snapshot.path(0, snapshot.messages - 1) if snapshot.messages else []
     digests = [item.entry.digest for item in path]
@@ -206,7 +213,7 @@ def every_note(snapshot: Snapshot) -> list[int]:
     return [note.id for kind in kinds for note in snapshot.notes(kind, SPAN_SCOPE, digests)]
 
 
-def notes_on(snapshot: Snapshot, kinds: Sequence[Kind] = (*NOTES, Kind.EPISODE)) -> list[LiveVersion]:
+def find_notes(snapshot: Snapshot, kinds: Sequence[Kind] = (*NOTES, Kind.EPISODE)) -> list[LiveVersion]:
     """The notes whose whole run stands on the path, where it stands; of several of one run all, the oldest first."""
     path = snapshot.path(0, snapshot.messages - 1) if snapshot.messages else []
     digests = [item.entry.digest for item in path]
@@ -223,6 +230,61 @@ def notes_on(snapshot: Snapshot, kinds: Sequence[Kind] = (*NOTES, Kind.EPISODE))
     return [found[ident] for ident in sorted(found)]
 
 
-def is_fragment(item: OnPath) -> bool:
+def has_fragment(item: OnPath) -> bool:
     """Whether there is something to analyse in a message."""
     return analysis.is_fragment(item.entry.message)
+
+
+LOOKED_AT = 8
+"""How many of the newest texts are looked at."""
+
+
+def find_stale(
+    snapshot: Snapshot,
+    kind: Kind,
+    scope: str,
+    *,
+    start: int,
+    exact: LiveVersion | None,
+    through: int | None = None,
+) -> LiveVersion | None:
+    """The stale text that reaches furthest (to `through` at most), with what it stands for: all from `start`, where
+    the chains of its scope begin. None where the exact text reaches as far."""
+    reached = exact_through = exact.span.last if exact else start - 1
+    stands_for = exact.version.made.reach if exact else 0
+    furthest: LiveVersion | None = None
+    for version in snapshot.newest_versions(kind, scope, Status.COMMITTED, LOOKED_AT, beyond=stands_for):
+        if not version.made.anchor:
+            continue
+        position = snapshot.position_of(version.made.anchor)
+        if position is None or position <= reached or (through is not None and position > through):
+            continue
+        if kind not in (Kind.CHAPTER, Kind.SHORT) and position - len(version.made.span) <= exact_through:
+            continue
+        furthest, reached = LiveVersion(version, Span(start, position)), position
+    return furthest
+
+
+MOST_TAIL = 256
+"""A tail that is counted in turns is never longer than this many messages, nor longer than its ceiling in tokens."""
+
+
+def resolve_tail(snapshot: Snapshot, rules: FoldRules) -> FoldRules:
+    """The rules, with a tail of turns counted in messages of this branch."""
+    if not rules.tail_turns:
+        return rules
+    first = max(0, snapshot.messages - MOST_TAIL)
+    newest = snapshot.path(first, snapshot.messages - 1)
+    begun = turn_starts([item.entry.message.role for item in newest])
+    messages = len(newest) - begun[-rules.tail_turns] if len(begun) >= rules.tail_turns else len(newest)
+    room = rules.tail_tokens
+    for count, item in enumerate(reversed(newest[len(newest) - messages :])):
+        room -= message_tokens(item.entry.message)
+        if room < 0:
+            messages = max(1, count)
+            break
+    start = len(newest) - messages
+    unit = next((unit for unit in units([item.entry.message for item in newest]) if start in unit), None)
+    if unit:  # no call is parted from its result
+        messages = len(newest) - unit.start
+    return replace(rules, recap=replace(rules.recap, tail_messages=messages))

@@ -25,10 +25,10 @@ from previously.folds.tiling import newest
 from previously.folds.update import UPDATED, Context, Part, UpdateFold
 from previously.lore.state import State
 from previously.lore.threads import choose_shown_threads
-from previously.runtime.noted import Walk, walk
-from previously.runtime.states import States
-from previously.runtime.step import Step
-from previously.runtime.told_before import divide_known, lists_before, texts_before, with_hand_records
+from previously.memory.background import apply_hand_records, divide_known, list_open, read_texts_before
+from previously.memory.notes import Walk, walk
+from previously.memory.state import States
+from previously.plan.step import Step
 
 THREAD_TOKENS = 600
 """What the open threads may take together: some twenty of the length that is asked for. With 500, promises of the first
@@ -48,7 +48,7 @@ MOST_WAITING = 64
 CHANGED, NO_NOTE_YET = "a message of it was changed", "it has no note yet"
 
 
-class UpdateSteps:
+class UpdatePlan:
     """Looks at one branch of a story."""
 
     def __init__(self, snapshot: Snapshot, rules: FoldRules, states: States, *, anew: bool) -> None:
@@ -60,14 +60,14 @@ class UpdateSteps:
     def ask(self, run: Sequence[OnPath], part: Part, recap: str | None = None, *, again: bool = False) -> UpdateFold:
         """Return the question for a run of the path. `recap` is the text it goes on from, if that is known."""
         first = run[0].position
-        before, so_far = texts_before(self._snapshot, first)
+        before, so_far = read_texts_before(self._snapshot, first)
         seen = walk(self._snapshot, self._rules, firm=self._anew, before=first)
-        state = self._states.after(seen, self._rules, through=first - 1)
-        state = with_hand_records(self._snapshot, state, first)
+        state = self._states.reduce(seen, self._rules, through=first - 1)
+        state = apply_hand_records(self._snapshot, state, first)
         bridge = self._snapshot.path(first - 1, first - 1) if first else []
         messages = (item.entry.message for item in run)
         about = "\n".join(f"{speaker_of(one)}: {told(one)}" for one in messages)
-        lists = lists_before(state, first, about)
+        lists = list_open(state, first, about)
         known, others = divide_known(state.known, about)
         context = Context(
             before=before,

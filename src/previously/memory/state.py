@@ -20,7 +20,7 @@ from previously.folds.scene_shape import scene_note
 from previously.folds.tiling import Tile
 from previously.lore.reader_state import apply_note_for
 from previously.lore.state import EMPTY_STATE, PlacedNote, State, apply_note, parse_state
-from previously.runtime.noted import Walk
+from previously.memory.notes import Walk
 
 MOST_REMEMBERED = 128
 """How many states of earlier looks are remembered."""
@@ -61,7 +61,7 @@ class States:
     def __init__(self) -> None:
         self._known: OrderedDict[Looked, State] = OrderedDict()
 
-    def after(
+    def reduce(
         self,
         seen: Walk,
         rules: FoldRules,
@@ -78,7 +78,7 @@ class States:
         notes = tuple(
             (tile.note.id, tile.span.last, _is_for_lore(seen, tile, librarian=librarian)) for tile in tiles if tile.note
         )
-        snapshot = seen.snapshot.version.id if seen.snapshot else 0
+        snapshot = seen.base.version.id if seen.base else 0
 
         def looked(length: int) -> Looked:
             known = witness.through(notes[length - 1][1] if length else seen.first - 1) if witness else ""
@@ -87,7 +87,7 @@ class States:
         def begin() -> State:
             if begun is not None:
                 return begun
-            return (parse_state(seen.snapshot.version.made.text) if seen.snapshot else None) or EMPTY_STATE
+            return (parse_state(seen.base.version.made.text) if seen.base else None) or EMPTY_STATE
 
         state, done = self._nearest(len(notes), looked, begin)
         for tile, (_, _, for_lore) in zip(tiles[done:], notes[done:], strict=True):
@@ -111,7 +111,7 @@ class States:
         self.keep(looked(0), begun)  # reading it once more would cost as much as many notes
         return begun, 0
 
-    def kept(self, looked: Looked) -> State | None:
+    def find(self, looked: Looked) -> State | None:
         """Return a state that is remembered."""
         return self._known.get(looked)
 

@@ -23,7 +23,7 @@ from previously.lore.entry import LoreEntry
 from previously.lore.hand_records import correct_state, parse_record
 from previously.lore.state import State
 from previously.lore.threads import choose_shown_threads
-from previously.runtime.derived import fragments_of
+from previously.memory.librarian import read_fragments
 from previously.text.cuts import shorten
 
 HAND = frozenset({MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD, MarkKind.WISH})
@@ -50,7 +50,7 @@ FRAGMENTS_BACK = 256
 what no summary tells yet. A character who was not named for so long is met anew."""
 
 
-def told_before(
+def read_background(
     snapshot: Snapshot,
     position: int,
     state: State,
@@ -68,13 +68,13 @@ def told_before(
         return NoteContext(known=known, others=others, **_lists(state, position, about))
     first = max(0, position - FRAGMENTS_BACK)
     path = snapshot.path(first, position - 1) if position else []
-    fragments = fragments_of(snapshot, path)
+    fragments = read_fragments(snapshot, path)
     end = _recap_end(snapshot, position)
     updates = [(one.position, one.analysis) for one in fragments if one.analysis]
     mentioned = Counter(name for _, analysis in updates for name in analysis.mentions)
     names += [name for name, _ in mentioned.most_common()]
     fresh = dict.fromkeys(name for name in names if folded(name) not in named)
-    earlier, so_far = texts_before(snapshot, position)
+    earlier, so_far = read_texts_before(snapshot, position)
     return NoteContext(
         earlier,
         so_far,
@@ -87,7 +87,7 @@ def told_before(
 
 
 def _lists(state: State, position: int, about: str) -> dict[str, Any]:
-    lists = lists_before(state, position, about)
+    lists = list_open(state, position, about)
     return {"threads": lists["open_threads"], "state": lists["state"]}
 
 
@@ -122,7 +122,7 @@ def _in_few_words(entry: LoreEntry) -> str:
     return f"{entry.name} ({few})" if few else entry.name
 
 
-def lists_before(state: State, position: int, about: str = "") -> dict[str, Any]:
+def list_open(state: State, position: int, about: str = "") -> dict[str, Any]:
     """Return what was open and how things stood before a position, for a note of messages that say `about`."""
     still_open = [one for one in state.threads.threads if one.opened < position]
     held = [one.text for one in state.current.standing if one.position < position]
@@ -132,14 +132,14 @@ def lists_before(state: State, position: int, about: str = "") -> dict[str, Any]
     }
 
 
-def with_hand_records(snapshot: Snapshot, state: State, position: int) -> State:
+def apply_hand_records(snapshot: Snapshot, state: State, position: int) -> State:
     """Return the state with what people said of it at messages before a position."""
     marks = snapshot.marks(HAND)
     records = [(mark.position, parse_record(mark.text)) for mark in marks if mark.position < position]
     return correct_state(state, [(at, record) for at, record in records if record]).state
 
 
-def texts_before(snapshot: Snapshot, position: int) -> tuple[str, str]:
+def read_texts_before(snapshot: Snapshot, position: int) -> tuple[str, str]:
     """Return what is told of the chapters before the one that a message stands in, and of that one up to the message.
 
     The last chapter is told in full beside the backbone: a chapter that begins needs who and why.
@@ -165,7 +165,7 @@ def texts_before(snapshot: Snapshot, position: int) -> tuple[str, str]:
     return shorten("\n\n".join(filter(None, before)), BEFORE_CHARACTERS), "\n\n".join(filter(None, told))
 
 
-def chapters_before(snapshot: Snapshot, chapter: Chapter, room_tokens: int) -> tuple[str, tuple[str, ...]]:
+def read_chapters_before(snapshot: Snapshot, chapter: Chapter, room_tokens: int) -> tuple[str, tuple[str, ...]]:
     """Return the backbone before a chapter, what a person wrote of it included, and the newest chapters before it in
     full, in order, as many as there is room for."""
     marks = snapshot.marks()

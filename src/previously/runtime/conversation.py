@@ -34,8 +34,8 @@ from previously.formats.conversations import (
 )
 from previously.models.client import Model
 from previously.models.tokenizers import counter_for
+from previously.runtime.conversation_arguments import System, Tools, check_model, check_numbers, places, texts_beside
 from previously.runtime.folder import BuiltinFolder, Folder
-from previously.runtime.folding_arguments import System, Tools, check_model, check_numbers, places, texts_beside
 from previously.runtime.model_folder import ModelFolder
 from previously.runtime.prompts import load_prompts
 from previously.runtime.spending import NOTHING

@@ -24,11 +24,10 @@ from previously.folds.rendering import told
 from previously.folds.request import FoldRequest
 from previously.folds.tiling import note_tiles
 from previously.folds.update import UpdateFold
-from previously.runtime.chapter_ends import FULL_SUMMARY, ChapterEnds
-from previously.runtime.fold_reader import FoldReader, stood_in, was_taken_back
-from previously.runtime.recap_steps import RecapSteps
-from previously.runtime.step import Step, Written, take_over
-from previously.runtime.told_before import chapters_before
+from previously.memory.background import read_chapters_before
+from previously.plan.reader import PlanReader, is_stand_in, was_taken_back
+from previously.plan.recap import FULL_SUMMARY, ChapterEnds, RecapPlan
+from previously.plan.step import Step, Written, take_over
 
 BY_MODEL = "model"
 
@@ -66,13 +65,13 @@ class _Spine:
     waiting: Sequence[Chapter]
 
 
-class ChapterSteps:
+class ChapterPlan:
     """Looks at the closed chapters of one branch."""
 
     def __init__(
         self,
-        reader: FoldReader,
-        recaps: RecapSteps,
+        reader: PlanReader,
+        recaps: RecapPlan,
         ends: ChapterEnds,
         marks: Sequence[Mark],
         closed: Sequence[Chapter],
@@ -126,7 +125,7 @@ class ChapterSteps:
             if isinstance(step, Step) and step.span.last == rest.last:
                 step = self._with_closing(one, rest, step)
             return step
-        return self._closing(one, rest, live, again=stood_in(stood))
+        return self._closing(one, rest, live, again=is_stand_in(stood))
 
     def _closing(self, one: Chapter, rest: Span, live: LiveVersion | None, *, again: bool) -> Step:
         """Return the full form of a chapter that its recap tells up to its end, or nearly: the recap as it stands, or
@@ -217,7 +216,7 @@ class ChapterSteps:
         episodes = tuple(tile.note.made.text for tile in note_tiles(run, notes) if tile.note)
         if asked.recap and (len(episodes) == 1 or CHAPTER not in asked.parts):
             episodes = ()  # it tells the same messages as the recap, in fewer words; or the full form is there
-        backbone, earlier = chapters_before(self._reader.snapshot, one, EARLIER_TOKENS)
+        backbone, earlier = read_chapters_before(self._reader.snapshot, one, EARLIER_TOKENS)
         if spine and spine.waiting[0].last == one.last:  # what it goes on from; words by hand stay before it
             backbone = text_now(spine.live) if spine.live else ""
         return replace(asked, backbone=backbone, earlier=earlier, episodes=episodes)
@@ -324,7 +323,7 @@ class ChapterSteps:
             recap=text,
             backbone=text_now(spine.live) if spine.live else "",
             backbone_words=self._rules.backbone_words,
-            again=stood_in(stood),
+            again=is_stand_in(stood),
         )
         if self._look.amends:
             asked = self._told(asked, spine, one, self._reader.path(one.first, one.last))

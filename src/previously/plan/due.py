@@ -11,27 +11,26 @@ from previously.core.marks import MarkKind, chapters_of
 from previously.core.snapshot import Snapshot
 from previously.folds.boundary import Boundary
 from previously.folds.recap import NotDue
-from previously.runtime.chapter_ends import ChapterEnds
-from previously.runtime.chapter_steps import ChapterSteps
-from previously.runtime.fold_reader import FoldReader, Look
-from previously.runtime.recap_steps import RecapSteps
-from previously.runtime.states import States
-from previously.runtime.step import Step
+from previously.memory.state import States
+from previously.plan.chapters import ChapterPlan
+from previously.plan.reader import PlanReader
+from previously.plan.recap import ChapterEnds, RecapPlan
+from previously.plan.step import Look, Step
 
 
-class Steps:
+class DuePlan:
     """Looks at one branch of a story."""
 
     def __init__(self, snapshot: Snapshot, look: Look, states: States) -> None:
-        self._reader = FoldReader(snapshot, look)
+        self._reader = PlanReader(snapshot, look)
         self._ends = ChapterEnds(snapshot, look.rules)
-        self._recaps = RecapSteps(self._reader, self._ends, states)
+        self._recaps = RecapPlan(self._reader, self._ends, states)
 
     def next(self) -> Step | Boundary | NotDue:
         """The next fold, the place where a chapter closes, or why there is nothing to do."""
         marks = self._reader.snapshot.marks()
         *closed, current = chapters_of(marks)
-        chapters = ChapterSteps(self._reader, self._recaps, self._ends, marks, closed)
+        chapters = ChapterPlan(self._reader, self._recaps, self._ends, marks, closed)
         waits = chapters.full_form()
         if isinstance(waits, Step | Boundary):
             return waits

@@ -1,8 +1,8 @@
-"""A step: one fold to be made, whoever makes it."""
+"""A step: one fold to be made, whoever makes it; and what a look for steps may assume."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from previously.core.digests import span_key
@@ -10,6 +10,7 @@ from previously.core.paths import OnPath
 from previously.core.spans import Span
 from previously.core.versions import Kind, Version
 from previously.folds.questions import Question
+from previously.folds.recap import FoldRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +87,21 @@ class Together:
     the others."""
 
     steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look at a story may assume."""
+
+    rules: FoldRules
+    amends: bool
+    """Whether the folder can set a text right."""
+    anew: bool
+    """Whether what is not firm is to be made anew."""
+    pressed: bool
+    """Whether a view had no room for a message outside the tail."""
+    failed: Collection[tuple[Kind, str]]
+    """Texts that could not be had in this call: one whose amending failed is folded again instead, a short form waits
+    for the next call."""
+    quotes: bool = False
+    """Whether the folder only quotes: it reads a note's own messages and nothing before them."""
