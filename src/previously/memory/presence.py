@@ -1,4 +1,4 @@
-"""Who was present at the messages of a path: read once, and remembered.
+"""Presence at the messages of a path: read once, and remembered.
 
 What lies before a snapshot of the notes is read once: a snapshot's id stands for all messages and notes before it. What
 lies behind it is read with every look, as the notes are.
