@@ -10,7 +10,6 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 from previously.core.cast import Fact, Knowledge, knowledge_of
 from previously.core.errors import BadInput
@@ -31,7 +30,7 @@ from previously.lore.state import EMPTY_STATE, State
 from previously.lore.story_lore import StoryLore, index_books, make_keyed
 from previously.memory.background import HAND
 from previously.memory.notes import Walk, find_stale, resolve_tail, trace_states, walk_behind, walk_to_the_end
-from previously.memory.presence import Presences, parse_correction, presences_of
+from previously.memory.presence import Presences, parse_correction
 from previously.memory.state import States, Witness
 
 MOST_INDEXES = 32
@@ -76,9 +75,9 @@ class KnownState:
 class KnownReader:
     """Reads what is known, and remembers what it has read."""
 
-    def __init__(self, presences: Presences | None = None) -> None:
+    def __init__(self) -> None:
+        self.presences = Presences()
         self._states = States()
-        self._presences = presences or Presences()
         self._lore: OrderedDict[tuple[str, str], StoryLore] = OrderedDict()
 
     def read_lore(self, snapshot: Snapshot, story: str, known: KnownState, reader: str = "") -> StoryLore:
@@ -103,7 +102,7 @@ class KnownReader:
         seen = walk_to_the_end(snapshot, rules, exact=True)
         players = self._states.reduce(seen, rules).players
         voices = {player.name: player.character for player in players.values()}
-        return self._presences.read(snapshot, rules, seen, voices=voices, next_speaker=next_speaker)
+        return self.presences.read(snapshot, rules, seen, voices=voices, next_speaker=next_speaker)
 
     def read_known(
         self, snapshot: Snapshot, rules: FoldRules, reader: str = "", presence: Presence | None = None
@@ -259,11 +258,3 @@ def _choose_records(
             chosen.append((at, record))
             said |= {said_key(record.content)} if record.content else set()
     return chosen
-
-
-_READERS: WeakKeyDictionary[object, KnownReader] = WeakKeyDictionary()
-
-
-def known_reader_of(store: object) -> KnownReader:
-    """Return what reads the stories of a store: one for all who share it."""
-    return _READERS.setdefault(store, KnownReader(presences_of(store)))
