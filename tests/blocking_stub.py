@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable
@@ -22,14 +23,28 @@ from previously.story.story import Story
 
 STUB = Path(blocking.__file__).with_suffix(".pyi")
 
+PRIVATE = {
+    "BlockingStory": ["_inner: Story", "def _run(self, work: Coroutine[Any, Any, T]) -> T: ..."],
+    "BlockingMemory": ["_inner: Memory", "_runner: Runner"],
+}
+"""What tests reach for."""
+
 
 def make_stub() -> str:
     """Return the text of the stub."""
     imports: dict[str, set[str]] = defaultdict(set)
-    by_hand = {"BlockingStory": ["name"], "BlockingMemory": ["__init__", "story", "close", "__enter__", "__exit__"]}
-    blocks = [_render("fold_conversation", fold_conversation_async, imports, "")]
+    imports |= {
+        "asyncio": {"Runner"}, "typing": {"TypeVar"}, Memory.__module__: {"Memory"}, Story.__module__: {"Story"}
+    }  # fmt: skip
+    by_hand = {
+        "BlockingStory": ["__init__", "name"],
+        "BlockingMemory": ["__init__", "story", "_run", "close", "__enter__", "__exit__"],
+    }
+    blocks = ['T = TypeVar("T")', "NOT_BLOCKING: frozenset[str]"]
+    blocks += [_render("find_async_methods", blocking.find_async_methods, imports, "")]
+    blocks += [_render("fold_conversation", fold_conversation_async, imports, "")]
     for front, owner in ((blocking.BlockingStory, Story), (blocking.BlockingMemory, Memory)):
-        lines = [f"class {front.__name__}:"]
+        lines = [f"class {front.__name__}:", *(f"    {line}" for line in PRIVATE[front.__name__])]
         for name in by_hand[front.__name__]:
             member = vars(front)[name]
             if isinstance(member, property):
@@ -41,7 +56,11 @@ def make_stub() -> str:
     imported = "\n".join(
         f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(imports.items())
     )
-    return f"# Written by `python -m tests.blocking_stub`.\n\n{imported}\n\n" + "\n\n".join(blocks) + "\n"
+    text = f"# Written by `python -m tests.blocking_stub`.\n\n{imported}\n\n" + "\n\n".join(blocks) + "\n"
+    for arguments in (["check", "--select", "I", "--fix-only", "--quiet"], ["format"]):
+        ruff = [sys.executable, "-m", "ruff", *arguments, "--stdin-filename", str(STUB), "-"]
+        text = subprocess.run(ruff, input=text, capture_output=True, text=True, check=True).stdout
+    return text
 
 
 def _render(name: str, method: Callable[..., Any], imports: dict[str, set[str]], indent: str) -> str:
@@ -60,9 +79,7 @@ def _render(name: str, method: Callable[..., Any], imports: dict[str, set[str]],
             imports[sources[word]].add(word)
     listed = ", ".join(str(one) for one in _with_star(parameters))
     listed = re.sub(r": '([^']*)'", r": \1", listed).replace("Ellipsis", "...")
-    doc = inspect.getdoc(method) or ""
-    body = f' """{doc.splitlines()[0]}"""' if False else " ..."
-    return f"{indent}def {name}({listed}) -> {signature.return_annotation}:{body}"
+    return f"{indent}def {name}({listed}) -> {signature.return_annotation}: ..."
 
 
 def _with_star(parameters: list[inspect.Parameter]) -> list[object]:
@@ -91,9 +108,7 @@ def _read_imports(module: str) -> dict[str, str]:
             names[node.name] = module
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             names[node.targets[0].id] = module
-    for front in ("BlockingStory", "BlockingMemory"):
-        names.pop(front, None)
-    return names
+    return {name: source for name, source in names.items() if source != blocking.__name__}
 
 
 if __name__ == "__main__":

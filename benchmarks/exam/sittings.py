@@ -83,13 +83,16 @@ async def open_memory(exam: Exam, model: Model | None) -> Memory:
 async def fold_story(memory: Memory, exam: Exam, budget: int) -> tuple[Story, FoldReport]:
     """Tell the whole story and fold all that is due at its end for a reader with that budget."""
     story = await memory.story(exam.name)
-    story._tuning = _Tuning([layer_of(exam.settings)], "{}")  # no setting names this counter, which is for measuring
+    story._access.settings = _ExamSettings(
+        [layer_of(exam.settings)], "{}"
+    )  # no setting names this counter, which is for measuring
     await story.add_drafts(exam.drafts)
-    await memory.store.note_budget((await story.info()).key, budget)
+    key = (await story.info()).key
+    await memory.store.write(key, lambda tables: tables.stories.keep(key, "budget_tokens", budget))
     return story, await story.fold()
 
 
-class _Tuning(StorySettings):
+class _ExamSettings(StorySettings):
     """Settings whose views are counted as every row is."""
 
     @property

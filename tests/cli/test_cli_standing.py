@@ -239,8 +239,8 @@ def keep_note(cli: Cli, first: int, last: int, note: Note) -> None:
             Kind.NOTE, SPAN_SCOPE, Span(first, last), span_key(digests), None, note_text(note), "", Status.COMMITTED,
             "model", "", "2026-01-01", anchor=run[-1].node, reach=len(run), first=digests[0],
         )  # fmt: skip
-        inner = story._story
-        story._run(inner._store.commit(inner._key, version))
+        inner = story._inner
+        story._run(inner._access.change(lambda change: change.tables.versions.commit(change.key, version)))
 
 
 def test_what_each_character_knows(told: Cli) -> None:

@@ -146,9 +146,9 @@ class Histories(RuleBasedStateMachine):
     def mark(self, position: int, kind: MarkKind) -> None:
         at = position % len(self.path)
         for memory, front in zip(self.memories, self.stories, strict=True):
-            story = front._story
+            story = front._inner
             memory._runner.run(
-                story._store.add_mark(story._key, self.active, kind, at, "x", made_by="person", at="now")
+                story._access.store.add_mark(story._access.key, self.active, kind, at, "x", made_by="person", at="now")
             )
 
     @precondition(has_messages)
@@ -320,16 +320,16 @@ class Histories(RuleBasedStateMachine):
             return
         marks_by_store: dict[str, list[list[tuple[MarkKind, int]]]] = {}
         for memory, front in zip(self.memories, self.stories, strict=True):
-            story = front._story
+            story = front._inner
             for name, path in self.branches.items():
-                items = memory._runner.run(story._store.path(story._key, name, 0, len(path)))
+                items = memory._runner.run(story._access.store.path(story._access.key, name, 0, len(path)))
                 digests = [item.entry.digest for item in items]
                 versions = [version for version in front.log() if version.made.status in IN_FORCE]
 
                 def after(before: int | str, versions: list[Any] = versions) -> list[Link]:
                     return [version.link for version in versions if version.link.before == before]
 
-                marks = memory._runner.run(story._store.marks(story._key, name))
+                marks = memory._runner.run(story._access.store.marks(story._access.key, name))
                 marks_by_store.setdefault(name, []).append([(mark.kind, mark.position) for mark in marks])
                 defined = place(
                     after,
@@ -338,7 +338,7 @@ class Histories(RuleBasedStateMachine):
                     after=starts(marks).items(),
                 )
                 rows = sorted((cover.span.last, cover.version, cover.span.first) for cover in defined)
-                stored = memory._runner.run(story._store.cover(story._key, name))
+                stored = memory._runner.run(story._access.store.cover(story._access.key, name))
                 assert [(last, version, first) for first, last, version in stored] == rows
         assert all(one == other for one, other in marks_by_store.values())
 

@@ -89,9 +89,13 @@ def test_an_episode_taken_out_of_a_long_span_is_asked_for_once(story: BlockingSt
     story.fold()
     assert in_force(story, Kind.NOTE) == [(0, 20)]
     story.set(["fold_messages=6"])
-    inner = story._story
+    inner = story._inner
     (episode,) = [one for one in story.log() if one.made.kind is Kind.EPISODE]
-    story._run(inner._store.set_status(inner._key, episode.id, Status.UNDONE, reason="it told of words that are gone"))
+    story._run(
+        inner._access.store.set_status(
+            inner._access.key, episode.id, Status.UNDONE, reason="it told of words that are gone"
+        )
+    )
     model.calls = 0
     assert rests(story)
     assert model.calls == 1

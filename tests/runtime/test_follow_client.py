@@ -18,6 +18,7 @@ from previously.recognition.client_list import Ask
 from previously.runtime.follow_client import PARTIAL, ClientFollower, ClientPlace
 from previously.runtime.story_settings import StorySettings
 from previously.storage.store import Store
+from previously.story.access import StoryAccess
 from previously.story.presence import PresenceEdits
 from tests.recognition.lists import CONTINUE, IMPERSONATE, MAIN, START, drafts, heard, line_of, said
 
@@ -466,7 +467,7 @@ async def test_nobody_leaves_twice_or_enters_who_is_there(desk: Desk) -> None:
 
 
 def presence_in(desk: Desk, place: ClientPlace) -> PresenceEdits:
-    return PresenceEdits(desk.store, place.key, StorySettings((), "{}"))
+    return PresenceEdits(StoryAccess(desk.store, place.key, StorySettings((), "{}")))
 
 
 async def test_what_a_client_sends_late_takes_nothing_away(desk: Desk) -> None:

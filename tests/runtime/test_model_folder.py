@@ -416,8 +416,8 @@ async def test_a_path_that_moves_while_the_model_thinks_gets_nothing_false(tmp_p
         await release()
         await folding
         branch = await story.branch_info()
-        assert await story._store.live(story._key, branch.name, Kind.RECAP, "") is None
-        kept = await story._store.live(story._key, "kept", Kind.RECAP, "")
+        assert await story._access.store.live(story._access.key, branch.name, Kind.RECAP, "") is None
+        kept = await story._access.store.live(story._access.key, "kept", Kind.RECAP, "")
         assert kept is not None, "what was made is true where it was made"
 
 

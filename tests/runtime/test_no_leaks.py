@@ -26,7 +26,7 @@ from previously.lore.state import render_state
 from previously.memory import notes as memory_notes
 from previously.plan import cast
 from previously.plan import notes as plan_notes
-from previously.story.story import Story
+from previously.runtime.story_moment import StoryMoment
 from tests.runtime.echoing import Fickle, about, canaries_in, canary
 from tests.runtime.truthful import THINGS, Truthful
 
@@ -172,7 +172,7 @@ class Tale:
 
 def told_to(tale: Tale, name: str) -> Iterator[tuple[str, str]]:
     """All that somebody is given to read, or that is kept as theirs, each with where it is."""
-    story, chance, inner = tale.story, tale.chance, tale.story._story
+    story, chance = tale.story, tale.chance
     for one in story.cast():
         if folded_name(one.name) == folded_name(name):
             yield "cast", repr(one)
@@ -194,13 +194,11 @@ def told_to(tale: Tale, name: str) -> Iterator[tuple[str, str]]:
             yield f"the last view of {reader}", f"{story.last_view(reader=reader)}"
         yield f"lore for {reader}", repr(story.explain_lore(reader))
 
-    async def known() -> object:
-        branch = await inner.branch_info()
-        found = await inner._knowing.known(inner._store, inner._key, branch, inner._rules, spelt)
-        lorebook = await inner._knowing.lorebook(inner._store, inner._key, found, spelt)
-        return render_state(found.state), lorebook.index.entries
+    def read_known(moment: StoryMoment) -> object:
+        known = moment.read_known(spelt)
+        return render_state(known.state), moment.read_lore(known, spelt).index.entries
 
-    yield "what is known", repr(story._run(known()))
+    yield "what is known", repr(story._run(story._inner._access.read(read_known)))
     secrets = sorted(tale.unknown_to(name))
     query = " ".join(["mill crowns heir", *chance.sample(secrets, min(2, len(secrets)))])
     yield "search", repr([hit.text for hit in story.search(query, witness=spelt)])
@@ -209,13 +207,8 @@ def told_to(tale: Tale, name: str) -> Iterator[tuple[str, str]]:
         yield f"who knows of {word}", repr([row for row in known_by if canaries_in(repr(row)) & {word}])
 
 
-async def _presence_of(story: Story) -> Presence:
-    return await story._store.at_one_moment(story._key.owner, story._presence)
-
-
 def presence_of(story: BlockingStory) -> Presence:
-    found: Presence = story._run(_presence_of(story._story))
-    return found
+    return story._run(story._inner._access.read(lambda moment: moment.read_presence()))
 
 
 def look_at_questions(tale: Tale, fickle: Fickle) -> None:

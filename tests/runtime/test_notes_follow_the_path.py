@@ -252,11 +252,11 @@ def from_scratch(story: BlockingStory, reader: str) -> str | None:
     """The state as it follows from all notes on the path, whatever was kept on the way; None where a note that was made
     on another branch reaches over the end of a snapshot, or a scene that a person ended begins before one: both cuts
     are true."""
-    inner = story._story
+    inner = story._inner
 
     def read(tables: Tables) -> str | None:
-        snapshot = tables.snapshot(inner._key)
-        rules = resolve_tail(snapshot, inner._rules)
+        snapshot = tables.snapshot(inner._access.key)
+        rules = resolve_tail(snapshot, inner._access.rules)
         seen = memory_notes.walk_behind(snapshot, rules, None)
         kept = memory_notes.walk(snapshot, rules).base
         tiles = (*seen.scenes, *seen.updates)
@@ -272,7 +272,7 @@ def from_scratch(story: BlockingStory, reader: str) -> str | None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory_notes, "MOST_WALKED", 1_000_000)
-        text: str | None = story._run(inner._store.read(inner._key.owner, read))
+        text: str | None = story._run(inner._access.store.read(inner._access.key.owner, read))
     return text
 
 
@@ -311,12 +311,4 @@ def test_what_is_kept_on_the_way_changes_nothing(seed: int, monkeypatch: pytest.
 
 def seen_now(story: BlockingStory, reader: str) -> str:
     """The same, by the one who has looked before."""
-    inner = story._story
-
-    async def read() -> str:
-        branch = await inner.branch_info()
-        known = await inner._knowing.known(inner._store, inner._key, branch, inner._rules, reader)
-        return render_state(known.state)
-
-    text: str = story._run(read())
-    return text
+    return story._run(story._inner._access.read(lambda moment: render_state(moment.read_known(reader).state)))

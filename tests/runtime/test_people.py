@@ -109,7 +109,10 @@ def system(story: BlockingStory, budget: int = 20_000) -> str:
 
 
 def marks(story: BlockingStory, branch: str) -> list[Mark]:
-    found: list[Mark] = story._run(story._story._store.marks(story._story._key, branch))
+    access = story._inner._access
+    found: list[Mark] = story._run(
+        access.store.read(access.key.owner, lambda tables: tables.snapshot(access.key, branch).marks())
+    )
     return found
 
 

@@ -290,7 +290,7 @@ def empty_stops(desk: Desk) -> bool:
 
 def _commit_empty(story: BlockingStory, at: int) -> None:
     """An analysis without a word for the summary, as another program may leave one."""
-    inner, (item,) = story._story, story.messages(at, at)
+    inner, (item,) = story._inner, story.messages(at, at)
     version = NewVersion(
         kind=Kind.ANALYSIS,
         scope=SPAN_SCOPE,
@@ -307,7 +307,7 @@ def _commit_empty(story: BlockingStory, at: int) -> None:
         reach=1,
         first=item.entry.digest,
     )
-    story._run(inner._store.commit(inner._key, version))
+    story._run(inner._access.change(lambda change: change.tables.versions.commit(change.key, version)))
 
 
 def watermark_is_no_number(desk: Desk) -> bool:

@@ -46,8 +46,8 @@ def keep(story: BlockingStory, first: int, last: int, note: Note) -> bytes:
         Kind.NOTE, SPAN_SCOPE, Span(first, last), span_key(digests), None, note_text(note), "", Status.COMMITTED,
         "model", "", "2026-01-01", anchor=run[-1].node, reach=len(run), first=digests[0],
     )  # fmt: skip
-    inner = story._story
-    story._run(inner._store.commit(inner._key, version))
+    inner = story._inner
+    story._run(inner._access.change(lambda change: change.tables.versions.commit(change.key, version)))
     return version.key
 
 
@@ -106,7 +106,7 @@ def test_an_edit_of_the_opener_cuts_its_operations_off_and_undoing_brings_all_ba
     threads, state, lore, wishes = lists(story)
     assert threads == [("A vow.", 26, None)]
     assert (state, lore, wishes) == (WHOLE[1], WHOLE[2], [])
-    unmatched = story._run(story._story._now()).state.threads.unmatched
+    unmatched = story._run(story._inner._access.read(lambda moment: moment.read_known().state)).threads.unmatched
     assert [(one.change.value, one.text) for one in unmatched] == [
         ("now", "Bram to Pell: ten shillings."), ("settled", "Paid in full."),
     ]  # fmt: skip
@@ -137,8 +137,8 @@ def test_a_snapshot_of_another_form_is_made_anew(story: BlockingStory, monkeypat
         Kind.STATE, OWN_SCOPE, Span(0, 29), span_key(item.entry.digest for item in run), None, '{"lore":[]}', "",
         Status.COMMITTED, "code", "", "2026-01-01", anchor=run[-1].node, reach=30,
     )  # fmt: skip
-    inner = story._story
-    story._run(inner._store.commit(inner._key, old))
+    inner = story._inner
+    story._run(inner._access.change(lambda change: change.tables.versions.commit(change.key, old)))
     assert lists(story) == WHOLE
     story.fold()
     made = [one.made for one in story.log() if one.made.kind is Kind.STATE]

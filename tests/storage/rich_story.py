@@ -20,7 +20,6 @@ from previously.core.versions import Kind, NewVersion, Status
 from previously.storage.postgres import PostgresStore
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
-from previously.storage.table_store import TableStore
 from tests.storage.postgres_server import Server, database
 
 OWNER = "local"
@@ -70,10 +69,10 @@ async def write_stories(place: str) -> None:
     await story.rebuild()
     await story.undo()
     await story.branch("short", 4)
-    await memory._store.loosen(story._key, [version.id for version in (await story.log())[-1:]])
-    await _write_notes(memory._store, story._key)
-    await memory._store.take_lease(story._key, "fold", "somebody", now="1", until=f"{NEVER}-12")
-    await memory._store.keep_answer(story._key, bytes(32), "So it was.", model="m", at="now")
+    await memory._store.loosen(story._access.key, [version.id for version in (await story.log())[-1:]])
+    await _write_notes(memory._store, story._access.key)
+    await memory._store.take_lease(story._access.key, "fold", "somebody", now="1", until=f"{NEVER}-12")
+    await memory._store.keep_answer(story._access.key, bytes(32), "So it was.", model="m", at="now")
     other = await memory.story("another")
     for number in range(20):
         await other.add("user", TEXTS[0].format(number))
@@ -114,7 +113,7 @@ class OnFile:
         asyncio.run(write_stories(str(folder / "whole.db")))
 
     @contextmanager
-    def anew(self) -> Iterator[tuple[TableStore, Any]]:
+    def anew(self) -> Iterator[tuple[Store, Any]]:
         """A store, and a way to carry out a statement on its tables."""
         path = str(shutil.copy(self._folder / "whole.db", self._folder / "used.db"))
         store, connection = SqliteStore(path), apsw.Connection(path)
@@ -146,7 +145,7 @@ class OnServer:
         return cursor.fetchall() if cursor.description else []
 
     @contextmanager
-    def anew(self) -> Iterator[tuple[TableStore, Any]]:
+    def anew(self) -> Iterator[tuple[Store, Any]]:
         """A store, and a way to carry out a statement on its tables."""
         yield self._store, self.asked
         for name, (columns, rows) in self._saved.items():

@@ -15,8 +15,8 @@ from previously.core.errors import BadInput, StoreProblem
 from previously.core.text import clean
 from previously.runtime import copying
 from previously.runtime.clock import time_at
-from previously.runtime.copying import Copied, Progress, backup_path, chosen
-from previously.storage.whole_stories import THIS_FILE, Backup, WholeStories
+from previously.runtime.copying import Copied, CopyProgress, backup_path, chosen
+from previously.storage.copy import THIS_FILE, Backup, WholeStories
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Backups(ABC):
         path: str | Path | None = None,
         *,
         stories: Collection[str] | None = None,
-        progress: Progress | None = None,
+        progress: CopyProgress | None = None,
     ) -> Backup:
         """Copy stories, or all and every book, to a new file, which is a store itself. In a folder, and without a path
         in the current one, it is named after the time. It is there whole or not at all, and no other file is ever
@@ -80,7 +80,7 @@ class Backups(ABC):
         stories: Collection[str] | None = None,
         name: str | None = None,
         replace: bool = False,
-        progress: Progress | None = None,
+        progress: CopyProgress | None = None,
     ) -> Copies:
         """Put stories, or all, of a backup here; a single one may be given another name. The file stays as it is. A
         story that is here already, the same, is left alone. Another of the same name is refused (`BadInput`), or with
@@ -101,7 +101,7 @@ class Backups(ABC):
         *,
         stories: Collection[str] | None = None,
         replace: bool = False,
-        progress: Progress | None = None,
+        progress: CopyProgress | None = None,
     ) -> Copies:
         """Copy stories, or all, to another place: a file or `postgresql://…`. What is here stays. The rules are those
         of `restore`, and what was interrupted can be done again. A story that was written to meanwhile is said to have

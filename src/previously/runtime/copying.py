@@ -22,13 +22,13 @@ from typing import TypeVar
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem, UnknownStory
 from previously.core.text import clean
 from previously.runtime.clock import time_at
+from previously.storage.copy import THIS_FILE, Backup, NameTaken, Whole, WholeStories
 from previously.storage.spool import Spool
 from previously.storage.store import StoryInfo
-from previously.storage.whole_stories import THIS_FILE, Backup, NameTaken, Whole, WholeStories
 
 T = TypeVar("T")
 
-Progress = Callable[[int, int], None]
+CopyProgress = Callable[[int, int], None]
 """How much is done, and of how much."""
 
 PASSES = 3
@@ -58,7 +58,7 @@ class Copied:
 class Watch:
     """Passes on how far the work of other threads has got, and has them stop when nobody waits for it any more."""
 
-    def __init__(self, stories: Sequence[StoryInfo], passes: int, progress: Progress | None) -> None:
+    def __init__(self, stories: Sequence[StoryInfo], passes: int, progress: CopyProgress | None) -> None:
         self._loop = asyncio.get_running_loop()
         self._progress = progress
         self._total = passes * sum(info.active.messages for info in stories)
@@ -112,7 +112,7 @@ async def chosen(source: WholeStories, names: Collection[str] | None) -> list[St
 
 
 async def backup(
-    source: WholeStories, target: WholeStories, stories: Sequence[StoryInfo], progress: Progress | None
+    source: WholeStories, target: WholeStories, stories: Sequence[StoryInfo], progress: CopyProgress | None
 ) -> list[Whole]:
     """Copy stories into an empty store, which notes by itself what it holds."""
     watch = Watch(stories, PASSES, progress)
@@ -135,7 +135,7 @@ async def restore(
     *,
     name: str | None = None,
     replace: bool = False,
-    progress: Progress | None = None,
+    progress: CopyProgress | None = None,
 ) -> list[Copied]:
     """Put stories of a backup into a store, under their own names or, a single one, under another. If one of them is
     not what was backed up, nothing is written."""
@@ -156,7 +156,7 @@ async def move(
     stories: Sequence[StoryInfo],
     *,
     replace: bool = False,
-    progress: Progress | None = None,
+    progress: CopyProgress | None = None,
 ) -> list[Copied]:
     """Copy stories to another store; the source is left as it is. Of a story that somebody wrote to meanwhile, the copy
     is older, and it is said to have changed. To move it again takes `replace`, since its name is taken by then: that

@@ -22,9 +22,9 @@ from previously.core.spans import Span, position_on
 from previously.runtime.backup import Backups
 from previously.runtime.clock import time_at
 from previously.runtime.retry import retry_when_moved
+from previously.storage.copy import THIS_FILE, Backup, WholeStories
 from previously.storage.store import BranchInfo, Store, StoryInfo, StoryKey, Traces
 from previously.storage.tables import Tables
-from previously.storage.whole_stories import THIS_FILE, Backup, WholeStories
 
 Wanted = Traces | str
 """Messages by their traces; a story by the time it was begun."""
