@@ -43,7 +43,7 @@ from previously.core.versions import IN_FORCE, Kind, Status
 from previously.folds.amend import AMENDED
 from previously.folds.update import UPDATED
 from previously.runtime import model_folder
-from previously.runtime.fold_loop import KEPT
+from previously.runtime.fold_versions import KEPT
 from previously.storage.store import NO_NODE
 from previously.testing.scripted_model import Scripted
 from previously.view.view import Reason, Section, View

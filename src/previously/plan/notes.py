@@ -10,16 +10,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from previously.core.digests import span_key
+from previously.core.errors import BadInput
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE
 from previously.core.messages import Message
+from previously.core.paths import OnPath
 from previously.core.presence import NEWCOMER, Presence
 from previously.core.snapshot import Snapshot
-from previously.core.spans import Span
+from previously.core.spans import Span, position_on
 from previously.core.versions import Kind, Status, Version
 from previously.folds.analysis import AnalysisNote
 from previously.folds.note_context import NoteContext
 from previously.folds.questions import Question
-from previously.folds.recap import Timeline, first_position, story_messages
+from previously.folds.recap import FoldRules, Timeline, first_position, story_messages
 from previously.folds.rendering import speaker_of, told
 from previously.folds.scene import SceneNote
 from previously.folds.tiling import Tile
@@ -31,9 +33,11 @@ from previously.memory.known import read_witness_state
 from previously.memory.notes import (
     Walk,
     digest_ends,
+    find_analyses,
     find_scene_ends,
     has_fragment,
     has_scene_notes,
+    resolve_tail,
     walk,
     walk_to_the_end,
 )
@@ -47,6 +51,7 @@ SNAPSHOT_MESSAGES = 256
 """When so many messages behind a snapshot are noted, the next one is made."""
 
 FRAGMENT = "a new fragment"
+ASKED_AGAIN = "asked for again"
 SCENE_OVER = "a scene is over"
 SNAPSHOT = "what follows from the notes so far"
 
@@ -224,3 +229,33 @@ def _key(seen: Walk, tile: Tile) -> bytes:
 
 def _stood_in(note: Version | None) -> bool:
     return note is not None and note.made.status is Status.PROVISIONAL
+
+
+def plan_analyses(snapshot: Snapshot, rules: FoldRules, position: int | None, *, again: bool) -> list[Step]:
+    """Return the analyses of the fragment at a position, or of all that have none; with `again` also of what has one.
+    What has not changed is analysed again only where that is asked for."""
+    at = None if position is None else position_on(snapshot.messages, position)
+    first, last = (0, snapshot.messages - 1) if at is None else (at, at)
+    path = snapshot.path(first, last) if snapshot.messages else []
+    if at is not None and not has_fragment(path[0]):
+        raise BadInput(f"Message {at} holds nothing to analyse.")
+    seen = walk_to_the_end(snapshot, resolve_tail(snapshot, rules))
+    steps, states = [], States()
+    for item, tile in zip(path, find_analyses(snapshot, path), strict=True):
+        if has_fragment(item) and (tile.note is None or again):
+            before = EMPTY_STATE
+            if item.position > seen.first:
+                before = states.reduce(seen, rules, through=item.position - 1)
+            steps.append(_plan_analysis(snapshot, item, tile.note, before))
+    return steps
+
+
+def _plan_analysis(snapshot: Snapshot, item: OnPath, note: Version | None, state: State) -> Step:
+    asked = AnalysisNote((item.entry.message,), first=item.position)
+    if snapshot.all_witnessed():
+        state = apply_hand_records(snapshot, state, item.position)
+        about = f"{speaker_of(item.entry.message)}: {told(item.entry.message)}"
+        asked = replace(asked, context=read_background(snapshot, item.position, state, about))
+    reason = ASKED_AGAIN if note else FRAGMENT
+    replaces = note.id if note else None
+    return Step(Kind.ANALYSIS, SPAN_SCOPE, [item], None, asked, reason, replaces, by_request=note is not None)

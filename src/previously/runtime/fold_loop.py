@@ -1,299 +1,199 @@
 """The one loop: plan → ask → check → commit.
 
-It performs what the pure layers decide and decides nothing itself. A fold that fails or is refused leaves the memory
-as it was; a crash can repeat a fold, never tear one, since a fold is one insert. A lease keeps two loops from paying
-for the same fold; that the second is discarded anyhow is the store's promise.
+It performs what `plan` decides. A fold that fails or is refused leaves the memory as it was; a crash can repeat a fold,
+never tear one, since what becomes of a reply is one write. A lease keeps two loops from paying for the same fold; that
+the second is discarded anyhow is the store's promise.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
-from uuid import uuid4
 
-from previously.core.marks import SPAN_SCOPE, MarkKind
-from previously.core.note import note_of, note_words
 from previously.core.snapshot import Snapshot
-from previously.core.spans import Span
-from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
+from previously.core.versions import Cost, Kind, Status, Version
 from previously.folds.boundary import Boundary
-from previously.folds.checks import Refused, residue
+from previously.folds.checks import Refused
 from previously.folds.questions import Question, amends, check_text, has_no_substitute
 from previously.folds.recap import FoldRules, NotDue
-from previously.folds.rendering import told
 from previously.folds.request import Amends, FoldRequest
-from previously.memory.notes import NOTES, find_notes, resolve_tail
-from previously.memory.presence import presences_of
 from previously.memory.state import States
-from previously.plan.due import DuePlan
-from previously.plan.notes import NotePlan
-from previously.plan.reader import was_taken_back
-from previously.plan.step import Look, Step, Together, Written
+from previously.plan.due import Prepared, find_due, prepare
+from previously.plan.notes import plan_analyses
+from previously.plan.residue import find_outdated_states, find_residue
+from previously.plan.step import Look, Step, Written
 from previously.runtime.clock import time_at
-from previously.runtime.fold_lease import LEASE, renewed, taken
+from previously.runtime.fold_ledger import OUTDATED, FoldLedger, PlannedLedger, StoryLedger, renew_lease
 from previously.runtime.fold_report import FoldDone, FoldReport, done_of, failed_of
-from previously.runtime.fold_store import FoldStore, on_snapshot
+from previously.runtime.fold_versions import FoldOutcome, choose_good, keep_texts, make_outcome, reply_with_written
 from previously.runtime.folder import Attempt, BuiltinFolder, Folder, FolderReply
 from previously.runtime.kept_answers import Source
-from previously.runtime.rehearsal import PLANNED, RehearsalFolder, RehearsalStore
-from previously.storage.store import BranchInfo, StoryKey
+from previously.runtime.rehearsal import RehearsalFolder
+from previously.storage.store import Store, StoryKey
 
 TRIES_WITHOUT_PROGRESS = 3
-"""A fold that is true where it was made but not on the path any more is no progress."""
-
-MOST_WARNINGS = 2
-"""How many of a note's warnings are told beside it."""
+"""A fold that is true where it was made but not on the path any more is no progress: after the third time, somebody is
+changing the story faster than it can be folded."""
 
 OTHERS = "another process is folding this story"
-OUTDATED = "a note it was put together from was made anew"
 RESIDUE = "it tells of words that were removed"
-KEPT = "what was there is kept"
 GOES_ROUND = "what was folded is not valid on the path: the story is being changed"
-
-Todo = Step | Together | Boundary | NotDue
+PLANNED = "planned"
 
 Progress = Callable[[int, int], None]
 """Called with how many messages are folded and how many there are to fold."""
 
 Pressed = Callable[[], Awaitable[bool]]
+"""Returns whether a view has no room for a message outside the tail."""
 
 
 class _Loop:
     """One call to fold: what it has done, and what it has learned not to try again."""
 
-    def __init__(
-        self, store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules, *, fresh: bool = False
-    ) -> None:
+    def __init__(self, ledger: FoldLedger, folder: Folder, rules: FoldRules, *, fresh: bool = False) -> None:
+        self._ledger = ledger
+        self._folder = folder
+        self._rules = rules
         self._fresh = fresh
-        self.store = store
-        self.key = key
-        self.folder = folder
-        self.rules = rules
-        self.done: list[FoldDone] = []
-        self.closed: list[Boundary] = []
+        self._done: list[FoldDone] = []
+        self._closed: list[Boundary] = []
         self._anew = True  # until the model fails in this very call: what it just failed at is left for the next one
         self._failed: set[tuple[Kind, str]] = set()
         self._states = States()
         self._tried: dict[tuple[object, ...], int] = {}
 
-    async def next(self, pressed: Pressed) -> Todo:
-        """What to do now."""
-        anew = self._anew and await self.folder.ready()
-        found = await self._looked(anew, pressed=False)
-        if isinstance(found, NotDue) and await pressed():
-            found = await self._looked(anew, pressed=True)
-        return self._without_rounds(found)
+    async def run(self, pressed: Pressed, *, once: bool, progress: Progress | None) -> FoldReport:
+        """Fold until nothing is due."""
+        try:
+            while await self._ledger.take_lease():
+                due, messages = await self._find_due(pressed)
+                if isinstance(due, NotDue):
+                    return self._report(due.reason)
+                if isinstance(due, Boundary):
+                    await self._ledger.close_chapter(due)
+                    self._closed.append(due)
+                    continue
+                if progress:
+                    first = due[0].step.span.first
+                    progress(first, max(messages - self._rules.recap.tail_messages, first))
+                async with renew_lease(self._ledger):
+                    await self._perform_together(due)
+                if once:
+                    return self._report("asked to fold once")
+            return self._report(OTHERS)
+        finally:
+            await self._ledger.give_lease()
 
-    async def _looked(self, anew: bool, *, pressed: bool) -> Todo:
-        """What there is to do at one moment of the story."""
+    async def make(self, steps: Sequence[Step]) -> FoldReport:
+        """Make these folds, one after the other, due or not."""
+        try:
+            for step in steps:
+                if not await self._ledger.take_lease():
+                    return self._report(OTHERS)
+                async with renew_lease(self._ledger):
+                    await self._perform(await self._ledger.read(partial(prepare, step=step)))
+            return self._report(failed_of(self._done) or "all that was asked for is made")
+        finally:
+            await self._ledger.give_lease()
 
-        def look(snapshot: Snapshot) -> Todo:
-            rules = resolve_tail(snapshot, self.rules)
-            quotes = self.folder.made_by == "builtin"
-            seen = Look(rules, self.folder.amends, anew, pressed, self._failed, quotes)
-            notes = NotePlan(snapshot, seen, self._states, presences_of(self.store))
-            found = notes.missing() or DuePlan(snapshot, seen, self._states).next()
-            return (notes.next() or found) if isinstance(found, NotDue) else found
+    async def _find_due(self, pressed: Pressed) -> tuple[Sequence[Prepared] | Boundary | NotDue, int]:
+        """Return what to do now, and how many messages the branch has."""
+        anew = self._anew and await self._folder.ready()
+        due, messages = await self._look(anew, pressed=False)
+        if isinstance(due, NotDue) and await pressed():
+            due, messages = await self._look(anew, pressed=True)
+        return self._drop_rounds(due), messages
 
-        return await on_snapshot(self.store, self.key, None, look)
+    async def _look(self, anew: bool, *, pressed: bool) -> tuple[Sequence[Prepared] | Boundary | NotDue, int]:
+        quotes = self._folder.made_by == "builtin"
+        look = Look(self._rules, self._folder.amends, anew, pressed, self._failed, quotes)
 
-    def _without_rounds(self, found: Todo) -> Todo:
-        """What there is to do, but for what was done again and again without getting on."""
-        match found:
-            case Together(steps):
-                left = tuple(step for step in steps if not self._goes_round(_identity(step)))
-                return Together(left) if left else NotDue(GOES_ROUND)
-            case Step() if self._goes_round(_identity(found)):
-                return NotDue(GOES_ROUND)
-            case Boundary(position, _, _) if self._goes_round((position,)):
-                return NotDue(GOES_ROUND)
-            case _:
-                return found
+        def find(snapshot: Snapshot) -> tuple[Sequence[Prepared] | Boundary | NotDue, int]:
+            return find_due(snapshot, look, self._states, self._ledger.presences), snapshot.messages
+
+        return await self._ledger.read(find)
+
+    def _drop_rounds(self, due: Sequence[Prepared] | Boundary | NotDue) -> Sequence[Prepared] | Boundary | NotDue:
+        """Return what there is to do, but for what was done again and again without getting on."""
+        if isinstance(due, NotDue):
+            return due
+        if isinstance(due, Boundary):
+            return NotDue(GOES_ROUND) if self._goes_round((due.position,)) else due
+        return [prepared for prepared in due if not self._goes_round(_identify(prepared.step))] or NotDue(GOES_ROUND)
 
     def _goes_round(self, what: tuple[object, ...]) -> bool:
         self._tried[what] = self._tried.get(what, 0) + 1
         return self._tried[what] > TRIES_WITHOUT_PROGRESS
 
-    async def close(self, found: Boundary) -> None:
-        """Close a chapter where it ended."""
-        branch = await self.store.branch(self.key)
-        await self.store.add_mark(
-            self.key, branch.name, MarkKind.CHAPTER, found.position, found.title, made_by=found.reason, at=time_at()
-        )
-        self.closed.append(found)
-
-    async def perform_together(self, steps: Sequence[Step]) -> None:
+    async def _perform_together(self, due: Sequence[Prepared]) -> None:
         """Make folds at the same time. A store that fails one of them fails this call, once the others are done."""
-        done = await asyncio.gather(*(self.perform(step) for step in steps), return_exceptions=True)
-        for one in done:
-            if isinstance(one, BaseException):
-                raise one
+        results = await asyncio.gather(*map(self._perform, due), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
 
-    async def perform(self, step: Step) -> None:
-        """Make one fold and commit what came of it."""
-        loose = await self._loose(step)
-        reply = await self._reply(step, loose)
-        if reply.status is Status.PROVISIONAL and not isinstance(step.asked, Written):
-            self._anew = False
-            if step.by_request or _good(loose):  # what is there is better
-                reply = replace(reply, status=Status.REFUSED)
-        if reply.status is Status.REFUSED and not isinstance(step.asked, Written) and has_no_substitute(step.asked):
-            self._failed.add((step.kind, step.scope))
-        held = self.rules.review and reply.status is not Status.REFUSED and not isinstance(step.asked, Written)
-        version = self._version(step, reply, Status.PENDING if held else reply.status)
-        for attempt in reply.attempts:
-            await self.store.commit(self.key, _refused(version, attempt))
-        if version.status is Status.REFUSED:
-            self.done.append(done_of(Version(0, version, False), reply.attempts))
-        else:
-            versions = self._versions(step, reply, version)
-            kept = await self.store.commit_all(self.key, versions)
-            await self._report(step, reply, versions[0], kept)
+    async def _perform(self, prepared: Prepared) -> None:
+        """Make one fold and keep what came of it."""
+        step = prepared.step
+        reply = await self._ask(prepared)
+        status = reply.status
+        if not isinstance(step.asked, Written):
+            if status is Status.PROVISIONAL:
+                self._anew = False
+                if step.by_request or choose_good(prepared.loose):  # what is there is better
+                    status = Status.REFUSED
+            if status is Status.REFUSED and has_no_substitute(step.asked):
+                self._failed.add((step.kind, step.scope))
+            if self._rules.review and status is not Status.REFUSED:
+                status = Status.PENDING
+        outcome = make_outcome(step, reply, status, time_at())
+        kept = await self._ledger.keep(outcome) if outcome.attempts or outcome.versions else ()
+        self._note_done(step, reply, outcome, kept)
         if isinstance(step.asked, FoldRequest) and step.asked.amends:
             await self._drop_residue(step.asked.amends, step.span.first)
 
-    def _version(self, step: Step, reply: FolderReply, status: Status) -> NewVersion:
-        """Return the version that a step's own text becomes."""
-        reach = len(step.span) + (step.before.made.reach if step.before else 0)
-        return NewVersion(
-            kind=step.kind,
-            scope=step.scope,
-            span=step.span,
-            key=step.key,
-            before=step.before.id if step.before else None,
-            text=reply.text,
-            carry=reply.carry or step.rests_on,
-            status=status,
-            made_by=reply.made_by,
-            reason="; ".join(filter(None, (step.reason, reply.reason, *_warnings(reply)))),
-            at=time_at(),
-            model=reply.model,
-            prompt_hash=reply.prompt_hash,
-            cost=reply.cost,
-            replaces=step.replaces,
-            shed=reply.shed,
-            unverified=reply.unverified,
-            anchor=step.run[-1].node,
-            reach=reach,
-            first=step.first if step.scope.startswith(SPAN_SCOPE) else b"",
-        )
-
-    def _versions(self, step: Step, reply: FolderReply, own: NewVersion) -> list[NewVersion]:
-        """Return all that one answer gave, the step's own text first. The first of them bears the cost."""
-        texts = [(kind, text) for kind, text in reply.beside if kind is not step.kind and kind not in step.others]
-        own = replace(own, text=next((text for kind, text in reply.beside if kind is step.kind), own.text))
-        beside = [
-            replace(
-                own, kind=kind, scope=SPAN_SCOPE, text=text, before=None, first=step.first, reach=len(step.span),
-                replaces=step.beside.get(kind), carry="", shed=(), cost=Cost(),
-            )
-            for kind, text in texts
-        ]  # fmt: skip
-        return [own, *beside, *self._others(step, reply, own)]
-
-    def _others(self, step: Step, reply: FolderReply, own: NewVersion) -> list[NewVersion]:
-        """Return what one answer gave beside its own text that has a place of its own."""
-        texts = dict(reply.beside)
-        found: list[NewVersion] = []
-        for kind, other in step.others.items():
-            text = other.asked.text if isinstance(other.asked, Written) else texts.get(kind, "")
-            if text:
-                given = replace(reply, text=text, cost=Cost(), shed=(), warnings=(), carry="")
-                found.append(replace(self._version(other, given, own.status), at=own.at))
-        return found
-
-    async def _report(self, step: Step, reply: FolderReply, wanted: NewVersion, kept: Sequence[Version]) -> None:
-        """Report what was kept of an answer; say what it cost if another fold was first."""
-        own, *beside = kept
-        if own.made.at != wanted.at and wanted.cost.calls:  # another fold was first; what this one cost is still spent
-            lost = Attempt(
-                "another fold of the same messages was first", "", reply.cost, reply.model, reply.prompt_hash
-            )
-            await self.store.commit(self.key, _refused(wanted, lost))
-        if step.kind is Kind.STATE:
-            return  # no fold that anybody asked for: it only saves reading the notes again
-        if any(version.made.kind in NOTES for version in kept):
-            await self._drop_snapshots(step.span.first)
-        reported = replace(own, made=replace(own.made, reason=wanted.reason, cost=wanted.cost))
-        self.done.append(done_of(reported, reply.attempts, tuple(one.made.kind.value for one in beside)))
-
-    async def _drop_snapshots(self, since: int) -> None:
-        """Drop what was put together from notes before one of them was made, or made anew."""
-        branch = await self.store.branch(self.key)
-        for _, last, version in await self.store.cover(self.key, branch.name, Kind.STATE):
-            if last >= since:
-                await self.store.set_status(self.key, version, Status.UNDONE, reason=OUTDATED)
+    def _note_done(self, step: Step, reply: FolderReply, outcome: FoldOutcome, kept: Sequence[Version]) -> None:
+        if not kept:
+            self._done.append(done_of(Version(0, outcome.own, False), reply.attempts))
+        elif step.kind is not Kind.STATE:  # nobody asked for that: it only saves reading the notes again
+            own, *beside = kept
+            reported = replace(own, made=replace(own.made, reason=outcome.own.reason, cost=outcome.own.cost))
+            self._done.append(done_of(reported, reply.attempts, tuple(other.made.kind.value for other in beside)))
 
     async def _drop_residue(self, amends: Amends, since: int) -> None:
-        """Drop what stands behind a change and still tells of removed words: it saw a text that told of them. It is
-        asked for again."""
-        branch = await self.store.branch(self.key)
-        removed = [told(message) for message in amends.removed]
-        suspects = [
-            one
-            for one in await self._behind(branch, since)
-            if residue(removed, amends.kept, _words_of(one.version.made))
-        ]
-        path = await self.store.path(self.key, branch.name, 0, branch.messages - 1) if suspects else []
-        said = [f"{item.entry.message.speaker}: {told(item.entry.message)}" for item in path]
-        for one in suspects:  # what another message said before has not gone
-            if residue(removed, said[: one.span.last + 1], _words_of(one.version.made)):
-                await self.store.set_status(self.key, one.version.id, Status.UNDONE, reason=RESIDUE)
-                await self._drop_snapshots(one.span.first)
+        """Drop what still tells of removed words. It is asked for again."""
 
-    async def _behind(self, branch: BranchInfo, since: int) -> list[LiveVersion]:
-        """Return the recaps, chapters in both forms, episodes and notes on the path that reach behind a position."""
-        found = await on_snapshot(
-            self.store, self.key, branch.name, lambda one: find_notes(one, (Kind.EPISODE, Kind.NOTE))
-        )
-        for kind in (Kind.RECAP, Kind.CHAPTER, Kind.SHORT):
-            for first, last, ident in await self.store.cover(self.key, branch.name, kind):
-                version = await self.store.version(self.key, ident) if last >= since else None
-                if version:
-                    found.append(LiveVersion(version, Span(first, last)))
-        return [one for one in found if one.span.last >= since]
+        def find(snapshot: Snapshot) -> tuple[list[int], list[int]]:
+            texts = find_residue(snapshot, amends, since)
+            first = min((live.span.first for live in texts), default=None)
+            outdated = [] if first is None else find_outdated_states(snapshot, first)
+            return [live.version.id for live in texts], outdated
 
-    async def _reply(self, step: Step, loose: Mapping[Kind, Version]) -> FolderReply:
-        asked, last = step.asked, step.run[-1]
+        texts, outdated = await self._ledger.read(find)
+        await self._ledger.undo(texts, RESIDUE)
+        await self._ledger.undo(outdated, OUTDATED)
+
+    async def _ask(self, prepared: Prepared) -> FolderReply:
+        step, asked, last = prepared.step, prepared.step.asked, prepared.step.run[-1]
         if isinstance(asked, Written):
-            status = Status.COMMITTED if asked.firm else Status.PROVISIONAL
-            return FolderReply(
-                asked.text, asked.carry, Cost(), made_by=asked.made_by, checked=True, status=status, model=asked.model,
-                prompt_hash=asked.prompt_hash, unverified=asked.unverified,
-            )  # fmt: skip
-        source = Source(self.key, last.node, last.hash)
-        anew = self._fresh or await on_snapshot(
-            self.store, self.key, None, lambda one: was_taken_back(one, step.kind, step.scope, step.key)
-        )
-        question: Question = replace(cast("Any", asked), again=True) if loose else asked
-        reply = await _checked(await self.folder.write(question, source=source, anew=anew), question)
-        stands_in = reply.made_by != self.folder.made_by and reply.reason and reply.status is Status.COMMITTED
-        return _with_kept(reply, step.kind, _good(loose)) if _good(loose) and stands_in else reply
+            return reply_with_written(asked)
+        source = Source(self._ledger.key, last.node, last.hash)
+        question: Question = replace(cast("Any", asked), again=True) if prepared.loose else asked
+        anew = self._fresh or prepared.taken_back
+        reply = await _check(await self._folder.write(question, source=source, anew=anew), question)
+        stands_in = reply.made_by != self._folder.made_by and reply.reason and reply.status is Status.COMMITTED
+        good = choose_good(prepared.loose)
+        return keep_texts(reply, step.kind, good) if good and stands_in else reply
 
-    async def _loose(self, step: Step) -> dict[Kind, Version]:
-        """Return what stands where the step's texts are to be made, by kind, and waits to be made anew."""
-        if isinstance(step.asked, Written) or _amends(step):
-            return {}
-        branch = await self.store.branch(self.key)
-        found: list[Version] = []
-        if step.scope.startswith(SPAN_SCOPE):
-            for kind in (step.kind, *step.beside):
-                notes = await self.store.notes(self.key, kind, step.scope, [step.first])
-                found += [one for one in notes if one.made.key == step.key][-1:]
-        else:
-            live = await self.store.live(self.key, branch.name, step.kind, step.scope, through=step.span.last)
-            found += [live.version] if live and live.span.last == step.span.last else []
-        return {one.made.kind: one for one in found if not one.firm}
-
-    def report(self, stopped: str) -> FoldReport:
-        """What was done until now."""
-        return FoldReport(tuple(self.done), stopped, tuple(self.closed))
+    def _report(self, stopped: str) -> FoldReport:
+        return FoldReport(tuple(self._done), stopped, tuple(self._closed))
 
 
 async def fold(
-    store: FoldStore,
+    store: Store,
     key: StoryKey,
     folder: Folder,
     rules: FoldRules,
@@ -304,64 +204,43 @@ async def fold(
     fresh: bool = False,
 ) -> FoldReport:
     """Fold all that is due on the active branch, oldest first. `fresh` takes no answer that was kept."""
-    holder = uuid4().hex
-    loop = _Loop(store, key, folder, rules, fresh=fresh)
-    try:
-        while True:
-            if not await taken(store, key, holder):
-                return loop.report(OTHERS)
-            found = await loop.next(pressed)
-            if isinstance(found, NotDue):
-                return loop.report(found.reason)
-            if isinstance(found, Boundary):
-                await loop.close(found)
-                continue
-            steps = found.steps if isinstance(found, Together) else (found,)
-            if progress:
-                end = (await store.branch(key)).messages
-                first = steps[0].span.first
-                progress(first, max(end - rules.recap.tail_messages, first))
-            async with renewed(store, key, holder):
-                await loop.perform_together(steps)
-            if once:
-                return loop.report("asked to fold once")
-    finally:
-        await store.give_lease(key, LEASE, holder)
-
-
-async def make(
-    store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules, steps: Sequence[Step], *, fresh: bool = False
-) -> FoldReport:
-    """Make these folds, one after the other, due or not. `fresh` takes no answer that was kept."""
-    holder = uuid4().hex
-    loop = _Loop(store, key, folder, rules, fresh=fresh)
-    try:
-        for step in steps:
-            if not await taken(store, key, holder):
-                return loop.report(OTHERS)
-            async with renewed(store, key, holder):
-                await loop.perform(step)
-        return loop.report(failed_of(loop.done) or "all that was asked for is made")
-    finally:
-        await store.give_lease(key, LEASE, holder)
+    loop = _Loop(StoryLedger(store, key), folder, rules, fresh=fresh)
+    return await loop.run(pressed, once=once, progress=progress)
 
 
 async def plan_folds(
-    store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules, *, pressed: Pressed, anew: bool = False
+    store: Store, key: StoryKey, folder: Folder, rules: FoldRules, *, pressed: Pressed, anew: bool = False
 ) -> FoldReport:
-    """The folds that `fold` would make now, with what each would read; with `anew`, if nothing were folded yet."""
-    rehearsal = RehearsalStore(store, anew=anew)
+    """Return the folds that `fold` would make now, with what each would read; with `anew`, if nothing were folded
+    yet."""
+    ledger = PlannedLedger(store, key, anew=anew)
 
     async def pressed_from_the_start() -> bool:
-        return not rehearsal.written and await pressed()  # a view of what is only rehearsed cannot be had
+        return not ledger.is_begun and await pressed()  # a view of what is only planned cannot be had
 
-    without_review = replace(rules, review=False)
-    report = await fold(rehearsal, key, RehearsalFolder(folder), without_review, pressed=pressed_from_the_start)
+    loop = _Loop(ledger, RehearsalFolder(folder), replace(rules, review=False))
+    report = await loop.run(pressed_from_the_start, once=False, progress=None)
     return replace(report, folds=tuple(replace(done, status=PLANNED) for done in report.folds))
 
 
-async def _checked(reply: FolderReply, asked: Question) -> FolderReply:
-    """A reply that may be kept: if a folder gives one that may not, the built-in folder's stands in for it."""
+async def analyse(
+    store: Store, key: StoryKey, folder: Folder, rules: FoldRules, position: int | None, *, again: bool
+) -> FoldReport:
+    """Analyse the fragment at a position, or all that have no analysis; with `again` also what has one. Then the newest
+    analysis counts, also in a summary that was put together before."""
+    ledger = StoryLedger(store, key)
+    steps = await ledger.read(lambda snapshot: plan_analyses(snapshot, rules, position, again=again))
+    report = await _Loop(ledger, folder, rules, fresh=again).make(steps)
+    first = min((step.span.first for step in steps if step.replaces), default=None)
+    if first is not None:
+        recaps = await ledger.read(lambda snapshot: snapshot.cover(Kind.RECAP))
+        outdated = [version for _, last, version in recaps if last >= first]
+        await store.write(key, lambda tables: tables.versions.loosen(key, outdated))
+    return report
+
+
+async def _check(reply: FolderReply, asked: Question) -> FolderReply:
+    """Return a reply that may be kept: if a folder gives one that may not, the built-in folder's stands in for it."""
     if reply.checked or reply.status is Status.REFUSED:
         return reply
     verdict = check_text(asked, reply.text, made_by=reply.made_by)
@@ -381,52 +260,5 @@ async def _checked(reply: FolderReply, asked: Question) -> FolderReply:
     )
 
 
-def _good(loose: Mapping[Kind, Version]) -> dict[Kind, Version]:
-    """Return those that are to be made anew though they were good: committed once, and firm no more."""
-    return {kind: one for kind, one in loose.items() if one.made.status is Status.COMMITTED}
-
-
-def _with_kept(reply: FolderReply, kind: Kind, loose: Mapping[Kind, Version]) -> FolderReply:
-    """Return a reply with the texts that were there, where a model was asked for them anew and had nothing to say that
-    could be kept. They are good once more: else they would be asked for for ever."""
-    made = loose[kind].made if kind in loose else None
-    texts = tuple((one, loose[one].made.text if one in loose else text) for one, text in reply.beside)
-    kept = replace(reply, beside=texts, reason=f"{KEPT}: {reply.reason}")
-    return replace(
-        kept, text=made.text, carry=made.carry, made_by=made.made_by, model=made.model, prompt_hash=made.prompt_hash,
-        shed=made.shed, unverified=made.unverified,
-    ) if made else kept  # fmt: skip
-
-
-def _amends(step: Step) -> bool:
-    return not isinstance(step.asked, Written) and amends(step.asked)
-
-
-def _words_of(made: NewVersion) -> str:
-    return note_words(note_of(made.text)) if made.kind is Kind.NOTE else made.text
-
-
-def _warnings(reply: FolderReply) -> tuple[str, ...]:
-    """Return the first lines that were dropped of an answer, and how many there are beside them."""
-    more = len(reply.warnings) - MOST_WARNINGS
-    return (*reply.warnings[:MOST_WARNINGS], *([f"and {more} more lines dropped"] if more > 0 else []))
-
-
-def _identity(step: Step) -> tuple[object, ...]:
+def _identify(step: Step) -> tuple[object, ...]:
     return step.kind, step.scope, step.key, step.before.id if step.before else None
-
-
-def _refused(version: NewVersion, attempt: Attempt) -> NewVersion:
-    return replace(
-        version,
-        text=attempt.text,
-        carry="",
-        status=Status.REFUSED,
-        made_by="model",
-        reason=attempt.reason,
-        model=attempt.model,
-        prompt_hash=attempt.prompt_hash,
-        cost=attempt.cost,
-        shed=(),
-        unverified=(),
-    )

@@ -10,8 +10,7 @@ from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from previously.memory.notes import list_note_ids
-from previously.runtime.analysing import analyse
-from previously.runtime.fold_loop import Progress, fold, plan_folds
+from previously.runtime.fold_loop import Progress, analyse, fold, plan_folds
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.folder import Folder
 from previously.runtime.retry import retry_when_moved
