@@ -1,7 +1,7 @@
 """Making, listing and removing the keys by which a server knows on whose behalf a client asks.
 
-Only whoever made a key knows it. It is given back once, when it is made; what
-is kept of it, and what any error says, cannot be turned back into it.
+Only whoever made a key knows it. It is given back once, when it is made; what is kept of it, and what any error says,
+cannot be turned back into it.
 """
 
 from __future__ import annotations

@@ -253,9 +253,9 @@ def _say_reason(why: Why, line: str) -> str:
         "page": why.by_page,
     }
     whole = sum(part for part in parts.values() if part > 0) or 1.0
-    told = ", ".join(f"{name} {part / whole:.0%}" for name, part in parts.items() if part / whole >= 0.05)
+    ways = ", ".join(f"{name} {part / whole:.0%}" for name, part in parts.items() if part / whole >= 0.05)
     words = list(dict.fromkeys(line[start:end] for start, end in find_places(line, why.terms)))
-    return f"recalled by {told}; found: {', '.join(words[:6])}"
+    return f"recalled by {ways}; found: {', '.join(words[:6])}"
 
 
 def _read_at(snapshot: Snapshot, position: int) -> OnPath:

@@ -36,7 +36,7 @@ class StorySettings:
         that was learnt is forgotten."""
         known = self._samples if model == self._model else ()
         self._model, self._samples = model, with_sample(known, sample)
-        return json.dumps({"model": model, "samples": [one.to_json() for one in self._samples]})
+        return json.dumps({"model": model, "samples": [sample.to_json() for sample in self._samples]})
 
     def change(self, own: str, assignments: Sequence[str]) -> str:
         """The story's settings after `key=value` assignments, as a store keeps them; from now on they are in force."""
