@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Role
 from previously.core.paths import OnPath
-from previously.core.snapshot import Snapshot
+from previously.core.snapshot import Snapshot, read_run
 from previously.core.spans import Span
 from previously.core.tokens import Counter
 from previously.runtime.story_moment import StoryMoment
@@ -259,8 +259,7 @@ def _say_reason(why: Why, line: str) -> str:
 
 
 def _read_at(snapshot: Snapshot, position: int) -> OnPath:
-    (item,) = snapshot.path(position, position)
-    return item
+    return read_run(snapshot, position, position)[0]
 
 
 def _count_line(line: str, counter: Counter) -> int:
