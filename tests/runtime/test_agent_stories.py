@@ -16,6 +16,7 @@ from previously.core.messages import Role, Text, ToolCall, ToolResult
 from previously.core.pairing import unpaired
 from previously.models.scripted import Scripted
 from previously.view.view import Section
+from tests.effort import ON_DISK
 
 AGENT = Settings.of("agent", window_tokens=8_192, recap_words=300)
 BUDGET = 5_000
@@ -41,7 +42,7 @@ def tell(story: BlockingStory, turns: int, calls: int, first: int = 0) -> None:
         story.fold()
 
 
-@pytest.fixture(params=["in_memory", "sqlite"])
+@pytest.fixture(params=["in_memory", ON_DISK])
 def story(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BlockingStory]:
     place = ":memory:" if request.param == "in_memory" else str(tmp_path / "stories.db")
     with BlockingMemory(place, settings=AGENT) as memory:

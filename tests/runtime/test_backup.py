@@ -25,10 +25,10 @@ from previously.storage.queries import load_migrations
 from previously.storage.spool import Spool
 from previously.storage.sqlite.file import APPLICATION_ID
 from previously.storage.whole_stories import WholeStories
+from tests.effort import cases
 from tests.storage.postgres_server import shared_server
-from tests.storage.test_stores_agree import SOAKING
 
-FLIPPED = 2_000 if SOAKING else 40
+FLIPPED = cases(40, soak=2_000)
 SMALL = Settings(tail_messages=3, fold_messages=6, recap_words=40, chapter_messages=0)
 
 
@@ -541,7 +541,9 @@ def run(what: str, where: object, to: object, dies_at: int = 0, most_bytes: int 
     return done.returncode, done.stderr.strip()
 
 
-@pytest.mark.parametrize("dies_at", [1, 40, 120, 180])
+@pytest.mark.parametrize(
+    "dies_at", [1, *(pytest.param(at, marks=pytest.mark.slow(reason="kills a process")) for at in (40, 120, 180))]
+)
 async def test_a_backup_that_was_killed_is_not_there_and_can_be_made_again(
     memory: Memory, apart: Path, tmp_path: Path, dies_at: int
 ) -> None:

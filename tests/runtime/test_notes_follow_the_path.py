@@ -21,6 +21,7 @@ from previously.runtime.knowing import is_told_all
 from previously.runtime.read_presence import Presences
 from previously.runtime.reading import with_tail
 from previously.runtime.states import States, Witness
+from tests.effort import cases
 from tests.runtime.echoing import folder_of
 from tests.runtime.faithful import PEOPLE, Asked, faithful, said, state
 
@@ -275,7 +276,8 @@ def from_scratch(story: BlockingStory, reader: str) -> str | None:
     return text
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.random
+@pytest.mark.parametrize("seed", range(cases(60)))
 def test_what_is_kept_on_the_way_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """When all is folded, what is known with snapshots, and by whoever looked before, is what follows from the notes
     that stand on the path; and all of them are the model's."""

@@ -19,6 +19,7 @@ from previously.folds.update import UpdateFold
 from previously.runtime.folder import BuiltinFolder, FolderReply
 from previously.runtime.kept_answers import Source
 from previously.view.memory import STALE
+from tests.effort import ON_DISK
 from tests.runtime.obedient import obedient
 from tests.runtime.obedient import tell as tell_parcels
 from tests.runtime.update_answers import messages, under
@@ -52,7 +53,7 @@ def folder() -> Recorder:
     return Recorder()
 
 
-@pytest.fixture(params=["in_memory", "sqlite"])
+@pytest.fixture(params=["in_memory", ON_DISK])
 def story(request: pytest.FixtureRequest, tmp_path: Path, folder: Recorder) -> Iterator[BlockingStory]:
     place = ":memory:" if request.param == "in_memory" else tmp_path / "stories.db"
     with BlockingMemory(place, settings=SMALL, folder=folder) as memory:

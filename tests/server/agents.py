@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from previously import Memory, ScriptedAnswer, ScriptedServer
 from previously.core.messages import ToolCall
@@ -174,3 +175,8 @@ def holds(request: ServedRequest, message: dict[str, Any]) -> bool:
 
 
 ALL = [CHAT.name, MESSAGES.name, RESPONSES.name]
+FIRST = [
+    CHAT.name,
+    *(pytest.param(name, marks=pytest.mark.slow(reason="the same in another interface")) for name in ALL[1:]),
+]
+"""All interfaces, for tests that are too long to run in each of them every time."""

@@ -23,9 +23,9 @@ from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
 from previously.storage.table_store import TableStore
 from previously.storage.whole_stories import Whole, WholeStories
+from tests.effort import cases
 from tests.storage.postgres_server import shared_server
 from tests.storage.test_store_contract import AT, ME, a_story
-from tests.storage.test_stores_agree import SOAKING
 
 NEVER = "9999"
 LATER = "2027-01-01T00:00:00+00:00"
@@ -331,5 +331,5 @@ class BooksAgree(RuleBasedStateMachine):
 
 TestBooksAgree = BooksAgree.TestCase
 TestBooksAgree.settings = hypothesis_settings(
-    max_examples=200 if SOAKING else 15, stateful_step_count=60 if SOAKING else 25
+    max_examples=cases(15, soak=200), stateful_step_count=cases(25, quick=20, soak=60)
 )

@@ -25,6 +25,7 @@ from previously.storage.tables import (
     findings,
 )
 from previously.storage.tables.findings import Verified
+from tests.effort import cases
 from tests.storage.postgres_server import shared_server
 from tests.storage.rich_story import NEVER, OWNER, OnFile, OnServer, Place
 from tests.storage.test_postgres_agrees import AgreeingOnPostgres
@@ -469,13 +470,11 @@ class VerifyingOnServer(AgreeingOnPostgres):
             super().teardown()
 
 
-SOAKING = hypothesis_settings.get_current_profile_name() == "soak"
-
 TestVerifying = Verifying.TestCase
 TestVerifying.settings = hypothesis_settings(
-    max_examples=1_000 if SOAKING else 40, stateful_step_count=60 if SOAKING else 40
+    max_examples=cases(40, soak=1_000), stateful_step_count=cases(40, quick=20, soak=60)
 )
 TestVerifyingOnServer = VerifyingOnServer.TestCase
 TestVerifyingOnServer.settings = hypothesis_settings(
-    max_examples=300 if SOAKING else 6, stateful_step_count=60 if SOAKING else 40
+    max_examples=cases(6, soak=300), stateful_step_count=cases(40, quick=20, soak=60)
 )
