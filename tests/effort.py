@@ -6,6 +6,7 @@ HYPOTHESIS_PROFILE names it: `quick` (unless it is set), `full` or `soak`.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,7 +21,12 @@ FEWEST = 4
 """Below this a random test would hardly differ from an example."""
 
 
-ON_DISK = pytest.param("sqlite", marks=pytest.mark.slow(reason="the same once more, in a file"))
+def mark_slow(*values: object, reason: str) -> list[Any]:
+    """Return values of a parameter that `make test` leaves out; it runs the others."""
+    return [pytest.param(value, marks=pytest.mark.slow(reason=reason)) for value in values]
+
+
+(ON_DISK,) = mark_slow("sqlite", reason="the same once more, in a file")
 """A place for stories of tests that `make test` runs in memory alone. Stores have contract tests of their own."""
 
 

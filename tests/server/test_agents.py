@@ -11,6 +11,7 @@ import pytest
 from previously import Memory, ScriptedAnswer, ScriptedServer
 from previously.core.messages import ToolCall
 from previously.models.scripted_server import ServedRequest
+from tests.effort import mark_slow
 from tests.server.agents import FIRST, RULE, STEPS, Agent, agents_rig, folded, holds, sent_list
 from tests.server.running import running_proxy, stories_with
 
@@ -93,7 +94,7 @@ def pairs(count: int, letters: int) -> list[dict[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("window", [4_000, pytest.param(16_000, marks=pytest.mark.slow(reason="a roomy window"))])
+@pytest.mark.parametrize("window", [4_000, *mark_slow(16_000, reason="a roomier window")])
 async def test_outputs_that_are_shown_in_part_stay_what_they_are(window: int, tmp_path: Path) -> None:
     async with agents_rig(tmp_path, window=window, upstream={}) as rig:
         agent = Agent(rig.proxy.base_url, rig.client, "responses")
@@ -108,7 +109,7 @@ async def test_outputs_that_are_shown_in_part_stay_what_they_are(window: int, tm
         assert "function_call_output" not in {item.get("type") for item in sent_list(sent)}
 
 
-@pytest.mark.parametrize("window", [2_500, pytest.param(4_000, marks=pytest.mark.slow(reason="a roomier window"))])
+@pytest.mark.parametrize("window", [2_500, *mark_slow(4_000, reason="a roomier window")])
 async def test_words_of_the_user_that_come_with_results_are_not_parted_from_the_call(
     window: int, tmp_path: Path
 ) -> None:

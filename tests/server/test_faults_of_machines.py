@@ -18,6 +18,7 @@ import pytest
 
 from previously import ScriptedAnswer, ScriptedServer
 from previously.models.scripted_server import gzip_bomb, long_line
+from tests.effort import mark_slow
 from tests.server.running import PARTIAL, Rig, Talk, free_port, running_proxy, running_rig, settled, stories_with
 
 MANY_BYTES = 5 * 1024 * 1024
@@ -83,7 +84,9 @@ def slowest_health_s(origin: str, done: threading.Event) -> float:
 # C6: nobody is there
 
 
-@pytest.mark.parametrize("which", ["nobody listens", "no such name", "no TLS"])
+@pytest.mark.parametrize(
+    "which", ["nobody listens", *mark_slow("no such name", "no TLS", reason="a proxy of its own for each")]
+)
 async def test_c6_an_upstream_that_cannot_be_reached(tmp_path: Path, which: str) -> None:
     async with ScriptedServer() as upstream:
         address = {
@@ -388,6 +391,7 @@ async def test_a2_killed_mid_stream_the_users_message_is_there_and_nothing_comes
 # C17: a long run
 
 
+@pytest.mark.slow(reason="sends a thousand requests")
 async def test_c17_memory_does_not_grow_with_requests(tmp_path: Path) -> None:
     async with running_rig(tmp_path) as rig:
 
