@@ -39,7 +39,7 @@ class Recorder:
 
     def uninstall(self) -> None:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
         apsw.connection_hooks.remove(self._watch)
 
     def start(self) -> None:
