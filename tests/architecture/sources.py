@@ -64,14 +64,15 @@ def all_modules() -> Mapping[str, Module]:
 def find_imports(module: Module, names: Iterable[str]) -> set[str]:
     """Return the modules that one imports, wherever the statement stands.
 
-    Imports inside functions count, and so do those for type checking: a cycle that only runs late is still a cycle for
-    whoever reads it.
+    Imports inside functions count: a cycle that only runs late is still a cycle. Those for type checking do not, for
+    they never run.
     """
     known = set(names)
     found = {target for wanted in _imported_names(module) for target in _resolve(wanted, known)}
     return found - {module.name}
 
 
+@cache
 def find_edges() -> dict[str, set[str]]:
     """Return the import graph of `src`."""
     modules = all_modules()
@@ -104,7 +105,7 @@ def _reach(graph: Mapping[str, set[str]], start: str) -> set[str]:
 
 
 def _imported_names(module: Module) -> Iterator[str]:
-    for node in ast.walk(module.tree):
+    for node in _walk_running(module.tree):
         match node:
             case ast.Import(names=names):
                 yield from (alias.name for alias in names)
@@ -114,6 +115,20 @@ def _imported_names(module: Module) -> Iterator[str]:
                 yield from (f"{before}.{alias.name}" for alias in names)
             case _:
                 pass
+
+
+def _walk_running(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield every node but those that only a type checker reads."""
+    for node in ast.iter_child_nodes(tree):
+        match node:
+            case ast.If(test=ast.Name(id="TYPE_CHECKING"), orelse=others):
+                for other in others:
+                    yield from _walk_running(other)
+            case ast.expr():
+                pass  # no expression holds an import
+            case _:
+                yield node
+                yield from _walk_running(node)
 
 
 def _resolve(wanted: str, known: set[str]) -> Iterator[str]:

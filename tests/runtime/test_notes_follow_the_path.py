@@ -25,7 +25,7 @@ from tests.effort import cases
 from tests.runtime.echoing import folder_of
 from tests.runtime.faithful import PEOPLE, Asked, faithful, said, state
 
-LONG = 2_000
+LONG = cases(2_000, quick=400)
 
 
 def tell(story: BlockingStory, texts: list[str]) -> None:
@@ -41,6 +41,7 @@ def texts(length: int, stranger_at: int = -1) -> list[str]:
     return [said(number, "Quentin" if number == stranger_at else "") for number in range(length)]
 
 
+@pytest.mark.random
 def test_an_edit_in_a_long_story_asks_for_one_span() -> None:
     settings = Settings(chapter_messages=0, cast="off")
     asked, other = Asked(), Asked()
@@ -66,6 +67,7 @@ def test_an_edit_in_a_long_story_asks_for_one_span() -> None:
         assert edited != before
 
 
+@pytest.mark.random
 def test_an_edit_in_a_long_story_asks_for_one_scene() -> None:
     settings = Settings(chapter_messages=0, timeline="scenes", cast="off", scene_messages=40)
     asked, other = Asked(), Asked()
@@ -91,10 +93,11 @@ def test_an_edit_in_a_long_story_asks_for_one_scene() -> None:
         assert edited != before
 
 
+@pytest.mark.random
 def test_an_edit_in_a_long_story_asks_for_one_analysis() -> None:
     settings = Settings.of("novel", lore="off", backbone_words=0)
     asked, other = Asked(), Asked()
-    length = 150
+    length = cases(150, quick=40)
     with BlockingMemory(":memory:", settings=settings, folder=asked.folder) as memory:
         story = memory.story("tale")
         tell(story, texts(length))
