@@ -147,6 +147,7 @@ def test_000_the_bridge_is_shown_and_not_folded_again(tmp_path: Path) -> None:
         assert bridge not in messages(later)
 
 
+@pytest.mark.slow(reason="folds a story of 3,000 messages")
 def test_004_the_folds_input_does_not_grow_with_history(tmp_path: Path) -> None:
     folder = Recorder()
     with BlockingMemory(tmp_path / "stories.db", folder=folder) as memory:
@@ -179,6 +180,7 @@ def test_004_a_story_shorter_than_its_tail_is_shown_whole(story: BlockingStory) 
     assert len(story.view(8_192).messages) == SMALL.tail_messages
 
 
+@pytest.mark.slow(reason="folds a long story")
 def test_the_words_read_over_a_long_story_are_at_most_twice_its_own(tmp_path: Path) -> None:
     folder = Recorder()
     words = 0
