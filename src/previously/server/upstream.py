@@ -18,11 +18,11 @@ import httpx
 
 from previously.app import describe_model, model_at
 from previously.models.endpoint import Endpoint
-from previously.models.failures import SMALLEST_WINDOW
 from previously.models.server_facts import slots_in_props, usual_window
-from previously.models.wire import parse_body
 from previously.server.callers import X_API_KEY, Caller
 from previously.server.serving import UNKNOWN_WINDOW_TOKENS
+from previously.wire.errors import SMALLEST_WINDOW
+from previously.wire.model_call import parse_body
 
 log = logging.getLogger("previously.server")
 

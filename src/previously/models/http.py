@@ -25,7 +25,7 @@ from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelR
 from previously.core.errors import BadInput
 from previously.models.endpoint import Endpoint, endpoint
 from previously.models.server_facts import DOORS, SCHEMA_PROBE, model_names, schema_kept, window_in_models
-from previously.models.wire import Dialect, parse_body, read_answer, request_body, turned_down
+from previously.wire.model_call import RequestOptions, build_request, find_refused_option, parse_body, read_answer
 
 if TYPE_CHECKING:
     import httpx
@@ -81,7 +81,7 @@ class OpenAICompatibleModel:
         self._connect_timeout_s = connect_timeout_s
         self._json_schema = json_schema
         self._clock = clock
-        self._dialect = Dialect(json_schema=json_schema is not False)
+        self._dialect = RequestOptions(json_schema=json_schema is not False)
         self._given = client
         self._own: httpx.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -97,7 +97,7 @@ class OpenAICompatibleModel:
     async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
         """One question, one HTTP request, one answer or the reason why there is none."""
         sent = self._dialect
-        body = request_body(request, self._model, sent)
+        body = build_request(request, self._model, sent)
         received = await self._call("POST", self._endpoint.below("chat/completions"), body, self._timeout_s)
         if isinstance(received, ModelFailure):
             return received
@@ -112,10 +112,12 @@ class OpenAICompatibleModel:
         )
         return self._learnt(answer, received, request, sent) if isinstance(answer, ModelFailure) else answer
 
-    def _learnt(self, failure: ModelFailure, received: _Received, request: ModelRequest, sent: Dialect) -> ModelFailure:
+    def _learnt(
+        self, failure: ModelFailure, received: _Received, request: ModelRequest, sent: RequestOptions
+    ) -> ModelFailure:
         """The failure with what only the client knows: that it will ask differently, or that the address is wrong."""
         payload = parse_body(received.body)
-        better = turned_down(failure, payload, request, sent)
+        better = find_refused_option(failure, payload, request, sent)
         if better is not None and (better.json_schema == sent.json_schema or self._json_schema == "auto"):
             self._dialect = self._dialect.shared_with(better)
             reason = "The server turned down an optional part of the request, which will be left out from now on."
