@@ -49,7 +49,7 @@ _HOMES = {
     "Story": "runtime.story",
     "Settings": "settings",
     "InMemoryStore": "storage.in_memory",
-    "OpenAICompatibleModel": "models.openai_compatible",
+    "OpenAICompatibleModel": "models.http",
     "ScriptedModel": "testing",
     "ScriptedAnswer": "testing",
     "ScriptedServer": "testing",

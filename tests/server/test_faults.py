@@ -18,8 +18,8 @@ from previously import ScriptedAnswer
 from previously.core.messages import ToolCall
 from previously.testing import redirect, refused, web_page
 from previously.wire.sse import read_reply
-from tests.models.odd_streams import EMOJI, ODD_FORMS, SAID, chunk, stream
 from tests.server.running import PARTIAL, Rig, Talk, stories_with, swipes_of
+from tests.wire.odd_streams import EMOJI, ODD_FORMS, SAID, chunk, stream
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

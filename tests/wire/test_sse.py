@@ -15,7 +15,7 @@ from previously.core.messages import ToolCall
 from previously.wire import sse
 from previously.wire.reply import MAX_CHOICES, MAX_TOOL_CALLS, Reply, ReplyChoice
 from previously.wire.sse import MAX_LINE_BYTES, ReplyReader, read_reply
-from tests.models.odd_streams import EMOJI, ODD_FORMS, PLAIN, SAID, chunk, dumped, stream
+from tests.wire.odd_streams import EMOJI, ODD_FORMS, PLAIN, SAID, chunk, dumped, stream
 
 
 def fed(*pieces: bytes, **bounds: int) -> Reply:
