@@ -16,7 +16,7 @@ from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelR
 from previously.core.errors import BadInput
 from previously.models import http
 from previously.models.client import Model
-from previously.models.endpoint import endpoint
+from previously.models.endpoint import parse_endpoint
 from previously.models.http import OpenAICompatibleModel
 from previously.models.retry import GiveUp, Wait, decide_retry
 from tests.models.http_server import Play, Received, ScriptedServer, answer, chat, hang, in_turn, raw
@@ -378,7 +378,7 @@ def test_another_event_loop_gets_its_own_connections() -> None:
     async def once(model: OpenAICompatibleModel | None) -> OpenAICompatibleModel:
         async with ScriptedServer(answer(200, chat())) as server:
             model = model or OpenAICompatibleModel(server.url, "small", timeout_s=30.0)
-            model._endpoint = endpoint(server.url)
+            model._endpoint = parse_endpoint(server.url)
             assert isinstance(await model.ask(REQUEST), ModelReply)
             return model
 
