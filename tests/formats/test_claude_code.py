@@ -14,8 +14,8 @@ from previously.core.errors import BadInput
 from previously.core.messages import Error, Message, Role, Text, Thinking, ToolCall, ToolResult
 from previously.core.pairing import INTERRUPTED
 from previously.formats import Source, read_story
-from previously.formats.anthropic import item_of
 from previously.formats.threads import Linked, paths
+from previously.wire.anthropic import write_anthropic_message
 
 Line = dict[str, Any]
 
@@ -85,7 +85,7 @@ def test_one_api_message_over_several_lines_is_one_message(tmp_path: Path) -> No
     kinds = [type(part) for part in joined.message.parts]
     assert kinds == [Thinking, Text, ToolCall]
     assert joined.attributes.extra["claude_code"]["lines"] == ["c", "d"]
-    blocks = item_of(joined.message, joined.attributes)["content"]
+    blocks = write_anthropic_message(joined.message, joined.attributes)["content"]
     assert blocks[0] == {"type": "thinking", "thinking": "Hm.", "signature": "sig"}
 
 

@@ -18,12 +18,12 @@ from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.errors import BadInput, PreviouslyError
 from previously.core.messages import Role
 from previously.core.pairing import unpaired
-from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.conversations import conversation_of, read_conversation
-from previously.formats.openai import to_openai
-from previously.formats.responses_items import to_responses
 from previously.runtime.compacting import FoldedConversation, compact
 from previously.runtime.folder import BuiltinFolder
+from previously.wire.anthropic_request import to_anthropic
+from previously.wire.chat import to_openai
+from previously.wire.responses import to_responses
 from tests.folds.briefs.conversations import conversation
 
 DATA = Path(os.environ.get("PREVIOUSLY_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data")

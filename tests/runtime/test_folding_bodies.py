@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from previously import fold_conversation
-from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.conversations import conversation_of
-from previously.formats.responses_items import to_responses
 from previously.testing.request_faults import find_anthropic_faults
+from previously.wire.anthropic_request import to_anthropic
+from previously.wire.responses import to_responses
 from tests.runtime.test_fold_conversation import chat
 
 RULES = "Never touch db/migrations. Write tests first."

@@ -12,11 +12,11 @@ import pytest
 
 from previously import ScriptedAnswer, ScriptedServer, fold_conversation_async
 from previously.core.messages import Role
-from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.conversations import Conversation, Dialect, conversation_of, read_conversation
-from previously.formats.openai import to_openai
-from previously.formats.responses_items import to_responses
 from previously.testing.request_faults import find_anthropic_faults, find_chat_faults, find_responses_faults
+from previously.wire.anthropic_request import to_anthropic
+from previously.wire.chat import to_openai
+from previously.wire.responses import to_responses
 from tests.folds.briefs.conversations import conversation
 
 DATA = Path(os.environ.get("PREVIOUSLY_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data")

@@ -22,10 +22,10 @@ from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.messages import Attributes, Draft, Error, Message, Role, ToolCall, ToolResult
-from previously.formats.anthropic import draft_of
 from previously.formats.logs import COMPACTION, Kept, as_name, branches_of, kind_of, marked, objects
 from previously.formats.reading import Document, SideStory, Source, opened
 from previously.formats.threads import Linked, Step, paths
+from previously.wire.anthropic import parse_anthropic_message
 
 NAME = "claude-code"
 KEY = "claude_code"
@@ -152,7 +152,7 @@ def _draft(item: Item) -> Draft | None:
         return None
     said = {"role": item["type"]} | item["message"]
     try:
-        draft = draft_of(said)
+        draft = parse_anthropic_message(said)
     except (BadInput, RecursionError):
         return None
     if item.get("isApiErrorMessage"):

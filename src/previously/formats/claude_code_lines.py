@@ -14,10 +14,10 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Message
-from previously.formats.anthropic import KEY as API
-from previously.formats.anthropic_requests import Turn, behind, front_of, turns
 from previously.formats.claude_code import KEY, MARK
 from previously.formats.logs import COMPACTION
+from previously.wire.anthropic import KEY as API
+from previously.wire.anthropic_request import AnthropicTurn, count_front, plan_turns, shift_place
 
 _AGAIN = ("cwd", "version", "gitBranch", "userType", "toolUseResult", "isMeta", "requestId")
 """Fields of a line that are written as they were read."""
@@ -40,10 +40,14 @@ def to_claude_code(
     about = _OF_A_SESSION | {name: value for name, value in (header or {}).items() if name in _OF_A_SESSION}
     lines: list[str] = []
     parent: str | None = None
-    front = front_of(messages)
+    front = count_front(messages)
     rest = None if attributes is None else attributes[front:]
-    meta = [Turn("user", [{"type": "text", "text": one.text}], None) for one in messages[:front] if one.text.strip()]
-    for number, turn in enumerate([*meta, *turns(messages[front:], rest, behind(front, brief_at))]):
+    meta = [
+        AnthropicTurn("user", [{"type": "text", "text": one.text}], None)
+        for one in messages[:front]
+        if one.text.strip()
+    ]
+    for number, turn in enumerate([*meta, *plan_turns(messages[front:], rest, shift_place(front, brief_at))]):
         line_id = str(uuid5(NAMESPACE_URL, f"{session_id}/{number}"))
         known = NO_ATTRIBUTES if turn.origin is None or rest is None else rest[turn.origin]
         line = {
@@ -74,7 +78,7 @@ def _as_read(known: Attributes) -> dict[str, Any]:
     return fields
 
 
-def _message(turn: Turn, known: Attributes, message_id: str) -> dict[str, Any]:
+def _message(turn: AnthropicTurn, known: Attributes, message_id: str) -> dict[str, Any]:
     blocks = turn.blocks
     if turn.role == "user":
         is_text = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}

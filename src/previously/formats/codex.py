@@ -24,7 +24,7 @@ from previously.core.json_values import shown
 from previously.core.messages import Draft, Role
 from previously.formats.logs import COMPACTION, INJECTED, Kept, branches_of, kind_of, marked, objects
 from previously.formats.reading import Document, Source
-from previously.formats.responses_items import draft_of
+from previously.wire.responses import parse_item
 
 NAME = "codex"
 KEY = "codex"
@@ -113,7 +113,7 @@ class _Rollout:
 
     def _say(self, said: Item, at: str | None, **marks: object) -> None:
         try:
-            draft = draft_of(said)
+            draft = parse_item(said)
         except (BadInput, RecursionError):
             self.skipped[kind_of(said)] += 1
             return

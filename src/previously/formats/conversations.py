@@ -21,19 +21,14 @@ from previously.core.json_values import kind, parse_json, shown
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Role, ToolResult, cleaned
 from previously.core.pairing import INTERRUPTED
 from previously.formats import claude_code, sweagent
-from previously.formats.anthropic import draft_of as anthropic_draft_of
-from previously.formats.anthropic import item_of as anthropic_item_of
-from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.claude_code import MARK
 from previously.formats.detect import read_story
-from previously.formats.openai import draft_of as openai_draft_of
-from previously.formats.openai import to_openai
-from previously.formats.openai_requests import as_taken, to_chat
 from previously.formats.reading import Source, opened
 from previously.formats.request_files import is_anthropic, is_responses
-from previously.formats.responses_items import draft_of as item_draft_of
-from previously.formats.responses_items import item_of, to_responses
-from previously.formats.responses_outputs import Kinds, named_otherwise
+from previously.wire.anthropic import parse_anthropic_message, write_anthropic_message
+from previously.wire.anthropic_request import to_anthropic
+from previously.wire.chat import join_calls, parse_chat_message, to_chat, to_openai
+from previously.wire.responses import OutputKinds, find_call_ids, parse_item, to_responses, write_item
 
 _FIELDS = ("messages", "input")
 """Where a body has its list."""
@@ -101,9 +96,9 @@ def conversation_of(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> C
         raise BadInput(f"A conversation is a list of messages, not {kind(listed)}.")
     dialect = _dialect_of(given, list(listed))
     read = {
-        Dialect.OPENAI: openai_draft_of,
-        Dialect.ANTHROPIC: anthropic_draft_of,
-        Dialect.RESPONSES: item_draft_of,
+        Dialect.OPENAI: parse_chat_message,
+        Dialect.ANTHROPIC: parse_anthropic_message,
+        Dialect.RESPONSES: parse_item,
     }[dialect]
     drafts: list[Draft] = []
     for number, item in enumerate(listed, 1):
@@ -114,7 +109,7 @@ def conversation_of(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> C
         except (BadInput, RecursionError) as error:
             why = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
             raise BadInput(f"Message {number} of {len(listed)} cannot be read: {why}") from None
-    for at, call_id in named_otherwise(listed).items() if dialect is Dialect.RESPONSES else ():
+    for at, call_id in find_call_ids(listed).items() if dialect is Dialect.RESPONSES else ():
         drafts[at] = _answering(drafts[at], call_id)
     items = tuple(item if isinstance(item, dict) else dict(item) for item in listed)
     mark = (body or {}).get(MARK)
@@ -186,7 +181,7 @@ def with_system_first(conversation: Conversation) -> Conversation:
     prompts = [body[name] for name in _PROMPTS if body.get(name) and isinstance(body[name], str | list)]
     if not prompts:
         return conversation
-    led = [cleaned(anthropic_draft_of({"role": "system", "content": prompt}))[0] for prompt in prompts]
+    led = [cleaned(parse_anthropic_message({"role": "system", "content": prompt}))[0] for prompt in prompts]
     return replace(
         conversation,
         drafts=(*led, *conversation.drafts),
@@ -223,7 +218,7 @@ def rewritten(
     if to is not conversation.dialect or not conversation.items:
         return _written_anew(messages, attributes, to, brief_at)
     found: list[dict[str, Any]] = []
-    kinds = Kinds()
+    kinds = OutputKinds()
     for message, at, known in zip(messages, origin, attributes, strict=True):
         if at is not None and conversation.drafts[at].message == message:
             found.append(conversation.items[at])
@@ -231,10 +226,10 @@ def rewritten(
         elif to is Dialect.OPENAI:
             found += [{**conversation.items[at], **one} if at is not None else one for one in to_openai(message)]
         elif to is Dialect.ANTHROPIC:
-            found.append(anthropic_item_of(message, known))
+            found.append(write_anthropic_message(message, known))
         else:
-            found.append(kinds.fitting(item_of(message, known)))
-    return as_taken(found) if to is Dialect.OPENAI else found
+            found.append(kinds.fitting(write_item(message, known)))
+    return join_calls(found) if to is Dialect.OPENAI else found
 
 
 def system_of(

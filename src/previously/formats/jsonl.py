@@ -9,8 +9,8 @@ from __future__ import annotations
 from previously.core.errors import BadInput
 from previously.core.json_values import parse_object
 from previously.core.messages import Draft, cleaned
-from previously.formats.openai import draft_of
 from previously.formats.reading import Document, Source
+from previously.wire.chat import parse_chat_message
 
 NAME = "jsonl"
 
@@ -21,7 +21,7 @@ def read(document: Document) -> Source:
     replaced = 0
     for number, line in document.lines():
         try:
-            draft, count = cleaned(draft_of(parse_object(line)))
+            draft, count = cleaned(parse_chat_message(parse_object(line)))
         except (BadInput, RecursionError) as error:
             raise document.fault(error, number) from None
         drafts.append(draft)

@@ -33,7 +33,7 @@ from previously.core.messages import (
 )
 from previously.formats.logs import COMPACTION, Kept, branches_of, kind_of
 from previously.formats.reading import Source
-from previously.formats.times import iso_time
+from previously.wire.fields import parse_time
 
 NAME = "opencode"
 KEY = "opencode"
@@ -101,7 +101,7 @@ def _drafts(one: Spoken, skipped: Counter[str]) -> list[Draft]:
     mark = _compaction(one)
     drafts: list[Draft] = []
     message_id = str(one.info.get("id") or "") or None
-    at = iso_time(_created(one.info)) if _created(one.info) else None
+    at = parse_time(_created(one.info)) if _created(one.info) else None
     for number, step in enumerate(steps):
         if not step.said and (step.rest or drafts):
             step.said.append(Text(""))

@@ -14,11 +14,10 @@ from previously.core.errors import BadInput
 from previously.core.json_values import kind
 from previously.core.messages import Draft, cleaned
 from previously.core.text import clean_json
-from previously.formats import anthropic as anthropic_messages
-from previously.formats import openai as chat_messages
-from previously.formats import responses_items
 from previously.formats.reading import Document, Source, read_value
-from previously.formats.responses_outputs import CALLS, OUTPUTS
+from previously.wire.anthropic import parse_anthropic_message
+from previously.wire.chat import parse_chat_message
+from previously.wire.responses import CALLS, OUTPUTS, parse_item
 
 OPENAI, ANTHROPIC, RESPONSES = "openai", "anthropic", "responses"
 """The names of the formats."""
@@ -84,7 +83,7 @@ def read_openai_value(document: Document, value: Any) -> Source:
         value = value["messages"]
         if not isinstance(value, list):
             raise document.fault(BadInput(f'"messages" must be a list, not {kind(value)}.'))
-    return _read_list(document, OPENAI, _check_list(value, "messages"), header, chat_messages.draft_of)
+    return _read_list(document, OPENAI, _check_list(value, "messages"), header, parse_chat_message)
 
 
 def read_anthropic_value(document: Document, value: Any) -> Source:
@@ -94,9 +93,9 @@ def read_anthropic_value(document: Document, value: Any) -> Source:
     if isinstance(value, dict):
         header = _without(value, "messages", "system")
         if value.get("system"):
-            led.append(anthropic_messages.draft_of({"role": "system", "content": value["system"]}))
+            led.append(parse_anthropic_message({"role": "system", "content": value["system"]}))
         value = value.get("messages")
-    return _read_list(document, ANTHROPIC, _check_list(value, "messages"), header, anthropic_messages.draft_of, led)
+    return _read_list(document, ANTHROPIC, _check_list(value, "messages"), header, parse_anthropic_message, led)
 
 
 def read_responses_value(document: Document, value: Any) -> Source:
@@ -112,7 +111,7 @@ def read_responses_value(document: Document, value: Any) -> Source:
         items += _check_list(value.get("output", []), "items")
     else:
         items = _check_list(value, "items")
-    return _read_list(document, RESPONSES, items, header, responses_items.draft_of, what="item")
+    return _read_list(document, RESPONSES, items, header, parse_item, what="item")
 
 
 def _read_list(

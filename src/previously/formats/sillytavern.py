@@ -24,9 +24,9 @@ from previously.core.errors import BadInput
 from previously.core.json_values import parse_object
 from previously.core.messages import Attributes, Draft, Message, Part, Role, Text, Thinking, cleaned
 from previously.core.text import clean_json
-from previously.formats.fields import optional_text, refuse
 from previously.formats.reading import Document, Source
 from previously.formats.sillytavern_fields import KEY, alternative_fields, message_fields, time_of
+from previously.wire.fields import read_optional_text, refuse
 
 NAME = "sillytavern"
 
@@ -67,7 +67,7 @@ def draft_of(item: dict[str, Any]) -> Draft:
     role = Role.USER if item.get("is_user") else Role.ASSISTANT
     if _object(item.get("extra")).get("type") == "narrator":
         role = Role.SYSTEM
-    speaker = optional_text(item, "name")
+    speaker = read_optional_text(item, "name")
     hidden = bool(item.get("is_system"))
     message = Message(role, _parts(text, item), speaker)
     shown = shown_swipe(item)

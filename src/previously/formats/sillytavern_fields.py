@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from previously.core.messages import Attributes, Draft, Message, Role
-from previously.formats.times import iso_time
+from previously.wire.fields import parse_time
 
 KEY = "sillytavern"
 _OWN = ("is_user", "is_system", "swipes", "swipe_info")
@@ -30,7 +30,7 @@ def time_of(item: dict[str, Any]) -> str | None:
     sent = item.get("send_date")
     if isinstance(sent, bool) or not isinstance(sent, str | int | float) or sent == "":
         return None
-    return iso_time(sent)
+    return parse_time(sent)
 
 
 def message_fields(item: dict[str, Any], message: Message, shown: int | None, places: set[int]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def _info(attributes: Attributes) -> dict[str, Any]:
 def _timeless(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields without the time, where the time is written as it stands in the file."""
     sent = fields.get("send_date")
-    if isinstance(sent, str) and sent and iso_time(sent) == sent:
+    if isinstance(sent, str) and sent and parse_time(sent) == sent:
         fields["send_date"] = None
     return fields
 

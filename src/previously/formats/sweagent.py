@@ -18,8 +18,8 @@ from previously.core.errors import BadInput
 from previously.core.json_values import kind
 from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, ToolResult
 from previously.formats.logs import Kept, kind_of, marked
-from previously.formats.openai import draft_of
 from previously.formats.reading import Document, Source, read_value
+from previously.wire.chat import parse_chat_message
 
 NAME = "swe-agent"
 
@@ -89,7 +89,7 @@ def _draft(item: Item) -> Draft | None:
     if item.get("content") is None:
         given["content"] = ""
     try:
-        draft = draft_of(given)
+        draft = parse_chat_message(given)
     except (BadInput, RecursionError):
         return None
     parts: tuple[Part, ...] = draft.message.parts

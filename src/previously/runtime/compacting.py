@@ -33,7 +33,7 @@ from previously.formats.conversations import (
     with_system_first,
 )
 from previously.models.client import Model
-from previously.models.tokenizers import counter_for
+from previously.models.tokenizers import find_counter
 from previously.runtime.folder import BuiltinFolder, Folder
 from previously.runtime.folding_arguments import System, Tools, check_model, check_numbers, places, texts_beside
 from previously.runtime.model_folder import ModelFolder
@@ -202,7 +202,7 @@ async def fold_conversation_async(
     check_numbers(tail_turns=tail_turns, model_window=model_window)
     check_model(model)
     given = messages if isinstance(messages, Conversation) else conversation_of(messages)
-    counter = counter_for(tokenizer)
+    counter = find_counter(tokenizer)
     dialect = _dialect(to)
     if dialect not in (None, given.dialect):
         given = with_system_first(given)

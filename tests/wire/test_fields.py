@@ -8,7 +8,7 @@ import pytest
 
 from previously.core.errors import BadInput
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Role
-from previously.formats.fields import attributes_of, optional_list, optional_text, role_of, witnesses_of
+from previously.wire.fields import read_attributes, read_optional_list, read_optional_text, read_role, read_witnesses
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from previously.formats.fields import attributes_of, optional_list, optional_tex
     ],
 )
 def test_roles(word: str, expected: tuple[Role, str | None]) -> None:
-    assert role_of({"role": word}) == expected
+    assert read_role({"role": word}) == expected
 
 
 @pytest.mark.parametrize(
@@ -40,24 +40,24 @@ def test_roles(word: str, expected: tuple[Role, str | None]) -> None:
 )
 def test_bad_roles(item: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadInput) as caught:
-        role_of(item)
+        read_role(item)
     assert str(caught.value) == sentence
 
 
 def test_texts_and_lists() -> None:
-    assert [optional_text({"a": value}, "a") for value in ("x", "", None)] == ["x", None, None]
-    assert [optional_list({"a": value}, "a") for value in ([1], None)] == [[1], []]
-    assert optional_text({}, "a") is None
-    assert optional_list({}, "a") == []
+    assert [read_optional_text({"a": value}, "a") for value in ("x", "", None)] == ["x", None, None]
+    assert [read_optional_list({"a": value}, "a") for value in ([1], None)] == [[1], []]
+    assert read_optional_text({}, "a") is None
+    assert read_optional_list({}, "a") == []
     with pytest.raises(BadInput, match=r'^"a" must be text, not true\.$'):
-        optional_text({"a": True}, "a")
+        read_optional_text({"a": True}, "a")
     with pytest.raises(BadInput, match=r'^"a" must be a list, not an object\.$'):
-        optional_list({"a": {}}, "a")
+        read_optional_list({"a": {}}, "a")
 
 
 @pytest.mark.parametrize(("names", "expected"), [(None, None), ([], ()), (["Maya", "Ben", "Maya"], ("Ben", "Maya"))])
 def test_witnesses(names: object, expected: tuple[str, ...] | None) -> None:
-    assert witnesses_of({"witnesses": names}) == expected
+    assert read_witnesses({"witnesses": names}) == expected
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_witnesses(names: object, expected: tuple[str, ...] | None) -> None:
 )
 def test_bad_witnesses(names: object, sentence: str) -> None:
     with pytest.raises(BadInput) as caught:
-        witnesses_of({"witnesses": names})
+        read_witnesses({"witnesses": names})
     assert str(caught.value) == sentence
 
 
@@ -89,7 +89,7 @@ def test_bad_witnesses(names: object, sentence: str) -> None:
     ],
 )
 def test_attributes(item: dict[str, Any], kept: dict[str, Any], expected: Attributes) -> None:
-    assert attributes_of(item, kept) == expected
+    assert read_attributes(item, kept) == expected
 
 
 @pytest.mark.parametrize(
@@ -106,5 +106,5 @@ def test_attributes(item: dict[str, Any], kept: dict[str, Any], expected: Attrib
 )
 def test_bad_attributes(item: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadInput) as caught:
-        attributes_of(item, {})
+        read_attributes(item, {})
     assert str(caught.value) == sentence

@@ -1,5 +1,4 @@
-"""Reading a streamed answer while its bytes pass by on their way to a client, as one of OpenAI's interface or, with
-another `Assembly`, of any that sends events of JSON objects.
+"""A reply read while its bytes pass by on their way to a client, streamed or in one piece, in any of the interfaces.
 
 Pure and total: `ReplyReader.feed` takes any bytes, split anywhere, and never raises. It reads what clients read and
 forgives what they forgive: every kind of line end, `data:` without a space, comments, events of several data lines,
@@ -7,7 +6,7 @@ events ended by one line end, objects one after the other on a line, a body that
 What cannot be read is skipped and counted as junk.
 
 Each object is parsed once, when its line is whole. Memory is bounded: a line of more than `MAX_LINE_BYTES` is junk, and
-so is an event; a body that is no stream may have `max_body_bytes`; texts are bounded by `Assembly`.
+so is an event; a body that is no stream may have `max_body_bytes`; texts are bounded by `ReplyFold`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ from __future__ import annotations
 import json
 import re
 
-from previously.models.received import MAX_TEXT_BYTES, Assembly, ReceivedReply
+from previously.wire.chat_reply import ChatEvents
+from previously.wire.reply import MAX_TEXT_BYTES, EventParser, Reply, ReplyFailed, ReplyFold
 
 MAX_LINE_BYTES = 1_000_000
 """Far above any chunk of an answer."""
@@ -44,28 +44,30 @@ class ReplyReader:
 
     __slots__ = (
         "_after_return",
-        "_assembly",
         "_body",
+        "_fold",
         "_held",
         "_held_bytes",
         "_in_error",
         "_longest_line",
         "_max_body_bytes",
         "_overlong",
+        "_parser",
         "_waiting",
         "_waiting_chars",
     )
 
     def __init__(
         self,
-        assembly: Assembly | None = None,
+        parser: EventParser | None = None,
         /,
         *,
         max_text_bytes: int = MAX_TEXT_BYTES,
         max_body_bytes: int = MAX_BODY_BYTES,
     ) -> None:
-        """`assembly` puts the objects together; without one, as those of chat completions."""
-        self._assembly = assembly or Assembly(max_text_bytes)
+        """`parser` knows the interface; without one it is chat completions."""
+        self._parser = parser or ChatEvents()
+        self._fold = ReplyFold(max_text_bytes, self._parser.finish_arguments)
         self._max_body_bytes = max_body_bytes
         self._body: bool | None = None
         """Whether this is one JSON body instead of a stream; None until the first byte that tells."""
@@ -84,23 +86,23 @@ class ReplyReader:
     @property
     def done(self) -> bool:
         """Whether the server said that this is the end."""
-        return self._assembly.done
+        return self._fold.done
 
     @property
     def begun(self) -> bool:
         """Whether anything came that a client could show or act upon, or an end."""
-        return self._assembly.begun
+        return self._fold.begun
 
-    def reply(self) -> ReceivedReply:
+    def reply(self) -> Reply:
         """What the client got by now, in lines that are whole."""
-        return self._assembly.reply()
+        return self._fold.reply()
 
-    def finish(self) -> ReceivedReply:
+    def finish(self) -> Reply:
         """What the client got, now that no more comes. May be called more than once."""
         if self._held or self._overlong:
             self._end_line(b"")
         self._end_event()
-        return self._assembly.reply()
+        return self._fold.reply()
 
     def feed(self, piece: bytes) -> None:
         """The next bytes of the answer."""
@@ -132,7 +134,7 @@ class ReplyReader:
         start = piece.lstrip(_BLANKS)[:1]
         if start:
             self._body = start in b"{["
-            self._assembly.streamed = not self._body
+            self._fold.streamed = not self._body
             self._longest_line = self._max_body_bytes if self._body else MAX_LINE_BYTES
 
     def _with_plain_ends(self, piece: bytes) -> bytes:
@@ -162,8 +164,8 @@ class ReplyReader:
             line = last
         overlong, self._overlong, self._held_bytes = self._overlong, False, 0
         if overlong:
-            self._assembly.junk += 1
-            self._assembly.truncated |= bool(self._body)
+            self._fold.junk += 1
+            self._fold.truncated |= bool(self._body)
         elif line:
             self._line(line)
         elif not self._body:
@@ -184,11 +186,11 @@ class ReplyReader:
     def _data(self, data: bytes) -> None:
         """The value of a data line. Nearly always it is one object, whole."""
         text = data.decode("utf-8", "replace").strip()
-        if self._assembly.done:
-            self._assembly.junk += bool(text) and text != "[DONE]"  # clients have stopped listening
+        if self._fold.done:
+            self._fold.junk += bool(text) and text != "[DONE]"  # clients have stopped listening
         elif text == "[DONE]":
             self._end_event()
-            self._assembly.done = True
+            self._fold.done = True
         elif text and not self._waiting and self._take_objects(text):
             pass
         elif text:
@@ -204,14 +206,14 @@ class ReplyReader:
         while end < len(text):
             start = _BETWEEN.match(text, end).end()  # type: ignore[union-attr] # it also matches nothing
             if text.startswith("[DONE]", start):
-                self._assembly.done = True
+                self._fold.done = True
                 break
             if start == len(text):
                 break
             try:
                 value, end = _read_object(text, start)
             except (ValueError, RecursionError):
-                self._assembly.junk += 1
+                self._fold.junk += 1
                 break
             self._take(value)
         return True
@@ -219,9 +221,17 @@ class ReplyReader:
     def _take(self, value: object) -> None:
         if self._in_error:
             error = value.get("error") if type(value) is dict else None
-            self._assembly.fail(error or value)
+            self._fail(error or value)
+        elif type(value) is dict:
+            self._fold.add(self._parser.parse(value))
+        elif type(value) is list and all(type(item) is dict for item in value):  # some servers send objects in a list
+            for item in value:
+                self._fold.add(self._parser.parse(item))
         else:
-            self._assembly.take(value)
+            self._fold.junk += 1
+
+    def _fail(self, error: object) -> None:
+        self._fold.add([ReplyFailed(error)])
 
     def _wait(self, text: str) -> None:
         """A line that is no object by itself, or that follows one: the event may be whole later."""
@@ -232,7 +242,7 @@ class ReplyReader:
         self._waiting.append(text)
         self._waiting_chars += len(text) + _LINE_COST_CHARS
         if self._waiting_chars > self._longest_line:
-            self._assembly.truncated |= bool(self._body)
+            self._fold.truncated |= bool(self._body)
             self._end_event()
 
     def _is_answer(self, text: str) -> bool:
@@ -240,7 +250,7 @@ class ReplyReader:
             value, _ = _read_object(text)
         except (ValueError, RecursionError):
             return False
-        return type(value) is dict and self._assembly.is_part(value)
+        return type(value) is dict and self._parser.is_part(value)
 
     def _end_event(self) -> None:
         """An empty line, or the end: what waited is read together, else line by line, else it is junk."""
@@ -250,11 +260,11 @@ class ReplyReader:
             if len(waiting) > 1 and self._take_objects(together):
                 pass
             elif self._in_error:
-                self._assembly.fail(together)
+                self._fail(together)
             else:
                 for text in waiting:
                     if len(waiting) == 1 or not self._take_objects(text):
-                        self._assembly.junk += 1
+                        self._fold.junk += 1
         self._in_error = False
 
     def _body_line(self, line: bytes) -> None:
@@ -268,7 +278,7 @@ class ReplyReader:
     def _become_stream(self) -> None:
         """What began as a body goes on as a stream."""
         self._body = False
-        self._assembly.streamed = True
+        self._fold.streamed = True
         self._longest_line = MAX_LINE_BYTES
         self._end_event()
 
@@ -285,12 +295,12 @@ class ReplyReader:
             except (ValueError, RecursionError):
                 value = None
             if type(value) is dict and value.get("error"):
-                self._assembly.fail(value["error"])
+                self._fail(value["error"])
                 return
-        self._assembly.junk += 1
+        self._fold.junk += 1
 
 
-def read_whole(body: bytes, *, max_text_bytes: int = MAX_TEXT_BYTES) -> ReceivedReply:
+def read_reply(body: bytes, *, max_text_bytes: int = MAX_TEXT_BYTES) -> Reply:
     """An answer that came in one piece, as the same value. A stream that nobody asked for is read as one."""
     reader = ReplyReader(max_text_bytes=max_text_bytes, max_body_bytes=(len(body) + 1) * (1 + _LINE_COST_CHARS))
     reader.feed(body)

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.asking import FailureKind
-from previously.models.failures import Redaction, error_words, kind_of, refusal, retry_after_s, tokens_told, window_told
+from previously.wire.errors import (
+    Redaction,
+    build_failure,
+    collect_error_words,
+    find_counted_tokens,
+    find_retry_after_s,
+    find_window,
+    judge_failure,
+)
 
 KIND = FailureKind
 
@@ -155,7 +163,7 @@ OTHERS: list[tuple[int, object, FailureKind]] = [
 @pytest.mark.parametrize("server", OVERFLOWS)
 def test_an_input_that_is_too_long(server: str) -> None:
     status, body, window = OVERFLOWS[server]
-    failure = refusal(status, body, redaction=Redaction())
+    failure = build_failure(status, body, redaction=Redaction())
     assert failure.kind is KIND.OVERFLOW
     assert failure.window_tokens == window
 
@@ -163,16 +171,18 @@ def test_an_input_that_is_too_long(server: str) -> None:
 @pytest.mark.parametrize("server", FILTERS)
 def test_a_content_filter(server: str) -> None:
     status, body = FILTERS[server]
-    assert refusal(status, body, redaction=Redaction()).kind is KIND.FILTERED
+    assert build_failure(status, body, redaction=Redaction()).kind is KIND.FILTERED
 
 
 @pytest.mark.parametrize(("status", "body", "kind"), OTHERS)
 def test_everything_else(status: int, body: object, kind: FailureKind) -> None:
-    assert refusal(status, body, redaction=Redaction()).kind is kind
+    assert build_failure(status, body, redaction=Redaction()).kind is kind
 
 
 def test_the_server_is_quoted_where_that_helps() -> None:
-    failure = refusal(404, openai('model "x" not found, try pulling it first.'), redaction=Redaction("secret", "Once."))
+    failure = build_failure(
+        404, openai('model "x" not found, try pulling it first.'), redaction=Redaction("secret", "Once.")
+    )
     assert failure.reason == (
         'The server did not accept the request (status 404): model "x" not found, try pulling it first.'
     )
@@ -192,7 +202,8 @@ def test_neither_keys_nor_prompts_are_quoted(said: str) -> None:
     redaction = Redaction("hunter2-hunter2", "Recap this:\nOdalys hid the ledger under the third stair.")
     assert redaction.quote(said) == ""
     assert (
-        refusal(400, openai(said), redaction=redaction).reason == "The server did not accept the request (status 400)."
+        build_failure(400, openai(said), redaction=redaction).reason
+        == "The server did not accept the request (status 400)."
     )
 
 
@@ -204,8 +215,8 @@ def test_long_words_are_cut_and_put_on_one_line() -> None:
 
 def test_an_echo_of_the_request_is_not_read() -> None:
     body = {"detail": [{"loc": ["body", "n"], "msg": "bad", "input": {"messages": "maximum context length"}}]}
-    assert error_words(body) == "bad body n"
-    assert refusal(422, body, redaction=Redaction()).kind is KIND.BAD_REQUEST
+    assert collect_error_words(body) == "bad body n"
+    assert build_failure(422, body, redaction=Redaction()).kind is KIND.BAD_REQUEST
 
 
 NOON = 784_111_777.0 - 60  # a minute before Sun, 06 Nov 1994 08:49:37 GMT
@@ -233,30 +244,32 @@ NOON = 784_111_777.0 - 60  # a minute before Sun, 06 Nov 1994 08:49:37 GMT
     ],
 )
 def test_how_long_to_wait(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after_s(headers, NOON) == seconds
+    assert find_retry_after_s(headers, NOON) == seconds
 
 
 def test_a_wait_is_told_only_where_waiting_helps() -> None:
-    assert refusal(429, "", redaction=Redaction(), retry_after_s=9.0).retry_after_s == 9.0
-    assert refusal(503, "", redaction=Redaction(), retry_after_s=9.0).retry_after_s == 9.0
-    assert refusal(400, "", redaction=Redaction(), retry_after_s=9.0).retry_after_s is None
+    assert build_failure(429, "", redaction=Redaction(), retry_after_s=9.0).retry_after_s == 9.0
+    assert build_failure(503, "", redaction=Redaction(), retry_after_s=9.0).retry_after_s == 9.0
+    assert build_failure(400, "", redaction=Redaction(), retry_after_s=9.0).retry_after_s is None
 
 
 @given(st.integers(100, 999), st.text(), st.text())
 def test_it_is_total(status: int, words: str, header: str) -> None:
-    assert kind_of(status, words) in KIND
-    window_told(words)
-    retry_after_s({"retry-after": header}, NOON)
+    assert judge_failure(status, words) in KIND
+    find_window(words)
+    find_retry_after_s({"retry-after": header}, NOON)
 
 
 @given(st.text(alphabet="0123456789,", max_size=14))
 def test_odd_numbers_do_no_harm(digits: str) -> None:
-    window_told(f"n_ctx {digits} context length {digits}")
+    find_window(f"n_ctx {digits} context length {digits}")
 
 
 def test_how_much_was_sent_by_the_count_of_the_server() -> None:
-    assert tokens_told("prompt is too long: 213462 tokens > 200000 maximum") == 213_462
-    assert tokens_told("request (5031 tokens) exceeds the available context size (2048 tokens)") == 5_031
-    assert tokens_told("This model's maximum context length is 4096 tokens.") is None
-    assert tokens_told("exceed context limit: 190000 + 21333 > 200000") is None, "no number is beyond the window"
-    assert tokens_told("12345") is None, "no window is told"
+    assert find_counted_tokens("prompt is too long: 213462 tokens > 200000 maximum") == 213_462
+    assert find_counted_tokens("request (5031 tokens) exceeds the available context size (2048 tokens)") == 5_031
+    assert find_counted_tokens("This model's maximum context length is 4096 tokens.") is None
+    assert find_counted_tokens("exceed context limit: 190000 + 21333 > 200000") is None, (
+        "no number is beyond the window"
+    )
+    assert find_counted_tokens("12345") is None, "no window is told"

@@ -11,8 +11,8 @@ import pytest
 from previously import fold_conversation
 from previously.core.pairing import INTERRUPTED
 from previously.formats.conversations import read_conversation
-from previously.formats.responses_items import draft_of, item_of
 from previously.testing.request_faults import find_responses_faults
+from previously.wire.responses import parse_item, write_item
 
 Raw = dict[str, Any]
 EXEC = {"type": "exec", "command": ["ls"]}
@@ -54,13 +54,13 @@ def test_an_interrupted_call_gets_an_output_of_its_kind(call: Raw) -> None:
 @pytest.mark.parametrize("item", [SCREEN, SEVERAL, SHOT, SHELLED, SHELL, PATCH, OLDER, {
     **SHOT, "output": {"type": "computer_screenshot", "file_id": "f"}}])  # fmt: skip
 def test_an_item_comes_back_as_it_was(item: Raw) -> None:
-    draft = draft_of(item)
-    assert item_of(draft.message, draft.attributes) == item
+    draft = parse_item(item)
+    assert write_item(draft.message, draft.attributes) == item
     assert "AAAA" not in draft.message.text
 
 
 def test_what_a_shell_gave_is_read_and_stays_in_shape_when_it_is_shortened() -> None:
-    assert "a\na\n" in draft_of(SHELLED).message.parts[0].text  # type: ignore[union-attr]
+    assert "a\na\n" in parse_item(SHELLED).message.parts[0].text  # type: ignore[union-attr]
     given: list[Raw] = [{"role": "user", "content": "Go."}, SHELL, SHELLED]
     for number in range(8):
         given += [{**SHELL, "call_id": f"c{number}"}, {**SHELLED, "call_id": f"c{number}"}]

@@ -15,11 +15,11 @@ from previously.core.pairing import units, unpaired
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.server.asked import read_chat, with_messages
 from previously.server.composing import begins_a_turn, cut_to_fit
-from previously.server.dialects import CHAT, DIALECTS, MESSAGES, RESPONSES, Dialect
 from previously.server.overflow import Overflow, overflow_in, smaller_budget, window_for
 from previously.server.showing import budget_of
 from previously.testing import find_anthropic_faults, find_chat_faults, find_responses_faults
 from previously.testing.scripted_interface import ScriptedMessagesReply, ScriptedReply, ScriptedResponsesReply
+from previously.wire.interface import CHAT, INTERFACES, MESSAGES, RESPONSES, Interface
 
 TOOL = Message(Role.TOOL, (ToolResult("a", "seen"), ToolResult("b", "seen too")))
 CALLS = Message(
@@ -55,7 +55,7 @@ def test_a_stream_and_an_object_come_to_the_same(dialect: str, size: int) -> Non
     answer = composed(dialect)
     replies = []
     for sent in (b"".join(answer.events()), answer.whole()):
-        reader = DIALECTS[dialect].reader()
+        reader = INTERFACES[dialect].open_reader()
         for piece in pieces(sent, size):
             reader.feed(piece)
         replies.append(reader.finish())
@@ -72,7 +72,7 @@ def test_a_stream_and_an_object_come_to_the_same(dialect: str, size: int) -> Non
 def test_a_stream_that_is_cut_is_not_whole(dialect: str) -> None:
     events = list(composed(dialect).events())
     for count in range(len(events)):
-        reader = DIALECTS[dialect].reader()
+        reader = INTERFACES[dialect].open_reader()
         reader.feed(b"".join(events[:count]))
         assert not reader.finish().whole
         assert not reader.done
@@ -88,47 +88,47 @@ ODD = [
 
 
 @given(
-    st.sampled_from(sorted(DIALECTS)),
+    st.sampled_from(sorted(INTERFACES)),
     st.lists(
         st.binary(max_size=30) | st.sampled_from([f"data: {one}\n\n".encode() for one in ODD] + [b"event: error\n"]),
         max_size=8,
     ),
 )
 def test_whatever_comes_is_read(dialect: str, sent: list[bytes]) -> None:
-    reader = DIALECTS[dialect].reader()
+    reader = INTERFACES[dialect].open_reader()
     for piece in sent:
         reader.feed(piece)
     reader.finish()
 
 
-def asked_body(dialect: Dialect) -> dict[str, Any]:
+def asked_body(dialect: Interface) -> dict[str, Any]:
     said = [{"role": "user", "content": "Look."}]
     return {"input": said} if dialect is RESPONSES else {"messages": said}
 
 
-@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda one: one.name)
-def test_a_message_that_the_client_did_not_send_is_written_as_it_would_have(dialect: Dialect) -> None:
-    raws = [raw for one in (message("user", "Look."), CALLS, TOOL) for raw in dialect.raws_of(one)]
-    body = dialect.body(asked_body(dialect) | {"model": "m", "max_tokens": 9}, raws)
+@pytest.mark.parametrize("dialect", INTERFACES.values(), ids=lambda one: one.name)
+def test_a_message_that_the_client_did_not_send_is_written_as_it_would_have(dialect: Interface) -> None:
+    raws = [raw for one in (message("user", "Look."), CALLS, TOOL) for raw in dialect.write_raws(one)]
+    body = dialect.write_body(asked_body(dialect) | {"model": "m", "max_tokens": 9}, raws)
     faults = {
         "chat": lambda: find_chat_faults(body["messages"]),
         "messages": lambda: find_anthropic_faults(body),
         "responses": lambda: find_responses_faults(body["input"]),
     }[dialect.name]()
     assert faults == []
-    again = [part for raw in raws for part in dialect.draft_of(raw).message.parts]
+    again = [part for raw in raws for part in dialect.parse_raw(raw).message.parts]
     assert again == [Text("Look."), *CALLS.parts[1:], *TOOL.parts]
-    assert dialect.raws_of(Message(Role.ASSISTANT, (Thinking("Hm."),))) == []
+    assert dialect.write_raws(Message(Role.ASSISTANT, (Thinking("Hm."),))) == []
 
 
-@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda one: one.name)
+@pytest.mark.parametrize("dialect", INTERFACES.values(), ids=lambda one: one.name)
 @pytest.mark.parametrize("system", ["", "Be brief."])
-def test_memory_without_instructions_gets_their_place(dialect: Dialect, system: str) -> None:
+def test_memory_without_instructions_gets_their_place(dialect: Interface, system: str) -> None:
     field = {"chat": None, "messages": "system", "responses": "instructions"}[dialect.name]
     fields = asked_body(dialect) | ({field: system} if field and system else {})
-    raws = dialect.raws(fields)
+    raws = dialect.read_raws(fields)
     memory = {"role": "system", "content": "Once upon a time."}
-    written = dialect.body(fields, [memory, *raws[1 if field and system else 0 :]])
+    written = dialect.write_body(fields, [memory, *raws[1 if field and system else 0 :]])
     if field:
         assert written[field] == "Once upon a time."
         assert written.get("messages", written.get("input")) == fields.get("messages", fields.get("input"))
@@ -139,9 +139,9 @@ def test_memory_without_instructions_gets_their_place(dialect: Dialect, system: 
 def test_an_input_of_responses_that_begins_with_the_developer_keeps_its_place() -> None:
     first = {"role": "developer", "content": "Be brief."}
     fields = {"input": [first, {"role": "user", "content": "Look."}]}
-    raws = RESPONSES.raws(fields)
-    assert RESPONSES.body(fields, raws) == fields
-    assert RESPONSES.body(fields, raws)["input"][0] is first
+    raws = RESPONSES.read_raws(fields)
+    assert RESPONSES.write_body(fields, raws) == fields
+    assert RESPONSES.write_body(fields, raws)["input"][0] is first
 
 
 def test_what_a_model_gave_together_is_one_message() -> None:

@@ -6,6 +6,15 @@ again. Long text is in the parts alone, never a second time in the layout.
 
 What must stay true: `blocks_of(*parts_of(content))` is `content` for every list of blocks; a layout that no longer fits
 its parts, since they were changed, is not used; what was changed inside a part is written as it is now.
+
+Messages as Anthropic's API takes them: a list of messages, or a request body with `system` and `messages`.
+
+One message object is one message of ours, at the same place. A user message of nothing but tool results is a tool's
+message; one with results and words is the user's, the results first. The `system` of a body is a message before all
+others. What parts cannot tell is kept in `extra["anthropic"]`: the layout of the blocks (see `anthropic_blocks`) under
+`content`, other fields under their own names.
+
+What must stay true: `item_of(draft_of(item))` has the role and the content of `item`.
 """
 
 from __future__ import annotations
@@ -17,7 +26,21 @@ from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.json_values import kind, parse_json
-from previously.core.messages import FAILED, Image, Part, Text, Thinking, ToolCall, ToolResult
+from previously.core.messages import (
+    FAILED,
+    NO_ATTRIBUTES,
+    Attributes,
+    Draft,
+    Image,
+    Message,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+from previously.wire.fields import read_role, refuse
 
 Block = dict[str, Any]
 Layout = list[list[Any]]
@@ -27,7 +50,7 @@ WRITTEN = frozenset(["text", "thinking", "redacted_thinking", "tool_use", "tool_
 """The kinds of blocks that parts stand for. One of these that gave no part is damaged, and is not sent again."""
 
 
-def parts_of(content: Sequence[object]) -> tuple[tuple[Part, ...], Layout]:
+def read_blocks(content: Sequence[object]) -> tuple[tuple[Part, ...], Layout]:
     """The parts of a list of blocks, results before all else, and the layout."""
     read = [_read(block) for block in content]
     order = sorted(range(len(read)), key=lambda at: read[at][1].get("type") != "tool_result" or not read[at][0])
@@ -39,7 +62,7 @@ def parts_of(content: Sequence[object]) -> tuple[tuple[Part, ...], Layout]:
     return tuple(parts), [[places[at], rest] for at, (_, rest) in enumerate(read)]
 
 
-def blocks_of(parts: Sequence[Part], layout: Layout | None = None) -> list[Block]:
+def write_blocks(parts: Sequence[Part], layout: Layout | None = None) -> list[Block]:
     """The blocks of a message: by its layout, or, without one that fits, as plain as can be.
 
     Thinking is written by a layout only: without its signature no API takes it back.
@@ -127,9 +150,9 @@ def _written(parts: list[Part], rest: Block) -> Block:
         case [Thinking()], "redacted_thinking":
             return rest
         case [ToolCall() as call], "tool_use":
-            return rest | {"id": call.id, "name": call.name, "input": arguments_of(call)}
+            return rest | {"id": call.id, "name": call.name, "input": parse_arguments(call)}
         case [Image(url)], "image":
-            return rest | {"source": source_of(url)}
+            return rest | {"source": write_image_source(url)}
         case [ToolResult() as result, *pictures], "tool_result":
             return _written_result(result, pictures, rest)
     raise ValueError
@@ -168,12 +191,12 @@ def _plainly(parts: Sequence[Part]) -> list[Block]:
             case Text(text) if text.strip():
                 blocks.append({"type": "text", "text": text})
             case ToolCall():
-                blocks.append({"type": "tool_use", "id": part.id, "name": part.name, "input": arguments_of(part)})
+                blocks.append({"type": "tool_use", "id": part.id, "name": part.name, "input": parse_arguments(part)})
             case ToolResult():
                 block: Block = {"type": "tool_result", "tool_use_id": part.id, "content": part.text}
                 blocks.append(block | {"is_error": True} if part.failed else block)
             case Image(url, caption):
-                source = source_of(url)
+                source = write_image_source(url)
                 shown = {"type": "image", "source": source} if source else None
                 blocks.append(shown or {"type": "text", "text": f"[image: {caption or url}]"})
             case _:
@@ -181,7 +204,7 @@ def _plainly(parts: Sequence[Part]) -> list[Block]:
     return blocks
 
 
-def arguments_of(call: ToolCall) -> Block:
+def parse_arguments(call: ToolCall) -> Block:
     """The arguments of a call as the object that this API wants; what is no object stands in one."""
     with suppress(BadInput):
         given = parse_json(call.arguments, "text")
@@ -190,7 +213,7 @@ def arguments_of(call: ToolCall) -> Block:
     return {"input": call.arguments} if call.arguments.strip() else {}
 
 
-def source_of(url: str) -> Block | None:
+def write_image_source(url: str) -> Block | None:
     """The source of a picture; None for an address that this API cannot reach."""
     if url.startswith("data:") and ";base64," in url:
         media, data = url[5:].split(";base64,", 1)
@@ -206,12 +229,12 @@ def _url(source: Block) -> str | None:
             url = f"data:{media};base64,{data}"
         case {"type": "url", "url": str(address)}:
             url = address
-    return url if url and source_of(url) == source else None
+    return url if url and write_image_source(url) == source else None
 
 
 def _of(picture: Part) -> Block | None:
     assert isinstance(picture, Image)
-    return source_of(picture.url)
+    return write_image_source(picture.url)
 
 
 def _texts(text: str) -> list[Block]:
@@ -220,3 +243,57 @@ def _texts(text: str) -> list[Block]:
 
 def _without(block: Block, *fields: str) -> Block:
     return {name: value for name, value in block.items() if name not in fields}
+
+
+KEY = "anthropic"
+_AS_TEXT = "text"
+"""In place of a layout: the content was one text where blocks are usual."""
+
+
+def parse_anthropic_message(item: dict[str, Any]) -> Draft:
+    """One message object, not yet cleaned. A fault names the field and what was expected there."""
+    role, given = read_role(item)
+    content = item.get("content")
+    kept = {name: value for name, value in item.items() if name not in ("role", "content")}
+    if given is not None:
+        kept["role"] = given
+    parts: tuple[Part, ...]
+    if isinstance(content, str):
+        parts = (Text(content),)
+        if role not in (Role.USER, Role.SYSTEM):
+            kept["content"] = _AS_TEXT
+    elif isinstance(content, list):
+        parts, layout = read_blocks(content)
+        if role is Role.USER and layout and all(rest.get("type") == "tool_result" for _, rest in layout):
+            role = Role.TOOL
+        parts = parts or (Text(""),)
+        if content != _content(role, parts, None):
+            kept["content"] = layout
+    elif "content" not in item:
+        raise BadInput('"content" is missing.')
+    else:
+        refuse("content", "text or a list of blocks", content)
+    return Draft(Message(role, parts), Attributes(extra={KEY: kept}) if kept else NO_ATTRIBUTES)
+
+
+def write_anthropic_message(message: Message, attributes: Attributes = NO_ATTRIBUTES) -> dict[str, Any]:
+    """The message object that `draft_of` read, its role and its content; a tool's message is the user's here."""
+    role = Role.USER if message.role is Role.TOOL else message.role
+    layout = find_layout(attributes)
+    if layout == _AS_TEXT and len(message.parts) == 1:
+        return {"role": role.value, "content": message.text}
+    return {"role": role.value, "content": _content(message.role, message.parts, layout)}
+
+
+def find_layout(attributes: Attributes) -> Any:
+    """The layout that is kept with a message; None without one."""
+    kept = attributes.extra.get(KEY)
+    return kept.get("content") if isinstance(kept, dict) else None
+
+
+def _content(role: Role, parts: tuple[Part, ...], layout: Any) -> str | list[Block]:
+    if isinstance(layout, list):
+        return write_blocks(parts, layout)
+    if role in (Role.USER, Role.SYSTEM) and len(parts) == 1 and isinstance(parts[0], Text):
+        return parts[0].text
+    return write_blocks(parts)

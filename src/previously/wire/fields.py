@@ -1,16 +1,22 @@
 """The fields of a message object, each checked for its shape.
 
 A fault says which field is wrong, what was expected there and what was found instead.
+
+Times as files write them, in ISO 8601 where that is certain.
+
+What names its zone keeps it; an epoch number becomes UTC; a written-out local time stays local, without an offset.
+Anything else is kept as it was given: a guess would be worse than the file's own words.
 """
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
 
 from previously.core.errors import BadInput
 from previously.core.json_values import kind, shown
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Role
-from previously.formats.times import iso_time
 
 _ROLES = {
     "system": Role.SYSTEM,
@@ -27,7 +33,7 @@ def refuse(field: str, expected: str, value: object) -> NoReturn:
     raise BadInput(f'"{field}" must be {expected}, not {kind(value)}.')
 
 
-def role_of(item: dict[str, Any]) -> tuple[Role, str | None]:
+def read_role(item: dict[str, Any]) -> tuple[Role, str | None]:
     """The role, and the word for it in the file where that is another."""
     word = item.get("role")
     if type(word) is not str:
@@ -40,7 +46,7 @@ def role_of(item: dict[str, Any]) -> tuple[Role, str | None]:
     return role, None if role == word else word
 
 
-def optional_text(item: dict[str, Any], field: str) -> str | None:
+def read_optional_text(item: dict[str, Any], field: str) -> str | None:
     """The text of a field; None where it is absent, null or empty."""
     value = item.get(field)
     if value is not None and not isinstance(value, str):
@@ -48,7 +54,7 @@ def optional_text(item: dict[str, Any], field: str) -> str | None:
     return value or None
 
 
-def optional_list(item: dict[str, Any], field: str) -> list[Any]:
+def read_optional_list(item: dict[str, Any], field: str) -> list[Any]:
     """The list of a field; empty where it is absent or null."""
     value = item.get(field)
     if value is None:
@@ -58,7 +64,7 @@ def optional_list(item: dict[str, Any], field: str) -> list[Any]:
     return value
 
 
-def witnesses_of(item: dict[str, Any]) -> tuple[str, ...] | None:
+def read_witnesses(item: dict[str, Any]) -> tuple[str, ...] | None:
     """Who was there, sorted; None = everyone."""
     names = item["witnesses"]
     if names is None:
@@ -73,7 +79,7 @@ def witnesses_of(item: dict[str, Any]) -> tuple[str, ...] | None:
     return tuple(sorted(set(names)))
 
 
-def attributes_of(item: dict[str, Any], kept: dict[str, Any]) -> Attributes:
+def read_attributes(item: dict[str, Any], kept: dict[str, Any]) -> Attributes:
     """Time, id, hidden flag and extra, with `kept` put into extra."""
     extra = item.get("extra")
     if extra is None:
@@ -95,7 +101,7 @@ def attributes_of(item: dict[str, Any], kept: dict[str, Any]) -> Attributes:
     if at is not None:
         if isinstance(at, bool) or not isinstance(at, str | int | float):
             refuse("at", "a time", at)
-        at = iso_time(at) or None
+        at = parse_time(at) or None
     if source_id is not None and type(source_id) is not str:
         if isinstance(source_id, bool) or not isinstance(source_id, int | float):
             refuse("id", "text or a number", source_id)
@@ -103,3 +109,57 @@ def attributes_of(item: dict[str, Any], kept: dict[str, Any]) -> Attributes:
     if hidden is not None and not isinstance(hidden, bool):
         refuse("hidden", "true or false", hidden)
     return Attributes(at, source_id, extra, bool(hidden))
+
+
+_MONTHS = "january february march april may june july august september october november december".split()
+_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?")
+_WRITTEN = re.compile(r"([A-Za-z]{3,9})\.? (\d{1,2}), (\d{4}),? (\d{1,2}):(\d\d)(?::(\d\d))? ?([ap]m)?", re.IGNORECASE)
+_STAMPED = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2}) ?@ ?(\d{1,2})h ?(\d{1,2})m(?: ?(\d{1,2})s)?(?: ?(\d{1,3})ms)?")
+_DIGITS = re.compile(r"\d{9,13}")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECONDS = range(10**8, 4_102_444_800)
+"""1973 to 2099: a number in here is taken for seconds, a thousand times as large for milliseconds."""
+
+
+def parse_time(value: str | int | float) -> str:
+    """The time in ISO 8601, or the value as it was given where that is not certain."""
+    if isinstance(value, str):
+        text = value.strip()
+        if _ISO.fullmatch(text):
+            return value
+        if _DIGITS.fullmatch(text):
+            return _from_epoch(int(text)) or value
+        return _from_words(text) or value
+    return _from_epoch(value) or str(value)
+
+
+def _from_epoch(number: int | float) -> str | None:
+    if _SECONDS.start <= number < _SECONDS.stop:
+        moment = _EPOCH + timedelta(seconds=number)
+    elif _SECONDS.start * 1000 <= number < _SECONDS.stop * 1000:
+        moment = _EPOCH + timedelta(milliseconds=number)
+    else:
+        return None
+    return moment.isoformat(timespec="milliseconds" if moment.microsecond else "seconds")
+
+
+def _from_words(text: str) -> str | None:
+    if found := _WRITTEN.fullmatch(text):
+        name, day, year, hour, minute, second, half = found.groups()
+        month = next((n for n, full in enumerate(_MONTHS, 1) if full.startswith(name.lower())), 0)
+        hours = int(hour)
+        if half:
+            if not 1 <= hours <= 12:
+                return None
+            hours = hours % 12 + (12 if half.lower() == "pm" else 0)
+        fraction = None
+    elif found := _STAMPED.fullmatch(text):
+        year, number, day, hour, minute, second, fraction = found.groups()
+        month, hours = int(number), int(hour)
+    else:
+        return None
+    try:
+        moment = datetime(int(year), month, int(day), hours, int(minute), int(second or 0), int(fraction or 0) * 1000)
+    except ValueError:
+        return None
+    return moment.isoformat(timespec="milliseconds" if fraction else "seconds")

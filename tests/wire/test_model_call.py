@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.core.tokens import estimate_tokens
-from previously.models.wire import Dialect, parse_body, read_answer, reply_of_text, request_body, turned_down
+from previously.wire.model_call import (
+    RequestOptions,
+    build_reply,
+    build_request,
+    find_refused_option,
+    parse_body,
+    read_answer,
+)
 from tests.models.http_server import chat
 
 REQUEST = ModelRequest(system="Be brief.", user="Recap: the ferry left at nine.", max_output_tokens=200)
@@ -37,7 +44,7 @@ def failure(body: object, status: int = 200) -> ModelFailure:
 
 
 def test_a_request() -> None:
-    assert request_body(REQUEST, "small", Dialect()) == {
+    assert build_request(REQUEST, "small", RequestOptions()) == {
         "model": "small",
         "messages": [
             {"role": "system", "content": "Be brief."},
@@ -50,7 +57,7 @@ def test_a_request() -> None:
 
 
 def test_a_request_with_a_schema_and_no_system_message() -> None:
-    body = request_body(WITH_SCHEMA, "small", Dialect())
+    body = build_request(WITH_SCHEMA, "small", RequestOptions())
     assert [message["role"] for message in body["messages"]] == ["user"]
     assert body["response_format"] == {
         "type": "json_schema",
@@ -59,12 +66,12 @@ def test_a_request_with_a_schema_and_no_system_message() -> None:
 
 
 def test_a_request_leaves_out_what_the_server_does_not_take() -> None:
-    body = request_body(WITH_SCHEMA, "small", Dialect(json_schema=False, temperature=False, max_tokens=False))
+    body = build_request(WITH_SCHEMA, "small", RequestOptions(json_schema=False, temperature=False, max_tokens=False))
     assert set(body) == {"model", "messages", "stream", "max_completion_tokens"}
 
 
 def test_unstorable_characters_do_not_go_out() -> None:
-    body = request_body(ModelRequest("a\x00", "b\ud83d", 1), "small", Dialect())
+    body = build_request(ModelRequest("a\x00", "b\ud83d", 1), "small", RequestOptions())
     assert [message["content"] for message in body["messages"]] == ["a\ufffd", "b\ufffd"]
 
 
@@ -243,14 +250,14 @@ def test_a_page_beside_an_error_is_not_quoted() -> None:
     )
 
 
-COMPLAINTS: list[tuple[Any, Dialect | None]] = [
-    ({"error": {"message": "'response_format' of type 'json_schema' is not supported"}}, Dialect(False)),
-    ({"error": {"message": "JSON schema error at #: unrecognized type blah"}}, Dialect(False)),
-    ({"error": "'response_format.type' must be 'json_object' or 'text'"}, Dialect(False)),
-    ({"detail": [{"type": "extra_forbidden", "loc": ["body", "response_format"], "msg": "no"}]}, Dialect(False)),
-    ({"error": {"message": "failed to parse grammar"}}, Dialect(False)),
-    ({"error": {"message": "Use 'max_completion_tokens' instead."}}, Dialect(max_tokens=False)),
-    ({"error": {"message": "no", "param": "temperature"}}, Dialect(temperature=False)),
+COMPLAINTS: list[tuple[Any, RequestOptions | None]] = [
+    ({"error": {"message": "'response_format' of type 'json_schema' is not supported"}}, RequestOptions(False)),
+    ({"error": {"message": "JSON schema error at #: unrecognized type blah"}}, RequestOptions(False)),
+    ({"error": "'response_format.type' must be 'json_object' or 'text'"}, RequestOptions(False)),
+    ({"detail": [{"type": "extra_forbidden", "loc": ["body", "response_format"], "msg": "no"}]}, RequestOptions(False)),
+    ({"error": {"message": "failed to parse grammar"}}, RequestOptions(False)),
+    ({"error": {"message": "Use 'max_completion_tokens' instead."}}, RequestOptions(max_tokens=False)),
+    ({"error": {"message": "no", "param": "temperature"}}, RequestOptions(temperature=False)),
     ({"error": {"message": "Unknown field"}}, None),
     ({"detail": [{"loc": ["body", "n"], "msg": "bad", "input": {"response_format": {}}}]}, None),
     ("", None),
@@ -258,19 +265,21 @@ COMPLAINTS: list[tuple[Any, Dialect | None]] = [
 
 
 @pytest.mark.parametrize(("payload", "learnt"), COMPLAINTS)
-def test_what_a_server_does_not_take(payload: Any, learnt: Dialect | None) -> None:
+def test_what_a_server_does_not_take(payload: Any, learnt: RequestOptions | None) -> None:
     bad = ModelFailure(FailureKind.BAD_REQUEST, "No.")
-    assert turned_down(bad, payload, WITH_SCHEMA, Dialect()) == learnt
+    assert find_refused_option(bad, payload, WITH_SCHEMA, RequestOptions()) == learnt
 
 
 def test_only_what_was_sent_can_be_turned_down() -> None:
     bad = ModelFailure(FailureKind.BAD_REQUEST, "No.")
     complaint = {"error": {"message": "response_format, temperature, max_completion_tokens"}}
-    assert turned_down(bad, complaint, WITH_SCHEMA, Dialect(False, False, False)) is None
-    assert turned_down(bad, {"error": "response_format"}, REQUEST, Dialect()) is None
+    assert find_refused_option(bad, complaint, WITH_SCHEMA, RequestOptions(False, False, False)) is None
+    assert find_refused_option(bad, {"error": "response_format"}, REQUEST, RequestOptions()) is None
     overflow = ModelFailure(FailureKind.OVERFLOW, "No.")
-    assert turned_down(overflow, complaint, WITH_SCHEMA, Dialect()) is None
-    assert Dialect(json_schema=False).shared_with(Dialect(max_tokens=False)) == Dialect(False, True, False)
+    assert find_refused_option(overflow, complaint, WITH_SCHEMA, RequestOptions()) is None
+    assert RequestOptions(json_schema=False).shared_with(RequestOptions(max_tokens=False)) == RequestOptions(
+        False, True, False
+    )
 
 
 json_values = st.recursive(
@@ -318,7 +327,7 @@ def test_deep_parts_do_no_harm() -> None:
 
 
 def test_a_raw_text_as_a_reply() -> None:
-    answer = reply_of_text("<think>hm</think>Rain.", request=REQUEST, model="m")
+    answer = build_reply("<think>hm</think>Rain.", request=REQUEST, model="m")
     assert (answer.text, answer.reasoning, answer.finish_reason, answer.usage.reported) == (
         "Rain.",
         "hm",

@@ -1,4 +1,9 @@
-"""One item of OpenAI's Responses API as a message, and back.
+"""The kinds of calls of OpenAI's Responses API, and an output for each: the API refuses one of another kind.
+
+What must stay true: an output that is of its call's kind and shape is left as it is; one that was made or shortened
+says the same in the shape of its kind.
+
+One item of OpenAI's Responses API as a message, and back.
 
 What parts cannot tell of an item is its *rest*, kept in `extra["responses"]`. An item of a kind that no part stands for
 (a search on the server's side, a reference) is all rest: a message without words.
@@ -10,7 +15,7 @@ part since is written as it is now.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -29,26 +34,141 @@ from previously.core.messages import (
     ToolCall,
     ToolResult,
 )
-from previously.core.pairing import mended
-from previously.formats.fields import refuse, role_of
-from previously.formats.responses_outputs import CALLS, OUTPUTS, Kinds, is_screenshot, shell_text, shortened_shell
+from previously.core.pairing import INTERRUPTED, mended
+from previously.wire.fields import read_role, refuse
 
-__all__ = ["CALLS", "KEY", "Item", "draft_of", "item_of", "to_responses"]
+Item = dict[str, Any]
+
+CALLS: Mapping[str, tuple[str | None, str]] = {
+    "function_call": ("name", "arguments"),
+    "custom_tool_call": ("name", "input"),
+    "local_shell_call": (None, "action"),
+    "shell_call": (None, "action"),
+    "apply_patch_call": (None, "operation"),
+    "computer_call": (None, "action"),
+}
+"""Calls that the client answers: the field of the name, and that of the arguments. One without a name is named like its
+kind, and its arguments are an object."""
+OUTPUTS = frozenset(f"{call}_output" for call in CALLS)
+
+NO_SCREENSHOT = (
+    "data:image/png;base64,"
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+"""The smallest picture there is: a computer's output is a picture, even where none was taken or it was left out."""
+
+
+class OutputKinds:
+    """The calls of a list as far as it has been written, and what each is to be answered with."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, Item] = {}
+
+    def note(self, item: Item) -> None:
+        """The next item, which stays as it is."""
+        if item.get("type") in CALLS:
+            self._calls[_id_of(item)] = item
+
+    def fitting(self, item: Item) -> Item:
+        """The next item; an output in the kind and the shape that its call wants."""
+        self.note(item)
+        call = self._calls.get(_id_of(item)) if item.get("type") in OUTPUTS else None
+        if call is None:
+            return item
+        kind = f"{call['type']}_output"
+        if item["type"] != kind:
+            named = "call_id" if isinstance(call.get("call_id"), str) else "id"
+            item = {"type": kind, named: _id_of(item), "output": item.get("output")}
+        return _in_shape(kind, item)
+
+
+def find_call_ids(items: Iterable[Mapping[str, Any]]) -> dict[int, str]:
+    """Outputs that name their call by its own id rather than by the id that both share, and that one, by place."""
+    shared: dict[str, str] = {}
+    found: dict[int, str] = {}
+    for at, item in enumerate(items):
+        own, call_id = item.get("id"), item.get("call_id")
+        if item.get("type") in CALLS and isinstance(own, str) and isinstance(call_id, str):
+            shared[own] = call_id
+        elif item.get("type") in OUTPUTS and call_id is None and isinstance(own, str) and own in shared:
+            found[at] = shared[own]
+    return found
+
+
+def _id_of(item: Item) -> str:
+    return str(item.get("call_id") or item.get("id"))
+
+
+def _in_shape(kind: str, item: Item) -> Item:
+    output = item.get("output")
+    match kind:
+        case "shell_call_output" if not _is_of_a_shell(output):
+            failed = _text(output) == INTERRUPTED
+            outcome = {"type": "exit", "exit_code": 1 if failed else 0}
+            return item | {"output": [{"stdout": _text(output), "stderr": "", "outcome": outcome}]}
+        case "apply_patch_call_output":
+            status = "failed" if _text(output) == INTERRUPTED else item.get("status", "completed")
+            return item | ({"output": _text(output)} if output is not None else {}) | {"status": status}
+        case "local_shell_call_output":
+            return item | {"output": _text(output)}
+        case "computer_call_output" if not is_screenshot(output):
+            return item | {"output": {"type": "computer_screenshot", "image_url": _picture(output)}}
+    return item
+
+
+def is_screenshot(output: object) -> bool:
+    """Whether it is what a computer's call gave."""
+    return isinstance(output, dict) and output.get("type") == "computer_screenshot"
+
+
+def read_shell_text(output: object) -> str | None:
+    """What the commands of a shell's call gave, as one text; None if it is no output of such a call."""
+    if not isinstance(output, list) or not _is_of_a_shell(output):
+        return None
+    told = (one[stream] for one in output for stream in ("stdout", "stderr"))
+    return "\n".join(text for text in told if text)
+
+
+def shorten_shell(output: list[Item], text: str) -> list[Item]:
+    """The output of a shell's call with another text in place of what it gave."""
+    return [{**output[-1], "stdout": text, "stderr": ""}]
+
+
+def _is_of_a_shell(output: object) -> bool:
+    return (
+        isinstance(output, list)
+        and bool(output)
+        and all(
+            isinstance(one, dict) and isinstance(one.get("stdout"), str) and isinstance(one.get("stderr"), str)
+            for one in output
+        )
+    )
+
+
+def _text(output: object) -> str:
+    if isinstance(output, list):
+        return "\n\n".join(str(one.get("text", "[a picture]")) for one in output if isinstance(one, dict))
+    return output if isinstance(output, str) else ""
+
+
+def _picture(output: object) -> str:
+    parts = [one for one in output if isinstance(one, dict)] if isinstance(output, list) else []
+    return next((one["image_url"] for one in parts if isinstance(one.get("image_url"), str)), NO_SCREENSHOT)
+
 
 KEY = "responses"
 
-Item = dict[str, Any]
 
 _TEXTS = frozenset(["input_text", "output_text", "text", "summary_text", "reasoning_text"])
 
 
-def draft_of(item: Item) -> Draft:
+def parse_item(item: Item) -> Draft:
     """One item, not yet cleaned. A fault names the field and what was expected there."""
     type_ = item.get("type")
     if type_ is not None and not isinstance(type_, str):
         refuse("type", "text", type_)
     if type_ in (None, "message"):
-        role, _ = role_of(item)
+        role, _ = read_role(item)
         parts, rest = _read_content(item, "content")
     elif type_ == "reasoning":
         role, (parts, rest) = Role.ASSISTANT, _read_reasoning(item)
@@ -59,13 +179,13 @@ def draft_of(item: Item) -> Draft:
     else:
         role, parts, rest = Role.ASSISTANT, [], item
     message = Message(role, tuple(parts) or (Text(""),))
-    if item_of(message) == item:
+    if write_item(message) == item:
         return Draft(message)
     source_id = item.get("id")
     return Draft(message, Attributes(source_id=source_id if isinstance(source_id, str) else None, extra={KEY: rest}))
 
 
-def item_of(message: Message, attributes: Attributes = NO_ATTRIBUTES) -> Item:
+def write_item(message: Message, attributes: Attributes = NO_ATTRIBUTES) -> Item:
     """The item that `draft_of` read, for a message of one item's parts (see `to_responses` for any message)."""
     kept = attributes.extra.get(KEY)
     rest: Item = kept if isinstance(kept, dict) else {}
@@ -158,7 +278,7 @@ def _written_reasoning(parts: tuple[Part, ...], rest: Item) -> Item:
     return item
 
 
-def _id_of(item: Item, rest: Item) -> str:
+def _id_of_responses_items(item: Item, rest: Item) -> str:
     """The id that a call and its output share; older kinds have only their own."""
     call_id = item.get("call_id")
     if isinstance(call_id, str):
@@ -179,7 +299,7 @@ def _read_call(item: Item, name_field: str | None, field: str) -> tuple[list[Par
     given = item.get(field, "")
     arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     rest = {key: value for key, value in item.items() if key not in ("call_id", name_field, field)}
-    return [ToolCall(_id_of(item, rest), name, arguments)], rest
+    return [ToolCall(_id_of_responses_items(item, rest), name, arguments)], rest
 
 
 def _written_call(call: ToolCall, rest: Item) -> Item:
@@ -197,11 +317,11 @@ def _written_call(call: ToolCall, rest: Item) -> Item:
 def _read_output(item: Item) -> tuple[list[Part], Item]:
     output = item.get("output")
     rest = _without(item, "call_id", "output")
-    call_id = _id_of(item, rest)
+    call_id = _id_of_responses_items(item, rest)
     pictures: list[Part] = []
     if isinstance(output, str):
         text = output
-    elif (told := shell_text(output)) is not None:
+    elif (told := read_shell_text(output)) is not None:
         text = told
         rest["output"] = {"shell": output}
     elif isinstance(output, dict) and is_screenshot(output):
@@ -236,8 +356,8 @@ def _written_output(result: ToolResult, pictures: tuple[Part, ...], rest: Item) 
         case {"value": value} if result.text in ("", json.dumps(value, ensure_ascii=False)):
             return item | {"output": value}
         case {"shell": list(given)}:
-            same = result.text == shell_text(given)
-            return item | {"output": given if same else shortened_shell(given, result.text)}
+            same = result.text == read_shell_text(given)
+            return item | {"output": given if same else shorten_shell(given, result.text)}
         case {"screenshot": dict(given)} if not result.text:
             urls = [part.url for part in pictures if isinstance(part, Image)]
             return item | {"output": given | ({"image_url": urls[0]} if urls else {})}
@@ -250,12 +370,12 @@ def to_responses(messages: Sequence[Message], attributes: Sequence[Attributes] |
     """The messages as the input of a request. Every call has its output; thinking goes only as it came."""
     found = mended(messages)
     items: list[Item] = []
-    kinds = Kinds()
+    kinds = OutputKinds()
     for message, origin in zip(found.messages, found.origin, strict=True):
         whole = origin is not None and messages[origin] is message and attributes is not None
         known = attributes[origin] if whole and attributes is not None and origin is not None else NO_ATTRIBUTES
         if KEY in known.extra:
-            items.append(kinds.fitting(item_of(message, known)))
+            items.append(kinds.fitting(write_item(message, known)))
             continue
         pictures = tuple(part for part in message.parts if isinstance(part, Image)) if message.role is Role.TOOL else ()
         said = tuple(part for part in message.parts if isinstance(part, Text | Image) and part not in pictures)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.formats.times import iso_time
+from previously.wire.fields import parse_time
 
 
 @pytest.mark.parametrize(
@@ -43,11 +43,11 @@ from previously.formats.times import iso_time
     ],
 )
 def test_times(given_value: str | int | float, expected: str) -> None:
-    assert iso_time(given_value) == expected
+    assert parse_time(given_value) == expected
 
 
 @given(st.text() | st.integers() | st.floats(allow_nan=False, allow_infinity=False))
 def test_anything_is_kept_or_made_iso(value: str | int | float) -> None:
-    result = iso_time(value)
+    result = parse_time(value)
     if result != str(value):
         datetime.fromisoformat(result)

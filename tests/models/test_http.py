@@ -14,10 +14,10 @@ import pytest
 
 from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.core.errors import BadInput
-from previously.models import openai_compatible
+from previously.models import http
 from previously.models.client import Model
-from previously.models.endpoint import endpoint
-from previously.models.openai_compatible import OpenAICompatibleModel
+from previously.models.endpoint import parse_endpoint
+from previously.models.http import OpenAICompatibleModel
 from previously.models.retry import GiveUp, Wait, decide_retry
 from tests.models.http_server import Play, Received, ScriptedServer, answer, chat, hang, in_turn, raw
 
@@ -179,7 +179,7 @@ async def test_a_server_that_never_ends() -> None:
 
 
 async def test_an_answer_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai_compatible, "MAX_ANSWER_BYTES", 2**20)
+    monkeypatch.setattr(http, "MAX_ANSWER_BYTES", 2**20)
 
     async def flood(_: Received, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
@@ -378,7 +378,7 @@ def test_another_event_loop_gets_its_own_connections() -> None:
     async def once(model: OpenAICompatibleModel | None) -> OpenAICompatibleModel:
         async with ScriptedServer(answer(200, chat())) as server:
             model = model or OpenAICompatibleModel(server.url, "small", timeout_s=30.0)
-            model._endpoint = endpoint(server.url)
+            model._endpoint = parse_endpoint(server.url)
             assert isinstance(await model.ask(REQUEST), ModelReply)
             return model
 

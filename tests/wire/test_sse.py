@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from openai._streaming import SSEDecoder
 
 from previously.core.messages import ToolCall
-from previously.models import sse
-from previously.models.received import MAX_CHOICES, MAX_TOOL_CALLS, ReceivedChoice, ReceivedReply
-from previously.models.sse import MAX_LINE_BYTES, ReplyReader, read_whole
-from tests.models.odd_streams import EMOJI, ODD_FORMS, PLAIN, SAID, chunk, dumped, stream
+from previously.wire import sse
+from previously.wire.reply import MAX_CHOICES, MAX_TOOL_CALLS, Reply, ReplyChoice
+from previously.wire.sse import MAX_LINE_BYTES, ReplyReader, read_reply
+from tests.wire.odd_streams import EMOJI, ODD_FORMS, PLAIN, SAID, chunk, dumped, stream
 
 
-def fed(*pieces: bytes, **bounds: int) -> ReceivedReply:
+def fed(*pieces: bytes, **bounds: int) -> Reply:
     reader = ReplyReader(**bounds)
     for piece in pieces:
         reader.feed(piece)
@@ -29,8 +29,8 @@ def test_an_ordinary_stream() -> None:
     usage = {"prompt_tokens": 20, "completion_tokens": 6}
     last = {"model": "other", "choices": [], "usage": usage}
     got = fed(stream(chunk(role="assistant"), chunk("The ferry "), chunk("left."), chunk(finish="stop"), last))
-    assert got == ReceivedReply(
-        (ReceivedChoice(0, "The ferry left.", finish_reason="stop"),), model="small-7b", usage=usage, done=True
+    assert got == Reply(
+        (ReplyChoice(0, "The ferry left.", finish_reason="stop"),), model="small-7b", usage=usage, done=True
     )
     assert got.whole
 
@@ -72,7 +72,7 @@ def test_odd_forms(form: str) -> None:
     assert got.streamed == (not body.lstrip(b"\xef\xbb\xbf\r\n").startswith(b"{") or "goes on" in form)
     if len(body) < 3_000:
         assert fed(*(body[at : at + 1] for at in range(len(body)))) == got
-    assert read_whole(body) == got
+    assert read_reply(body) == got
 
 
 def test_halves_of_a_character_are_one_again_as_in_a_browser() -> None:
@@ -90,7 +90,7 @@ def test_several_choices_side_by_side() -> None:
         (0, "aA", "stop"), (1, "bB", "length"),
     ]  # fmt: skip
     assert got.choice(1).text == "bB"
-    assert got.choice(2) == ReceivedChoice(2)
+    assert got.choice(2) == ReplyChoice(2)
     assert got.choice(2).empty and not got.choice(1).empty
 
 
@@ -197,7 +197,7 @@ def test_errors_in_the_stream(form: str) -> None:
     ],
 )
 def test_errors_in_place_of_an_answer(body: bytes, error: object) -> None:
-    got = read_whole(body)
+    got = read_reply(body)
     assert (got.error, got.choices, got.whole) == (error, (), False)
 
 
@@ -217,7 +217,7 @@ def test_errors_in_place_of_an_answer(body: bytes, error: object) -> None:
     ],
 )
 def test_whether_the_server_said_that_this_is_all(body: bytes, whole: bool) -> None:
-    assert fed(body).whole is read_whole(body).whole is whole
+    assert fed(body).whole is read_reply(body).whole is whole
 
 
 def test_texts_are_bounded() -> None:
@@ -251,9 +251,9 @@ def test_lines_are_bounded() -> None:
 def test_bodies_are_bounded() -> None:
     body = dumped({"choices": [{"message": {"content": "x" * 500}}]}).encode()
     assert fed(body, max_body_bytes=1_000).whole
-    assert fed(body, max_body_bytes=500) == ReceivedReply(streamed=False, truncated=True, junk=1)
+    assert fed(body, max_body_bytes=500) == Reply(streamed=False, truncated=True, junk=1)
     assert fed(body.replace(b":", b":\n"), max_body_bytes=500).truncated
-    assert read_whole(body + b" " * 20_000_000).whole
+    assert read_reply(body + b" " * 20_000_000).whole
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ scraps = st.lists(st.one_of(st.binary(max_size=12), st.sampled_from(SCRAPS)), ma
 @given(scraps, st.data())
 def test_any_bytes_in_any_pieces_give_the_same(body: bytes, data: st.DataObject) -> None:
     splits = data.draw(st.lists(st.integers(0, len(body)), max_size=8).map(sorted))
-    assert fed(*pieces(body, splits)) == fed(body) == read_whole(body)
+    assert fed(*pieces(body, splits)) == fed(body) == read_reply(body)
 
 
 json_values = st.recursive(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from previously.models.sse import MAX_LINE_BYTES
+from previously.wire.sse import MAX_LINE_BYTES
 
 SAID = "The ferry left at nine."
 

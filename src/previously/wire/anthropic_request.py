@@ -19,8 +19,7 @@ from typing import Any
 
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Message, Role, ToolCall
 from previously.core.pairing import mended
-from previously.formats.anthropic import item_of
-from previously.formats.anthropic_blocks import WRITTEN, Block
+from previously.wire.anthropic import WRITTEN, Block, write_anthropic_message
 
 BEGINNING = "(The conversation begins here.)"
 """What the user says where a conversation would begin with the assistant: the API wants a message of the user first."""
@@ -31,7 +30,7 @@ _LONGEST_NAME = 128
 
 
 @dataclass(slots=True)
-class Turn:
+class AnthropicTurn:
     """One message of a request."""
 
     role: str
@@ -47,35 +46,38 @@ def to_anthropic(
 ) -> dict[str, Any]:
     """The `system` (left out if there is none) and the `messages` of a request. The message at `alone` is joined with
     no other, so that it is known again."""
-    front = front_of(messages)
-    told = [item_of(messages[at], _known(attributes, at))["content"] for at in range(front)]
+    front = count_front(messages)
+    told = [write_anthropic_message(messages[at], _known(attributes, at))["content"] for at in range(front)]
     system = _system(told)
     rest = None if attributes is None else attributes[front:]
     written = [
-        {"role": turn.role, "content": _plain(turn)} for turn in turns(messages[front:], rest, behind(front, alone))
+        {"role": turn.role, "content": _plain(turn)}
+        for turn in plan_turns(messages[front:], rest, shift_place(front, alone))
     ]
     return {"system": system, "messages": written} if system else {"messages": written}
 
 
-def front_of(messages: Sequence[Message]) -> int:
+def count_front(messages: Sequence[Message]) -> int:
     """How many system messages stand at the front."""
     return next((at for at, message in enumerate(messages) if message.role is not Role.SYSTEM), len(messages))
 
 
-def behind(front: int, place: int | None) -> int | None:
+def shift_place(front: int, place: int | None) -> int | None:
     """The same place, counted from behind the system messages at the front."""
     return None if place is None else place - front
 
 
-def turns(
+def plan_turns(
     messages: Sequence[Message], attributes: Sequence[Attributes] | None = None, alone: int | None = None
-) -> list[Turn]:
+) -> list[AnthropicTurn]:
     """The messages of a request, in turns, the user's first; the one at `alone` is a turn of its own."""
     found = mended(messages)
     ids = _Ids()
-    written: list[Turn] = []
+    written: list[AnthropicTurn] = []
     for message, origin in zip(found.messages, found.origin, strict=True):
-        content = item_of(message, NO_ATTRIBUTES if origin is None else _known(attributes, origin))["content"]
+        content = write_anthropic_message(message, NO_ATTRIBUTES if origin is None else _known(attributes, origin))[
+            "content"
+        ]
         blocks = ids.ordered([{"type": "text", "text": content}] if isinstance(content, str) else content)
         calls = any(isinstance(part, ToolCall) for part in message.parts)
         for block in blocks:
@@ -85,7 +87,7 @@ def turns(
                 continue
             apart = alone is not None and origin == alone
             if not written or (written[-1].role, written[-1].alone) != (role, apart):
-                written.append(Turn(role, [], origin, apart))
+                written.append(AnthropicTurn(role, [], origin, apart))
             written[-1].blocks.append(valid)
     return _in_turns(written)
 
@@ -190,9 +192,9 @@ class _Ids:
         return True
 
 
-def _in_turns(written: list[Turn]) -> list[Turn]:
+def _in_turns(written: list[AnthropicTurn]) -> list[AnthropicTurn]:
     """Results before other words, nothing left that ends in thinking, the user first."""
-    kept: list[Turn] = []
+    kept: list[AnthropicTurn] = []
     for turn in written:
         if turn.role == "user":
             turn.blocks.sort(key=lambda block: block.get("type") != "tool_result")
@@ -205,11 +207,11 @@ def _in_turns(written: list[Turn]) -> list[Turn]:
         else:
             kept.append(turn)
     if kept and kept[0].role == "assistant":
-        kept.insert(0, Turn("user", [{"type": "text", "text": BEGINNING}], None))
+        kept.insert(0, AnthropicTurn("user", [{"type": "text", "text": BEGINNING}], None))
     return kept
 
 
-def _plain(turn: Turn) -> str | list[Block]:
+def _plain(turn: AnthropicTurn) -> str | list[Block]:
     """One plain text of the user as text, anything else as blocks."""
     if turn.role == "user" and len(turn.blocks) == 1 and turn.blocks[0].keys() == {"type", "text"}:
         return str(turn.blocks[0]["text"])

@@ -7,13 +7,20 @@ the header). One message may also carry the fields of our own JSONL lines (`witn
 What has no place in a message is kept in `extra`: unknown fields under their own name (with `_` after it if `extra`
 has that name already), parts that are neither text nor picture under `content`, the roles `developer` and `function`
 (read as system and tool) under `role`.
+
+Any messages as a list that OpenAI's chat API takes.
+
+The API wants all calls that wait together in one message, and their results right behind it, each of text alone. What
+must stay true: what nothing is wrong with is the same object as before.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
+from previously.core.call_ids import with_call_ids
 from previously.core.errors import BadInput
 from previously.core.messages import (
     Draft,
@@ -26,13 +33,14 @@ from previously.core.messages import (
     ToolCall,
     ToolResult,
 )
-from previously.formats.fields import (
-    attributes_of,
-    optional_list,
-    optional_text,
+from previously.core.pairing import mended
+from previously.wire.fields import (
+    read_attributes,
+    read_optional_list,
+    read_optional_text,
+    read_role,
+    read_witnesses,
     refuse,
-    role_of,
-    witnesses_of,
 )
 
 _PLAIN = frozenset(["role", "name", "content", "witnesses", "at", "id", "hidden", "extra"])
@@ -40,13 +48,13 @@ _SPOKEN = frozenset(["refusal", "tool_calls", "tool_call_id", "function_call", "
 _KNOWN = _PLAIN | _SPOKEN
 
 
-def draft_of(item: dict[str, Any]) -> Draft:
+def parse_chat_message(item: dict[str, Any]) -> Draft:
     """One message object, not yet cleaned. A fault names the field and what was expected there."""
-    role, given = role_of(item)
+    role, given = read_role(item)
     content = item.get("content")
     name = item.get("name")
-    speaker = name if type(name) is str and name else optional_text(item, "name")
-    witnesses = witnesses_of(item) if "witnesses" in item else None
+    speaker = name if type(name) is str and name else read_optional_text(item, "name")
+    witnesses = read_witnesses(item) if "witnesses" in item else None
     kept: dict[str, Any] = {} if given is None else {"role": given}
     parts: tuple[Part, ...]
     if type(content) is str and role is not Role.TOOL and item.keys() <= _PLAIN:
@@ -55,19 +63,19 @@ def draft_of(item: dict[str, Any]) -> Draft:
         parts = _parts(item, role, kept)
         if not item.keys() <= _KNOWN:
             kept |= {key: value for key, value in item.items() if key not in _KNOWN}
-    return Draft(Message(role, parts, speaker, witnesses), attributes_of(item, kept))
+    return Draft(Message(role, parts, speaker, witnesses), read_attributes(item, kept))
 
 
 def _parts(item: dict[str, Any], role: Role, kept: dict[str, Any]) -> tuple[Part, ...]:
     said = _said(item, kept)
     if role is Role.TOOL:
         text = "\n\n".join(part.text for part in said if isinstance(part, Text))
-        result = ToolResult(optional_text(item, "tool_call_id") or "", text)
+        result = ToolResult(read_optional_text(item, "tool_call_id") or "", text)
         return (result, *(part for part in said if not isinstance(part, Text)))
     if "tool_call_id" in item:
         kept["tool_call_id"] = item["tool_call_id"]
     thinking = _thinking(item, kept)
-    calls = [_call(call) for call in optional_list(item, "tool_calls")]
+    calls = [_call(call) for call in read_optional_list(item, "tool_calls")]
     if item.get("function_call") is not None:
         calls.append(_call({"id": "", "function": item["function_call"]}))
     if not (said or thinking or calls):
@@ -95,7 +103,7 @@ def _said(item: dict[str, Any], kept: dict[str, Any]) -> list[Part]:
             kept["content"] = unknown
     elif content is not None:
         refuse("content", "text, a list of parts or null", content)
-    if refusal := optional_text(item, "refusal"):
+    if refusal := read_optional_text(item, "refusal"):
         said.append(Text(refusal))
     return said
 
@@ -149,7 +157,7 @@ def _call(call: object) -> Part:
     arguments = function.get("arguments", function.get("input", ""))
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False)
-    return ToolCall(optional_text(call, "id") or "", name, arguments)
+    return ToolCall(read_optional_text(call, "id") or "", name, arguments)
 
 
 def to_openai(message: Message) -> list[dict[str, Any]]:
@@ -195,3 +203,55 @@ def _content(said: list[Text | Image]) -> str | list[dict[str, Any]]:
         for part in said
         if isinstance(part, Image) or part.text
     ]
+
+
+Raw = dict[str, Any]
+
+PICTURE = "[a picture]"
+"""What stands where a tool gave a picture, which no tool can give in this API."""
+
+
+def to_chat(messages: Sequence[Message]) -> list[Raw]:
+    """The messages of a request."""
+    whole = with_call_ids(mended(messages).messages, once=False)
+    return join_calls([raw for message in whole for raw in to_openai(message)])
+
+
+def join_calls(raws: Sequence[Raw]) -> list[Raw]:
+    """The list with calls that wait together in one message, and results of text alone."""
+    found: list[Raw] = []
+    for raw in raws:
+        if raw.get("role") == "assistant" and found and found[-1].get("role") == "assistant" and _calls(found[-1]):
+            found[-1] = _joined(found[-1], raw)
+        elif raw.get("role") == "tool" and isinstance(raw.get("content"), list):
+            found.append({**raw, "content": _text_of(raw["content"])})
+        else:
+            found.append(raw)
+    return found
+
+
+def _calls(raw: Raw) -> list[Any]:
+    calls = raw.get("tool_calls")
+    return calls if isinstance(calls, list) else []
+
+
+def _joined(first: Raw, second: Raw) -> Raw:
+    contents = [one for one in (first.get("content"), second.get("content")) if one]
+    content: Any = contents[0] if len(contents) == 1 else None
+    if len(contents) == 2:
+        both_text = isinstance(contents[0], str) and isinstance(contents[1], str)
+        content = (
+            f"{contents[0]}\n\n{contents[1]}"
+            if both_text
+            else [part for one in contents for part in _parts_openai_requests(one)]
+        )
+    return {**second, **first, "content": content, "tool_calls": [*_calls(first), *_calls(second)]}
+
+
+def _parts_openai_requests(content: Any) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+
+
+def _text_of(content: Sequence[Any]) -> str:
+    told = (part.get("text", PICTURE) if isinstance(part, dict) else str(part) for part in content)
+    return "\n\n".join(str(one) for one in told)

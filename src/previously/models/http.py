@@ -23,9 +23,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.core.errors import BadInput
-from previously.models.endpoint import Endpoint, endpoint
-from previously.models.server_facts import DOORS, SCHEMA_PROBE, model_names, schema_kept, window_in_models
-from previously.models.wire import Dialect, parse_body, read_answer, request_body, turned_down
+from previously.models.endpoint import Endpoint, parse_endpoint
+from previously.models.server_facts import (
+    SCHEMA_PROBE,
+    WINDOW_PATHS,
+    find_listed_window,
+    is_schema_kept,
+    read_model_names,
+)
+from previously.wire.model_call import RequestOptions, build_request, find_refused_option, parse_body, read_answer
 
 if TYPE_CHECKING:
     import httpx
@@ -67,7 +73,7 @@ class OpenAICompatibleModel:
 
         `json_schema`: "auto" sends schemas until the server turns one down, True always sends them, False never.
         """
-        self._endpoint: Endpoint = endpoint(base_url)
+        self._endpoint: Endpoint = parse_endpoint(base_url)
         if not model.strip():
             raise BadInput("The model has no name; servers with a single model take any name.")
         if not (api_key.isascii() and api_key.isprintable()) or api_key != api_key.strip():
@@ -81,7 +87,7 @@ class OpenAICompatibleModel:
         self._connect_timeout_s = connect_timeout_s
         self._json_schema = json_schema
         self._clock = clock
-        self._dialect = Dialect(json_schema=json_schema is not False)
+        self._dialect = RequestOptions(json_schema=json_schema is not False)
         self._given = client
         self._own: httpx.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -97,7 +103,7 @@ class OpenAICompatibleModel:
     async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
         """One question, one HTTP request, one answer or the reason why there is none."""
         sent = self._dialect
-        body = request_body(request, self._model, sent)
+        body = build_request(request, self._model, sent)
         received = await self._call("POST", self._endpoint.below("chat/completions"), body, self._timeout_s)
         if isinstance(received, ModelFailure):
             return received
@@ -112,10 +118,12 @@ class OpenAICompatibleModel:
         )
         return self._learnt(answer, received, request, sent) if isinstance(answer, ModelFailure) else answer
 
-    def _learnt(self, failure: ModelFailure, received: _Received, request: ModelRequest, sent: Dialect) -> ModelFailure:
+    def _learnt(
+        self, failure: ModelFailure, received: _Received, request: ModelRequest, sent: RequestOptions
+    ) -> ModelFailure:
         """The failure with what only the client knows: that it will ask differently, or that the address is wrong."""
         payload = parse_body(received.body)
-        better = turned_down(failure, payload, request, sent)
+        better = find_refused_option(failure, payload, request, sent)
         if better is not None and (better.json_schema == sent.json_schema or self._json_schema == "auto"):
             self._dialect = self._dialect.shared_with(better)
             reason = "The server turned down an optional part of the request, which will be left out from now on."
@@ -145,11 +153,11 @@ class OpenAICompatibleModel:
         if isinstance(received, ModelFailure):
             return known | {"reachable": False, "reason": received.reason}
         listed = parse_body(received.body)
-        if names := model_names(listed):
+        if names := read_model_names(listed):
             known |= {"models": names, "model_listed": self._model in names}
-        if (window := window_in_models(listed, self._model)) is not None:
+        if (window := find_listed_window(listed, self._model)) is not None:
             known |= {"window_tokens": window, "window_from": "/models"}
-        for door in DOORS if window is None else ():
+        for door in WINDOW_PATHS if window is None else ():
             asked = {"model": self._model} if door.post else None
             received = await self._call(
                 "POST" if door.post else "GET", self._endpoint.beside(door.path), asked, LOOK_TIMEOUT_S
@@ -162,7 +170,7 @@ class OpenAICompatibleModel:
         if probe_schema and self._json_schema is not False:
             answer = await self.ask(SCHEMA_PROBE)
             if isinstance(answer, ModelReply):
-                known["json_schema"] = schema_kept(answer)
+                known["json_schema"] = is_schema_kept(answer)
             else:
                 known |= {"json_schema": False if not self._dialect.json_schema else None, "reason": answer.reason}
         elif not self._dialect.json_schema:

@@ -16,12 +16,14 @@ from typing import Any
 from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.core.text import clean
 from previously.core.tokens import MESSAGE_OVERHEAD_TOKENS, estimate_tokens
-from previously.models.failures import Redaction, error_words, refusal, retry_after_s
-from previously.models.reasoning import split_reasoning
+from previously.wire.chat_reply import ChatEvents, read_content
+from previously.wire.errors import Redaction, build_failure, collect_error_words, find_retry_after_s
+from previously.wire.reasoning import split_reasoning
+from previously.wire.reply import Reply, ReplyFold
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class RequestOptions:
     """Which optional parts of a request the server takes. Only ever loses parts, as the server turns them down."""
 
     json_schema: bool = True
@@ -29,16 +31,16 @@ class Dialect:
     max_tokens: bool = True
     """False: the limit is sent as `max_completion_tokens`, the newer name."""
 
-    def shared_with(self, other: Dialect) -> Dialect:
+    def shared_with(self, other: RequestOptions) -> RequestOptions:
         """What both take."""
-        return Dialect(
+        return RequestOptions(
             self.json_schema and other.json_schema,
             self.temperature and other.temperature,
             self.max_tokens and other.max_tokens,
         )
 
 
-def request_body(request: ModelRequest, model: str, dialect: Dialect) -> dict[str, Any]:
+def build_request(request: ModelRequest, model: str, dialect: RequestOptions) -> dict[str, Any]:
     """The body that asks for one whole answer. No tools, no streaming, no more than one choice."""
     messages = [{"role": "system", "content": clean(request.system)[0]}] if request.system else []
     messages.append({"role": "user", "content": clean(request.user)[0]})
@@ -58,11 +60,13 @@ _TURNED_DOWN = re.compile(
 )
 
 
-def turned_down(failure: ModelFailure, payload: object, request: ModelRequest, sent: Dialect) -> Dialect | None:
+def find_refused_option(
+    failure: ModelFailure, payload: object, request: ModelRequest, sent: RequestOptions
+) -> RequestOptions | None:
     """The dialect to use from now on when the server complained about an optional part that was sent; else None."""
     if failure.kind not in (FailureKind.BAD_REQUEST, FailureKind.SERVER):
         return None
-    words = error_words(payload)
+    words = collect_error_words(payload)
     if sent.max_tokens and "max_completion_tokens" in words:
         return replace(sent, max_tokens=False)
     if sent.temperature and re.search(r"\btemperature\b", words, re.IGNORECASE):
@@ -100,21 +104,25 @@ def read_answer(
         body = body.replace(key.encode(), b"[key]")  # a server that echoes it must not bring it into memory or log
     payload = parse_body(body)
     redaction = Redaction(key, f"{request.system}\n{request.user}")
-    wait_s = retry_after_s(headers, now)
+    wait_s = find_retry_after_s(headers, now)
     if not 200 <= status < 300:
-        return refusal(status, _without_pages(payload), redaction=redaction, retry_after_s=wait_s)
+        return build_failure(status, _without_pages(payload), redaction=redaction, retry_after_s=wait_s)
     if isinstance(payload, str):
         return ModelFailure(FailureKind.UNREADABLE, _unreadable_reason(payload))
     fields: dict[str, Any] = payload if isinstance(payload, dict) else {}
-    error = _error_in(fields)
-    if error is not None:
-        code = _code_of(error)
-        return refusal(code or 500, error, redaction=redaction, retry_after_s=wait_s, tell_status=code is not None)
+    fold = ReplyFold()
+    fold.add(ChatEvents().parse(fields))
+    reply = fold.reply()
+    if reply.error is not None:
+        code = _find_status(reply.error)
+        return build_failure(
+            code or 500, reply.error, redaction=redaction, retry_after_s=wait_s, tell_status=code is not None
+        )
     match fields:
-        case {"choices": [{"message": dict() as message} as choice, *_]}:
-            return _reply(choice, message, fields, request=request, model=model)
-        case {"choices": [{"text": str() as text} as choice, *_]}:
-            return _reply(choice, {"content": text}, fields, request=request, model=model)
+        case {"choices": [{"message": {"content": content}}, *_]} if read_content(content) is None:
+            return ModelFailure(FailureKind.UNREADABLE, "The message in the server's answer is neither text nor parts.")
+        case {"choices": [{"message": dict()} | {"text": str()}, *_]}:
+            return _judge_choice(reply, request=request, model=model)
         case _:
             return ModelFailure(FailureKind.UNREADABLE, "The server's answer holds no message.")
 
@@ -135,25 +143,10 @@ def _unreadable_reason(text: str) -> str:
     return "The server's answer is not JSON, or was cut off."
 
 
-def _error_in(payload: dict[str, Any]) -> object | None:
-    """The error in a body that came with status 200: at the top, in the old vLLM shape, or beside the choice."""
-    match payload:
-        case {"error": error} if error:
-            return {"error": error}
-        case {"object": "error"}:
-            return payload
-        case {"choices": [{"error": error}, *_]} if error:
-            return {"error": error}
-        case {"detail": detail} if detail and "choices" not in payload:
-            return {"detail": detail}
-        case _:
-            return None
-
-
-def _code_of(error: object) -> int | None:
-    """The HTTP status that an error names as its code, if it does."""
+def _find_status(error: object) -> int | None:
+    """Return the HTTP status that an error names as its code, if it does."""
     match error:
-        case {"error": {"code": code}} | {"error": {"status": code}} | {"code": code} | {"status": code}:
+        case {"code": code} | {"status": code}:
             if isinstance(code, str) and code.isascii() and code.isdigit() and len(code) == 3:
                 code = int(code)
             if isinstance(code, int) and 400 <= code < 600:
@@ -171,40 +164,26 @@ _FINISHED = {
 """What other servers call the four usual reasons."""
 
 
-def _reply(
-    choice: Mapping[str, Any],
-    message: Mapping[str, Any],
-    payload: Mapping[str, Any],
-    *,
-    request: ModelRequest,
-    model: str,
-) -> ModelReply | ModelFailure:
-    content = content_of(message.get("content"))
-    if content is None:
-        return ModelFailure(FailureKind.UNREADABLE, "The message in the server's answer is neither text nor parts.")
-    told = choice.get("finish_reason")
-    finish_reason = _FINISHED.get(told.lower(), told.lower())[:40] if isinstance(told, str) and told else None
-    text, thinking = content
-    tool_calls = bool(message.get("tool_calls") or message.get("function_call")) or finish_reason == "tool_calls"
-    if not text.strip() and finish_reason == "content_filter":
+def _judge_choice(reply: Reply, *, request: ModelRequest, model: str) -> ModelReply | ModelFailure:
+    choice = reply.choices[0]
+    said = (choice.finish_reason or "").lower()
+    finish_reason = _FINISHED.get(said, said)[:40] or None
+    if not choice.text.strip() and finish_reason == "content_filter":
         return ModelFailure(FailureKind.FILTERED, "A content filter of the server blocked the answer.")
-    if not text.strip() and isinstance(refused := message.get("refusal"), str) and refused.strip():
+    if not choice.text.strip() and choice.refusal.strip():
         return ModelFailure(FailureKind.FILTERED, "The model refused to answer.")
-    beside = [message.get(name) for name in ("reasoning_content", "reasoning", "thinking")]
-    thinking = "\n".join([part for part in beside if isinstance(part, str) and part][:1] + [thinking] * bool(thinking))
-    named = payload.get("model")
-    return reply_of_text(
-        text,
+    return build_reply(
+        choice.text,
         request=request,
-        model=clean(named)[0][:200] if isinstance(named, str) and named else model,
+        model=clean(reply.model)[0] if reply.model else model,
         finish_reason=finish_reason,
-        reasoning=thinking,
-        tool_calls=tool_calls,
-        reported=payload.get("usage"),
+        reasoning=choice.reasoning,
+        tool_calls=bool(choice.tool_calls) or finish_reason == "tool_calls",
+        reported=reply.usage,
     )
 
 
-def reply_of_text(
+def build_reply(
     text: str,
     *,
     request: ModelRequest,
@@ -225,32 +204,6 @@ def reply_of_text(
         reasoning="\n".join(part for part in (reasoning, thought) if part),
         tool_calls=tool_calls,
     )
-
-
-def content_of(content: object, depth: int = 0) -> tuple[str, str] | None:
-    """The text of a message, and the thinking among its parts; None when it is neither text nor parts."""
-    match content:
-        case None:
-            return "", ""
-        case str() as text:
-            return text, ""
-        case list() as parts if depth < 3:
-            texts: list[str] = []
-            thinking: list[str] = []
-            for part in parts:
-                match part:
-                    case str() as text:
-                        texts.append(text)
-                    case {"type": "thinking" | "reasoning", **fields}:
-                        inner = content_of(fields.get("thinking") or fields.get("text"), depth + 1)
-                        thinking.append("".join(inner) if inner else "")
-                    case {"text": str() as text}:
-                        texts.append(text)
-                    case _:
-                        pass
-            return "".join(texts), "".join(thinking)
-        case _:
-            return None
 
 
 def _usage(reported: object, request: ModelRequest, produced: str) -> Usage:

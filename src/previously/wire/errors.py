@@ -3,15 +3,21 @@
 Pure. Servers agree on little: an input that is too long comes as 400, 413, 422, 429 or 500, and a blocked one as 400 or
 403, so texts and codes are read before the status is trusted. The sentence never holds what could be the prompt or a
 key: a server's own words are quoted only after `Redaction` has let them through.
+
+Errors in the words of each interface: as the body of an answer, and as an event of a stream that is under way.
+
+Pure. What must stay true: an official client of the interface makes of it the error that it knows.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from typing import Protocol
 
 from previously.core.asking import FailureKind, ModelFailure
 
@@ -83,7 +89,7 @@ class Redaction:
         return line
 
 
-def error_words(payload: object) -> str:
+def collect_error_words(payload: object) -> str:
     """Everything in an error body that says what went wrong: messages, types, codes, and the names of bad fields.
 
     Echoes of the request (`input`, `body`) are left out.
@@ -113,7 +119,7 @@ _TELLING_FIELDS = (
 )  # fmt: skip
 
 
-def error_message(payload: object) -> str:
+def find_error_message(payload: object) -> str:
     """The sentence meant for people in an error body, if there is one."""
     for _ in range(4):
         match payload:
@@ -128,7 +134,7 @@ def error_message(payload: object) -> str:
     return ""
 
 
-def kind_of(status: int, words: str) -> FailureKind:
+def judge_failure(status: int, words: str) -> FailureKind:
     """What a refusal means. `words` is all that the server said about it."""
     if status == 401 or status == 407:
         return FailureKind.UNAUTHORIZED
@@ -163,7 +169,7 @@ _SENTENCES = {
 _QUOTED = (FailureKind.SERVER, FailureKind.BAD_REQUEST)
 
 
-def refusal(
+def build_failure(
     status: int,
     payload: object,
     *,
@@ -172,16 +178,16 @@ def refusal(
     tell_status: bool = True,
 ) -> ModelFailure:
     """The failure that a status and an error body (JSON, or the text it could not be read as) stand for."""
-    words = error_words(payload)
-    kind = kind_of(status, words)
+    words = collect_error_words(payload)
+    kind = judge_failure(status, words)
     sentence = _SENTENCES[kind]
-    window = window_told(words) if kind is FailureKind.OVERFLOW else None
+    window = find_window(words) if kind is FailureKind.OVERFLOW else None
     if 300 <= status < 400:
         sentence = "The server sends the request elsewhere, and redirects are not followed: use the final address"
     elif window is not None:
         sentence += f", whose window is {window:,} tokens"
     sentence += f" (status {status})" if tell_status else ""
-    quoted = redaction.quote(error_message(payload)) if kind in _QUOTED and status >= 400 else ""
+    quoted = redaction.quote(find_error_message(payload)) if kind in _QUOTED and status >= 400 else ""
     waits = kind in (FailureKind.RATE_LIMITED, FailureKind.SERVER)
     return ModelFailure(
         kind,
@@ -191,15 +197,15 @@ def refusal(
     )
 
 
-def window_told(words: str) -> int | None:
+def find_window(words: str) -> int | None:
     """The model's window in tokens, where a server names it in its complaint."""
     told = (_value(next(filter(None, found.groups()))) for found in _WINDOW.finditer(words) if "+" not in _sum(found))
     return next((window for window in told if window >= SMALLEST_WINDOW), None)
 
 
-def tokens_told(words: str) -> int | None:
+def find_counted_tokens(words: str) -> int | None:
     """How many tokens a server counted in what was too long, where it says so: the largest number beyond the window."""
-    window = window_told(words)
+    window = find_window(words)
     counted = max((_value(found.group(1)) for found in _ANY_NUMBER.finditer(words)), default=0)
     return counted if window is not None and counted > window else None
 
@@ -213,7 +219,7 @@ def _sum(found: re.Match[str]) -> str:
     return found.string[found.end() : found.end() + 3]
 
 
-def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
+def find_retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
     """How long the server wants to be left alone: `Retry-After` in seconds or as a date, or its millisecond form.
 
     `now` is in seconds since the epoch; `headers` are looked up in lower case.
@@ -232,3 +238,76 @@ def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
         if math.isfinite(seconds):
             return max(0.0, seconds)
     return None
+
+
+ANTHROPIC_PATH = "/v1/messages"
+RESPONSES_PATH = "/v1/responses"
+
+
+class ErrorFormat(Protocol):
+    """How an interface says what went wrong."""
+
+    def error(self, message: str, kind: str, code: str) -> bytes:
+        """The body of an answer."""
+        ...
+
+    def event(self, message: str) -> bytes:
+        """What ends a stream that cannot go on, behind whatever was sent of it."""
+        ...
+
+
+def write_openai_error(message: str, kind: str, code: str) -> bytes:
+    """An error in OpenAI's shape."""
+    return json.dumps({"error": {"message": message, "type": kind, "param": None, "code": code}}).encode()
+
+
+class ChatErrorFormat:
+    """OpenAI's chat completions."""
+
+    def error(self, message: str, kind: str, code: str) -> bytes:
+        """The body of an answer."""
+        return write_openai_error(message, kind, code)
+
+    def event(self, message: str) -> bytes:
+        """A bare object, as clients of this interface look for it."""
+        return b"\n\ndata: " + write_openai_error(message, "upstream_error", "bad_upstream") + b"\n\n"
+
+
+class ResponsesErrorFormat(ChatErrorFormat):
+    """OpenAI's Responses: bodies as elsewhere, events of its own."""
+
+    def event(self, message: str) -> bytes:
+        """The event `error`."""
+        fields = {"type": "error", "code": "bad_upstream", "message": message, "param": None, "sequence_number": 0}
+        return b"\n\nevent: error\ndata: " + json.dumps(fields).encode() + b"\n\n"
+
+
+_ANTHROPIC_KINDS = {
+    "server_error": "api_error",
+    "upstream_error": "api_error",
+    "not_found": "not_found_error",
+}
+
+
+class MessagesErrorFormat:
+    """Anthropic's messages."""
+
+    def error(self, message: str, kind: str, code: str) -> bytes:
+        """The body of an answer. This interface knows kinds and no codes."""
+        told = _ANTHROPIC_KINDS.get(code) or _ANTHROPIC_KINDS.get(kind, kind)
+        return json.dumps({"type": "error", "error": {"type": told, "message": message}}).encode()
+
+    def event(self, message: str) -> bytes:
+        """The event `error`."""
+        return b"\n\nevent: error\ndata: " + self.error(message, "upstream_error", "") + b"\n\n"
+
+
+CHAT_ERRORS, MESSAGES_ERRORS, RESPONSES_ERRORS = ChatErrorFormat(), MessagesErrorFormat(), ResponsesErrorFormat()
+
+
+def find_error_format(path: str) -> ErrorFormat:
+    """How whoever asks at a path is told."""
+    for begins, wording in ((ANTHROPIC_PATH, MESSAGES_ERRORS), (RESPONSES_PATH, RESPONSES_ERRORS)):
+        if path == begins or path.startswith(f"{begins}/"):
+            return wording
+    return CHAT_ERRORS

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.models.reasoning import split_reasoning
+from previously.wire.reasoning import split_reasoning
 
 ANSWER = "Wren tuned the piano."
 
