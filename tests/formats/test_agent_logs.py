@@ -11,8 +11,8 @@ from hypothesis import given
 from previously.core.messages import Draft, Message, Part, Role, Text, ToolCall, ToolResult
 from previously.core.pairing import INTERRUPTED, unpaired
 from previously.formats import read_story
-from previously.formats.logs import answered, branches_of
-from previously.formats.reading import Document
+from previously.formats.files import Document
+from previously.formats.log_lines import complete_calls, find_branches
 from tests.formats.agent_messages import CONVERSATIONS, sound_conversations
 
 CALL = ToolCall("a", "run", "{}")
@@ -29,7 +29,7 @@ def said(text: str) -> Message:
 @given(CONVERSATIONS)
 def test_what_is_shown_is_paired_and_nothing_is_lost(messages: list[Message]) -> None:
     given_drafts = drafts(*messages)
-    found = answered(given_drafts)
+    found = complete_calls(given_drafts)
     assert unpaired([draft.message for draft in found if not draft.attributes.hidden]) == []
     kept: list[Part] = [part for draft in found for part in draft.message.parts]
     told = [one for draft in found for one in draft.attributes.extra.get("results_of_no_call", ())]
@@ -45,25 +45,25 @@ def test_what_is_shown_is_paired_and_nothing_is_lost(messages: list[Message]) ->
 @given(sound_conversations())
 def test_a_sound_conversation_stays_as_it_is(messages: list[Message]) -> None:
     given_drafts = drafts(*messages)
-    assert answered(given_drafts) == given_drafts
+    assert complete_calls(given_drafts) == given_drafts
 
 
 def test_a_result_of_no_call_beside_words_is_kept_with_them() -> None:
-    (found,) = answered(drafts(Message(Role.USER, (ToolResult("x", "lost"), Text("Hi.")))))
+    (found,) = complete_calls(drafts(Message(Role.USER, (ToolResult("x", "lost"), Text("Hi.")))))
     assert found.message == said("Hi.")
     assert found.attributes.extra == {"results_of_no_call": [{"id": "x", "text": "lost", "status": ""}]}
 
 
 def test_a_result_of_no_call_never_stands_between_a_call_and_its_result() -> None:
     call, lost = Message(Role.ASSISTANT, (CALL,)), Message(Role.TOOL, (ToolResult("x", "lost"),))
-    found = answered(drafts(call, lost, Message(Role.TOOL, (ToolResult("a", "ok"),)), said("Hi.")))
+    found = complete_calls(drafts(call, lost, Message(Role.TOOL, (ToolResult("a", "ok"),)), said("Hi.")))
     assert [draft.attributes.hidden for draft in found] == [False, False, True, False]
     assert found[2].message == lost
 
 
 def test_branches_share_what_is_the_same() -> None:
     main = drafts(said("1"), said("2"), said("3"))
-    found = branches_of(main, [("x", drafts(said("1"), said("4"))), ("held", main[:2])])
+    found = find_branches(main, [("x", drafts(said("1"), said("4"))), ("held", main[:2])])
     assert [(branch.name, branch.at, branch.drafts) for branch in found] == [("x", 1, drafts(said("4")))]
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
 from previously.core.text import MAX_MESSAGE_BYTES
-from previously.formats import FORMATS, Source, read_story
+from previously.formats import FORMATS, StorySource, read_story
 
 LINE = '{"role": "user", "content": "hi"}'
 CHAT = '{"name": "Tamsin", "is_user": false, "mes": "hi", "swipes": ["hi", "ho"], "swipe_id": 0}'
@@ -199,7 +199,7 @@ def test_any_bytes_give_a_source_or_bad_input(path: Path, format: str | None, da
         assert sentence.endswith(".")
         assert sentence.isprintable()
     else:
-        assert isinstance(source, Source)
+        assert isinstance(source, StorySource)
         assert source.drafts
         for draft in source.drafts:
             repr(draft).encode()

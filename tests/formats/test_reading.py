@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
 from previously.core.json_values import parse_json, parse_object, shown
-from previously.formats.reading import Document, opened
+from previously.formats.files import Document, open_document
 
 LINE = '{"role": "user", "name": "Ada", "n": [1, -2.5e+3, true, false, null], "content": "h\\u00e9 \\ud83d\\ude00"}'
 
 
 def fault_of(path: Path) -> str:
-    with pytest.raises(BadInput) as caught, opened(path) as document:
+    with pytest.raises(BadInput) as caught, open_document(path) as document:
         list(document.lines())
     return str(caught.value)
 
@@ -80,7 +80,7 @@ def test_unreadable_file(monkeypatch: pytest.MonkeyPatch, error: OSError, reason
 def test_reading_that_fails_halfway(tmp_path: Path) -> None:
     path = tmp_path / "chat.jsonl"
     path.write_text("{}\n")
-    with pytest.raises(BadInput, match=r"the file cannot be read \(input/output error\)\.$"), opened(path):
+    with pytest.raises(BadInput, match=r"the file cannot be read \(input/output error\)\.$"), open_document(path):
         raise OSError(errno.EIO, "Input/output error")
 
 

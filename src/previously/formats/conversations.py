@@ -22,8 +22,8 @@ from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, 
 from previously.core.pairing import INTERRUPTED
 from previously.formats import claude_code, sweagent
 from previously.formats.claude_code import MARK
-from previously.formats.detect import read_story
-from previously.formats.reading import Source, opened
+from previously.formats.detect_format import read_story
+from previously.formats.files import StorySource, open_document
 from previously.formats.request_files import is_anthropic, is_responses
 from previously.wire.anthropic import parse_anthropic_message, write_anthropic_message
 from previously.wire.anthropic_request import to_anthropic
@@ -80,7 +80,7 @@ class Conversation:
         return "\n".join(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in given if one)
 
 
-def conversation_of(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> Conversation:
+def parse_conversation(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> Conversation:
     """The conversation in a list of messages or items, or in a request body."""
     body: dict[str, Any] | None = None
     listed: Any = given
@@ -94,7 +94,7 @@ def conversation_of(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> C
             listed = [{"role": "user", "content": listed}]
     if isinstance(listed, str) or not isinstance(listed, Sequence):
         raise BadInput(f"A conversation is a list of messages, not {kind(listed)}.")
-    dialect = _dialect_of(given, list(listed))
+    dialect = _find_dialect(given, list(listed))
     read = {
         Dialect.OPENAI: parse_chat_message,
         Dialect.ANTHROPIC: parse_anthropic_message,
@@ -110,26 +110,26 @@ def conversation_of(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> C
             why = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
             raise BadInput(f"Message {number} of {len(listed)} cannot be read: {why}") from None
     for at, call_id in find_call_ids(listed).items() if dialect is Dialect.RESPONSES else ():
-        drafts[at] = _answering(drafts[at], call_id)
+        drafts[at] = _answer_call(drafts[at], call_id)
     items = tuple(item if isinstance(item, dict) else dict(item) for item in listed)
     mark = (body or {}).get(MARK)
     return Conversation(tuple(drafts), dialect, items, body, earlier=mark if isinstance(mark, Mapping) else {})
 
 
-def _answering(draft: Draft, call_id: str) -> Draft:
+def _answer_call(draft: Draft, call_id: str) -> Draft:
     parts = (replace(part, id=call_id) if isinstance(part, ToolResult) else part for part in draft.message.parts)
     return replace(draft, message=replace(draft.message, parts=tuple(parts)))
 
 
 def read_conversation(path: Path, format: str | None = None) -> Conversation:
     """The conversation in a file, whatever wrote it."""
-    source = _one_of(path, read_story(path, format))
+    source = _choose_session(path, read_story(path, format))
     if source.format in list(Dialect):
-        with opened(path) as document:
-            return conversation_of(parse_json(document.text(), "file"))
-    pins = _task(source.drafts) if source.format == sweagent.NAME else ()
-    drafts = tuple(_as_marked(draft) for draft in source.drafts)
-    marks = [mark for draft in drafts if "brief" in (mark := _mark(draft))]
+        with open_document(path) as document:
+            return parse_conversation(parse_json(document.text(), "file"))
+    pins = _find_task(source.drafts) if source.format == sweagent.NAME else ()
+    drafts = tuple(_restore_role(draft) for draft in source.drafts)
+    marks = [mark for draft in drafts if "brief" in (mark := _find_mark(draft))]
     return Conversation(
         drafts,
         Dialect.OPENAI,
@@ -140,7 +140,7 @@ def read_conversation(path: Path, format: str | None = None) -> Conversation:
     )
 
 
-def _one_of(path: Path, source: Source) -> Source:
+def _choose_session(path: Path, source: StorySource) -> StorySource:
     """The conversation of a source; of a store of sessions its only one, besides those of sub-agents."""
     if source.drafts:
         return source
@@ -161,21 +161,21 @@ def _is_made(draft: Draft) -> bool:
     return made and draft.attributes == NO_ATTRIBUTES
 
 
-def _mark(draft: Draft) -> Mapping[str, Any]:
+def _find_mark(draft: Draft) -> Mapping[str, Any]:
     """What a line of a transcript says that it is to us; nothing for most."""
     fields = draft.attributes.extra.get(claude_code.KEY)
     mark = fields.get(MARK) if isinstance(fields, Mapping) else None
     return mark if isinstance(mark, Mapping) else {}
 
 
-def _as_marked(draft: Draft) -> Draft:
+def _restore_role(draft: Draft) -> Draft:
     """The draft as what it was before it became a line of the user."""
-    if _mark(draft).get("system") is not True or draft.message.role is not Role.USER:
+    if _find_mark(draft).get("system") is not True or draft.message.role is not Role.USER:
         return draft
     return replace(draft, message=replace(draft.message, role=Role.SYSTEM))
 
 
-def with_system_first(conversation: Conversation) -> Conversation:
+def put_system_first(conversation: Conversation) -> Conversation:
     """The conversation with the system prompt that stands beside its list as its first message, to be written anew."""
     body = conversation.body or {}
     prompts = [body[name] for name in _PROMPTS if body.get(name) and isinstance(body[name], str | list)]
@@ -192,7 +192,7 @@ def with_system_first(conversation: Conversation) -> Conversation:
     )
 
 
-def _task(drafts: Sequence[Draft]) -> tuple[int, ...]:
+def _find_task(drafts: Sequence[Draft]) -> tuple[int, ...]:
     """Where a trajectory has its task: what a user says later is what commands gave."""
     said = (
         at
@@ -202,7 +202,7 @@ def _task(drafts: Sequence[Draft]) -> tuple[int, ...]:
     return tuple(islice(said, 1))
 
 
-def rewritten(
+def rewrite_messages(
     conversation: Conversation,
     messages: Sequence[Message],
     origin: Sequence[int | None],
@@ -216,7 +216,7 @@ def rewritten(
         messages = with_call_ids(messages, once=to is Dialect.RESPONSES)
     attributes = [_attributes(conversation, at) for at in origin]
     if to is not conversation.dialect or not conversation.items:
-        return _written_anew(messages, attributes, to, brief_at)
+        return _write_anew(messages, attributes, to, brief_at)
     found: list[dict[str, Any]] = []
     kinds = OutputKinds()
     for message, at, known in zip(messages, origin, attributes, strict=True):
@@ -232,7 +232,7 @@ def rewritten(
     return join_calls(found) if to is Dialect.OPENAI else found
 
 
-def system_of(
+def find_system(
     conversation: Conversation, messages: Sequence[Message], to: Dialect | None = None
 ) -> str | list[dict[str, Any]] | None:
     """The system prompt that stands beside the list in that dialect; None if it stands in the list or there is none."""
@@ -243,21 +243,21 @@ def system_of(
     return given if isinstance(given, str | list) else None
 
 
-def body_of(conversation: Conversation, messages: Sequence[Message], to: Dialect | None = None) -> dict[str, Any]:
+def find_body(conversation: Conversation, messages: Sequence[Message], to: Dialect | None = None) -> dict[str, Any]:
     """What a request in that dialect says besides its list: all that it said where the dialect is its own, else the
     system prompt, where that stands beside the list."""
     if to in (None, conversation.dialect) and conversation.body is not None:
         return {name: value for name, value in conversation.body.items() if name != MARK}
-    system = system_of(conversation, messages, to)
+    system = find_system(conversation, messages, to)
     return {"system": system} if system else {}
 
 
-def list_field(dialect: Dialect) -> str:
+def find_list_field(dialect: Dialect) -> str:
     """What the list is called in a request of that dialect."""
     return "input" if dialect is Dialect.RESPONSES else "messages"
 
 
-def _written_anew(
+def _write_anew(
     messages: Sequence[Message], attributes: Sequence[Attributes], to: Dialect, brief_at: int | None
 ) -> list[dict[str, Any]]:
     if to is Dialect.ANTHROPIC:
@@ -272,7 +272,7 @@ def _attributes(conversation: Conversation, at: int | None) -> Attributes:
     return NO_ATTRIBUTES if at is None else conversation.drafts[at].attributes
 
 
-def _dialect_of(given: object, listed: list[Any]) -> Dialect:
+def _find_dialect(given: object, listed: list[Any]) -> Dialect:
     known = is_responses(given if isinstance(given, dict) else listed) or _has_parts_of_responses(listed)
     if known and not _is_chat(listed):
         return Dialect.RESPONSES

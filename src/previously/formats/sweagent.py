@@ -17,8 +17,8 @@ from typing import Any
 from previously.core.errors import BadInput
 from previously.core.json_values import kind
 from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, ToolResult
-from previously.formats.logs import Kept, kind_of, marked
-from previously.formats.reading import Document, Source, read_value
+from previously.formats.files import Document, StorySource, read_value
+from previously.formats.log_lines import DraftCleaner, add_marks, describe_line
 from previously.wire.chat import parse_chat_message
 
 NAME = "swe-agent"
@@ -29,46 +29,46 @@ _SAID_AGAIN = frozenset(["action", "observation", "response", "thought", "query"
 """Fields of a step that the history holds too."""
 
 
-def is_ours(value: object) -> bool:
+def is_trajectory(value: object) -> bool:
     """Whether a parsed file is a trajectory."""
     return isinstance(value, dict) and any(isinstance(value.get(name), list) for name in ("history", "trajectory"))
 
 
-def read(document: Document) -> Source:
+def read(document: Document) -> StorySource:
     """A file of one trajectory."""
-    return read_value(document, source_of)
+    return read_value(document, parse_trajectory)
 
 
-def source_of(document: Document, value: Any) -> Source:
+def parse_trajectory(document: Document, value: Any) -> StorySource:
     """The messages of a parsed file."""
     if not isinstance(value, dict):
         raise BadInput(f"the file must hold a trajectory, not {kind(value)}.")
     skipped: Counter[str] = Counter()
-    kept = Kept(skipped)
+    kept = DraftCleaner(skipped)
     steps = [step for step in _listed(value.get("trajectory")) if isinstance(step, dict)]
     drafts: list[Draft] = []
-    for item in _listed(value.get("history")) or _history(steps):
-        draft = _draft(item) if isinstance(item, dict) else None
+    for item in _listed(value.get("history")) or _rebuild_history(steps):
+        draft = _parse_draft(item) if isinstance(item, dict) else None
         if draft is None:
-            skipped[f"message {kind_of(item, 'role') if isinstance(item, dict) else 'unknown'}"] += 1
+            skipped[f"message {describe_line(item, 'role') if isinstance(item, dict) else 'unknown'}"] += 1
             continue
         if steps and "action" in item and not item.get("is_demo") and steps[0].get("action") == item["action"]:
             more = {name: told for name, told in steps.pop(0).items() if name not in _SAID_AGAIN}
-            draft = marked(draft, step=more) if more else draft
+            draft = add_marks(draft, step=more) if more else draft
         clean = kept.draft(draft)
         if clean is not None:
             drafts.append(clean)
     header = kept.header({name: told for name, told in value.items() if name not in ("history", "trajectory")})
     if not drafts:
         raise document.fault(BadInput("there is no message in the trajectory."))
-    return Source(drafts, NAME, header, kept.replaced, dict(skipped))
+    return StorySource(drafts, NAME, header, kept.replaced, dict(skipped))
 
 
 def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _history(steps: list[Item]) -> list[Item]:
+def _rebuild_history(steps: list[Item]) -> list[Item]:
     """The history that the steps tell, where a file holds nothing else."""
     history: list[Item] = []
     for step in steps:
@@ -81,7 +81,7 @@ def _history(steps: list[Item]) -> list[Item]:
     return history
 
 
-def _draft(item: Item) -> Draft | None:
+def _parse_draft(item: Item) -> Draft | None:
     ids = [one for one in _listed(item.get("tool_call_ids")) if isinstance(one, str)]
     given = dict(item)
     if ids:

@@ -34,11 +34,11 @@ class SideStory:
     """Another conversation that was found with the main one: a sub-agent's, say."""
 
     name: str
-    source: Source
+    source: StorySource
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class StorySource:
     """What a file holds."""
 
     drafts: list[Draft]
@@ -134,7 +134,7 @@ def _is_utf16(start: bytes) -> bool:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Document]:
+def open_document(path: Path) -> Iterator[Document]:
     """The file of that path, for as long as the block lasts."""
     name = shown(str(path))
     try:
@@ -158,7 +158,7 @@ def _unreadable(name: str, path: Path, error: OSError | ValueError) -> BadInput:
     return BadInput(f"{name}: the file cannot be read ({(error.strerror or 'unknown reason').lower()}).")
 
 
-def read_value(document: Document, read: Callable[[Document, Any], Source]) -> Source:
+def read_value(document: Document, read: Callable[[Document, Any], StorySource]) -> StorySource:
     """The source of a file that holds one JSON value, read by a function that may leave out where a fault is."""
     try:
         value = parse_json(document.text(), "file")

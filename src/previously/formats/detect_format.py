@@ -15,23 +15,13 @@ from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.json_values import BrokenJson, parse_json, shown
-from previously.formats import (
-    claude_code,
-    codex,
-    jsonl,
-    opencode,
-    opencode_db,
-    plain,
-    request_files,
-    sillytavern,
-    sweagent,
-)
-from previously.formats.logs import completed
-from previously.formats.reading import Document, Source, opened, read_value
+from previously.formats import claude_code, codex, jsonl, opencode, plain, request_files, sillytavern, sweagent
+from previously.formats.files import Document, StorySource, open_document, read_value
+from previously.formats.log_lines import complete_source
 
-Reader = Callable[[Document], Source]
+FileReader = Callable[[Document], StorySource]
 
-FORMATS: Mapping[str, Reader] = {
+FORMATS: Mapping[str, FileReader] = {
     jsonl.NAME: jsonl.read,
     request_files.OPENAI: request_files.read_openai,
     request_files.ANTHROPIC: request_files.read_anthropic,
@@ -50,34 +40,34 @@ _STORIES = frozenset([jsonl.NAME, plain.NAME, sillytavern.NAME])
 _LIKE_JSON = re.compile(r"""\s*(?:\{\s*(?:["'}]|$)|\[\s*(?:[{"]|\]\s*$|$))""")
 
 
-def read_story(path: Path, format: str | None = None, *, user: str | None = None) -> Source:
+def read_story(path: Path, format: str | None = None, *, user: str | None = None) -> StorySource:
     """The messages of a file, in the format named or else the one its content shows.
 
     `user` names the person whose lines in a plain text are the user's; the other formats say so themselves.
     """
     if format is not None and format not in FORMATS:
         raise BadInput(f'There is no format named "{shown(format, 40)}"; use one of {", ".join(FORMATS)}.')
-    source = _read(path, format, user)
+    source = _read_path(path, format, user)
     if not source.drafts and not source.others:
         raise BadInput(f"{shown(str(path))}: there are no messages in the file.")
-    return source if source.format in _STORIES else completed(source)
+    return source if source.format in _STORIES else complete_source(source)
 
 
-def _read(path: Path, format: str | None, user: str | None) -> Source:
+def _read_path(path: Path, format: str | None, user: str | None) -> StorySource:
     if format in (None, opencode.NAME) and path.is_dir():
-        return opencode.read_folder(path)
-    with opened(path) as document:
-        if format in (None, opencode.NAME) and document.begins(opencode_db.MAGIC):
-            return opencode_db.read_database(path)
+        return opencode.read_directory(path)
+    with open_document(path) as document:
+        if format in (None, opencode.NAME) and document.begins(opencode.MAGIC):
+            return opencode.read_database(path)
         if format in (None, codex.NAME) and document.begins(codex.PACKED):
-            return codex.read(codex.unpacked(path))
-        reader = _detected(document, path.suffix.lower()) if format is None else FORMATS[format]
+            return codex.read(codex.unpack(path))
+        reader = _choose_reader(document, path.suffix.lower()) if format is None else FORMATS[format]
         if reader is plain.read:
             reader = partial(plain.read, user=user)
         return reader(document)
 
 
-_NAMED_JSON: Mapping[str, Reader] = {
+_NAMED_JSON: Mapping[str, FileReader] = {
     ".json": request_files.read_openai,
     ".jsonl": jsonl.read,
     ".ndjson": jsonl.read,
@@ -86,32 +76,32 @@ _NAMED_JSON: Mapping[str, Reader] = {
 """A file that is named like JSON is never taken for plain text: its reader says what is wrong with it."""
 
 
-def _detected(document: Document, suffix: str) -> Reader:
+def _choose_reader(document: Document, suffix: str) -> FileReader:
     line = document.first
     if not _LIKE_JSON.match(line):
         return _NAMED_JSON.get(suffix, plain.read)
     if line.lstrip().startswith("["):
-        return partial(read_value, read=_of_value)
+        return partial(read_value, read=_read_parsed)
     try:
         item = parse_json(line, "line")
     except BrokenJson as error:
-        return partial(_whole, first=error)
+        return partial(_read_whole, first=error)
     except BadInput as error:
         raise document.fault(error, document.first_number) from None
-    return _by_fields(document, item)
+    return _choose_by_fields(document, item)
 
 
-def _by_fields(document: Document, item: dict[str, Any]) -> Reader:
+def _choose_by_fields(document: Document, item: dict[str, Any]) -> FileReader:
     if "role" in item:
         return jsonl.read
     if "mes" in item or "chat_metadata" in item:
         return sillytavern.read
-    if claude_code.is_ours(item):
+    if claude_code.is_transcript_line(item):
         return claude_code.read
-    if codex.is_ours(item):
+    if codex.is_rollout_line(item):
         return codex.read
-    if "messages" in item or _value_format(item):
-        return partial(read_value, read=_of_value)
+    if "messages" in item or _find_value_reader(item):
+        return partial(read_value, read=_read_parsed)
     if sillytavern.is_header(item):
         return sillytavern.read
     raise document.fault(
@@ -120,7 +110,7 @@ def _by_fields(document: Document, item: dict[str, Any]) -> Reader:
     )
 
 
-def _whole(document: Document, first: BrokenJson) -> Source:
+def _read_whole(document: Document, first: BrokenJson) -> StorySource:
     """A file whose first line is no JSON by itself: an object over several lines, or a broken line."""
     text = document.text()
     try:
@@ -133,21 +123,21 @@ def _whole(document: Document, first: BrokenJson) -> Source:
         raise document.fault(error, error.line) from None
     except BadInput as error:
         raise document.fault(error) from None
-    if isinstance(value, dict) and "messages" not in value and not _value_format(value):
+    if isinstance(value, dict) and "messages" not in value and not _find_value_reader(value):
         raise document.fault(BadInput('"messages" is missing from the object that the file holds.'))
-    return _of_value(document, value)
+    return _read_parsed(document, value)
 
 
-def _value_format(value: object) -> Callable[[Document, Any], Source] | None:
+def _find_value_reader(value: object) -> Callable[[Document, Any], StorySource] | None:
     """What reads a value that is of no other format than its own; None = a list of messages as OpenAI has them."""
-    if opencode.is_ours(value):
-        return opencode.session_of
-    if sweagent.is_ours(value):
-        return sweagent.source_of
+    if opencode.is_session(value):
+        return opencode.parse_session
+    if sweagent.is_trajectory(value):
+        return sweagent.parse_trajectory
     if request_files.is_anthropic(value):
         return request_files.read_anthropic_value
     return request_files.read_responses_value if request_files.is_responses(value) else None
 
 
-def _of_value(document: Document, value: Any) -> Source:
-    return (_value_format(value) or request_files.read_openai_value)(document, value)
+def _read_parsed(document: Document, value: Any) -> StorySource:
+    return (_find_value_reader(value) or request_files.read_openai_value)(document, value)

@@ -15,7 +15,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Message
 from previously.formats.claude_code import KEY, MARK
-from previously.formats.logs import COMPACTION
+from previously.formats.log_lines import COMPACTION
 from previously.wire.anthropic import KEY as API
 from previously.wire.anthropic_request import AnthropicTurn, count_front, plan_turns, shift_place
 
@@ -56,8 +56,8 @@ def to_claude_code(
             **about,
             "sessionId": session_id,
             "type": turn.role,
-            "message": _message(turn, known, f"msg_{line_id.replace('-', '')}"),
-            **_as_read(known),
+            "message": _write_message(turn, known, f"msg_{line_id.replace('-', '')}"),
+            **_select_read_fields(known),
             "uuid": line_id,
             "timestamp": known.at or at,
         }
@@ -70,7 +70,7 @@ def to_claude_code(
     return lines
 
 
-def _as_read(known: Attributes) -> dict[str, Any]:
+def _select_read_fields(known: Attributes) -> dict[str, Any]:
     kept = known.extra.get(KEY)
     fields = {name: kept[name] for name in _AGAIN if name in kept} if isinstance(kept, dict) else {}
     if known.extra.get(COMPACTION) == "summary":
@@ -78,7 +78,7 @@ def _as_read(known: Attributes) -> dict[str, Any]:
     return fields
 
 
-def _message(turn: AnthropicTurn, known: Attributes, message_id: str) -> dict[str, Any]:
+def _write_message(turn: AnthropicTurn, known: Attributes, message_id: str) -> dict[str, Any]:
     blocks = turn.blocks
     if turn.role == "user":
         is_text = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}

@@ -20,7 +20,7 @@ from previously.core.json_values import parse_json, shown
 from previously.core.messages import Draft, Role, ToolResult, cleaned
 from previously.core.pairing import mended
 from previously.core.text import clean_json
-from previously.formats.reading import Document, SideStory, Source, SourceBranch
+from previously.formats.files import Document, SideStory, SourceBranch, StorySource
 
 COMPACTION = "compaction"
 """The key in `extra` of a message that a client wrote in place of earlier ones."""
@@ -28,7 +28,7 @@ INJECTED = "injected"
 """The key in `extra` of a user's message that the client wrote, not the person: rules, or what surrounds the agent."""
 
 
-def objects(document: Document, skipped: Counter[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_objects(document: Document, skipped: Counter[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON objects of a log, with their line numbers; anything else is counted."""
     for number, line in document.log_lines():
         try:
@@ -41,13 +41,13 @@ def objects(document: Document, skipped: Counter[str]) -> Iterator[tuple[int, di
             skipped["broken line" if value is None else "no object"] += 1
 
 
-def kind_of(item: Mapping[str, Any], *more: str) -> str:
+def describe_line(item: Mapping[str, Any], *more: str) -> str:
     """What a line is, in the words of its own fields, for the count of those that were skipped."""
     words = [item.get(name) for name in ("type", *more)]
     return shown(" ".join(word for word in words if isinstance(word, str) and word) or "unknown", 60)
 
 
-def as_name(given: object) -> str:
+def make_name(given: object) -> str:
     """An id as it may stand in the name of a branch or a story."""
     return _NOT_IN_A_NAME.sub("_", str(given))[:80] or "_"
 
@@ -55,7 +55,7 @@ def as_name(given: object) -> str:
 _NOT_IN_A_NAME = re.compile(r"[^\w.-]")
 
 
-class Kept:
+class DraftCleaner:
     """Drafts as a store can keep them: those it cannot keep are counted, and the characters it cannot."""
 
     def __init__(self, skipped: Counter[str]) -> None:
@@ -75,7 +75,7 @@ class Kept:
     def with_extra(self, draft: Draft, **extra: object) -> Draft:
         """The draft with more in its `extra`; without it, and counted, if that cannot be stored."""
         try:
-            clean, count = cleaned(marked(draft, **extra))
+            clean, count = cleaned(add_marks(draft, **extra))
         except (BadInput, RecursionError):
             self._skipped["field that cannot be stored"] += 1
             return draft
@@ -93,13 +93,13 @@ class Kept:
         return clean
 
 
-def marked(draft: Draft, **marks: object) -> Draft:
+def add_marks(draft: Draft, **marks: object) -> Draft:
     """The draft with marks added to its `extra`."""
     attributes = draft.attributes
     return replace(draft, attributes=replace(attributes, extra={**attributes.extra, **marks}))
 
 
-def branches_of(main: Sequence[Draft], paths: Sequence[tuple[str, Sequence[Draft]]]) -> tuple[SourceBranch, ...]:
+def find_branches(main: Sequence[Draft], paths: Sequence[tuple[str, Sequence[Draft]]]) -> tuple[SourceBranch, ...]:
     """The other paths as branches of the main one. A path that the main one holds is none."""
     found: list[SourceBranch] = []
     for name, path in paths:
@@ -111,15 +111,15 @@ def branches_of(main: Sequence[Draft], paths: Sequence[tuple[str, Sequence[Draft
     return tuple(found)
 
 
-def completed(source: Source) -> Source:
+def complete_source(source: StorySource) -> StorySource:
     """The source with a result for every call, on all its paths."""
-    main = answered(source.drafts)
-    paths = [(one.name, answered([*source.drafts[: one.at], *one.drafts])) for one in source.branches]
-    others = tuple(SideStory(one.name, completed(one.source)) for one in source.others)
-    return replace(source, drafts=main, branches=branches_of(main, paths), others=others)
+    main = complete_calls(source.drafts)
+    paths = [(one.name, complete_calls([*source.drafts[: one.at], *one.drafts])) for one in source.branches]
+    others = tuple(SideStory(one.name, complete_source(one.source)) for one in source.others)
+    return replace(source, drafts=main, branches=find_branches(main, paths), others=others)
 
 
-def answered(drafts: Sequence[Draft]) -> list[Draft]:
+def complete_calls(drafts: Sequence[Draft]) -> list[Draft]:
     """The drafts with a result behind every call: moved up if it came late, made if it never came."""
     found = mended([draft.message for draft in drafts])
     whole: list[Draft] = []
@@ -144,7 +144,7 @@ def _keep_orphan(draft: Draft, place: int, whole: list[Draft], places: list[int]
         kept = {part for one, where in zip(whole, places, strict=True) if where == place for part in one.message.parts}
         lost = [part for part in draft.message.parts if isinstance(part, ToolResult) and part not in kept]
         told = [{"id": part.id, "text": part.text, "status": part.status} for part in lost]
-        whole[at] = marked(whole[at], results_of_no_call=told)
+        whole[at] = add_marks(whole[at], results_of_no_call=told)
         return
     at = next((at + 1 for at in reversed(range(len(places))) if places[at] < place), 0)
     while at < len(whole) and whole[at].message.role is Role.TOOL:
