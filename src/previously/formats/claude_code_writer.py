@@ -1,9 +1,10 @@
-"""Any messages as a transcript that Claude Code goes on with: one line for each message of a request, in one chain.
+"""Write any messages as a transcript that Claude Code goes on with: one line for each message of a request, in one
+chain.
 
-What must stay true: the messages of the lines are what `to_anthropic` writes; the same messages give the same lines,
-ids included. A system message at the front is a line of the user that Claude Code does not show (`isMeta`), since its
-transcripts hold no system prompt. Such a line and that of a brief say so in the field `previously`, by which they are
-known again (see `conversations`).
+The messages of the lines are what `to_anthropic` writes; the same messages give the same lines, ids included. A system
+message at the front is a line of the user that Claude Code does not show (`isMeta`), since its transcripts hold no
+system prompt. Such a line and that of a brief say so in the field `previously`, by which they are known again (see
+`conversations`).
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def to_claude_code(
     brief_at: int | None = None,
     earlier: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """The lines of a transcript. `at` is the time of messages that have none, `header` what the session says of itself
-    (`cwd`, `version`, `gitBranch`). The brief at `brief_at` gets a line of its own, marked with `earlier`."""
+    """Return the lines of a transcript. `at` is the time of messages that have none, `header` what the session says of
+    itself (`cwd`, `version`, `gitBranch`). The brief at `brief_at` gets a line of its own, marked with `earlier`."""
     about = _OF_A_SESSION | {name: value for name, value in (header or {}).items() if name in _OF_A_SESSION}
     lines: list[str] = []
     parent: str | None = None

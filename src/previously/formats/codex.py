@@ -1,13 +1,12 @@
 """Rollouts of Codex: one object per line, its kind under `type` and the rest under `payload`.
 
-- `response_item` lines are the conversation (see `responses_items`). `event_msg` lines say the same again and are
+- `response_item` lines are the conversation (see `wire.responses`). `event_msg` lines say the same again and are
   skipped, but for one that takes turns back: those become a branch.
-- `compacted` puts a shorter history in place of what was said. All that was said stays; what is new in the shorter
-  history (a summary) is added behind it and marked.
+- `compacted` puts a shorter history in place of what was said. All that was said stays, on the main path or on a
+  branch; what is new in the shorter history (a summary) is added behind it and marked.
 - The rules and the surroundings that Codex writes as a user's message are marked.
 - The settings of a turn are kept with its first message, `session_meta` is the header.
-
-What must stay true: no line, whatever it holds, is an error; all that was said is on the main path or on a branch.
+- No line, whatever it holds, is an error.
 """
 
 from __future__ import annotations
@@ -55,12 +54,12 @@ _INJECTED = {
 
 
 def is_rollout_line(item: Item) -> bool:
-    """Whether the first object of a file is a line of a rollout; older ones begin with the session itself."""
+    """Return whether the first object of a file is a line of a rollout; older ones begin with the session itself."""
     return ("payload" in item and "type" in item) or {"id", "timestamp", "instructions"} <= item.keys()
 
 
 def unpack(path: Path) -> Document:
-    """A rollout packed with zstd, where this Python can unpack it."""
+    """Open a rollout packed with zstd, where this Python can unpack it."""
     name = shown(str(path))
     try:
         zstd: Any = importlib.import_module("compression.zstd")
@@ -73,7 +72,7 @@ def unpack(path: Path) -> Document:
 
 
 def read(document: Document) -> StorySource:
-    """A rollout."""
+    """Read a rollout."""
     rollout = _Rollout()
     for number, item in read_objects(document, rollout.skipped):
         rollout.take(number, item)
@@ -98,7 +97,7 @@ class _Rollout:
         self._settings: Item = {}
 
     def take(self, number: int, item: Item) -> None:
-        """The next line."""
+        """Take the next line."""
         payload = item.get("payload")
         at = item.get("timestamp") if isinstance(item.get("timestamp"), str) else None
         match item:
@@ -149,8 +148,8 @@ class _Rollout:
                     self.drafts.pop()
                 before = len(self.drafts)
         summary = compacted.get("message")
-        told = isinstance(summary, str) and any(draft.message.text.endswith(summary) for draft in self.drafts[-8:])
-        if isinstance(summary, str) and summary.strip() and not told:
+        is_there = isinstance(summary, str) and any(draft.message.text.endswith(summary) for draft in self.drafts[-8:])
+        if isinstance(summary, str) and summary.strip() and not is_there:
             self._say({"role": "user", "content": summary}, at, **{COMPACTION: "summary"})
 
     def _take_back(self, turns: int, number: int) -> None:
@@ -166,7 +165,7 @@ class _Rollout:
 
 
 def find_injected_kind(draft: Draft) -> str | None:
-    """What a user's message is that Codex wrote by itself; None for a person's."""
+    """Return what a user's message is that Codex wrote by itself; None for a person's."""
     if draft.message.role is not Role.USER:
         return None
     text = draft.message.text.lstrip()

@@ -1,8 +1,8 @@
 """A conversation as a client holds it: a list in one of three dialects, or what was read of a log, and back again.
 
-What must stay true: one item of a list is one message of ours, at the same place; an item that was not changed is
-written as the very object that came; what a request says besides its messages is kept, and known by its size. A system
-prompt that stands beside the list goes into the list where another dialect has it there.
+One item of a list is one message of ours, at the same place. An item that was not changed is written as the very object
+that came. What a request says besides its messages is kept, and known by its size. A system prompt that stands beside
+the list goes into the list where another dialect has it there.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from previously.wire.chat import join_calls, parse_chat_message, to_chat, to_ope
 from previously.wire.responses import OutputKinds, find_call_ids, parse_item, to_responses, write_item
 
 _FIELDS = ("messages", "input")
-"""Where a body has its list."""
+"""Fields of a body that hold its list."""
 _PROMPTS = ("system", "instructions")
-"""Where a body has its system prompt."""
+"""Fields of a body that hold its system prompt."""
 
 _MOST_NAMED = 8
-"""How many sessions a sentence names."""
+"""Sessions that a sentence names: more would hide what it says."""
 
 
 class Dialect(StrEnum):
-    """How an API writes a conversation."""
+    """The way an API writes a conversation."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
@@ -49,7 +49,7 @@ class Dialect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What was said, and how it came."""
+    """A list of messages, and how it came."""
 
     drafts: tuple[Draft, ...]
     dialect: Dialect
@@ -58,30 +58,30 @@ class Conversation:
     body: Mapping[str, Any] | None = None
     """The request that the list stood in, without it; None = it was a list."""
     pins: tuple[int, ...] = ()
-    """What the log knows to be the task, though it does not look like it among what a user's messages hold."""
+    """Places of the task, where the log knows it though it does not look like one among the user's messages."""
     earlier: Mapping[str, Any] = field(default_factory=dict)
-    """What an earlier fold left in the file, by which its brief is known."""
+    """The mark that an earlier fold left in the file, by which its brief is known."""
     skipped: Mapping[str, int] = field(default_factory=dict)
-    """How many lines of the log hold no message, by what they are."""
+    """Number of lines of the log that hold no message, by what they are."""
     interrupted: int = 0
     """Results that were made when the log was read, since its calls never got one."""
     led: int = 0
-    """How many messages at the front stood beside the list (see `with_system_first`)."""
+    """Number of messages at the front that stood beside the list (see `put_system_first`)."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What was said."""
+        """The messages alone."""
         return tuple(draft.message for draft in self.drafts)
 
     @property
     def beside(self) -> str:
-        """What a request says besides its messages that a model reads too: its system prompt and its tools."""
+        """The text besides its messages that a model reads too: its system prompt and its tools."""
         given = [(self.body or {}).get(name) for name in (*_PROMPTS, "tools")]
         return "\n".join(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in given if one)
 
 
 def parse_conversation(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> Conversation:
-    """The conversation in a list of messages or items, or in a request body."""
+    """Return the conversation in a list of messages or items, or in a request body."""
     body: dict[str, Any] | None = None
     listed: Any = given
     if isinstance(given, Mapping):
@@ -122,7 +122,7 @@ def _answer_call(draft: Draft, call_id: str) -> Draft:
 
 
 def read_conversation(path: Path, format: str | None = None) -> Conversation:
-    """The conversation in a file, whatever wrote it."""
+    """Return the conversation in a file, whatever wrote it."""
     source = _choose_session(path, read_story(path, format))
     if source.format in list(Dialect):
         with open_document(path) as document:
@@ -141,7 +141,7 @@ def read_conversation(path: Path, format: str | None = None) -> Conversation:
 
 
 def _choose_session(path: Path, source: StorySource) -> StorySource:
-    """The conversation of a source; of a store of sessions its only one, besides those of sub-agents."""
+    """Return the conversation of a source; of a store of sessions its only one, besides those of sub-agents."""
     if source.drafts:
         return source
     main = [one for one in source.others if not {"parentID", "parent_id"} & one.source.header.keys()]
@@ -156,27 +156,28 @@ def _choose_session(path: Path, source: StorySource) -> StorySource:
 
 
 def _is_made(draft: Draft) -> bool:
-    """Whether the reader put it in, for a call that never got its result."""
+    """Return whether the reader put it in, for a call that never got its result."""
     made = any(isinstance(part, ToolResult) and part.text == INTERRUPTED for part in draft.message.parts)
     return made and draft.attributes == NO_ATTRIBUTES
 
 
 def _find_mark(draft: Draft) -> Mapping[str, Any]:
-    """What a line of a transcript says that it is to us; nothing for most."""
+    """Return what a line of a transcript says that it is to us; nothing for most."""
     fields = draft.attributes.extra.get(claude_code.KEY)
     mark = fields.get(MARK) if isinstance(fields, Mapping) else None
     return mark if isinstance(mark, Mapping) else {}
 
 
 def _restore_role(draft: Draft) -> Draft:
-    """The draft as what it was before it became a line of the user."""
+    """Return the draft as what it was before it became a line of the user."""
     if _find_mark(draft).get("system") is not True or draft.message.role is not Role.USER:
         return draft
     return replace(draft, message=replace(draft.message, role=Role.SYSTEM))
 
 
 def put_system_first(conversation: Conversation) -> Conversation:
-    """The conversation with the system prompt that stands beside its list as its first message, to be written anew."""
+    """Return the conversation with the system prompt that stands beside its list as its first message, to be written
+    anew."""
     body = conversation.body or {}
     prompts = [body[name] for name in _PROMPTS if body.get(name) and isinstance(body[name], str | list)]
     if not prompts:
@@ -193,7 +194,7 @@ def put_system_first(conversation: Conversation) -> Conversation:
 
 
 def _find_task(drafts: Sequence[Draft]) -> tuple[int, ...]:
-    """Where a trajectory has its task: what a user says later is what commands gave."""
+    """Return the place of a trajectory's task: what a user says later is what commands gave."""
     said = (
         at
         for at, draft in enumerate(drafts)
@@ -209,43 +210,44 @@ def rewrite_messages(
     to: Dialect | None = None,
     brief_at: int | None = None,
 ) -> list[dict[str, Any]]:
-    """These messages as a list in that dialect, or in its own. `origin` says which of the conversation's each was; the
-    brief at `brief_at` stays a message of its own, so that the next fold finds it."""
+    """Return these messages as a list in that dialect, or in its own. `origin` says which of the conversation's each
+    was; the brief at `brief_at` stays a message of its own, so that the next fold finds it."""
     to = to or conversation.dialect
     if to is not Dialect.ANTHROPIC:
         messages = with_call_ids(messages, once=to is Dialect.RESPONSES)
     attributes = [_attributes(conversation, at) for at in origin]
     if to is not conversation.dialect or not conversation.items:
         return _write_anew(messages, attributes, to, brief_at)
-    found: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
     kinds = OutputKinds()
     for message, at, known in zip(messages, origin, attributes, strict=True):
         if at is not None and conversation.drafts[at].message == message:
-            found.append(conversation.items[at])
-            kinds.note(found[-1])
+            items.append(conversation.items[at])
+            kinds.note(items[-1])
         elif to is Dialect.OPENAI:
-            found += [{**conversation.items[at], **one} if at is not None else one for one in to_openai(message)]
+            items += [{**conversation.items[at], **one} if at is not None else one for one in to_openai(message)]
         elif to is Dialect.ANTHROPIC:
-            found.append(write_anthropic_message(message, known))
+            items.append(write_anthropic_message(message, known))
         else:
-            found.append(kinds.fitting(write_item(message, known)))
-    return join_calls(found) if to is Dialect.OPENAI else found
+            items.append(kinds.fitting(write_item(message, known)))
+    return join_calls(items) if to is Dialect.OPENAI else items
 
 
 def find_system(
     conversation: Conversation, messages: Sequence[Message], to: Dialect | None = None
 ) -> str | list[dict[str, Any]] | None:
-    """The system prompt that stands beside the list in that dialect; None if it stands in the list or there is none."""
+    """Return the system prompt that stands beside the list in that dialect; None if it stands in the list or there is
+    none."""
     if to is Dialect.ANTHROPIC and (conversation.dialect is not to or not conversation.items):
-        found: str | list[dict[str, Any]] | None = to_anthropic(messages).get("system")
-        return found
+        system: str | list[dict[str, Any]] | None = to_anthropic(messages).get("system")
+        return system
     given = (conversation.body or {}).get("system")
     return given if isinstance(given, str | list) else None
 
 
 def find_body(conversation: Conversation, messages: Sequence[Message], to: Dialect | None = None) -> dict[str, Any]:
-    """What a request in that dialect says besides its list: all that it said where the dialect is its own, else the
-    system prompt, where that stands beside the list."""
+    """Return what a request in that dialect says besides its list: all that it said where the dialect is its own, else
+    the system prompt, where that stands beside the list."""
     if to in (None, conversation.dialect) and conversation.body is not None:
         return {name: value for name, value in conversation.body.items() if name != MARK}
     system = find_system(conversation, messages, to)
@@ -253,7 +255,7 @@ def find_body(conversation: Conversation, messages: Sequence[Message], to: Diale
 
 
 def find_list_field(dialect: Dialect) -> str:
-    """What the list is called in a request of that dialect."""
+    """Return what the list is called in a request of that dialect."""
     return "input" if dialect is Dialect.RESPONSES else "messages"
 
 

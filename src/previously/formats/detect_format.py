@@ -1,8 +1,9 @@
-"""Which format a file has, told by its content.
+"""Detect the format of a file by its content, and read it.
 
-What begins like JSON is JSON, and a fault in it is told as such: broken JSON is never taken for prose, and neither is
-a file that is named like JSON. Text that merely begins with a bracket ("[Scene: a tavern]", "[12:30] …", "{{char}} …")
-is text. Files of agents that are not text at all (a database, a packed log, a folder) are told by how they begin.
+What begins like JSON is JSON, and a fault in it is reported as such: broken JSON is never taken for prose, and neither
+is a file that is named like JSON. Text that merely begins with a bracket ("[Scene: a tavern]", "[12:30] …",
+"{{char}} …") is text. Files of agents that are not text at all (a database, a packed log, a directory) are known by
+how they begin.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _LIKE_JSON = re.compile(r"""\s*(?:\{\s*(?:["'}]|$)|\[\s*(?:[{"]|\]\s*$|$))""")
 
 
 def read_story(path: Path, format: str | None = None, *, user: str | None = None) -> StorySource:
-    """The messages of a file, in the format named or else the one its content shows.
+    """Return the messages of a file, in the format named or else the one its content shows.
 
     `user` names the person whose lines in a plain text are the user's; the other formats say so themselves.
     """
@@ -111,7 +112,7 @@ def _choose_by_fields(document: Document, item: dict[str, Any]) -> FileReader:
 
 
 def _read_whole(document: Document, first: BrokenJson) -> StorySource:
-    """A file whose first line is no JSON by itself: an object over several lines, or a broken line."""
+    """Read a file whose first line is no JSON by itself: an object over several lines, or a broken line."""
     text = document.text()
     try:
         value = parse_json(text, "file")
@@ -129,7 +130,8 @@ def _read_whole(document: Document, first: BrokenJson) -> StorySource:
 
 
 def _find_value_reader(value: object) -> Callable[[Document, Any], StorySource] | None:
-    """What reads a value that is of no other format than its own; None = a list of messages as OpenAI has them."""
+    """Return what reads a value that is of no other format than its own; None = a list of messages as OpenAI has
+    them."""
     if opencode.is_session(value):
         return opencode.parse_session
     if sweagent.is_trajectory(value):

@@ -24,7 +24,7 @@ class SourceBranch:
 
     name: str
     at: int
-    """How many messages it shares with the main path."""
+    """Number of messages it shares with the main path."""
     drafts: list[Draft]
     """Those that follow."""
 
@@ -39,17 +39,17 @@ class SideStory:
 
 @dataclass(frozen=True, slots=True)
 class StorySource:
-    """What a file holds."""
+    """The conversation that a file holds, and what stands beside it."""
 
     drafts: list[Draft]
     format: str
     """The name of the format it was read as."""
     header: Mapping[str, Any]
-    """What the file says beside its messages."""
+    """The fields of the file beside its messages."""
     replaced: int
-    """How many characters could not be kept and are U+FFFD now."""
+    """Number of characters that could not be kept and are U+FFFD now."""
     skipped: Mapping[str, int] = field(default_factory=dict)
-    """How many lines of an agent's log hold no message, by what they are."""
+    """Number of lines of an agent's log that hold no message, by what they are."""
     branches: tuple[SourceBranch, ...] = ()
     others: tuple[SideStory, ...] = ()
 
@@ -72,7 +72,7 @@ class Document:
             raise BadInput(f"{name}: the file is empty.")
 
     def begins(self, data: bytes) -> bool:
-        """Whether these are its first bytes."""
+        """Return whether these are its first bytes."""
         return self._start[0].startswith(data)
 
     @property
@@ -86,7 +86,7 @@ class Document:
         return len(self._start)
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """The lines that are not blank, with their numbers from 1, read as they are asked for."""
+        """Yield the lines that are not blank, with their numbers from 1."""
         offset = self._bom
         for number, line in enumerate(chain(self._start, self._handle), 1):
             if not line.isspace():
@@ -94,7 +94,7 @@ class Document:
             offset += len(line)
 
     def log_lines(self) -> Iterator[tuple[int, str | None]]:
-        """The same for a log, which goes on behind a damaged line: None is a line that is not UTF-8."""
+        """Yield the lines of a log, which goes on behind a damaged line: None is a line that is not UTF-8."""
         for number, line in enumerate(chain(self._start, self._handle), 1):
             if not line.isspace():
                 try:
@@ -103,11 +103,11 @@ class Document:
                     yield number, None
 
     def text(self) -> str:
-        """All of it."""
+        """Return the whole text."""
         return self._decode(b"".join(self._start) + self._handle.read(), 1, self._bom)
 
     def fault(self, error: BadInput | RecursionError, place: str | int | None = None) -> BadInput:
-        """The error with its place: a line by its number, anything else in words."""
+        """Return the error with its place: a line by its number, anything else in words."""
         sentence = TOO_DEEP if isinstance(error, RecursionError) else str(error)
         where = self.name
         if place is not None:
@@ -135,7 +135,7 @@ def _is_utf16(start: bytes) -> bool:
 
 @contextmanager
 def open_document(path: Path) -> Iterator[Document]:
-    """The file of that path, for as long as the block lasts."""
+    """Open the file of that path, for as long as the block lasts."""
     name = shown(str(path))
     try:
         handle = path.open("rb")
@@ -159,7 +159,7 @@ def _unreadable(name: str, path: Path, error: OSError | ValueError) -> BadInput:
 
 
 def read_value(document: Document, read: Callable[[Document, Any], StorySource]) -> StorySource:
-    """The source of a file that holds one JSON value, read by a function that may leave out where a fault is."""
+    """Return the source of a file that holds one JSON value, read by a function that may leave out where a fault is."""
     try:
         value = parse_json(document.text(), "file")
     except BrokenJson as error:

@@ -16,7 +16,7 @@ NAME = "jsonl"
 
 
 def read(document: Document) -> StorySource:
-    """A file of message lines."""
+    """Read a file of message lines."""
     drafts: list[Draft] = []
     replaced = 0
     for number, line in document.lines():

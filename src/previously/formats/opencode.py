@@ -1,26 +1,16 @@
-"""Sessions of opencode in JSON: an exported session, the file of a session, or the whole storage folder.
+"""Sessions of opencode: an exported session, the file of a session, the whole storage directory, or its database.
 
-In the storage folder a session is spread over files: `session/PROJECT/ID.json`, `message/SESSION/ID.json` and
-`part/MESSAGE/ID.json`. The sessions of a folder, like those of a database, each become a story of their own, named by
-their ids, so that a session added later changes no name. The sub-agents of one session come with it.
-
-What must stay true: a damaged file is skipped and counted; only what holds no message at all is an error.
-
-Messages of opencode as messages of ours, wherever they are kept.
+In the storage directory a session is spread over files: `session/PROJECT/ID.json`, `message/SESSION/ID.json` and
+`part/MESSAGE/ID.json`. In the database the fields of a message and of a part are JSON in the column `data`; it is
+opened for reading only, and a table that newer versions keep messages in, and that this reader does not know, is
+counted as skipped. The sessions of a directory or a database each become a story of their own, named by their ids, so
+that a session added later changes no name. The sub-agents of one session come with it. A damaged file or row is skipped
+and counted; only what holds no message at all is an error.
 
 An answer of opencode holds its calls together with their results, and one answer may take several steps. Each step is a
 message of the assistant and, if it made calls, a message with their results. A call that is still pending or running
-was cut off.
-
-Text that opencode wrote by itself (`synthetic`) or does not send (`ignored`) is no part of what was said: like every
-part that ours cannot tell, it is kept in `extra["opencode"]`. What was reverted is a branch.
-
-Sessions of opencode in its database, opened for reading only.
-
-Tables: `session`, `message` and `part`; the fields of a message and of a part are JSON in the column `data`. A table
-that newer versions keep messages in, and that this reader does not know, is counted as skipped.
-
-What must stay true: the database is never written to, and no content of it is an error but one that holds no message.
+was cut off. Text that opencode wrote by itself (`synthetic`) or does not send (`ignored`) is no part of what was said:
+like every part that ours cannot tell, it is kept in `extra["opencode"]`. What was reverted is a branch.
 """
 
 from __future__ import annotations
@@ -55,9 +45,29 @@ from previously.formats.files import Document, SideStory, StorySource, open_docu
 from previously.formats.log_lines import COMPACTION, DraftCleaner, describe_line, find_branches, make_name
 from previously.wire.fields import parse_time
 
+NAME = "opencode"
+
+
+KEY = "opencode"
+
+
+MAGIC = b"SQLite format 3\x00"
+"""The bytes that every SQLite file begins with."""
+
+
+Item = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class OpencodeMessage:
+    """One message as opencode keeps it."""
+
+    info: Item
+    parts: Sequence[Item]
+
 
 def is_session(value: object) -> bool:
-    """Whether a parsed file is an exported session or the file of one."""
+    """Return whether a parsed file is an exported session or the file of one."""
     if not isinstance(value, dict):
         return False
     messages = value.get("messages")
@@ -67,12 +77,12 @@ def is_session(value: object) -> bool:
 
 
 def read(document: Document) -> StorySource:
-    """A file of one session."""
+    """Read a file of one session."""
     return read_value(document, parse_session)
 
 
 def parse_session(document: Document, value: Any) -> StorySource:
-    """The session of a parsed file."""
+    """Return the session of a parsed file."""
     if not isinstance(value, dict):
         raise BadInput(f"the file must hold a session, not {kind(value)}.")
     if isinstance(value.get("messages"), list):
@@ -85,45 +95,45 @@ def parse_session(document: Document, value: Any) -> StorySource:
     source = _read_session(storage, value)
     children = [one for one in _list_sessions(storage) if one.get("parentID") == value["id"]]
     others = tuple(
-        SideStory(f"agent-{one['id']}", found) for one in children if (found := _read_session(storage, one)).drafts
+        SideStory(f"agent-{one['id']}", child) for one in children if (child := _read_session(storage, one)).drafts
     )
     return StorySource(
         source.drafts, NAME, source.header, source.replaced, source.skipped, source.branches, source.others + others
     )
 
 
-def read_directory(folder: Path) -> StorySource:
-    """Every session of a storage folder, each a story of its own."""
-    name = shown(str(folder))
-    storage = next((one for one in (folder, folder / "storage") if (one / "session").is_dir()), None)
+def read_directory(directory: Path) -> StorySource:
+    """Read every session of a storage directory, each a story of its own."""
+    name = shown(str(directory))
+    storage = next((one for one in (directory, directory / "storage") if (one / "session").is_dir()), None)
     if storage is None:
         raise BadInput(f"{name}: this is a directory, not a file.")
     return gather_sessions(name, [(str(one["id"]), _read_session(storage, one)) for one in _list_sessions(storage)])
 
 
 def gather_sessions(name: str, sessions: list[tuple[str, StorySource]]) -> StorySource:
-    """Several sessions as one source: no main conversation, each session beside it."""
+    """Return several sessions as one source: no main conversation, each session beside it."""
     others = tuple(SideStory(make_name(session), source) for session, source in sessions if source.drafts)
     if not others:
         raise BadInput(f"{name}: there is no session with messages.")
     return StorySource([], NAME, {}, 0, {}, (), others)
 
 
-def _parse_exported(one: Item) -> OpencodeMessage:
-    info, parts = one.get("info"), one.get("parts")
-    told = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    return OpencodeMessage(info if isinstance(info, dict) else {}, told)
+def _parse_exported(exported: Item) -> OpencodeMessage:
+    info, parts = exported.get("info"), exported.get("parts")
+    listed = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    return OpencodeMessage(info if isinstance(info, dict) else {}, listed)
 
 
 def _find_storage(path: Path | None) -> Path | None:
-    """The folder with `session`, `message` and `part` that the file of a session lies in."""
+    """Return the directory with `session`, `message` and `part` that the file of a session lies in."""
     return next((one for one in path.parents if (one / "message").is_dir()), None) if path else None
 
 
 def _list_sessions(storage: Path) -> list[Item]:
     skipped: Counter[str] = Counter()
-    found = [_read_object(file, skipped) for file in sorted((storage / "session").rglob("*.json"))]
-    return [one for one in found if one and isinstance(one.get("id"), str)]
+    sessions = [_read_object(file, skipped) for file in sorted((storage / "session").rglob("*.json"))]
+    return [one for one in sessions if one and isinstance(one.get("id"), str)]
 
 
 def _read_session(storage: Path, session: Item) -> StorySource:
@@ -138,7 +148,7 @@ def _read_session(storage: Path, session: Item) -> StorySource:
 
 
 def _directory_name(session: str) -> str:
-    """The id as a folder's name: an id never leads out of the storage."""
+    """Return the id as a directory's name: an id never leads out of the storage."""
     return Path(session).name or "unknown"
 
 
@@ -154,37 +164,23 @@ def _read_object(file: Path, skipped: Counter[str]) -> Item | None:
     return None
 
 
-NAME = "opencode"
-KEY = "opencode"
-
-Item = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class OpencodeMessage:
-    """One message as opencode keeps it."""
-
-    info: Item
-    parts: Sequence[Item]
-
-
 def build_source(session: Item, spoken: Sequence[OpencodeMessage], skipped: Counter[str]) -> StorySource:
-    """One session: its messages in order, up to where it was reverted; the rest of them as a branch."""
+    """Return one session: its messages in order, up to where it was reverted; the rest of them as a branch."""
     kept = DraftCleaner(skipped)
     revert = session.get("revert")
     cut = revert if isinstance(revert, dict) else {}
     whole: list[Draft] = []
     shown: list[Draft] = []
     is_cut = False
-    for one in sorted(spoken, key=lambda one: (_find_time(one.info), str(one.info.get("id")))):
-        drafts = _clean_drafts(_split_steps(one, skipped), kept)
+    for message in sorted(spoken, key=lambda message: (_find_time(message.info), str(message.info.get("id")))):
+        drafts = _clean_drafts(_split_steps(message, skipped), kept)
         whole += drafts
-        if not is_cut and cut.get("messageID") and one.info.get("id") == cut["messageID"]:
+        if not is_cut and cut.get("messageID") and message.info.get("id") == cut["messageID"]:
             is_cut = True
-            before = list(takewhile(lambda part: part.get("id") != cut.get("partID"), one.parts))
+            before = list(takewhile(lambda part: part.get("id") != cut.get("partID"), message.parts))
             if cut.get("partID") and before:
                 shown += _clean_drafts(
-                    _split_steps(OpencodeMessage(one.info, before), Counter()), DraftCleaner(Counter())
+                    _split_steps(OpencodeMessage(message.info, before), Counter()), DraftCleaner(Counter())
                 )
         elif not is_cut:
             shown += drafts
@@ -204,25 +200,25 @@ def _find_time(info: Item) -> float:
     return float(created) if isinstance(created, int | float) and 0 < created < 10**15 else 0.0
 
 
-def _split_steps(one: OpencodeMessage, skipped: Counter[str]) -> list[Draft]:
-    """The messages that one of opencode's stands for."""
-    role = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}.get(str(one.info.get("role")))
+def _split_steps(message: OpencodeMessage, skipped: Counter[str]) -> list[Draft]:
+    """Return the messages that one of opencode's stands for."""
+    role = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}.get(str(message.info.get("role")))
     if role is None:
-        skipped[f"message {describe_line(one.info, 'role')}"] += 1
+        skipped[f"message {describe_line(message.info, 'role')}"] += 1
         return []
     steps = [_Step()]
-    for part in one.parts:
+    for part in message.parts:
         if part.get("type") == "step-start" and steps[-1].said:
             steps.append(_Step())
         steps[-1].take(part)
-    error = one.info.get("error")
+    error = message.info.get("error")
     if isinstance(error, dict):
         steps[-1].said.append(Error(_error_text(error)))
-    info = {name: value for name, value in one.info.items() if name not in ("id", "role", "sessionID")}
-    mark = _find_compaction(one)
+    info = {name: value for name, value in message.info.items() if name not in ("id", "role", "sessionID")}
+    mark = _find_compaction(message)
     drafts: list[Draft] = []
-    message_id = str(one.info.get("id") or "") or None
-    at = parse_time(_find_time(one.info)) if _find_time(one.info) else None
+    message_id = str(message.info.get("id") or "") or None
+    at = parse_time(_find_time(message.info)) if _find_time(message.info) else None
     for number, step in enumerate(steps):
         if not step.said and (step.rest or drafts):
             step.said.append(Text(""))
@@ -240,7 +236,7 @@ def _split_steps(one: OpencodeMessage, skipped: Counter[str]) -> list[Draft]:
 
 
 class _Step:
-    """What was said in one step, and what its calls gave back."""
+    """The words of one step, and what its calls gave back."""
 
     def __init__(self) -> None:
         self.said: list[Part] = []
@@ -280,14 +276,14 @@ class _Step:
             match file:
                 case {"mime": str(mime), "url": str(url)} if mime.startswith("image/"):
                     self.results.append(Image(url, str(file.get("filename") or "")))
-        told = ("input", "output", "error", "attachments")
-        self.states.append({"id": call_id} | {key: value for key, value in state.items() if key not in told})
+        written = ("input", "output", "error", "attachments")
+        self.states.append({"id": call_id} | {key: value for key, value in state.items() if key not in written})
 
 
-def _find_compaction(one: OpencodeMessage) -> str | None:
-    if one.info.get("role") == "assistant" and one.info.get("summary") is True:
+def _find_compaction(message: OpencodeMessage) -> str | None:
+    if message.info.get("role") == "assistant" and message.info.get("summary") is True:
         return "summary"
-    return "request" if any(part.get("type") == "compaction" for part in one.parts) else None
+    return "request" if any(part.get("type") == "compaction" for part in message.parts) else None
 
 
 def _error_text(error: Item) -> str:
@@ -296,12 +292,8 @@ def _error_text(error: Item) -> str:
     return ": ".join(str(word) for word in (error.get("name"), words) if word) or "error"
 
 
-MAGIC = b"SQLite format 3\x00"
-"""The bytes that every SQLite file begins with."""
-
-
 def read_database(path: Path) -> StorySource:
-    """Every session of a database, each a story of its own."""
+    """Read every session of a database, each a story of its own."""
     name = shown(str(path))
     try:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
@@ -350,7 +342,7 @@ def _select_rows(connection: apsw.Connection, table: str, session: str | None = 
 
 
 def _parse_row(row: Item, skipped: Counter[str]) -> Item | None:
-    """The JSON of a row, with what the row says outside of it."""
+    """Return the JSON of a row, with what the row says outside of it."""
     value = _parse_column(row.get("data"))
     if not isinstance(value, dict):
         skipped["broken row"] += 1
@@ -363,9 +355,9 @@ def _parse_row(row: Item, skipped: Counter[str]) -> Item | None:
 
 
 def _parse_session_row(row: Item) -> Item:
-    """The fields of a session that are set, those in JSON read."""
-    told = {name: _parse_column(value) if name in ("revert", "model") else value for name, value in row.items()}
-    return {name: value for name, value in told.items() if isinstance(value, str | int | float | dict | list)}
+    """Return the fields of a session that are set, those in JSON parsed."""
+    parsed = {name: _parse_column(value) if name in ("revert", "model") else value for name, value in row.items()}
+    return {name: value for name, value in parsed.items() if isinstance(value, str | int | float | dict | list)}
 
 
 def _parse_column(text: object) -> Any:

@@ -38,11 +38,11 @@ _HEADINGS = frozenset(
 )
 _USERS = frozenset("user you me human player".split())
 _SCRIPT = 20
-"""A script has at least one opening line among so many."""
+"""A script has at least one opening line among so many: a long speech takes fewer, a stray heading stands alone."""
 
 
 def read(document: Document, user: str | None = None) -> StorySource:
-    """A text file; `user` is the name whose lines are the user's."""
+    """Read a text file; `user` is the name whose lines are the user's."""
     drafts: list[Draft] = []
     replaced = 0
     for number, message in parse_messages(document.text(), user):
@@ -56,7 +56,7 @@ def read(document: Document, user: str | None = None) -> StorySource:
 
 
 def parse_messages(text: str, user: str | None = None) -> Iterator[tuple[int, Message]]:
-    """The messages of a text, each with the number of its first line."""
+    """Yield the messages of a text, each with the number of its first line."""
     lines = _LINE_END.split(text)
     users = _USERS if user is None else _USERS | {user.strip().casefold()}
     openings = _find_openings(lines, users)
@@ -73,15 +73,15 @@ def parse_messages(text: str, user: str | None = None) -> Iterator[tuple[int, Me
 
 
 def _find_openings(lines: list[str], users: frozenset[str]) -> dict[int, tuple[str, str]]:
-    """The lines that open a message: where they are, who speaks, and what stands after the name."""
-    found: dict[int, tuple[str, str]] = {}
+    """Return the lines that open a message: where they are, who speaks, and what stands after the name."""
+    openings: dict[int, tuple[str, str]] = {}
     for number, line in enumerate(lines):
         start = line[:64]
         if (":" in start or "：" in start) and (match := _OPENING.fullmatch(line)):
-            found[number] = (match[1], match[2])
-    counts = Counter(name for name, _ in found.values())
+            openings[number] = (match[1], match[2])
+    counts = Counter(name for name, _ in openings.values())
     speakers = {name for name, count in counts.items() if _is_speaker(name, count, users)}
-    return {number: opening for number, opening in found.items() if opening[0] in speakers}
+    return {number: opening for number, opening in openings.items() if opening[0] in speakers}
 
 
 def _is_speaker(name: str, count: int, users: frozenset[str]) -> bool:
@@ -96,10 +96,10 @@ def _is_speaker(name: str, count: int, users: frozenset[str]) -> bool:
 
 
 def _make_message(name: str, text: str, users: frozenset[str]) -> Message:
-    folded = name.casefold()
-    if folded == "system" and folded not in users:
+    casefold = name.casefold()
+    if casefold == "system" and casefold not in users:
         return Message(Role.SYSTEM, (Text(text),))
-    return Message(Role.USER if folded in users else Role.ASSISTANT, (Text(text),), name)
+    return Message(Role.USER if casefold in users else Role.ASSISTANT, (Text(text),), name)
 
 
 def _joined(lines: list[str]) -> str:

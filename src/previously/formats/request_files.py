@@ -27,7 +27,7 @@ _RESPONSES_ITEMS = frozenset(["reasoning", "item_reference", *CALLS, *OUTPUTS])
 
 
 def is_anthropic(value: object) -> bool:
-    """Whether a parsed file is in Anthropic's format rather than in OpenAI's."""
+    """Return whether a parsed file is in Anthropic's format rather than in OpenAI's."""
     messages = value
     if isinstance(value, dict):
         if "system" in value and "messages" in value:
@@ -46,7 +46,7 @@ def _is_anthropic_block(block: dict[str, Any]) -> bool:
 
 
 def is_responses(value: object) -> bool:
-    """Whether a parsed file is in the format of OpenAI's Responses."""
+    """Return whether a parsed file is in the format of OpenAI's Responses."""
     if isinstance(value, dict):
         return "messages" not in value and (
             isinstance(value.get("input"), list | str) or isinstance(value.get("output"), list)

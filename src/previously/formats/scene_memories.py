@@ -1,7 +1,7 @@
 """Scene memories of other shapes: the older structure of fourteen fields and more, and plain text.
 
-`migrate` makes a scene of them. What must stay true: nothing they say is lost; a summary that is too long keeps its
-beginning, and the rest stands in an entry; what has the new structure already stays as it is.
+`migrate` makes a scene of them. Nothing they say is lost: a summary that is too long keeps its beginning, and the rest
+stands in an entry. What has the new structure already stays as it is.
 """
 
 from __future__ import annotations
@@ -45,10 +45,11 @@ OVERFLOW = "Earlier events"
 
 _FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*", re.S)
 _NAME_WORDS = 5
+"""Words of a name: what has more is a sentence."""
 
 
 def migrate(given: object) -> Scene:
-    """The scene in a memory of any known shape. `BadInput` for what is none."""
+    """Return the scene in a memory of any known shape. `BadInput` for what is none."""
     if isinstance(given, str):
         given = _parse_text(given)
     if isinstance(given, str):
@@ -69,7 +70,7 @@ def migrate(given: object) -> Scene:
 
 
 def _parse_text(text: str) -> object:
-    """The JSON in a text, or the text where it is none."""
+    """Return the JSON in a text, or the text where it is none."""
     fenced = _FENCE.fullmatch(text)
     bare = (fenced[1] if fenced else text).strip()
     if not bare:
@@ -77,14 +78,14 @@ def _parse_text(text: str) -> object:
     if bare.startswith("{") and not bare.startswith("{{"):  # "{{user}} left" is plain text
         return parse_json(bare, "text")
     try:
-        found = parse_json(bare, "text")
+        parsed = parse_json(bare, "text")
     except BrokenJson as error:
         if bare[0] == "[" and error.cut_off:
             raise
         return bare
     except BadInput:
         return bare
-    return bare if isinstance(found, str) and not found.strip() else found
+    return bare if isinstance(parsed, str) and not parsed.strip() else parsed
 
 
 def _is_older(given: Mapping[str, Any]) -> bool:
@@ -95,7 +96,7 @@ def _is_older(given: Mapping[str, Any]) -> bool:
 
 
 def _check_scene(given: Mapping[str, Any]) -> Scene:
-    """The scene in the new structure, or what is wrong with it; length alone is set right."""
+    """Return the scene in the new structure, or refuse it; length alone is set right."""
     faults = [one for one in validate(given).faults if not (one.where == "summary" and "over the limit" in one.reason)]
     if faults:
         raise BadInput(f"This is no scene memory: {faults[0]}.")
@@ -106,18 +107,18 @@ def _check_scene(given: Mapping[str, Any]) -> Scene:
 
 
 def _from_fields(given: Mapping[str, Any]) -> Scene:
-    told = _sentences(given.get("narrative"))
+    sentences = _sentences(given.get("narrative"))
     for name in STATE_FIELDS:
-        told += [_end_sentence(f"{who}: {' '.join(said)}") for who, said in _list_things(given.get(name), name)]
-    told += _sentences(given.get("memorable_events"))
+        sentences += [_end_sentence(f"{who}: {' '.join(said)}") for who, said in _list_things(given.get(name), name)]
+    sentences += _sentences(given.get("memorable_events"))
     entries: list[Described] = []
     for name, value in given.items():
         if name in TOLD_FIELDS:
             continue
         entries += [_make_entry(who, said, name) for who, said in _list_things(value, name)]
-    if not told and not entries:
+    if not sentences and not entries:
         raise BadInput("This scene memory is empty: none of its fields says anything.")
-    summary = " ".join(map(_end_sentence, told)) or f"Known: {', '.join(entry.name for entry in entries)}."
+    summary = " ".join(map(_end_sentence, sentences)) or f"Known: {', '.join(entry.name for entry in entries)}."
     return _fit_scene(summary, tuple(entries))
 
 
@@ -134,7 +135,7 @@ def _make_entry(who: str, said: list[str], field: str) -> Described:
 
 
 def _fit_scene(text: str, entries: tuple[Described, ...]) -> Scene:
-    """A summary within its limit, and what found no room in an entry of its own."""
+    """Return a summary within its limit, and what found no room in an entry of its own."""
     summary = text.strip()
     if estimate_tokens(summary) <= MOST_SUMMARY_TOKENS:
         return Scene(summary, united(entries))
@@ -144,7 +145,7 @@ def _fit_scene(text: str, entries: tuple[Described, ...]) -> Scene:
 
 
 def _cut(text: str) -> tuple[str, str]:
-    """As many whole sentences as fit, and the rest; where not even one fits, as many characters."""
+    """Return the whole sentences that fit, and the rest; where not even one fits, as many characters."""
     kept = ""
     sentences = whole_sentences(text)
     for index, sentence in enumerate(sentences):
@@ -159,7 +160,7 @@ def _cut(text: str) -> tuple[str, str]:
 
 
 def _list_things(value: object, field: str) -> Iterator[tuple[str, list[str]]]:
-    """Each thing that a field speaks of, with what it says of it."""
+    """Yield each thing that a field speaks of, with what it says of it."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             if said := _sentences(inner):
@@ -172,7 +173,7 @@ def _list_things(value: object, field: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _list_item(item: object, field: str) -> Iterator[tuple[str, list[str]]]:
-    """A thing in a list: an object with a name, the bare name of a place or thing, or a sentence."""
+    """Yield a thing in a list: an object with a name, the bare name of a place or thing, or a sentence."""
     if isinstance(item, Mapping):
         name = next((item[key] for key in ("name", "title", "who") if isinstance(item.get(key), str)), "")
         said = _sentences({key: inner for key, inner in item.items() if inner != name})
@@ -187,7 +188,7 @@ def _list_item(item: object, field: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _sentences(value: object) -> list[str]:
-    """What a value says, piece by piece, whatever it is made of."""
+    """Return what a value says, piece by piece, whatever it is made of."""
     if value is None or isinstance(value, bool):
         return [] if value is None else ["yes" if value else "no"]
     if isinstance(value, Mapping):
@@ -199,7 +200,7 @@ def _sentences(value: object) -> list[str]:
 
 
 def _first_words(text: str, field: str) -> str:
-    """A name for what has none: its first words."""
+    """Return a name for what has none: its first words."""
     return shown(" ".join(text.split()[:_NAME_WORDS]).strip(" .,;:!?"), 60) or _label(field)
 
 
@@ -208,6 +209,6 @@ def _end_sentence(text: str) -> str:
 
 
 def _label(field: str) -> str:
-    """A field's name in words."""
+    """Return a field's name in words."""
     words = field.replace("_", " ").strip()
     return f"{words[:1].upper()}{words[1:]}"

@@ -12,13 +12,9 @@ How a line becomes a draft:
 - `extra.reasoning` becomes thinking, in alternatives too (from their `swipe_info`), so that a reply stays the same
   message when another swipe is shown.
 
-Everything else goes to `extra["sillytavern"]`, laid out so that the line can be written again byte for byte: see
-`sillytavern_fields`.
-
-What a SillyTavern line holds besides its message, kept so that the line can be written again byte for byte.
-
-`extra["sillytavern"]` has all keys of the line in their order. Null stands where the draft itself holds the value, so
-that an edit in the story is written and no text is stored twice:
+Everything else goes to `extra["sillytavern"]`, laid out so that `to_sillytavern` can write the line again byte for
+byte. It has all keys of the line in their order. Null stands where the draft itself holds the value, so that an edit in
+the story is written and no text is stored twice:
 
 - `mes`, `name`, `is_user`, `is_system`, `send_date`: null when text, speaker, role, hidden and time give it back;
 - `swipes`: `{"count", "shown", "kept"}`: how many there are, which one is the message, and those that are neither the
@@ -27,7 +23,7 @@ that an edit in the story is written and no text is stored twice:
   of the line's own times and extra, by place.
 
 An alternative has `swipe_id`, its place, and `swipe_info`, if there was one. A value of an unexpected kind stays as it
-was; one that this layout would mistake for its own stands in `{"was": …}`. `to_sillytavern` writes the line again.
+was; one that this layout would mistake for its own stands in `{"was": …}`.
 """
 
 from __future__ import annotations
@@ -44,13 +40,22 @@ from previously.wire.fields import parse_time, read_optional_text, refuse
 NAME = "sillytavern"
 
 
+KEY = "sillytavern"
+
+
+_OWN = ("is_user", "is_system", "swipes", "swipe_info")
+
+
+_COPIED = ("send_date", "gen_started", "gen_finished", "extra")
+
+
 def is_header(item: dict[str, Any]) -> bool:
-    """Whether an object is the line that stands before the messages."""
+    """Return whether an object is the line that stands before the messages."""
     return "mes" not in item and ("chat_metadata" in item or "user_name" in item)
 
 
 def read(document: Document) -> StorySource:
-    """A chat file."""
+    """Read a chat file."""
     drafts: list[Draft] = []
     header: dict[str, Any] = {}
     replaced = 0
@@ -71,7 +76,7 @@ def read(document: Document) -> StorySource:
 
 
 def parse_line(item: dict[str, Any]) -> Draft:
-    """One message object with its swipes, not yet cleaned."""
+    """Return one message object with its swipes, not yet cleaned."""
     text = item.get("mes")
     if not isinstance(text, str):
         if "mes" not in item:
@@ -94,7 +99,7 @@ def parse_line(item: dict[str, Any]) -> Draft:
 
 
 def find_shown_swipe(item: dict[str, Any]) -> int | None:
-    """Which of the swipes `mes` is; None if it is none of them."""
+    """Return which of the swipes `mes` is; None if it is none of them."""
     swipes = item.get("swipes")
     if not isinstance(swipes, list) or not swipes:
         return None
@@ -113,7 +118,7 @@ def _find_alternatives(
         return []
     if not isinstance(infos, list):
         infos = []
-    found: list[tuple[int, Draft]] = []
+    alternatives: list[tuple[int, Draft]] = []
     seen = {message.parts}
     for place, text in enumerate(swipes):
         if place == shown or not isinstance(text, str) or not text.strip():
@@ -126,8 +131,8 @@ def _find_alternatives(
         seen.add(parts)
         fields = keep_alternative_fields(place, info if info is given else None)
         attributes = Attributes(find_time(info), None, {KEY: fields}, hidden)
-        found.append((place, Draft(Message(message.role, parts, message.speaker), attributes)))
-    return found
+        alternatives.append((place, Draft(Message(message.role, parts, message.speaker), attributes)))
+    return alternatives
 
 
 def _parts(text: str, item: dict[str, Any]) -> tuple[Part, ...]:
@@ -141,13 +146,8 @@ def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-KEY = "sillytavern"
-_OWN = ("is_user", "is_system", "swipes", "swipe_info")
-_COPIED = ("send_date", "gen_started", "gen_finished", "extra")
-
-
 def find_time(item: dict[str, Any]) -> str | None:
-    """When it was sent. What is neither text nor number is no time."""
+    """Return when it was sent. What is neither text nor number is no time."""
     sent = item.get("send_date")
     if isinstance(sent, bool) or not isinstance(sent, str | int | float) or sent == "":
         return None
@@ -155,7 +155,7 @@ def find_time(item: dict[str, Any]) -> str | None:
 
 
 def keep_message_fields(item: dict[str, Any], message: Message, shown: int | None, places: set[int]) -> dict[str, Any]:
-    """The fields of a line; `places` are those of its alternatives."""
+    """Return the fields of a line; `places` are those of its alternatives."""
     fields = dict(item)
     for key in _OWN:
         if key in fields and (fields[key] is None or isinstance(fields[key], dict)):
@@ -187,20 +187,20 @@ def keep_message_fields(item: dict[str, Any], message: Message, shown: int | Non
 
 
 def keep_alternative_fields(place: int, info: dict[str, Any] | None) -> dict[str, Any]:
-    """The fields of a swipe that is not shown."""
+    """Return the fields of a swipe that is not shown."""
     return {"swipe_id": place} if info is None else {"swipe_id": place, "swipe_info": _timeless(dict(info))}
 
 
 def to_sillytavern(draft: Draft) -> dict[str, Any]:
-    """The line of a draft: as it was read, with what the story has changed since."""
+    """Return the line of a draft: as it was read, with what the story has changed since."""
     message, attributes = draft.message, draft.attributes
     hidden, at = attributes.hidden, attributes.at
     fields: dict[str, Any] = dict(attributes.extra.get(KEY, {}))
     if "mes" not in fields:
         fields = {"name": None, "is_user": None, "is_system": None, "send_date": None, "mes": None, "extra": {}}
     fields["mes"] = message.text
-    held = {"name": message.speaker, "is_user": message.role is Role.USER, "is_system": hidden, "send_date": at}
-    for key, value in held.items():
+    own = {"name": message.speaker, "is_user": message.role is Role.USER, "is_system": hidden, "send_date": at}
+    for key, value in own.items():
         if key in fields and fields[key] is None:
             fields[key] = value
     swipes, infos = fields.get("swipes"), fields.get("swipe_info")
@@ -233,7 +233,7 @@ def _info(attributes: Attributes) -> dict[str, Any]:
 
 
 def _timeless(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields without the time, where the time is written as it stands in the file."""
+    """Return the fields without the time, where the time is written as it stands in the file."""
     sent = fields.get("send_date")
     if isinstance(sent, str) and sent and parse_time(sent) == sent:
         fields["send_date"] = None

@@ -2,10 +2,8 @@
 
 With native tool calls a call and its result are parts. Without them the model writes its command into its words and is
 told the outcome in a user's message: that is what was said, and it stays so; the command is in `extra` under `action`.
-A file without `history` is read from its `trajectory`, step by step.
-
-What must stay true: one entry of the history is one message; what a step of the trajectory adds (its state, its time)
-is kept with the message of its command.
+A file without `history` is read from its `trajectory`, step by step. One entry of the history is one message; what a
+step of the trajectory adds (its state, its time) is kept with the message of its command.
 """
 
 from __future__ import annotations
@@ -30,17 +28,17 @@ _SAID_AGAIN = frozenset(["action", "observation", "response", "thought", "query"
 
 
 def is_trajectory(value: object) -> bool:
-    """Whether a parsed file is a trajectory."""
+    """Return whether a parsed file is a trajectory."""
     return isinstance(value, dict) and any(isinstance(value.get(name), list) for name in ("history", "trajectory"))
 
 
 def read(document: Document) -> StorySource:
-    """A file of one trajectory."""
+    """Read a file of one trajectory."""
     return read_value(document, parse_trajectory)
 
 
 def parse_trajectory(document: Document, value: Any) -> StorySource:
-    """The messages of a parsed file."""
+    """Return the messages of a parsed file."""
     if not isinstance(value, dict):
         raise BadInput(f"the file must hold a trajectory, not {kind(value)}.")
     skipped: Counter[str] = Counter()
@@ -69,7 +67,7 @@ def _listed(value: object) -> list[Any]:
 
 
 def _rebuild_history(steps: list[Item]) -> list[Item]:
-    """The history that the steps tell, where a file holds nothing else."""
+    """Return the history that the steps tell, where a file holds nothing else."""
     history: list[Item] = []
     for step in steps:
         said = {"role": "assistant", "content": step.get("response") or step.get("thought") or ""}
