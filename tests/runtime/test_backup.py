@@ -21,10 +21,10 @@ import pytest
 from previously import BadInput, Memory, PreviouslyError, Settings, StoreProblem
 from previously.core.errors import UnknownStory
 from previously.runtime.copying import Outcome
+from previously.storage.copy import WholeStories
 from previously.storage.queries import load_migrations
 from previously.storage.spool import Spool
 from previously.storage.sqlite.file import APPLICATION_ID
-from previously.storage.whole_stories import WholeStories
 from tests.storage.postgres_server import shared_server
 from tests.storage.test_stores_agree import SOAKING
 

@@ -14,8 +14,8 @@ from previously.lore.books import LoreBook, parse_book
 from previously.lore.entry import KeyedEntry, find_problems
 from previously.runtime.lore_in_views import read_book_entries
 from previously.runtime.times import time_at
-from previously.storage.book_store import BookInfo
 from previously.storage.store import Store
+from previously.storage.tables.books import BookInfo
 
 LONGEST_NAME = 200
 """Characters of a book's name: file names have no more."""

@@ -20,8 +20,8 @@ from previously.lore.decisions import Activation, ScanInput, ScanMessage, ScanRe
 from previously.lore.entry import KeyedEntry, LoreEntry
 from previously.lore.scan import scan
 from previously.lore.story_lore import StoryLore, index_books
-from previously.storage.book_store import BookReading
 from previously.storage.store import Store, StoryKey
+from previously.storage.tables.books import BookReading
 from previously.view.recipes import from_text
 from previously.view.volatile import LoreShown, line_of
 
