@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from previously.core.errors import BadInput, BudgetTooSmall, HeadMoved, PreviouslyError, StoreProblem
     from previously.core.messages import Attributes, Draft, Message, message
     from previously.formats import read_story
-    from previously.models.openai_compatible import OpenAICompatibleModel
+    from previously.models.http import OpenAICompatibleModel
     from previously.runtime.conversation import FoldedConversation, fold_conversation_async
     from previously.runtime.folder import BuiltinFolder, Folder
     from previously.settings import Settings
@@ -47,7 +47,7 @@ _HOMES = {
     "Folder": "runtime.folder",
     "Story": "story.story",
     "Settings": "settings",
-    "OpenAICompatibleModel": "models.openai_compatible",
+    "OpenAICompatibleModel": "models.http",
     "ScriptedModel": "testing",
     "ScriptedAnswer": "testing",
     "ScriptedServer": "testing",

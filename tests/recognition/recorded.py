@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from previously.core.messages import ToolCall
-from previously.models.reasoning import split_reasoning
-from previously.models.received import ReceivedChoice, ReceivedReply
 from previously.recognition.client_list import Ask
 from previously.runtime.follow_client import ClientFollower, ClientPlace
 from previously.server.asked import AskedChat, read_chat
 from previously.server.replies import messages_of
 from previously.server.turns import listed_of
 from previously.storage.sqlite import SqliteStore
+from previously.wire.reasoning import split_reasoning
+from previously.wire.reply import Reply, ReplyChoice
 
 FOLDER = "sillytavern-requests"
 OWNER = "local"
@@ -158,10 +158,10 @@ class Replay:
             texts = [text[: (response["sent_chars"] or [0])[0]] for text in texts[:1]]
         calls = (ToolCall("call_1", response["tool_call"], "{}"),) if response.get("tool_call") else ()
         choices = [
-            ReceivedChoice(number, text, response.get("reasoning") or "", tool_calls=calls)
+            ReplyChoice(number, text, response.get("reasoning") or "", tool_calls=calls)
             for number, text in enumerate(texts)
         ]
-        replies = messages_of(ReceivedReply(tuple(choices)), asked.heard, place.prefill.begins)
+        replies = messages_of(Reply(tuple(choices)), asked.heard, place.prefill.begins)
         if replies:
             await self.recognising.answer(place, replies, partial=broken_off)
         else:

@@ -44,7 +44,7 @@ def books(ctx: typer.Context, as_json: AsJson = False) -> None:
     if not found:
         output.console().print("There are no books yet; `previously lore import FILE` brings one in.")
         return
-    from previously.cli.drawing import table
+    from previously.cli.terminal import table
 
     rows = [
         (info.name, len(entries), sum(bool(problems) for _, problems in entries), info.at[:16].replace("T", " "))
@@ -63,10 +63,10 @@ def import_book(
 ) -> None:
     """Keep a file as a book, in place of the book of that name."""
     from previously.core.json_values import parse_json
-    from previously.formats.reading import opened as opened_file
+    from previously.formats.files import open_document
 
     called = book or name(Path(file).stem)
-    with opened_file(Path(file)) as document:
+    with open_document(Path(file)) as document:
         try:
             given = parse_json(document.text(), "file")
         except BadInput as error:

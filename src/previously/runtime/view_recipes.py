@@ -16,7 +16,7 @@ from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
 from previously.core.snapshot import KeptRecipe, Snapshot
 from previously.core.spans import Span, position_on
 from previously.core.tokens import Counter
-from previously.models.tokenizers import counter_for
+from previously.models.tokenizers import find_counter
 from previously.runtime.search import read_recalled
 from previously.view.build import Asked, Material, shown_again
 from previously.view.epochs import COUNTED_ANEW, FIRST_VIEW, PATH_CHANGED, Epoch
@@ -189,7 +189,7 @@ def _find_counter(name: str, other: Counter) -> Counter:
     if name == other.name:
         return other
     try:
-        return counter_for(name)
+        return find_counter(name)
     except BadInput:
         return other
 

@@ -23,7 +23,6 @@ from previously.runtime.follow_client import ClientFollower
 from previously.server.callers import Callers
 from previously.server.chat import Chat
 from previously.server.commands import Commands
-from previously.server.dialects import DIALECTS
 from previously.server.guard import Guard, Rules
 from previously.server.hosts import is_loopback
 from previously.server.keeper import Keeper
@@ -37,6 +36,7 @@ from previously.server.spool import Spool
 from previously.server.turns import Turns
 from previously.server.upstream import Facts, Upstream
 from previously.story.story import Story
+from previously.wire.interface import INTERFACES
 
 log = logging.getLogger("previously.server")
 
@@ -180,7 +180,7 @@ def routes(proxy: Proxy) -> list[BaseRoute]:
     return [
         Route("/healthz", healthz),
         Route("/readyz", readyz),
-        *(_at(f"/v1/{dialect.path}", proxy.chat.speaking(dialect), "POST") for dialect in DIALECTS.values()),
+        *(_at(f"/v1/{dialect.path}", proxy.chat.speaking(dialect), "POST") for dialect in INTERFACES.values()),
         _at("/v1/messages/count_tokens", proxy.passing, "POST"),
         *(_at(f"/v1/responses/{path}", proxy.passing, "POST") for path in ("compact", "input_tokens")),
         _at("/v1/responses/{response}/cancel", proxy.passing, "POST"),

@@ -20,8 +20,8 @@ from previously.core.messages import Draft, Role, Text, cleaned
 from previously.recognition.client_list import Ask, ClientList, is_lone_task, parse_client_list
 from previously.recognition.client_marks import ChatNames, is_nudge
 from previously.recognition.commands import Command, parse_command
-from previously.server.dialects import CHAT, Dialect, Raw
 from previously.view.volatile import without_echo
+from previously.wire.interface import CHAT, Interface, Raw
 
 STORY_HEADERS = (
     "x-previously-story", "x-openwebui-chat-id", "x-sm-conversation-id", "x-opencode-session", "x-session-id",
@@ -56,7 +56,7 @@ class AskedChat:
 
     body: dict[str, Any]
     """As it was sent, but for what is meant for us."""
-    dialect: Dialect
+    dialect: Interface
     """The interface it came by."""
     messages: list[Raw]
     drafts: list[Draft]
@@ -78,14 +78,14 @@ class AskedChat:
     """How many messages the client's history has, where it says so."""
 
 
-def read_chat(body: bytes, headers: Mapping[str, str], dialect: Dialect = CHAT) -> AskedChat:
+def read_chat(body: bytes, headers: Mapping[str, str], dialect: Interface = CHAT) -> AskedChat:
     """The request in a body. `headers` have lower-case names."""
     return read_fields(parsed(body), headers, dialect)
 
 
-def read_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Dialect = CHAT) -> AskedChat:
+def read_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Interface = CHAT) -> AskedChat:
     """The request in a body that is parsed, whose fields from now on are the request's."""
-    messages = dialect.raws(fields)
+    messages = dialect.read_raws(fields)
     meta = fields.pop("chat_meta", None)
     told = meta if isinstance(meta, dict) else {}
     drafts, replaced = [], 0
@@ -93,7 +93,7 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Dia
         if not isinstance(item, dict):
             raise BadInput(f"Message {number} must be an object, not {kind(item)}.")
         try:
-            draft, count = cleaned(dialect.draft_of(item))
+            draft, count = cleaned(dialect.parse_raw(item))
         except (BadInput, RecursionError) as error:
             sentence = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
             raise BadInput(f"Message {number}: {sentence}") from None
@@ -120,7 +120,7 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Dia
         str(fields.get("model") or ""),
         streams,
         _answer_tokens(fields),
-        _one_line(str(user)) if isinstance(user := dialect.user(fields), str | int) and user is not True else "",
+        _one_line(str(user)) if isinstance(user := dialect.find_user(fields), str | int) and user is not True else "",
         *_story(fields, headers, told),
         ask,
         _history(told),
@@ -208,7 +208,7 @@ def _is_sillytavern(headers: Mapping[str, str]) -> bool:
 
 def with_messages(asked: AskedChat, messages: list[Raw]) -> bytes:
     """The body that goes upstream."""
-    body = asked.dialect.body(asked.body, messages)
+    body = asked.dialect.write_body(asked.body, messages)
     try:
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:  # half a character, as some clients cut them: it goes on as it came

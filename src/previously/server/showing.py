@@ -26,10 +26,10 @@ from previously.recognition.commands import find_command_messages
 from previously.runtime.follow_client import ClientPlace
 from previously.server.asked import AskedChat
 from previously.server.composing import begins_a_turn, compose, cut_to_fit, furniture_of
-from previously.server.dialects import Raw
 from previously.story.story import Story
 from previously.view.furniture import Furniture
 from previously.view.view import Section, View
+from previously.wire.interface import Raw
 
 log = logging.getLogger("previously.server")
 
@@ -139,7 +139,7 @@ def without_memory(asked: AskedChat, budget: int) -> list[Raw]:
 
 def sent_tokens(asked: AskedChat, raws: Sequence[Raw]) -> int:
     """What a list costs, by estimate, with the client's tools."""
-    messages = (asked.dialect.draft_of(raw).message for raw in raws)
+    messages = (asked.dialect.parse_raw(raw).message for raw in raws)
     return ESTIMATE.tokens(tools_of(asked)) + sum(message_tokens(message, ESTIMATE) for message in messages)
 
 

@@ -20,11 +20,9 @@ from typing import Any, TypeVar
 from previously.app import Memory
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem
 from previously.core.messages import Message
-from previously.models.received import ReceivedReply
 from previously.recognition.choose_story import ClientRequest
 from previously.runtime.follow_client import ClientFollower, ClientPlace
 from previously.server.asked import AskedChat
-from previously.server.dialects import Raw
 from previously.server.naming import new_name
 from previously.server.overflow import Overflow, smaller_budget, window_for, without_media
 from previously.server.replies import messages_of
@@ -33,6 +31,8 @@ from previously.server.showing import Showing, budget_of, sent_tokens, without_m
 from previously.server.spool import Spool
 from previously.story.story import Story
 from previously.view.view import View
+from previously.wire.interface import Raw
+from previously.wire.reply import Reply
 
 log = logging.getLogger("previously.server")
 
@@ -156,7 +156,7 @@ class Turns:
         self._start(shown.afterwards())
         return True
 
-    async def end(self, turn: Turn, reply: ReceivedReply, *, whole: bool) -> None:
+    async def end(self, turn: Turn, reply: Reply, *, whole: bool) -> None:
         """Keep the answer, and learn from what the server counted. Takes as long as it takes."""
         try:
             await self._end(turn, reply, whole=whole)
@@ -164,7 +164,7 @@ class Turns:
             if turn.spooled is not None:
                 self._unanswered.discard(turn.spooled)
 
-    async def _end(self, turn: Turn, reply: ReceivedReply, *, whole: bool) -> None:
+    async def _end(self, turn: Turn, reply: Reply, *, whole: bool) -> None:
         begins = turn.place.prefill.begins if turn.place else ""
         if sum(len(choice.text) for choice in reply.choices) > LARGE_CHARS:
             replies = await asyncio.to_thread(messages_of, reply, turn.asked.heard, begins)
@@ -204,7 +204,7 @@ class Turns:
                 await self._spool.answered(turn.spooled, replies, partial=partial)
         await answering
 
-    async def _learn(self, turn: Turn, reply: ReceivedReply) -> None:
+    async def _learn(self, turn: Turn, reply: Reply) -> None:
         counted = (reply.usage or {}).get("prompt_tokens")
         if turn.story is None or turn.view is None or type(counted) is not int or counted <= 0:
             return

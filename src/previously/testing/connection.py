@@ -22,7 +22,7 @@ _STREAM = re.compile(rb'(?<!\\)"stream"\s*:\s*true')
 """Inside a JSON string every quote has a backslash before it, so this is a key."""
 
 
-class Changes:
+class ChangeSignal:
     """Lets any number of waiters wait for something to become true. Costs nothing while nobody waits."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class ServedRequest:
     """A request as it arrived, and what became of it. Times are those of the event loop's clock."""
 
     def __init__(
-        self, method: str, path: str, raw_headers: list[tuple[str, str]], body: bytes, changes: Changes, at: float
+        self, method: str, path: str, raw_headers: list[tuple[str, str]], body: bytes, changes: ChangeSignal, at: float
     ) -> None:
         self.number = -1
         """Its place among the requests for an answer; -1 for all others."""
@@ -115,7 +115,7 @@ class ServedRequest:
 class AnswerSource(Protocol):
     """What a connection needs of its server."""
 
-    changes: Changes
+    changes: ChangeSignal
     connections: set[Connection]
 
     def answer(self, request: ServedRequest) -> Iterator[Step]: ...

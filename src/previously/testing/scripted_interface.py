@@ -15,8 +15,8 @@ from itertools import islice
 from typing import Any
 
 from previously.core.messages import ToolCall
-from previously.models import message_answers, response_answers
 from previously.testing.request_faults import find_anthropic_faults, find_chat_faults, find_responses_faults
+from previously.wire import anthropic_reply, responses_reply
 
 _WORDS = (
     "tide lamp ferry ledger harbour stair bell rope salt gull oar lantern quay anchor fog net barrel chart compass "
@@ -193,32 +193,34 @@ class ScriptedMessagesReply(ScriptedReply):
         told = self.usage or {}
         return {"input_tokens": told.get("prompt_tokens", 0), "output_tokens": told.get("completion_tokens", 0)}
 
-    def _blocks(self) -> list[tuple[message_answers.Block, list[str]]]:
+    def _blocks(self) -> list[tuple[anthropic_reply.Block, list[str]]]:
         """Each block with the pieces it comes in."""
         text = "".join(self.texts[0]) if self.texts else ""
-        found: list[tuple[message_answers.Block, list[str]]] = []
+        found: list[tuple[anthropic_reply.Block, list[str]]] = []
         if self.reasoning:
-            block = message_answers.thinking_block(self.reasoning, f"signed-{self.number}")
+            block = anthropic_reply.write_thinking_block(self.reasoning, f"signed-{self.number}")
             found.append((block, split_words(self.reasoning)))
         if text:
-            found.append((message_answers.text_block(text), list(self.texts[0])))
-        return found + [(message_answers.call_block(call), _halves(call)) for call in self.tool_calls]
+            found.append((anthropic_reply.write_text_block(text), list(self.texts[0])))
+        return found + [(anthropic_reply.write_call_block(call), _halves(call)) for call in self.tool_calls]
 
     def events(self) -> Iterator[bytes]:
         """The stream, chunk by chunk."""
-        yield message_answers.begins(self._name, self.model, self._counted) + message_answers.event({"type": "ping"})
+        yield anthropic_reply.write_start(self._name, self.model, self._counted) + anthropic_reply.write_event(
+            {"type": "ping"}
+        )
         yield from islice(self._said(), self.error_after)
         if self.error_after is not None:
-            yield message_answers.event(json.loads(_error(self.error)))
+            yield anthropic_reply.write_event(json.loads(_error(self.error)))
             return
         if self.done:
             stop = _STOPS.get(self.finish_reason, self.finish_reason)
-            yield message_answers.ends(stop, self._counted)
+            yield anthropic_reply.write_end(stop, self._counted)
 
     def _said(self) -> Iterator[bytes]:
         while True:
             for index, (block, pieces) in enumerate(self._blocks()):
-                yield from message_answers.block_events(index, block, pieces)
+                yield from anthropic_reply.write_block_events(index, block, pieces)
             if not self.endless:
                 return
 
@@ -228,7 +230,7 @@ class ScriptedMessagesReply(ScriptedReply):
             return _error(self.error)
         blocks = [block for block, _ in self._blocks()]
         stop = _STOPS.get(self.finish_reason, self.finish_reason)
-        told = message_answers.message(self._name, self.model, blocks, stop_reason=stop, usage=self._counted)
+        told = anthropic_reply.write_message(self._name, self.model, blocks, stop_reason=stop, usage=self._counted)
         return json.dumps(told).encode()
 
 
@@ -242,20 +244,20 @@ class ScriptedResponsesReply(ScriptedReply):
 
     __slots__ = ()
 
-    def _items(self) -> list[tuple[response_answers.Item, list[str]]]:
+    def _items(self) -> list[tuple[responses_reply.Item, list[str]]]:
         """Each item with the pieces it comes in."""
         text = "".join(self.texts[0]) if self.texts else ""
-        found: list[tuple[response_answers.Item, list[str]]] = []
+        found: list[tuple[responses_reply.Item, list[str]]] = []
         if self.reasoning:
-            item = response_answers.reasoning_item(f"rs_{self.number}", self.reasoning)
+            item = responses_reply.write_reasoning_item(f"rs_{self.number}", self.reasoning)
             found.append((item, split_words(self.reasoning)))
         if text:
-            found.append((response_answers.words_item(f"msg_{self.number}", text), list(self.texts[0])))
+            found.append((responses_reply.write_text_item(f"msg_{self.number}", text), list(self.texts[0])))
         for at, call in enumerate(self.tool_calls):
-            found.append((response_answers.call_item(f"fc_{self.number}_{at}", call), _halves(call)))
+            found.append((responses_reply.write_call_item(f"fc_{self.number}_{at}", call), _halves(call)))
         return found
 
-    def _response(self, items: list[response_answers.Item], **more: Any) -> dict[str, Any]:
+    def _response(self, items: list[responses_reply.Item], **more: Any) -> dict[str, Any]:
         read, written = (int((self.usage or {}).get(name, 0)) for name in ("prompt_tokens", "completion_tokens"))
         usage = {
             "input_tokens": read,
@@ -265,11 +267,13 @@ class ScriptedResponsesReply(ScriptedReply):
             "total_tokens": read + written,
         }
         created = 1_700_000_000 + self.number
-        return response_answers.response(f"resp_{self.number}", self.model, items, created=created, usage=usage, **more)
+        return responses_reply.write_response(
+            f"resp_{self.number}", self.model, items, created=created, usage=usage, **more
+        )
 
     def events(self) -> Iterator[bytes]:
         """The stream, chunk by chunk."""
-        whole, events = self._response([item for item, _ in self._items()]), response_answers.Events()
+        whole, events = self._response([item for item, _ in self._items()]), responses_reply.ResponsesEventWriter()
         yield events.begins(whole)
         yield from islice(self._given(events), self.error_after)
         if self.error_after is not None:
@@ -278,7 +282,7 @@ class ScriptedResponsesReply(ScriptedReply):
         elif self.done:
             yield events.ends(whole)
 
-    def _given(self, events: response_answers.Events) -> Iterator[bytes]:
+    def _given(self, events: responses_reply.ResponsesEventWriter) -> Iterator[bytes]:
         while True:
             for place, (item, pieces) in enumerate(self._items()):
                 yield from events.item(place, item, pieces)

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Sequence
 
 from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
-from previously.models.wire import reply_of_text
+from previously.wire.model_call import build_reply
 
 Scripted = ModelReply | ModelFailure | str
 """An answer of a script. A string stands for the raw text of a model that finished by itself."""
@@ -59,7 +59,7 @@ class ScriptedModel:
         else:
             answer = self._reply[turn] if turn < len(self._reply) else NOTHING_LEFT
         if isinstance(answer, str):
-            return reply_of_text(answer, request=request, model=self._name)
+            return build_reply(answer, request=request, model=self._name)
         return answer
 
     async def close(self) -> None:

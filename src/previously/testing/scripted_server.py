@@ -19,7 +19,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from previously.testing.connection import Changes, Connection, ServedRequest
+from previously.testing.connection import ChangeSignal, Connection, ServedRequest
 from previously.testing.scripted_answer import ScriptedAnswer, Step, plan_steps, refused
 from previously.testing.scripted_interface import (
     INTERFACES,
@@ -77,7 +77,7 @@ class ScriptedServer:
         self.strict = strict
         self.faults: list[str] = []
         """What was refused, and why, where it is strict."""
-        self.changes = Changes()
+        self.changes = ChangeSignal()
         self.connections: set[Connection] = set()
         self._kind = kind
         self._on_overflow = on_overflow
