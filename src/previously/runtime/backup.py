@@ -281,8 +281,8 @@ class CopiedStories(ABC):
         stories: Collection[str] | None = None,
         progress: CopyProgress | None = None,
     ) -> Backup:
-        """Copy stories, or all and every book, to a new file, which is a store itself. In a directory, and without a path
-        in the current one, it is named after the time. It is there whole or not at all, and no other file is ever
+        """Copy stories, or all and every book, to a new file, which is a store itself. In a directory, and without a
+        path in the current one, it is named after the time. It is there whole or not at all, and no other file is ever
         overwritten."""
         source, file = self._whole(), find_backup_path(path)
         chosen = await choose_stories(source, stories)

@@ -193,7 +193,7 @@ async def _holds(store: Store, whole: WholeStories, wanted: Wanted) -> bool:
 
 
 async def _forget_in(store: Store, whole: WholeStories, wanted: Wanted) -> bool:
-    """Forget it in a backup; return whether there was anything. `StoreProblem` where it is not certain what is meant."""
+    """Forget it in a backup; return whether there was anything. `StoreProblem` where it is uncertain what is meant."""
     if isinstance(wanted, str):
         alike = await whole.begun_at(wanted)
         for key, _ in alike:

@@ -49,7 +49,7 @@ class Keys:
         return await self._store.remove_key(name)
 
     async def owner_of_key(self, hashed: bytes) -> str | None:
-        """Return whose stories the key of that hash (`storage.tables.keys.key_hash`) opens; None if it is none of ours."""
+        """Return whose stories the key of that hash (see `key_hash`) opens; None if it is none of ours."""
         return await self._store.owner_of(hashed)
 
 

@@ -32,8 +32,8 @@ class StorySettings:
         return calibrated_counter(self._samples) if chosen is ESTIMATE else chosen
 
     def learn(self, sample: Sample | None, model: str) -> str:
-        """Return the reports of views, one more included, as a store keeps them. Another model counts otherwise: then all
-        that was learnt is forgotten."""
+        """Return the reports of views, one more included, as a store keeps them. Another model counts otherwise: then
+        all that was learnt is forgotten."""
         known = self._samples if model == self._model else ()
         self._model, self._samples = model, with_sample(known, sample)
         return json.dumps({"model": model, "samples": [sample.to_json() for sample in self._samples]})
