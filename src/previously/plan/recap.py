@@ -51,7 +51,7 @@ would be as many as there are messages."""
 APPLIED = "{} fragment{} applied"
 TOLD = "{} scene{} told"
 ROOM = 1.25
-"""How much longer than its target a recap of scenes may get before it is combined: else every scene would ask for it."""
+"""Share over its target that a recap of scenes may reach before it is combined: else every scene would ask for it."""
 
 
 class RecapPlan:

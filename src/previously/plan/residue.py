@@ -1,4 +1,4 @@
-"""What a fold leaves behind that has to go: states of notes that were made anew, and texts that tell of removed words."""
+"""Residue of a fold that has to go: states of notes that were made anew, and texts that tell of removed words."""
 
 from __future__ import annotations
 
