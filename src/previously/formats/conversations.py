@@ -228,7 +228,7 @@ def rewritten(
         elif to is Dialect.ANTHROPIC:
             found.append(write_anthropic_message(message, known))
         else:
-            found.append(kinds.fitting(write_item(message, known)))
+            found.append(kinds.fit(write_item(message, known)))
     return join_calls(found) if to is Dialect.OPENAI else found
 
 

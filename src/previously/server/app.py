@@ -80,7 +80,7 @@ class Proxy:
         self.stopping = False
         self._folds_upstream = folds_upstream
         self._folders: dict[tuple[str, str, str], Memory] = {}
-        self._address = serving.upstream.below("").rstrip("/")
+        self._address = serving.upstream.join("").rstrip("/")
 
     def memory_of(self, owner: str) -> Memory:
         """The stories of an owner."""

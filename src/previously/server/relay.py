@@ -250,7 +250,7 @@ async def _pass_error(response: httpx.Response, send: Send, out: Outgoing, again
         return other
     own = passed_back(response.headers)
     if body is None:
-        body = out.wording.error(f"The upstream failed with status {status}.", "upstream_error", "bad_upstream")
+        body = out.wording.write_body(f"The upstream failed with status {status}.", "upstream_error", "bad_upstream")
         own = [(name, JSON.encode() if name == b"content-type" else value) for name, value in own]
     length = (b"content-length", str(len(body)).encode())
     await send({"type": "http.response.start", "status": status, "headers": [*own, *out.told, length]})
@@ -269,7 +269,7 @@ async def _read(response: httpx.Response, most: int) -> bytes | None:
 
 
 async def _say_broken(send: Send, out: Outgoing, sentence: str) -> None:
-    await send({"type": "http.response.body", "body": out.wording.event(sentence), "more_body": True})
+    await send({"type": "http.response.body", "body": out.wording.write_event(sentence), "more_body": True})
 
 
 def _refusal(error: Exception, upstream: Upstream) -> Refusal:

@@ -119,7 +119,7 @@ class Upstream:
         self, method: str, path: str, headers: Mapping[bytes, bytes], body: bytes, query: bytes = b""
     ) -> AsyncIterator[httpx.Response]:
         """The answer to one request, whose body comes in as it is read."""
-        url = self.endpoint.below(path)
+        url = self.endpoint.join(path)
         if query:
             url = f"{url}{'&' if '?' in url else '?'}{query.decode('latin-1')}"
         async with self._client.stream(method, url, headers=headers, content=body or None) as response:
@@ -149,7 +149,7 @@ class Upstream:
 
     async def _look(self, model: str, key: str) -> Facts:
         try:
-            address = self.endpoint.below("").rstrip("/")
+            address = self.endpoint.join("").rstrip("/")
             told = await describe_model(model_at(address, model or "default", key, LOOK_S), probe_schema=False)
             slots = None
             if self.endpoint.loopback or told.get("window_from") == "/props":
@@ -175,7 +175,7 @@ class Upstream:
 
     async def _slots(self) -> int | None:
         try:
-            response = await self._client.get(self.endpoint.beside("props"), timeout=LOOK_S)
+            response = await self._client.get(self.endpoint.join_beside("props"), timeout=LOOK_S)
         except httpx.HTTPError:
             return None
         return read_slots(parse_body(response.content)) if response.status_code == 200 else None
