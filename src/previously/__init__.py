@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from previously.runtime.folder import BuiltinFolder, Folder
     from previously.runtime.story import Story
     from previously.settings import Settings
-    from previously.storage.in_memory import InMemoryStore
     from previously.storage.tables.findings import Collected, Fault, Verified
     from previously.testing import ScriptedAnswer, ScriptedModel, ScriptedServer
     from previously.view.furniture import Furniture
@@ -48,7 +47,6 @@ _HOMES = {
     "Folder": "runtime.folder",
     "Story": "runtime.story",
     "Settings": "settings",
-    "InMemoryStore": "storage.in_memory",
     "OpenAICompatibleModel": "models.http",
     "ScriptedModel": "testing",
     "ScriptedAnswer": "testing",
@@ -74,7 +72,6 @@ __all__ = [
     "Folder",
     "Furniture",
     "HeadMoved",
-    "InMemoryStore",
     "Memory",
     "Message",
     "OpenAICompatibleModel",
