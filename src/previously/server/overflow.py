@@ -14,9 +14,9 @@ from previously.core.asking import FailureKind
 from previously.folds.briefs.pins import newest_request
 from previously.models.failures import error_words, kind_of, tokens_told, window_told
 from previously.models.wire import parse_body
-from previously.server.asked import AskedChat
+from previously.server.chat_request import ChatRequest
 from previously.server.dialects import Dialect, Raw
-from previously.server.showing import ANSWER_TOKENS, RESERVE, budget_of
+from previously.server.upstream_messages import ANSWER_TOKENS, RESERVE, find_budget
 
 SMALLER = 0.6
 """How much of what was sent is sent again, where the server does not say how much it takes."""
@@ -41,7 +41,7 @@ class Overflow:
     """and what it was sent, by its own count; None where it does not say."""
 
 
-def overflow_in(status: int, body: bytes) -> Overflow | None:
+def find_overflow(status: int, body: bytes) -> Overflow | None:
     """What an error says of the request's length; None if that is not what it is about. Some servers say nothing."""
     payload = parse_body(body)
     words = error_words(payload)
@@ -58,25 +58,25 @@ def _field(payload: object, name: str) -> int | None:
     return found if type(found) is int and found > 0 else None
 
 
-def smaller_budget(asked: AskedChat, overflow: Overflow, sent_tokens: int) -> int:
+def shrink_budget(asked: ChatRequest, overflow: Overflow, sent_tokens: int) -> int:
     """How much there is room for in what is sent once more, counted as `sent_tokens` was."""
     guess = int(sent_tokens * SMALLER)
     if overflow.window_tokens is None:
         return guess
-    budget = budget_of(asked, overflow.window_tokens)
+    budget = find_budget(asked, overflow.window_tokens)
     if overflow.counted_tokens and overflow.counted_tokens > sent_tokens:
         budget = int(budget * sent_tokens / overflow.counted_tokens)
     return budget if budget < sent_tokens * NO_GAIN else guess
 
 
-def window_for(asked: AskedChat, budget_tokens: int) -> int:
+def find_window(asked: ChatRequest, budget_tokens: int) -> int:
     """The window in which there is just that much room."""
     answer = asked.answer_tokens or ANSWER_TOKENS
     window = (budget_tokens + answer) * RESERVE // (RESERVE - 1)
     return window if answer <= window // 2 else budget_tokens * 2 * RESERVE // (RESERVE - 2)
 
 
-def without_media(raws: Sequence[Raw], dialect: Dialect) -> list[Raw]:
+def remove_media(raws: Sequence[Raw], dialect: Dialect) -> list[Raw]:
     """The messages with a few words in place of older pictures and files."""
     asked = newest_request([dialect.draft_of(raw).message for raw in raws])
     newest = {asked, len(raws) - 1}

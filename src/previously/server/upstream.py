@@ -22,7 +22,7 @@ from previously.models.failures import SMALLEST_WINDOW
 from previously.models.server_facts import slots_in_props, usual_window
 from previously.models.wire import parse_body
 from previously.server.callers import X_API_KEY, Caller
-from previously.server.serving import UNKNOWN_WINDOW_TOKENS
+from previously.server.options import UNKNOWN_WINDOW_TOKENS
 
 log = logging.getLogger("previously.server")
 
