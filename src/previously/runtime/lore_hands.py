@@ -25,7 +25,7 @@ from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import Known
 from previously.runtime.lore_in_views import Turn, as_entry, book_entries, scanned
 from previously.storage.store import Store
-from previously.view.readers import reader_named
+from previously.view.reader import parse_reader
 
 LONGEST_NAME = 100
 LONGEST_CONTENT = 20_000
@@ -151,7 +151,7 @@ class LoreByHand(StoryHandle):
     async def explain_lore(self, reader: str = "chat") -> list[Explained]:
         """Why each entry comes up in the view of the newest turn, or does not; those that do first."""
         settings = self._tuning.in_force
-        who = reader_named(reader, settings.preset)
+        who = parse_reader(reader, settings.preset)
 
         async def read(store: Store) -> list[Explained]:
             branch = await store.branch(self._key)

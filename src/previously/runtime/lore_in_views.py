@@ -24,8 +24,8 @@ from previously.lore.timed import Activation, Effects, effects_at, is_timed
 from previously.lore.world_info import read_book
 from previously.storage.book_store import BookReading
 from previously.storage.store import Store, StoryKey
-from previously.view.recipes import from_text
-from previously.view.volatile import LoreShown, line_of
+from previously.view.recipe import parse_recipe
+from previously.view.turn import LoreShown, render_lore
 
 MOST_INDEXES = 32
 """How many stories' entries are kept indexed."""
@@ -149,7 +149,7 @@ async def scanned(
 
 def told_of(entry: Entry) -> str:
     """An entry as it stands in a view, with the end of its line."""
-    return line_of(LoreShown(entry.uid, entry.name, entry.content, "")) + "\n"
+    return render_lore(LoreShown(entry.uid, entry.name, entry.content, "")) + "\n"
 
 
 def overtaken(
@@ -172,7 +172,7 @@ async def _activations(store: Store, key: StoryKey, branch: str, reader: str, le
     found: list[Activation] = []
     for kept in await store.recipes(key, reader, None, MOST_RECIPES, last=length - 1):
         on_path = await store.path(key, branch, kept.position, kept.position)
-        recipe = from_text(kept.body, kept.epoch) if on_path and on_path[0].node == kept.node else None
+        recipe = parse_recipe(kept.body, kept.epoch) if on_path and on_path[0].node == kept.node else None
         if recipe:
             found += [Activation(one.uid, kept.position + 1) for one in recipe.lore]
     return found

@@ -15,7 +15,7 @@ from previously.recognition.heard import Ask
 from previously.runtime.listed import Listed
 from previously.runtime.recognising import Recognising
 from previously.runtime.story import Story
-from previously.server.asked import AskedChat
+from previously.server.chat_request import ChatRequest
 from previously.view.view import Section, View
 
 MOST_LINES = 40
@@ -32,7 +32,7 @@ class Commands:
         self._recognising = recognising
         self._deadline_s = deadline_s
 
-    async def answer(self, owner: str, asked: AskedChat, listed: Listed) -> str | None:
+    async def answer(self, owner: str, asked: ChatRequest, listed: Listed) -> str | None:
         """What to say to a request whose last message is a command; None if it is not."""
         if asked.command is None:
             return None

@@ -40,7 +40,7 @@ class Refusal(Exception):
         return wording.write_body(self.message, kind, self.code)
 
 
-def retry_after(seconds: float) -> Header:
+def make_retry_header(seconds: float) -> Header:
     """When to come again: whole seconds, one at least."""
     return b"retry-after", str(max(1, int(seconds + 0.999))).encode()
 

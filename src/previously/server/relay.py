@@ -3,6 +3,11 @@
 What must stay true: what the upstream sends reaches the client as it comes, byte for byte; when the client goes away,
 the upstream is let go at once, before the first byte as well as after; what the upstream does wrong becomes a sentence
 that a person can act upon: as an error before the first byte, as an error event after it.
+
+Looking at the beginning of a stream before the client sees any of it, and reading all of it as it passes by.
+
+Some servers say only in their stream that a request was too long. What must stay true: nothing is held back once a part
+of an answer is there, nor for longer than `HOLD_S`; what was held goes out unchanged and in order.
 """
 
 from __future__ import annotations
@@ -10,17 +15,18 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import httpx
 from starlette.types import Receive, Send
 
-from previously.server.holding import Hearing, Held
 from previously.server.refusals import Header, Refusal
 from previously.server.upstream import Upstream, passed_back
 from previously.wire.errors import CHAT_ERRORS, ErrorFormat
+from previously.wire.reply import Reply
+from previously.wire.sse import ReplyReader
 
 log = logging.getLogger("previously.server")
 
@@ -82,7 +88,7 @@ async def relay(
     receive: Receive,
     send: Send,
     *,
-    hearing: Hearing | None = None,
+    hearing: ReplyListener | None = None,
     before_end: Callable[[Outcome], asyncio.Future[None]] | None = None,
     again: Again | None = None,
 ) -> Outcome:
@@ -122,7 +128,7 @@ async def _pass(
     upstream: Upstream,
     out: Outgoing,
     send: Send,
-    hearing: Hearing | None,
+    hearing: ReplyListener | None,
     outcome: Outcome,
     before_end: Callable[[Outcome], asyncio.Future[None]] | None,
     again: Again | None,
@@ -158,12 +164,12 @@ async def _pass(
 async def _pass_stream(
     response: httpx.Response,
     send: Send,
-    hearing: Hearing | None,
+    hearing: ReplyListener | None,
     out: Outgoing,
     outcome: Outcome,
     again: Again | None,
 ) -> Outgoing | None:
-    held = Held(response.aiter_bytes() if response.headers.get("content-encoding") else response.aiter_raw())
+    held = HeldStream(response.aiter_bytes() if response.headers.get("content-encoding") else response.aiter_raw())
     try:
         if hearing and again:
             await held.look(hearing)
@@ -191,7 +197,7 @@ async def _pass_stream(
 async def _pass_whole(
     response: httpx.Response,
     send: Send,
-    hearing: Hearing | None,
+    hearing: ReplyListener | None,
     out: Outgoing,
     outcome: Outcome,
     before_end: Callable[[Outcome], asyncio.Future[None]] | None,
@@ -288,3 +294,85 @@ def _refusal(error: Exception, upstream: Upstream) -> Refusal:
             return Refusal(502, "bad_upstream", "The upstream's answer is packed in a way that cannot be undone.")
         case _:
             return Refusal(502, "bad_upstream", f"The connection to {where} broke off before there was an answer.")
+
+
+HOLD_S = 2.0
+"""How long the beginning of a stream in which nothing is said yet may be held back."""
+
+MOST_HELD_BYTES = 256 * 1024
+
+
+class ReplyListener:
+    """Reads an answer as it passes by, and begins anew where it is asked for once more."""
+
+    def __init__(self, reader: Callable[[], ReplyReader]) -> None:
+        self._make = reader
+        self._reader = reader()
+
+    def feed(self, piece: bytes) -> None:
+        """The next bytes."""
+        self._reader.feed(piece)
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything came that a client could show, or an error."""
+        return self._reader.begun or self._reader.reply().error is not None
+
+    @property
+    def failed(self) -> object:
+        """What the server said in place of an answer; None if it has said nothing, or a part of an answer."""
+        reply = self._reader.reply()
+        return reply.error if all(choice.empty and not choice.reasoning for choice in reply.choices) else None
+
+    def again(self) -> None:
+        """Forget what was heard."""
+        self._reader = self._make()
+
+    def finish(self) -> Reply:
+        """What the client got, now that no more comes."""
+        return self._reader.finish()
+
+
+class HeldStream:
+    """The chunks of a stream, the first of which can be looked at."""
+
+    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
+        self._chunks = chunks
+        self._next: asyncio.Task[bytes | None] | None = None
+        self._looked_at: list[bytes] = []
+
+    async def look(self, hearing: ReplyListener) -> None:
+        """Take what comes until something is said, or for a while, and have it heard. What breaks off before its
+        first byte is no answer at all."""
+        loop = asyncio.get_running_loop()
+        end, size = loop.time() + HOLD_S, 0
+        while size < MOST_HELD_BYTES and not hearing.begun:
+            self._next = self._next or asyncio.create_task(self._one())
+            await asyncio.wait({self._next}, timeout=max(0.0, end - loop.time()))
+            if not self._next.done() or (self._looked_at and self._next.exception()):
+                return
+            if (chunk := self._next.result()) is None:
+                return
+            self._next = None
+            self._looked_at.append(chunk)
+            hearing.feed(chunk)
+            size += len(chunk)
+
+    async def _one(self) -> bytes | None:
+        return await anext(self._chunks, None)
+
+    async def all(self) -> AsyncIterator[tuple[bytes, bool]]:
+        """All chunks, each with whether it was heard when it was looked at."""
+        for chunk in self._looked_at:
+            yield chunk, True
+        while True:
+            waiting, self._next = self._next, None
+            following = await (waiting or self._one())
+            if following is None:
+                return
+            yield following, False
+
+    def let_go(self) -> None:
+        """Nobody waits for more."""
+        if self._next is not None:
+            self._next.cancel()

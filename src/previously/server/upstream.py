@@ -20,7 +20,7 @@ from previously.app import describe_model, model_at
 from previously.models.endpoint import Endpoint
 from previously.models.server_facts import find_usual_window, read_slots
 from previously.server.callers import X_API_KEY, Caller
-from previously.server.serving import UNKNOWN_WINDOW_TOKENS
+from previously.server.options import UNKNOWN_WINDOW_TOKENS
 from previously.wire.errors import SMALLEST_WINDOW
 from previously.wire.model_call import parse_body
 

@@ -1,6 +1,6 @@
 """What views ask of a store besides paths and memory: recipes, and whether anything was said in private.
 
-A recipe is two texts here; what they say is the business of `view.recipes`. The text of an epoch is kept once, however
+A recipe is two texts here; what they say is the business of `view.recipe`. The text of an epoch is kept once, however
 many views it had.
 """
 

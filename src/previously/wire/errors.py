@@ -182,7 +182,7 @@ def build_failure(
     words = collect_error_words(payload)
     kind = judge_failure(status, words)
     sentence = _SENTENCES[kind]
-    window = find_window(words) if kind is FailureKind.OVERFLOW else None
+    window = find_named_window(words) if kind is FailureKind.OVERFLOW else None
     if 300 <= status < 400:
         sentence = "The server sends the request elsewhere, and redirects are not followed: use the final address"
     elif window is not None:
@@ -198,7 +198,7 @@ def build_failure(
     )
 
 
-def find_window(words: str) -> int | None:
+def find_named_window(words: str) -> int | None:
     """Return the model's window in tokens, where a server names it in its complaint."""
     for match in _WINDOW.finditer(words):
         is_sum = "+" in words[match.end() : match.end() + 3]  # a number that another is added to is no window
@@ -210,7 +210,7 @@ def find_window(words: str) -> int | None:
 
 def find_counted_tokens(words: str) -> int | None:
     """Return the tokens that a server counted in what was too long: the largest number beyond the window it names."""
-    window = find_window(words)
+    window = find_named_window(words)
     counted = max((_value(match.group(1)) for match in _ANY_NUMBER.finditer(words)), default=0)
     return counted if window is not None and counted > window else None
 
