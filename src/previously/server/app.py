@@ -89,15 +89,15 @@ class Proxy:
     async def _window(self, model: str, key: str | None) -> int | None:
         known = self.serving.window_tokens
         if known is None:
-            known = (await self.upstream.facts(model, key)).window_tokens
-        return self.upstream.at_most(model, known)
+            known = (await self.upstream.find_facts(model, key)).window_tokens
+        return self.upstream.limit_window(model, known)
 
     def _facts(self, model: str) -> Facts:
-        return self.upstream.known(model)
+        return self.upstream.get_facts(model)
 
     async def _story_to_fold(self, owner: str, name: str, model: str, key: str | None) -> Story:
         """A story with the folder that is to fold it."""
-        window = self.upstream.at_most(model, self.serving.window_tokens or self._facts(model).window_tokens)
+        window = self.upstream.limit_window(model, self.serving.window_tokens or self._facts(model).window_tokens)
         if not self._folds_upstream:
             return await self.memory.sharing(owner).story(name, create=False, window_tokens=window)
         wanted = owner, self.serving.memory_model or model or "default", self.serving.upstream_key or key or ""

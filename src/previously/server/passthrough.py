@@ -33,7 +33,7 @@ class Passthrough:
         self, scope: Scope, body: bytes, receive: Receive, send: Send, told: Sequence[Header] = ()
     ) -> None:
         """A request whose body was read, passed on as it is."""
-        headers = self._upstream.headers(dict(scope["headers"]), get_caller(scope))
+        headers = self._upstream.build_headers(dict(scope["headers"]), get_caller(scope))
         path = _path(scope["path"].removeprefix("/v1/"))
         wording = find_error_format(scope["path"])
         out = Outgoing(scope["method"], path, headers, body, scope["query_string"], _streams(body), told, wording)
