@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from previously.runtime.folder import BuiltinFolder, Folder
     from previously.runtime.story import Story
     from previously.settings import Settings
-    from previously.storage.tables.findings import Collected, Fault, Verified
+    from previously.storage.findings import Collected, Fault, Verified
     from previously.testing import ScriptedAnswer, ScriptedModel, ScriptedServer
     from previously.view.view import Furniture, Report, View
 
@@ -50,10 +50,10 @@ _HOMES = {
     "ScriptedModel": "testing",
     "ScriptedAnswer": "testing",
     "ScriptedServer": "testing",
-    "Collected": "storage.tables.findings",
-    "Fault": "storage.tables.findings",
-    "Verified": "storage.tables.findings",
-    "Furniture": "view.furniture",
+    "Collected": "storage.findings",
+    "Fault": "storage.findings",
+    "Verified": "storage.findings",
+    "Furniture": "view.view",
     "Report": "view.view",
     "View": "view.view",
 }
