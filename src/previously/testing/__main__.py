@@ -14,8 +14,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from previously.testing.scripted_answer import ScriptedAnswer
-from previously.testing.scripted_server import ScriptedServer
+from previously.testing.answer import ScriptedAnswer
+from previously.testing.server import ScriptedServer
 
 
 async def serve(server: ScriptedServer) -> None:

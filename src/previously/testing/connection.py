@@ -14,7 +14,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, Protocol
 
-from previously.testing.scripted_answer import End, Step
+from previously.testing.answer import End, Step
 
 MAX_HEAD_BYTES = 1_000_000
 """Far above any head that clients send; whoever sends more speaks another protocol."""

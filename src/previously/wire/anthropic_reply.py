@@ -27,10 +27,10 @@ from previously.wire.reply import (
 )
 
 BETWEEN_BLOCKS = "\n\n"
-"""What stands between two blocks of text."""
+"""Stands between two blocks of text."""
 
 _READ_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-"""What the server read from its cache was read too."""
+"""The counts of what was read, also from the server's cache."""
 
 
 class AnthropicEvents:

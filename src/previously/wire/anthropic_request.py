@@ -23,7 +23,7 @@ from previously.wire.anthropic import WRITTEN, Block, write_anthropic_message
 from previously.wire.fields import drop_fields
 
 BEGINNING = "(The conversation begins here.)"
-"""What the user says where a conversation would begin with the assistant: the API wants a message of the user first."""
+"""Said by the user where a conversation would begin with the assistant: the API wants a message of the user first."""
 
 _MEDIA = frozenset(["image/jpeg", "image/png", "image/gif", "image/webp"])
 _NOT_IN_AN_ID = re.compile(r"[^a-zA-Z0-9_-]")
@@ -40,7 +40,7 @@ class AnthropicTurn:
     origin: int | None
     """The index of the message that it begins with; None for one that was made here."""
     alone: bool = False
-    """Whether it holds the message that is to stay one of its own."""
+    """True when it holds the message that is to stay one of its own."""
 
 
 def to_anthropic(

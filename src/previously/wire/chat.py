@@ -203,7 +203,7 @@ def _content(said: list[Text | Image]) -> str | list[dict[str, Any]]:
 Raw = dict[str, Any]
 
 PICTURE = "[a picture]"
-"""What stands where a tool gave a picture, which no tool can give in this API."""
+"""Stands where a tool gave a picture, which no tool can give in this API."""
 
 
 def to_chat(messages: Sequence[Message]) -> list[Raw]:

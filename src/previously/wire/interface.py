@@ -25,15 +25,15 @@ Raw = dict[str, Any]
 
 
 class Interface:
-    """What tells one interface from another; all else of a turn is the same for all. As it stands, chat completions."""
+    """Tells one interface from another; all else of a turn is the same for all. As it stands, chat completions."""
 
     name = "chat"
     path = "chat/completions"
-    """Where it is, below the address of the upstream."""
+    """Its path below the address of the upstream."""
     errors: ErrorFormat = CHAT_ERRORS
     events: type[EventParser] = ChatEvents
     begins_with_user = False
-    """Whether the first message must be the user's, and no result."""
+    """True when the first message must be the user's, and no result."""
 
     def is_partial(self, fields: Mapping[str, Any]) -> bool:  # noqa: ARG002 - bodies of chats hold all of their history
         """Return whether the history of a request, or a part of it, lies elsewhere: it is passed on without memory."""

@@ -167,7 +167,7 @@ class Reply:
     model: str | None = None
     usage: Mapping[str, Any] | None = None
     error: object = None
-    """What the server said in place of, or after a part of, its answer."""
+    """The reason that the server gave in place of, or after a part of, its answer."""
     done: bool = False
     """The server said that this is the end: `[DONE]`, or the last event of its interface."""
     streamed: bool = True

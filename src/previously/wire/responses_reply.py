@@ -29,7 +29,7 @@ from previously.wire.reply import (
 from previously.wire.responses import CALLS
 
 BETWEEN_ITEMS = "\n\n"
-"""What stands between the words of two items."""
+"""Stands between the words of two items."""
 
 _Delta = Callable[[int, str], TextDelta | RefusalDelta | ReasoningDelta]
 

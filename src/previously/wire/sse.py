@@ -28,13 +28,13 @@ _SLICE_BYTES = 65_536
 
 _MARK = b"\xef\xbb\xbf"
 _BLANKS = b" \t\r\n" + _MARK
-"""What may stand before the first byte that tells a stream from a body: white space and a byte order mark."""
+"""May stand before the first byte that tells a stream from a body: white space and a byte order mark."""
 
 _BETWEEN = re.compile(r"\s*(?:data:\s*)?")
-"""What may stand between two objects on one line."""
+"""May stand between two objects on one line."""
 
 _LINE_COST_CHARS = 8
-"""What a line that waits counts beside its characters: many empty ones take memory too."""
+"""The cost of a line that waits, beside its characters: many empty ones take memory too."""
 
 _read_object = json.JSONDecoder().raw_decode
 

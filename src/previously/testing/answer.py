@@ -17,7 +17,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from previously.core.messages import ToolCall
-from previously.testing.scripted_interface import ScriptedReply, write_error
+from previously.testing.bodies import ScriptedReply, write_error
 
 if TYPE_CHECKING:
     from previously.testing.connection import ServedRequest
@@ -82,7 +82,7 @@ class ScriptedAnswer:
     cut_bytes: int | None = None
     """End the connection after so many bytes of the body."""
     reset: bool = False
-    """Where it is cut: by RST, not FIN."""
+    """Cut it by RST, not FIN."""
     endless: bool = False
     """Never come to an end."""
     never: bool = False

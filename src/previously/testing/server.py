@@ -1,8 +1,8 @@
 """A server that answers from a script, over real HTTP, in the interfaces of OpenAI (chat completions, Responses) and of
 Anthropic (messages).
 
-`ScriptedServer` owns the listening socket, the plan and the log. `scripted_answer` and `scripted_interface` say what an
-answer is made of, `connection` sends it.
+`ScriptedServer` owns the listening socket, the plan and the log. `answer` and `bodies` say what an answer is made of,
+`connection` sends it.
 
 - Every request is in the log as it arrived, with what became of it: answered, cut, or given up by the peer, and when.
 - The same plan gives the same bytes. Tests wait for the log (`request`, `sent`, `ended`), not for clocks.
@@ -19,9 +19,8 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from previously.testing.connection import ChangeSignal, Connection, ServedRequest
-from previously.testing.scripted_answer import ScriptedAnswer, Step, plan_steps, refused
-from previously.testing.scripted_interface import (
+from previously.testing.answer import ScriptedAnswer, Step, plan_steps, refused
+from previously.testing.bodies import (
     INTERFACES,
     MESSAGES,
     RESPONSES,
@@ -30,6 +29,7 @@ from previously.testing.scripted_interface import (
     invent_words,
     split_words,
 )
+from previously.testing.connection import ChangeSignal, Connection, ServedRequest
 
 Planned = ScriptedAnswer | str
 Plan = Planned | Sequence[Planned] | Mapping[int, Planned] | Callable[[ServedRequest], Planned]
