@@ -11,7 +11,7 @@ import pytest
 from previously.core.errors import BadInput
 from previously.core.messages import Role, Text, Thinking, ToolCall, ToolResult
 from previously.core.pairing import INTERRUPTED
-from previously.formats import Source, read_story
+from previously.formats import StorySource, read_story
 from previously.wire.responses import write_item
 
 Line = dict[str, Any]
@@ -31,13 +31,13 @@ def event(**payload: object) -> Line:
     return {"timestamp": "t", "type": "event_msg", "payload": payload}
 
 
-def read(folder: Path, lines: list[Any], name: str = "rollout-1.jsonl") -> Source:
+def read(folder: Path, lines: list[Any], name: str = "rollout-1.jsonl") -> StorySource:
     path = folder / name
     path.write_text("".join(one if isinstance(one, str) else json.dumps(one) + "\n" for one in lines), "utf-8")
     return read_story(path)
 
 
-def texts(source: Source) -> list[str]:
+def texts(source: StorySource) -> list[str]:
     return [draft.message.text for draft in source.drafts]
 
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
 from previously.core.messages import Draft, Error, Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
-from previously.formats.reading import Document, Source
+from previously.formats.files import Document, StorySource
 from previously.formats.request_files import read_openai as read
 from previously.wire.chat import parse_chat_message, to_openai
 
 
-def read_text(text: str) -> Source:
+def read_text(text: str) -> StorySource:
     return read(Document("chat.json", BytesIO(text.encode())))
 
 
@@ -118,9 +118,9 @@ def test_our_own_fields_hold_in_a_list_too() -> None:
 def test_a_list_and_a_request_body() -> None:
     messages = [{"role": "system", "content": "s"}, {"role": "user", "name": "Ada", "content": "u"}]
     expected = [Draft(Message(Role.SYSTEM, (Text("s"),))), Draft(Message(Role.USER, (Text("u"),), "Ada"))]
-    assert read_text(json.dumps(messages, indent=2)) == Source(expected, "openai", {}, 0)
+    assert read_text(json.dumps(messages, indent=2)) == StorySource(expected, "openai", {}, 0)
     body = {"model": "m\ud800", "messages": messages, "stream": True}
-    assert read_text(json.dumps(body)) == Source(expected, "openai", {"model": "m\ufffd", "stream": True}, 1)
+    assert read_text(json.dumps(body)) == StorySource(expected, "openai", {"model": "m\ufffd", "stream": True}, 1)
 
 
 @pytest.mark.parametrize(

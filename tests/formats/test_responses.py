@@ -11,13 +11,13 @@ from hypothesis import given
 
 from previously.core.errors import BadInput
 from previously.core.messages import Attributes, Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
-from previously.formats.reading import Document, Source
+from previously.formats.files import Document, StorySource
 from previously.formats.request_files import read_responses
 from previously.wire.responses import parse_item, to_responses, write_item
 from tests.formats.agent_messages import CONVERSATIONS, sound_conversations
 
 
-def read(value: object) -> Source:
+def read(value: object) -> StorySource:
     return read_responses(Document("file", BytesIO(json.dumps(value).encode())))
 
 

@@ -23,7 +23,7 @@ from previously.core.messages import (
 )
 from previously.core.pairing import INTERRUPTED
 from previously.formats import claude_code, to_anthropic, to_claude_code
-from previously.formats.reading import Document, Source
+from previously.formats.files import Document, StorySource
 from previously.wire.anthropic import parse_anthropic_message
 from previously.wire.anthropic_request import BEGINNING
 from tests.formats.agent_messages import CONVERSATIONS, sound_conversations
@@ -36,7 +36,7 @@ def lines_of(messages: list[Message], **more: Any) -> list[str]:
     return to_claude_code(messages, session_id="s", at=AT, **more)
 
 
-def read(lines: list[str]) -> Source:
+def read(lines: list[str]) -> StorySource:
     return claude_code.read(Document("file", BytesIO("\n".join(lines).encode())))
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from previously.core.messages import ToolCall
-from previously.recognition.heard import Ask
-from previously.runtime.recognising import Place, Recognising
+from previously.recognition.client_list import Ask
+from previously.runtime.follow_client import ClientFollower, ClientPlace
 from previously.server.chat_request import ChatRequest, parse_chat_request
 from previously.server.turn import make_listed, make_replies
 from previously.storage.sqlite import SqliteStore
@@ -124,7 +124,7 @@ class Replay:
         self.recording = recording
         self.meta = meta
         self.store = SqliteStore(":memory:")
-        self.recognising = Recognising(self.store)
+        self.recognising = ClientFollower(self.store)
 
     async def outcomes(self) -> list[Outcome]:
         """Of every request, in order."""
@@ -150,7 +150,7 @@ class Replay:
             outcome.faults += list(_differences(await self._on_screen(place), _shown(state)))
         return outcome
 
-    async def _answer(self, place: Place, asked: ChatRequest, response: dict[str, Any]) -> None:
+    async def _answer(self, place: ClientPlace, asked: ChatRequest, response: dict[str, Any]) -> None:
         texts = response.get("texts") or [] if response.get("kind") != "error" else []
         broken_off = bool(response.get("aborted"))
         if broken_off:
@@ -166,7 +166,7 @@ class Replay:
         else:
             await self.recognising.unanswered(place)
 
-    async def _on_screen(self, place: Place) -> list[str]:
+    async def _on_screen(self, place: ClientPlace) -> list[str]:
         path = await self.store.path(place.key, place.branch, 0, 1_000_000)
         texts = [_plain(item.entry.message.text) for item in path if not item.entry.attributes.hidden]
         return [text for text in texts if text]

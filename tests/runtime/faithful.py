@@ -8,7 +8,7 @@ from collections import Counter
 
 from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
-from previously.lore.state import state_text
+from previously.lore.state import render_state
 from previously.runtime.knowing import Knowing
 from previously.testing.model import ScriptedModel
 from tests.runtime.echoing import folder_of, kind_of, part
@@ -126,7 +126,7 @@ def state(story: BlockingStory, reader: str = "") -> str:
     async def read() -> str:
         branch = await inner.branch_info()
         known = await Knowing().known(inner._store, inner._key, branch, inner._rules, reader)
-        return state_text(known.state)
+        return render_state(known.state)
 
     text: str = story._run(read())
     return text

@@ -9,14 +9,14 @@ from __future__ import annotations
 from previously.core.errors import BadInput
 from previously.core.json_values import parse_object
 from previously.core.messages import Draft, cleaned
-from previously.formats.reading import Document, Source
+from previously.formats.files import Document, StorySource
 from previously.wire.chat import parse_chat_message
 
 NAME = "jsonl"
 
 
-def read(document: Document) -> Source:
-    """A file of message lines."""
+def read(document: Document) -> StorySource:
+    """Read a file of message lines."""
     drafts: list[Draft] = []
     replaced = 0
     for number, line in document.lines():
@@ -26,4 +26,4 @@ def read(document: Document) -> Source:
             raise document.fault(error, number) from None
         drafts.append(draft)
         replaced += count
-    return Source(drafts, NAME, {}, replaced)
+    return StorySource(drafts, NAME, {}, replaced)

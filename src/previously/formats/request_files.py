@@ -14,7 +14,7 @@ from previously.core.errors import BadInput
 from previously.core.json_values import kind
 from previously.core.messages import Draft, cleaned
 from previously.core.text import clean_json
-from previously.formats.reading import Document, Source, read_value
+from previously.formats.files import Document, StorySource, read_value
 from previously.wire.anthropic import parse_anthropic_message
 from previously.wire.chat import parse_chat_message
 from previously.wire.fields import drop_fields
@@ -59,22 +59,22 @@ def is_responses(value: object) -> bool:
     )
 
 
-def read_openai(document: Document) -> Source:
+def read_openai(document: Document) -> StorySource:
     """Read a file of OpenAI's chat messages."""
     return read_value(document, read_openai_value)
 
 
-def read_anthropic(document: Document) -> Source:
+def read_anthropic(document: Document) -> StorySource:
     """Read a file of Anthropic's messages."""
     return read_value(document, read_anthropic_value)
 
 
-def read_responses(document: Document) -> Source:
+def read_responses(document: Document) -> StorySource:
     """Read a file of the items of OpenAI's Responses."""
     return read_value(document, read_responses_value)
 
 
-def read_openai_value(document: Document, value: Any) -> Source:
+def read_openai_value(document: Document, value: Any) -> StorySource:
     """Read the messages of a parsed file."""
     header: dict[str, Any] = {}
     if isinstance(value, dict):
@@ -87,7 +87,7 @@ def read_openai_value(document: Document, value: Any) -> Source:
     return _read_list(document, OPENAI, _check_list(value, "messages"), header, parse_chat_message)
 
 
-def read_anthropic_value(document: Document, value: Any) -> Source:
+def read_anthropic_value(document: Document, value: Any) -> StorySource:
     """Read the messages of a parsed file."""
     header: dict[str, Any] = {}
     led: list[Draft] = []
@@ -99,7 +99,7 @@ def read_anthropic_value(document: Document, value: Any) -> Source:
     return _read_list(document, ANTHROPIC, _check_list(value, "messages"), header, parse_anthropic_message, led)
 
 
-def read_responses_value(document: Document, value: Any) -> Source:
+def read_responses_value(document: Document, value: Any) -> StorySource:
     """Read the items of a parsed file, those of a response behind those of its request."""
     header: dict[str, Any] = {}
     items: list[Any] = []
@@ -124,7 +124,7 @@ def _read_list(
     led: Sequence[Draft] = (),
     *,
     what: str = "message",
-) -> Source:
+) -> StorySource:
     new_header, replaced = clean_json(header)
     assert isinstance(new_header, dict)
     first = [cleaned(draft) for draft in led]
@@ -139,7 +139,7 @@ def _read_list(
             raise document.fault(error, f"{what} {number} of {len(items)}") from None
         drafts.append(draft)
         replaced += count
-    return Source(drafts, name, new_header, replaced)
+    return StorySource(drafts, name, new_header, replaced)
 
 
 def _check_list(value: object, what: str) -> list[Any]:

@@ -19,7 +19,6 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from previously.app import Memory, model_at
-from previously.runtime.recognising import Recognising
 from previously.runtime.story import Story
 from previously.server.background_folds import BackgroundFolds
 from previously.server.callers import Callers
@@ -54,7 +53,7 @@ class Proxy:
         self.memory = memory
         self.serving = serving
         self.upstream = Upstream(serving.upstream, key=serving.upstream_key, timeout_s=serving.timeout_s)
-        self.recognising = Recognising(memory.store)
+        self.recognising = ClientFollower(memory.store)
         self.spool = PendingTurns(spool_path, serving.spool_bytes)
         self.turns = ChatTurns(
             self.memory_of,

@@ -22,9 +22,9 @@ from previously.core.errors import BadInput
 from previously.core.json_values import kind, parse_json
 from previously.core.messages import Draft, Role, Text, cleaned
 from previously.core.text import clean
-from previously.recognition.commands import Command, command_in
-from previously.recognition.heard import Ask, Heard, hear, is_lone_task
-from previously.recognition.wording import Names, is_nudge
+from previously.recognition.client_list import Ask, ClientList, is_lone_task, parse_client_list
+from previously.recognition.client_marks import ChatNames, is_nudge
+from previously.recognition.commands import Command, parse_command
 from previously.view.turn import remove_echoes
 from previously.wire.interface import CHAT, Interface, Raw
 
@@ -65,7 +65,7 @@ class ChatRequest:
     """The interface it came by."""
     messages: list[Raw]
     drafts: list[Draft]
-    heard: Heard
+    heard: ClientList
     command: Command | None
     """What the last message asks of memory, if it does."""
     replaced: int
@@ -106,7 +106,7 @@ def parse_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: In
         replaced += count
     streams = fields.get("stream") is True
     ask = _TYPES.get(str(headers.get("x-previously-kind") or told.get("type") or "").lower())
-    heard = hear(drafts, _names(told), is_turn=ask is Ask.TURN)
+    heard = parse_client_list(drafts, _names(told), is_turn=ask is Ask.TURN)
     if ask is not None and not heard.body:
         ask = Ask.ASIDE
     elif ask is Ask.CONTINUE and not heard.ends_in_a_reply:
@@ -120,7 +120,7 @@ def parse_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: In
         messages,
         drafts,
         heard,
-        command_in(last.text) if last.role is Role.USER else None,
+        parse_command(last.text) if last.role is Role.USER else None,
         replaced,
         str(fields.get("model") or ""),
         streams,
@@ -153,10 +153,10 @@ def _as_said(draft: Draft) -> Draft:
     return Draft(type(message)(message.role, parts, message.speaker, message.witnesses), draft.attributes)
 
 
-def _names(told: Mapping[str, Any]) -> Names:
+def _names(told: Mapping[str, Any]) -> ChatNames:
     character, user, group = (str(told.get(name) or "").strip() for name in ("char", "user", "group"))
     members = tuple(name.strip() for name in group.split(",") if name.strip()) if "," in group else ()
-    return Names(character or None, user or None, members)
+    return ChatNames(character or None, user or None, members)
 
 
 def _story(fields: Mapping[str, Any], headers: Mapping[str, str], told: Mapping[str, Any]) -> tuple[str | None, bool]:

@@ -22,9 +22,9 @@ from typing import Any, TypeVar
 from previously.app import Memory
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem
 from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, cleaned
-from previously.recognition.heard import Heard
-from previously.runtime.listed import Listed
-from previously.runtime.recognising import Place, Recognising
+from previously.recognition.choose_story import ClientRequest
+from previously.recognition.client_list import ClientList
+from previously.runtime.follow_client import ClientFollower, ClientPlace
 from previously.runtime.story import Story
 from previously.server.chat_request import ChatRequest, make_story_name
 from previously.server.options import UNKNOWN_WINDOW_TOKENS
@@ -59,14 +59,14 @@ class ChatTurn:
     asked: ChatRequest
     messages: list[Raw]
     """What goes upstream."""
-    place: Place | None = None
+    place: ClientPlace | None = None
     story: Story | None = None
     view: View | None = None
     degraded: bool = False
     spooled: int | None = None
     window_tokens: int | None = None
     """What the model was found to read at most."""
-    late: asyncio.Task[Place | None] | None = field(default=None, repr=False)
+    late: asyncio.Task[ClientPlace | None] | None = field(default=None, repr=False)
     """Still finding out where the turn belongs, after its time was up."""
 
 
@@ -76,7 +76,7 @@ class ChatTurns:
     def __init__(
         self,
         memory_of: Callable[[str], Memory],
-        recognising: Recognising,
+        recognising: ClientFollower,
         spool: PendingTurns,
         *,
         deadline_s: float,
@@ -149,7 +149,9 @@ class ChatTurns:
         turn.window_tokens = find_window(asked, budget)
         return count_sent_tokens(asked, turn.messages) < count_sent_tokens(asked, before)
 
-    async def _show(self, turn: ChatTurn, place: Place, window: int, budget: int, *, recalled: bool = True) -> bool:
+    async def _show(
+        self, turn: ChatTurn, place: ClientPlace, window: int, budget: int, *, recalled: bool = True
+    ) -> bool:
         """Put the view of a story into a turn; False if there is none to be had."""
         turn.story = await self._showing.story(turn.owner, place.name, window)
         shown = await self._showing.of_story(turn.story, turn.owner, turn.asked, place, budget, recalled=recalled)
@@ -184,7 +186,7 @@ class ChatTurns:
             await self._spool.done(turn.spooled)
         await self._learn(turn, reply)
 
-    async def _caught_up(self, turn: ChatTurn) -> Place | None:
+    async def _caught_up(self, turn: ChatTurn) -> ClientPlace | None:
         """Where a turn belongs that was late."""
         assert turn.late is not None
         try:
@@ -193,7 +195,7 @@ class ChatTurns:
             log.warning("A turn waits in the spool: %s", _named(error))
             return None
 
-    async def _answer(self, turn: ChatTurn, place: Place, replies: Sequence[Message], *, partial: bool) -> None:
+    async def _answer(self, turn: ChatTurn, place: ClientPlace, replies: Sequence[Message], *, partial: bool) -> None:
         """Put the answer into the story; where that takes long or fails, it waits on disk meanwhile."""
         if not replies:
             await self._recognising.unanswered(place)
@@ -221,7 +223,7 @@ class ChatTurns:
             return
         await turn.story.report_usage(turn.view, counted, model=turn.asked.model)
 
-    async def _follow(self, owner: str, asked: ChatRequest) -> Place | None:
+    async def _follow(self, owner: str, asked: ChatRequest) -> ClientPlace | None:
         if time.monotonic() < self._down_until:
             raise StoreProblem("the stories could not be reached a moment ago")
         if self._spool.waits:
@@ -253,13 +255,13 @@ class ChatTurns:
             task.exception()  # it was told where it was waited for; nobody else needs to hear of it
 
 
-def make_listed(owner: str, asked: ChatRequest) -> Listed:
+def make_listed(owner: str, asked: ChatRequest) -> ClientRequest:
     """What recognising needs to know of a request."""
     story = asked.story
     if asked.user and story:  # two people may have given the same name to theirs
         story = f"{asked.user}/{story} {blake2b(json.dumps([asked.user, story]).encode(), digest_size=4).hexdigest()}"
     adopts = story is not None and not asked.named
-    return Listed(owner, asked.heard, asked.streams, story, asked.ask, asked.history, asked.user, adopts=adopts)
+    return ClientRequest(owner, asked.heard, asked.streams, story, asked.ask, asked.history, asked.user, adopts=adopts)
 
 
 def _named(error: Exception) -> str:
@@ -267,7 +269,7 @@ def _named(error: Exception) -> str:
     return str(error) if isinstance(error, PreviouslyError) else type(error).__name__
 
 
-def make_replies(reply: Reply, heard: Heard, begins: str = "") -> list[Message]:
+def make_replies(reply: Reply, heard: ClientList, begins: str = "") -> list[Message]:
     """The choices of an answer as messages, those without anything left out. `begins`: what the client has put before
     the answer, and shows before it."""
     speaker = heard.speaker or (heard.names.character if not heard.names.members else None)

@@ -28,10 +28,10 @@ from previously.core.messages import Message, Role, Text, ToolResult
 from previously.core.pairing import units
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.folds.briefs.pins import newest_request
-from previously.recognition.commands import ours_in
-from previously.recognition.heard import Heard, Piece
-from previously.recognition.unfolding import split_single
-from previously.runtime.recognising import Place
+from previously.recognition.client_list import ClientList, ClientMessage
+from previously.recognition.commands import find_command_messages
+from previously.recognition.undo_postprocessing import split_single_text
+from previously.runtime.follow_client import ClientPlace
 from previously.runtime.story import Story
 from previously.server.chat_request import ChatRequest
 from previously.view.turn import remove_turn_memory
@@ -42,12 +42,14 @@ ALWAYS_IN_FRONT = 2**30
 """As the depth of a note: more messages than any tail has."""
 
 
-def make_furniture(place: Place, heard: Heard, tools: str = "", kept: Sequence[Piece] = ()) -> Furniture:
+def make_furniture(
+    place: ClientPlace, heard: ClientList, tools: str = "", kept: Sequence[ClientMessage] = ()
+) -> Furniture:
     """What of the client's list is not the story; and `kept`: messages of the story that stand before its tail,
     whatever that begins with."""
     behind = [(0, piece.message) for piece in (*heard.behind, *place.prefill.pieces)]
     if heard.is_single:
-        front = Message(Role.SYSTEM, (Text(split_single(heard.body[0].message.text)[0]),))
+        front = Message(Role.SYSTEM, (Text(split_single_text(heard.body[0].message.text)[0]),))
         return Furniture((front,), tuple(behind), tools)
     notes = [(depth, piece.message) for depth, piece in place.notes]
     notes += [(ALWAYS_IN_FRONT - at, piece.message) for at, piece in enumerate(kept)]
@@ -56,11 +58,11 @@ def make_furniture(place: Place, heard: Heard, tools: str = "", kept: Sequence[P
 
 def compose_messages(
     view: View,
-    place: Place,
-    heard: Heard,
+    place: ClientPlace,
+    heard: ClientList,
     sent: Sequence[Raw],
     dialect: Interface = CHAT,
-    kept: Sequence[Piece] = (),
+    kept: Sequence[ClientMessage] = (),
     *,
     recalled: bool = True,
 ) -> list[Raw]:
@@ -97,10 +99,10 @@ def compose_messages(
     return _begun_by_user(composed, dialect) if dialect.begins_with_user else composed
 
 
-def _single(view: View, place: Place, heard: Heard, raw: Raw) -> Raw:
+def _single(view: View, place: ClientPlace, heard: ClientList, raw: Raw) -> Raw:
     """A list that is one text, with memory behind the mark that the chat begins, and as much of the history as the view
     shows."""
-    front, _ = split_single(heard.body[0].message.text)
+    front, _ = split_single_text(heard.body[0].message.text)
     shown = [item.sources[0].first for item in view.items if item.section is Section.TAIL]
     memory = view.messages[0].text[len(front) :].strip("\n") if view.messages else ""
     if not memory and not view.volatile_tokens and list(place.positions) == shown:
@@ -119,7 +121,7 @@ def _outputs(message: Message) -> list[str]:
     return [part.text for part in message.parts if isinstance(part, ToolResult)]
 
 
-def _by_identity(pieces: Sequence[Piece]) -> dict[int, int]:
+def _by_identity(pieces: Sequence[ClientMessage]) -> dict[int, int]:
     return {id(piece.message): piece.index for piece in pieces}
 
 
@@ -135,7 +137,7 @@ def is_turn_start(message: Message) -> bool:
     return message.role is Role.USER and not any(isinstance(part, ToolResult) for part in message.parts)
 
 
-def _front(system: Message, leading: Sequence[Piece], sent: Sequence[Raw], dialect: Interface) -> list[Raw]:
+def _front(system: Message, leading: Sequence[ClientMessage], sent: Sequence[Raw], dialect: Interface) -> list[Raw]:
     """The client's system messages, with memory at the end of the last that is not somebody's words."""
     texts = "\n\n".join(piece.message.text for piece in leading)
     memory = system.text[len(texts) :].lstrip("\n") if leading else system.text
@@ -256,7 +258,7 @@ class Showing:
             await (await memory.story(name, create=False)).set(["preset=agent"])
 
     async def of_story(
-        self, story: Story, owner: str, asked: ChatRequest, place: Place, budget: int, *, recalled: bool = True
+        self, story: Story, owner: str, asked: ChatRequest, place: ClientPlace, budget: int, *, recalled: bool = True
     ) -> Shown | None:
         """The view of a story; None if there is no room for one. Without `recalled`, what the user said stays as it
         is."""
@@ -279,7 +281,7 @@ class Showing:
         messages = compose_messages(view, place, asked.heard, asked.messages, asked.dialect, kept, recalled=recalled)
         return Shown(view, messages, afterwards)
 
-    async def beside(self, owner: str, asked: ChatRequest, place: Place | None, budget: int) -> list[Raw]:
+    async def beside(self, owner: str, asked: ChatRequest, place: ClientPlace | None, budget: int) -> list[Raw]:
         """For a request beside a story: the story's view where it shows what is known, else as much of the client's
         list as there is room for."""
         if place:
@@ -298,7 +300,7 @@ def find_budget(asked: ChatRequest, window_tokens: int) -> int:
 
 def cut_client_list(asked: ChatRequest, budget: int) -> list[Raw]:
     """As much of the client's list as there is room for."""
-    ours = ours_in([draft.message for draft in asked.drafts])
+    ours = find_command_messages([draft.message for draft in asked.drafts])
     theirs = [at for at in range(len(asked.messages)) if at not in ours]
     messages = [asked.drafts[at].message for at in theirs]
     tokens = [message_tokens(message, ESTIMATE) for message in messages]
@@ -318,15 +320,15 @@ def write_tools(asked: ChatRequest) -> str:
     return json.dumps(asked.body["tools"], ensure_ascii=False) if asked.body.get("tools") else ""
 
 
-def _furniture(asked: ChatRequest, place: Place, kept: Sequence[Piece] = ()) -> Furniture:
+def _furniture(asked: ChatRequest, place: ClientPlace, kept: Sequence[ClientMessage] = ()) -> Furniture:
     return make_furniture(place, asked.heard, write_tools(asked), kept)
 
 
-def _at_positions(place: Place) -> list[tuple[int, Piece]]:
+def _at_positions(place: ClientPlace) -> list[tuple[int, ClientMessage]]:
     return list(zip(place.positions, place.pieces, strict=True))
 
 
-def _needed(view: View, place: Place, asked: ChatRequest) -> list[Piece]:
+def _needed(view: View, place: ClientPlace, asked: ChatRequest) -> list[ClientMessage]:
     """The messages of the story that a view must show and its tail does not: what was asked last, with the call whose
     results it came with, and, where the user must begin, the message that began the first turn in it."""
     if asked.heard.is_single:
