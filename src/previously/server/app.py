@@ -19,6 +19,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from previously.app import Memory, model_at
+from previously.runtime.follow_client import ClientFollower
 from previously.runtime.story import Story
 from previously.server.background_folds import BackgroundFolds
 from previously.server.callers import Callers
