@@ -30,8 +30,8 @@ reference = pytest.importorskip("tokenizers", reason="the extra `tokens` is not 
 def forgotten() -> Iterator[None]:
     """No test sees what another one loaded."""
     yield
-    ours._openai.cache_clear()
-    ours._loaded.cache_clear()
+    ours._load_openai.cache_clear()
+    ours._load_tokenizer.cache_clear()
 
 
 @pytest.fixture(scope="module")
