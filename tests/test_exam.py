@@ -45,7 +45,7 @@ from previously.core.tokens import message_tokens
 from previously.lore.current import Held
 from previously.lore.threads import Thread
 from previously.models.scripted import ScriptedModel
-from previously.text.words import content_of
+from previously.text.compare import find_terms
 
 
 def question(*answers: str, trap: str | None = None, importance: int = 2, id: str = "q") -> Question:
@@ -376,7 +376,7 @@ def test_the_first_word_of_a_sentence_is_no_name() -> None:
 def test_what_is_settled_and_shown_as_open_is_listed() -> None:
     """The words of a matter without its names; only what was open before it was settled."""
     debt = {"text": "Ketta owed Jory ninepence. Paid.", "settled_at": 86}
-    names = set(content_of("Ketta Varrow, Jory Teague"))
+    names = set(find_terms("Ketta Varrow, Jory Teague"))
     told = Thread("a", "Ketta to Jory: the ninepence", 3, 3)
     later = Thread("b", "Jory to Ketta: another ninepence", 90, 90)
     other = Thread("c", "Ketta to Jory: a letter for the reeve", 3, 3)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from previously.core.alphabets import casefold
 from previously.core.cast import (
     LONGEST_FACT,
     MOST_FACTS,
@@ -20,7 +21,7 @@ from previously.core.cast import (
 )
 from previously.core.messages import Entry, message
 from previously.core.paths import OnPath
-from previously.core.witnessing import folded_name, knows_of
+from previously.core.witnessing import knows_of
 from previously.view.readers import reader_named
 
 FACTS = st.builds(Fact, st.text("abc é字", min_size=1, max_size=20), st.integers(0, 99), st.sampled_from(["witnessed"]))
@@ -97,4 +98,4 @@ def test_who_may_know_of_a_message(name: str, speaker: str | None, witnesses: li
 
 
 def test_a_name_is_the_same_however_it_is_spelt() -> None:
-    assert folded_name("Bram") == folded_name(" BRAM") == folded_name("ｂｒａｍ")
+    assert casefold("Bram") == casefold(" BRAM") == casefold("ｂｒａｍ")

@@ -18,10 +18,11 @@ import pytest
 
 from previously import BadInput, BlockingMemory, BudgetTooSmall, Settings
 from previously.blocking import BlockingStory
+from previously.core.alphabets import casefold
 from previously.core.messages import Message
 from previously.core.presence import Presence, Source, Stretch
 from previously.core.versions import Kind
-from previously.core.witnessing import folded_name, knows_of
+from previously.core.witnessing import knows_of
 from previously.lore.state import state_text
 from previously.runtime import cast_steps, note_steps, noted
 from previously.runtime.story import Story
@@ -85,7 +86,7 @@ class Tale:
 
     def was_there(self, name: str, word: str) -> bool:
         names = [*(self.here[word].names or ()), self.words[word].speaker or ""]
-        return folded_name(name) in map(folded_name, names)
+        return casefold(name) in map(casefold, names)
 
     def add(self) -> None:
         chance = self.chance
@@ -172,11 +173,11 @@ def told_to(tale: Tale, name: str) -> Iterator[tuple[str, str]]:
     """All that somebody is given to read, or that is kept as theirs, each with where it is."""
     story, chance, inner = tale.story, tale.chance, tale.story._story
     for one in story.cast():
-        if folded_name(one.name) == folded_name(name):
+        if casefold(one.name) == casefold(name):
             yield "cast", repr(one)
     spelt = chance.choice((name, name, name.upper()))
-    people = {folded_name(one) for one in presence_of(story).people}
-    if folded_name(name) not in people | {folded_name(one.name) for one in story.cast()}:
+    people = {casefold(one) for one in presence_of(story).people}
+    if casefold(name) not in people | {casefold(one.name) for one in story.cast()}:
         with pytest.raises(BadInput, match="takes part in this story"):
             story.view(reader=f"character:{spelt}")
         return
@@ -203,7 +204,7 @@ def told_to(tale: Tale, name: str) -> Iterator[tuple[str, str]]:
     query = " ".join(["mill crowns heir", *chance.sample(secrets, min(2, len(secrets)))])
     yield "search", repr([hit.text for hit in story.search(query, witness=spelt)])
     for word in secrets[:3]:
-        known_by = [row for row in story.who_knows(word) if folded_name(row.name) == folded_name(name)]
+        known_by = [row for row in story.who_knows(word) if casefold(row.name) == casefold(name)]
         yield f"who knows of {word}", repr([row for row in known_by if canaries_in(repr(row)) & {word}])
 
 

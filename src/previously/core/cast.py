@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from previously.core.signals import folded
+from previously.core.alphabets import casefold
 from previously.core.text import clean
 
 MOST_FACTS = 10
@@ -65,16 +65,20 @@ def told_by(name: str) -> str:
 
 
 def one_line(text: str, longest: int = LONGEST_FACT) -> str:
-    """A text as every store can keep it, on one line and no longer than it may be."""
+    """Return a text as every store can keep it, on one line; of a longer one the whole words that fit, and a mark."""
     line = " ".join(clean(text)[0].split())
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+    if len(line) <= longest:
+        return line
+    # A word that is longer than all there is room for, or a script without spaces, is cut where the room ends.
+    end = line.rfind(" ", 0, longest) if " " in line[longest // 2 : longest] else longest - 1
+    return line[:end].rstrip(" ,;:") + "…"
 
 
 def each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     """The facts without those that say the same in the same words; the first of them stays."""
     found: dict[str, Fact] = {}
     for fact in facts:
-        found.setdefault(folded(fact.text), fact)
+        found.setdefault(casefold(fact.text), fact)
     return tuple(found.values())
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from previously.core.signals import NO_SIGNALS, Settled, Signals, folded
+from previously.core.alphabets import casefold
+from previously.core.signals import NO_SIGNALS, Settled, Signals
 
 TYPES = ("character", "location", "item", "faction", "concept", "lore", "event", "rule", "document")
 """What an entry can be about."""
@@ -28,7 +29,7 @@ _TYPE_OF = {word: known for known, words in _SYNONYMS.items() for word in (known
 
 def known_type(word: str) -> str:
     """Return the type that a word stands for: itself in lower case, or the one it is another word for."""
-    return _TYPE_OF.get(folded(word), folded(word))
+    return _TYPE_OF.get(casefold(word), casefold(word))
 
 
 @dataclass(frozen=True, slots=True)

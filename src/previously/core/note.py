@@ -13,8 +13,8 @@ from enum import StrEnum
 from hashlib import blake2b
 from typing import Any, TypeVar
 
+from previously.core.alphabets import casefold
 from previously.core.plain import from_plain, to_plain
-from previously.core.signals import folded
 
 
 class Aspect(StrEnum):
@@ -157,7 +157,7 @@ def thread_id(key: bytes, text: str) -> str:
 
 def said_key(text: str) -> str:
     """Return that by which it is known that a text stood there when another was written."""
-    return blake2b(folded(text).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return blake2b(casefold(text).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
 
 def note_text(note: Note) -> str:

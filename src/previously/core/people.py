@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from previously.core.alphabets import casefold
 from previously.core.messages import Message, Role
-from previously.core.signals import folded
 
-NARRATORS = frozenset({"narrator", "system", "assistant", "storyteller", "game master", "dungeon master", "gm", "dm"})
+NARRATORS = frozenset(
+    "narrator system assistant storyteller gm dm erzähler erzählerin narrateur narratrice narrador narradora "
+    "рассказчик ведущий 旁白 ナレーター 語り手 叙述者".split()
+) | {"game master", "dungeon master"}
 """Voices that are nobody in the story."""
 
 MOST_PEOPLE = 200
@@ -46,7 +49,7 @@ def people_after(people: People, messages: Iterable[tuple[int, Message]]) -> Peo
         if message.speaker and message.role in (Role.USER, Role.ASSISTANT):
             seen[message.speaker] = True
         for name, spoke in seen.items():
-            key = folded(name)
+            key = casefold(name)
             if not key:
                 continue
             before = known.pop(key, Person(name.strip(), False, False, position, position))

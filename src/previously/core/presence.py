@@ -17,10 +17,10 @@ from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
 
+from previously.core.alphabets import casefold
 from previously.core.messages import Message, Role
 from previously.core.people import NARRATORS
 from previously.core.spans import Span
-from previously.core.witnessing import folded_name
 
 FEW = 2
 """People of whom each is taken to hear all that is said: in a duet nobody is out of the room."""
@@ -92,7 +92,7 @@ class Stretch:
 def speaker_of(message: Message) -> str:
     """Return who speaks in a message, if that is somebody in the story."""
     name = (message.speaker or "").strip()
-    spoken = message.role in (Role.USER, Role.ASSISTANT) and folded_name(name) not in NARRATORS
+    spoken = message.role in (Role.USER, Role.ASSISTANT) and casefold(name) not in NARRATORS
     return name if spoken else ""
 
 
@@ -118,13 +118,13 @@ class Names:
     longer one. `voices` say which character a player speaks for."""
 
     def __init__(self, names: Iterable[str], voices: Mapping[str, str] | None = None) -> None:
-        self._voices = {folded_name(player): folded_name(character) for player, character in (voices or {}).items()}
+        self._voices = {casefold(player): casefold(character) for player, character in (voices or {}).items()}
         spelt: dict[str, str] = {}
         for name in sorted(names):
-            if folded_name(name) not in NARRATORS | {""}:
-                spelt.setdefault(folded_name(name), name.strip())
+            if casefold(name) not in NARRATORS | {""}:
+                spelt.setdefault(casefold(name), name.strip())
         for character in (voices or {}).values():
-            spelt.setdefault(folded_name(character), character.strip())
+            spelt.setdefault(casefold(character), character.strip())
         self._words = {one: frozenset(one.split()) for one in spelt}
         self._keys = {one: self._longest(one) for one in spelt}
         self._shown = {key: spelt.get(key, key) for key in self._keys.values()}
@@ -135,7 +135,7 @@ class Names:
 
     def key(self, name: str) -> str:
         """Return what a person is known by, whichever of their names is given."""
-        own = folded_name(name)
+        own = casefold(name)
         if own in self._keys:
             return self._keys[own]
         words = frozenset(own.split())
@@ -148,7 +148,7 @@ class Names:
 
     def same_person(self, name: str, other: str) -> bool:
         """Return whether two names are one person's."""
-        return bool(folded_name(name)) and self.key(name) == self.key(other)
+        return bool(casefold(name)) and self.key(name) == self.key(other)
 
     def _longest(self, name: str) -> str:
         """Return the fullest form of a name. "Corin" is "Corin Hale", unless there is a "Corin Vane" too."""

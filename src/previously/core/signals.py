@@ -5,11 +5,11 @@ What must stay true: each list is bounded, its items are one line each, and no i
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from typing import Any
+
+from previously.core.alphabets import casefold
 
 MOST_ITEMS = 8
 """How many items of each list are kept."""
@@ -73,11 +73,5 @@ def items_of(given: object) -> tuple[str, ...]:
     for item in items:
         line = " ".join(item.split())[:LONGEST_ITEM].strip() if isinstance(item, str) else ""
         if line:
-            found.setdefault(folded(line), line)
+            found.setdefault(casefold(line), line)
     return tuple(found.values())[:MOST_ITEMS]
-
-
-@lru_cache(maxsize=8_192)
-def folded(text: str) -> str:
-    """A text as it is compared: whatever its case, spacing and Unicode form."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -5,9 +5,7 @@ Who was present at the messages of a path is `core.presence`.
 
 from __future__ import annotations
 
-import unicodedata
-from functools import lru_cache
-
+from previously.core.alphabets import casefold
 from previously.core.messages import Message
 
 
@@ -16,11 +14,5 @@ def knows_of(name: str, message: Message) -> bool:
     Nobody in particular may know of everything."""
     if not name or message.witnesses is None:
         return True
-    own = folded_name(name)
-    return bool(own) and (own in map(folded_name, message.witnesses) or own == folded_name(message.speaker or ""))
-
-
-@lru_cache(maxsize=4_096)
-def folded_name(name: str) -> str:
-    """A name as it is compared: however it is spelt, `Bram`, `bram` and ` BRAM` are one."""
-    return unicodedata.normalize("NFKC", name).casefold().strip()
+    own = casefold(name)
+    return bool(own) and (own in map(casefold, message.witnesses) or own == casefold(message.speaker or ""))

@@ -7,13 +7,12 @@ text without a visible character, never negative, and linear in the text.
 
 import re
 
+from previously.core.alphabets import IDEOGRAPHS, KANA, SOUTH_EAST_ASIAN
+
 # Scripts written without spaces. Two ideographs or kana, and about four letters of Thai, Lao, Khmer or Burmese,
 # carry what one spaced word does.
-_DENSE = re.compile(
-    "[\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff]+"
-)
-_LOOSE = re.compile("[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\uaa60-\uaa7f]+")
+_DENSE = re.compile(f"[{IDEOGRAPHS}{KANA}]+")
+_LOOSE = re.compile(f"[{SOUTH_EAST_ASIAN}]+")
 _DENSE_PER_WORD = 2
 _LOOSE_PER_WORD = 4
 

@@ -13,12 +13,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from previously.core.alphabets import casefold
 from previously.core.analyses import Analysis
 from previously.core.asking import ModelRequest
 from previously.core.digests import span_key
 from previously.core.messages import Message, Role
 from previously.core.paths import OnPath
-from previously.core.signals import MOST_ITEMS, Signals, folded
+from previously.core.signals import MOST_ITEMS, Signals
 from previously.core.versions import Kind
 from previously.folds.analysis_answer import (
     LISTS,
@@ -184,7 +185,9 @@ class AnalysisNote:
 
     def _without_retelling(self, update: str) -> tuple[str, Sequence[str]]:
         """The update without sentences that stand in the summary so far, and those."""
-        earlier = folded("\n".join((self.context.earlier, self.context.so_far, self.context.recent)))
+        earlier = casefold("\n".join((self.context.earlier, self.context.so_far, self.context.recent)))
         sentences = whole_sentences(update)
-        again = [one for one in sentences if len(one.split()) >= _LONG_ENOUGH and folded(one).rstrip(".!? ") in earlier]
+        again = [
+            one for one in sentences if len(one.split()) >= _LONG_ENOUGH and casefold(one).rstrip(".!? ") in earlier
+        ]
         return (" ".join(one for one in sentences if one not in again) if again else update), again

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from previously.core.alphabets import casefold
 from previously.core.analyses import LONGEST_UPDATE, MOST_MENTIONS, Analysis
 from previously.core.note import Note
-from previously.core.signals import MOST_ITEMS, Signals, folded, items_of, settled_json, settled_of, signals_of
+from previously.core.signals import MOST_ITEMS, Signals, items_of, settled_json, settled_of, signals_of
 from previously.folds.noting import canonical, text_in
 from previously.folds.scene_shape import signals_note
 from previously.text.sentences import whole_sentences
@@ -84,7 +85,7 @@ def _mentions(given: object) -> tuple[str, ...]:
     for one in names:
         name = " ".join(one.split()).strip(" .,;:")
         if _says_something(name) and len(name) <= 80:
-            found.setdefault(folded(name), name)
+            found.setdefault(casefold(name), name)
     return tuple(found.values())[:MOST_MENTIONS]
 
 
@@ -101,7 +102,7 @@ def _texts(given: object) -> Iterable[str]:
 def _says_something(text: str) -> bool:
     if not _LETTER_OR_DIGIT.search(text):
         return False
-    plain = folded(text).strip(" .!()[]")
+    plain = casefold(text).strip(" .!()[]")
     return plain not in _NOTHING and not _NO_SUCH.fullmatch(plain)
 
 
@@ -136,8 +137,8 @@ def _ended(sentence: str) -> str:
 
 def joined(earlier: Analysis, later: Analysis) -> Analysis:
     """The analysis of a fragment that was read in two parts. Where there is too much, what is later counts."""
-    settled = {folded(one) for one in later.signals.resolved_threads}
-    still_open = [one for one in earlier.signals.open_threads if folded(one) not in settled]
+    settled = {casefold(one) for one in later.signals.resolved_threads}
+    still_open = [one for one in earlier.signals.open_threads if casefold(one) not in settled]
     lists = {
         name: _newest([*(still_open if name == "open_threads" else getattr(earlier.signals, name)), *new])
         for name, new in ((name, getattr(later.signals, name)) for name in LISTS)
@@ -152,7 +153,7 @@ def joined(earlier: Analysis, later: Analysis) -> Analysis:
 
 
 def _newest(items: Sequence[str]) -> tuple[str, ...]:
-    once = {folded(one): one for one in items}
+    once = {casefold(one): one for one in items}
     return items_of(list(once.values())[-MOST_ITEMS:])
 
 

@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from previously.core.alphabets import casefold
 from previously.core.asking import ModelRequest
 from previously.core.cast import Fact, Knowledge, knowledge_of, one_line
 from previously.core.messages import Message
 from previously.core.text import clean
 from previously.core.versions import Kind
-from previously.core.witnessing import folded_name, knows_of
+from previously.core.witnessing import knows_of
 from previously.core.words import count_words
 from previously.folds.cast_answer import Wanted, wanted_in
 from previously.folds.cast_diff import applied, resolved
@@ -152,7 +153,7 @@ class CastNote:
 
 def is_self(name: str, other: str) -> bool:
     """Whether two names are one person's: the same, or one a part of the other."""
-    one, two = set(folded_name(name).split()), set(folded_name(other).split())
+    one, two = set(casefold(name).split()), set(casefold(other).split())
     return bool(one) and bool(two) and (one <= two or two <= one)
 
 

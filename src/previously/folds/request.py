@@ -27,6 +27,7 @@ from previously.folds.checks import (
 )
 from previously.folds.noting import MOST_PARTS
 from previously.folds.rendering import Template, as_data, fill, told, transcript
+from previously.text.sentences import sentence_starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +241,7 @@ def _fitting(groups: Sequence[tuple[Message, ...]], fits: _Fits, guess: int) -> 
 SMALLEST_PIECE = 200
 """Characters below which a message is not cut any further."""
 
-_CUTS = tuple(re.compile(cut) for cut in (r"\n\s*\n", r"(?<=[.!?。！？])\s+|(?<=[。！？])", r"\s+"))
-"""Where a long message may be cut, the best place first."""
+_PARAGRAPH, _SPACE = re.compile(r"\n\s*\n"), re.compile(r"\s+")
 
 _REACH = 2_000
 """How far from the middle a better place is looked for."""
@@ -249,10 +249,9 @@ _REACH = 2_000
 
 def _halves(text: str) -> tuple[str, str]:
     middle = len(text) // 2
-    reach = min(_REACH, middle - 1)
-    for cut in _CUTS:
-        ends = [found.end() for found in cut.finditer(text, middle - reach, middle + reach)]
-        if ends:
-            at = min(ends, key=lambda end: abs(end - middle))
-            return text[:at], text[at:]
-    return text[:middle], text[middle:]
+    first, end = middle - min(_REACH, middle - 1), middle + min(_REACH, middle - 1)
+    places = [match.end() for match in _PARAGRAPH.finditer(text, first, end)]
+    places = places or [first + start for start in sentence_starts(text[first:end])[1:]]
+    places = places or [match.end() for match in _SPACE.finditer(text, first, end)]
+    at = min(places, key=lambda place: abs(place - middle), default=middle)
+    return text[:at], text[at:]

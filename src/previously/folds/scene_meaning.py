@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
+from previously.text.compare import find_terms
 from previously.text.sentences import QUOTED, whole_sentences
-from previously.text.words import content_of
 
 LONGEST_READ = 5_000
 """Characters of a text that are looked at: all of any summary that can be kept, and more than an entry should have."""
@@ -103,12 +103,12 @@ _LEAST_TERMS = 5
 def repeats(summary: str, content: str) -> bool:
     """Whether an entry says again what the summary says: nearly all of it, or one long sentence of it."""
     summary, content = summary[:LONGEST_READ], content[:LONGEST_READ]
-    told, said = set(content_of(summary)), set(content_of(content))
+    told, said = set(find_terms(summary)), set(find_terms(content))
     if len(said) >= _LEAST_TERMS and len(said & told) >= COVERED * len(said):
         return True
-    of_summary = [set(content_of(sentence)) for sentence in whole_sentences(summary)]
+    of_summary = [set(find_terms(sentence)) for sentence in whole_sentences(summary)]
     for sentence in whole_sentences(content):
-        terms = set(content_of(sentence))
+        terms = set(find_terms(sentence))
         if len(terms) > _LEAST_TERMS and any(len(terms & one) >= ALIKE * len(terms | one) for one in of_summary):
             return True
     return False

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from previously.core.alphabets import casefold
 from previously.core.lore import TYPES, Described, Scene, known_type
 from previously.core.note import LoreItem, Note, ThreadChange, ThreadItem
-from previously.core.signals import Settled, Signals, folded, settled_json, settled_of, signals_of
+from previously.core.signals import Settled, Signals, settled_json, settled_of, signals_of
 from previously.core.state_line import parse_state_line
 from previously.folds.noting import canonical, text_in
 from previously.text.sentences import whole_sentences
@@ -155,7 +156,7 @@ def once(texts: Iterable[str]) -> tuple[str, ...]:
     for text in texts:
         line = " ".join(text.split())
         if line:
-            found.setdefault(folded(line), line)
+            found.setdefault(casefold(line), line)
     return tuple(found.values())
 
 
@@ -186,9 +187,9 @@ def signals_note(signals: Signals, settled: Iterable[Settled]) -> Note:
     """Return the note in signals. Threads are settled before others are opened: what is opened and settled at once
     stays open, since a settled promise told again costs a line and a lost one costs the story."""
     known = list(settled)
-    named = {folded(one.text) for one in known}
+    named = {casefold(one.text) for one in known}
     threads = [ThreadItem(ThreadChange.SETTLED, one.text, thread=one.thread) for one in known]
-    worded = [one for one in signals.resolved_threads if folded(one) not in named]
+    worded = [one for one in signals.resolved_threads if casefold(one) not in named]
     threads += [ThreadItem(ThreadChange.SETTLED, one) for one in worded]
     threads += [ThreadItem(ThreadChange.NEW, one) for one in signals.open_threads]
     state = [item for line in signals.state_changes if (item := parse_state_line(line))]
@@ -212,7 +213,7 @@ def newest_of_each(entries: Iterable[Described]) -> tuple[Described, ...]:
 
 def same_thing(entry: Described) -> tuple[str, str]:
     """What two descriptions of one thing have in common: name and type, folded."""
-    return folded(entry.name), folded(entry.type)
+    return casefold(entry.name), casefold(entry.type)
 
 
 def united(entries: Iterable[Described]) -> tuple[Described, ...]:
@@ -225,7 +226,7 @@ def united(entries: Iterable[Described]) -> tuple[Described, ...]:
 
 
 def _both(first: Described, second: Described) -> Described:
-    known = {folded(sentence) for sentence in whole_sentences(first.content)}
-    fresh = [sentence for sentence in whole_sentences(second.content) if folded(sentence) not in known]
+    known = {casefold(sentence) for sentence in whole_sentences(first.content)}
+    fresh = [sentence for sentence in whole_sentences(second.content) if casefold(sentence) not in known]
     content = " ".join([first.content, *fresh]).strip()
     return Described(first.name, first.type, once([*first.keywords, *second.keywords]), content)

@@ -9,8 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from previously.core.alphabets import casefold
 from previously.core.note import Aspect
-from previously.core.signals import Settled, Signals, folded, items_of
+from previously.core.signals import Settled, Signals, items_of
 from previously.core.state_line import parse_state_line
 
 OpenThreads = tuple[tuple[str, str], ...]
@@ -51,8 +52,8 @@ def _meant(item: str, threads: Sequence[tuple[str, str]]) -> tuple[tuple[str, st
     if found and 0 < int(found[1]) <= len(threads):
         thread = threads[int(found[1]) - 1]
         rest = found[2].strip()
-        return thread, "" if folded(rest) == folded(thread[1]) else rest
-    return next((one for one in threads if folded(one[1]) == folded(item)), None), ""
+        return thread, "" if casefold(rest) == casefold(thread[1]) else rest
+    return next((one for one in threads if casefold(one[1]) == casefold(item)), None), ""
 
 
 def state_warnings(signals: Signals) -> tuple[str, ...]:

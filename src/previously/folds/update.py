@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 
+from previously.core.alphabets import casefold
 from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Role
 from previously.core.note import NO_NOTE, LoreItem, Note, note_of, note_text, said_key
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
-from previously.core.witnessing import folded_name
 from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote
 from previously.folds.chapter import CLOSING, WORDS_SHARE, ChapterFold
@@ -375,7 +375,7 @@ class UpdateFold:
     @property
     def _writers(self) -> frozenset[str]:
         """Return who wrote the new messages: only they can be players of them."""
-        return frozenset(folded_name(one.speaker or "") for _, one in self.shown)
+        return frozenset(casefold(one.speaker or "") for _, one in self.shown)
 
     def _read_note(self, sections: Sections, reply: ModelReply) -> tuple[Note | None, list[str]]:
         """Return the note, or None where the lists are missing, cut off or cannot be read at all."""
@@ -400,9 +400,9 @@ class UpdateFold:
 
     def _in_sight(self, item: LoreItem) -> LoreItem:
         """Return a description with what stands for the one that was shown of the same thing."""
-        words = set(folded_name(item.name).split())
+        words = set(casefold(item.name).split())
         for shown in self.context.known:
-            others = set(folded_name(shown.name).split())
+            others = set(casefold(shown.name).split())
             if words <= others or others <= words:
                 return replace(item, in_sight_of=said_key(shown.content))
         return item
@@ -426,7 +426,7 @@ class UpdateFold:
             learnt=tuple(one for one in note.learnt if is_heard(one.text)),
             lore=tuple(one for one in note.lore if is_heard(one.content, one.name if one.type in PEOPLE else "")),
             players=tuple(
-                one for one in note.players if folded_name(one.player) in self._writers and is_heard("", one.character)
+                one for one in note.players if casefold(one.player) in self._writers and is_heard("", one.character)
             ),
         )
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from previously.core.cutting import length_that_fits
 from previously.core.errors import BadInput
 from previously.core.lore import Described, Scene
 from previously.core.text import clean_json
@@ -20,6 +19,7 @@ from previously.folds.scene_checks import HARD_LIMIT, MOST_SUMMARY_TOKENS, valid
 from previously.folds.scene_shape import readable, scene_in, united
 from previously.formats.reading import BrokenJson, kind, parse_json, shown
 from previously.lore.keywords import refined
+from previously.text.cuts import find_fitting_length
 from previously.text.sentences import whole_sentences
 
 TOLD_FIELDS = ("narrative", "memorable_events")
@@ -154,7 +154,7 @@ def _cut(text: str) -> tuple[str, str]:
                 return kept, " ".join(sentences[index:])
             break
         kept = longer
-    at = max(length_that_fits(text, MOST_SUMMARY_TOKENS), 1)
+    at = max(find_fitting_length(text, MOST_SUMMARY_TOKENS), 1)
     return text[:at].strip(), text[at:].strip()
 
 

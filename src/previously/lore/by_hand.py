@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import blake2b
 
+from previously.core.alphabets import casefold
 from previously.core.note import ThreadChange, said_key
 from previously.core.plain import from_plain, to_plain
-from previously.core.signals import folded
 from previously.core.state_line import parse_state_line
 from previously.lore.current import Current, Held, placing
 from previously.lore.keywords import is_useful, key_of
@@ -160,7 +160,7 @@ def corrected(state: State, records: Sequence[tuple[int, Record]]) -> Corrected:
 
 def hand_thread_id(text: str) -> str:
     """Return the id of a thread that a person opened: by its words, for its place may move."""
-    return blake2b(folded(text).encode("utf-8", "surrogatepass"), digest_size=8, person=b"prev.hand.1").hexdigest()
+    return blake2b(casefold(text).encode("utf-8", "surrogatepass"), digest_size=8, person=b"prev.hand.1").hexdigest()
 
 
 def _written(before: LoreEntry | None, record: LoreRecord, position: int) -> LoreEntry:
@@ -170,7 +170,7 @@ def _written(before: LoreEntry | None, record: LoreRecord, position: int) -> Lor
         return entry
     new: list[Suggestion] = []
     unseen = before.touched > position or said_key(before.content) not in record.seen
-    if record.content is not None and unseen and folded(before.content) not in folded(record.content):
+    if record.content is not None and unseen and casefold(before.content) not in casefold(record.content):
         new.append(Suggestion("content", before.content, before.touched))
     if record.keywords is not None and before.touched > position:
         known = set(map(key_of, record.keywords))

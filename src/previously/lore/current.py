@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from previously.core.alphabets import casefold
 from previously.core.note import Aspect, StateItem
-from previously.core.signals import folded
 from previously.core.state_line import render_state_line
 from previously.lore.keywords import key_of
 from previously.lore.merge import Entries, find_entry
@@ -85,7 +85,7 @@ def reduce_current(
         newest = max(newest, position)
         new = Held(item.thing, item.aspect, " ".join(item.value.split()), position, by)
         replaced = held.pop(place_of(new), None)
-        if replaced is not None and folded(replaced.value) != folded(new.value):
+        if replaced is not None and casefold(replaced.value) != casefold(new.value):
             earlier.append(replaced)
         if new.value:
             held[place_of(new)] = new
@@ -101,13 +101,13 @@ class _Present:
         listed = list(names)
         self._place_of = place_of
         self._places = {place_of(Held(name, Aspect.PLACE, "", 0)) for name in listed}
-        self._words = [set(folded(name).split()) for name in listed]
+        self._words = [set(casefold(name).split()) for name in listed]
 
     def has(self, held: Held) -> bool:
         """Return whether a value is the place of one of them; what a person wrote never is."""
         if held.aspect is not Aspect.PLACE or held.by == PERSON:
             return False
-        words = set(folded(held.thing).split())
+        words = set(casefold(held.thing).split())
         return self._place_of(held) in self._places or any(one and one <= words for one in self._words)
 
 
@@ -116,7 +116,7 @@ def placing(lore: Entries) -> Callable[[Held], Place]:
 
     def place_of(held: Held) -> Place:
         if held.aspect is None:
-            return folded(held.value), None
+            return casefold(held.value), None
         entry = find_entry(lore, held.thing)
         return (entry.key if entry else key_of(held.thing)), held.aspect
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
+from previously.core.alphabets import casefold
 from previously.core.cast import MOST_FACTS, WITNESSED, Fact, one_line
-from previously.core.signals import folded
 from previously.lore.state import State
 from previously.lore.threads import Thread
 
@@ -39,7 +39,7 @@ def facts_of(state: State, is_self: Callable[[str], bool]) -> list[KnownFact]:
     newest. `is_self` says of a name whether it is theirs."""
     found: dict[str, KnownFact] = {}
     for known in sorted(_facts(state, is_self), key=lambda one: (one.weight, -one.fact.since)):
-        found.setdefault(folded(known.fact.text), known)
+        found.setdefault(casefold(known.fact.text), known)
     return list(found.values())
 
 

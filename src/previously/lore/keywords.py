@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from previously.core.generic_words import is_generic
-from previously.core.signals import folded
+from previously.core.alphabets import casefold
+from previously.text.stopwords import is_generic
 
 MOST_KEYS = 8
 """Seed 002 asks for 2 to 8."""
@@ -29,7 +29,7 @@ _ARTICLES = ("the ", "a ", "an ")
 def key_of(text: str) -> str:
     """What two spellings of one key or name have in common: case, Unicode form, quotes, dashes and articles aside."""
     # Only what stands around it: the apostrophe of "Orla's" is part of the name.
-    found = folded(text.translate(_SPELLINGS)).strip(_MARKS)
+    found = casefold(text.translate(_SPELLINGS)).strip(_MARKS)
     for article in _ARTICLES:
         if found.startswith(article) and len(found) > len(article):
             return found.removeprefix(article).strip(_MARKS)

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from previously.core.cutting import beginning_of
-from previously.core.generic_words import is_generic
+from previously.core.alphabets import casefold
 from previously.core.lore import TYPES, known_type
 from previously.core.note import LoreItem
-from previously.core.signals import folded
 from previously.lore.keywords import key_of, refined
 from previously.lore.things import MOST_TOKENS, Key, LoreEntry
+from previously.text.cuts import cut_to_tokens
+from previously.text.stopwords import is_generic
 
 Entries = Mapping[Key, LoreEntry]
 
@@ -73,7 +73,7 @@ def write(
 
 
 def _describe(entries: dict[Key, LoreEntry], item: LoreItem, position: int, first: int) -> None:
-    content = beginning_of(item.content.strip(), MOST_TOKENS)
+    content = cut_to_tokens(item.content.strip(), MOST_TOKENS)
     if not key_of(item.name) or not content:
         return
     kind = known_type(item.type)
@@ -128,8 +128,8 @@ def _named(entry: LoreEntry, item: LoreItem) -> LoreEntry:
 
 
 def _history(earlier: tuple[str, ...], before: str, now: str) -> tuple[str, ...]:
-    kept = [one for one in (*earlier, before) if one and folded(one) != folded(now)]
-    return tuple({folded(one): one for one in kept}.values())[-MOST_EARLIER:]
+    kept = [one for one in (*earlier, before) if one and casefold(one) != casefold(now)]
+    return tuple({casefold(one): one for one in kept}.values())[-MOST_EARLIER:]
 
 
 def _retire(entries: Entries, most_live: int) -> Entries:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from previously.core.alphabets import casefold
 from previously.core.note import PlayerItem
-from previously.core.witnessing import folded_name
 
 MOST_PLAYERS = 40
 """Players that are kept, those named last: more than sit at any table."""
@@ -35,6 +35,6 @@ def reduce_players(players: Players, items: Iterable[tuple[int, int, PlayerItem]
     character from now on plays the old one no more."""
     found = dict(players)
     for _, position, item in items:
-        found.pop(folded_name(item.player), None)
-        found[folded_name(item.player)] = Player(item.player.strip(), item.character.strip(), position)
+        found.pop(casefold(item.player), None)
+        found[casefold(item.player)] = Player(item.player.strip(), item.character.strip(), position)
     return dict(list(found.items())[-MOST_PLAYERS:])

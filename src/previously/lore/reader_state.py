@@ -28,9 +28,7 @@ from previously.lore.merge import find_entry, short_names
 from previously.lore.state import Noted, State, after
 from previously.lore.things import Key
 from previously.lore.threads import find_worded
-
-_NAME = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-"""A word that may be somebody's name. Of a name of two words one is enough where it can only be theirs."""
+from previously.text.words import WORD, strip_possessive
 
 _TOLD_ANEW = frozenset({Aspect.PLACE, Aspect.HOLDER, Aspect.TIME})
 
@@ -64,7 +62,7 @@ def _threads(state: State, items: Iterable[ThreadItem], is_self: Callable[[str],
     known = {one.id for one in state.threads.threads}
     for item in items:
         if item.change is ThreadChange.NEW or not item.thread:
-            if any(map(is_self, _NAME.findall(_head(item.text)))):
+            if any(is_self(strip_possessive(word)) for word in WORD.findall(_head(item.text))):
                 yield item
         elif item.thread in known or (item.was and find_worded(state.threads.threads, item.was)):
             yield item

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from previously.core.alphabets import casefold
 from previously.core.messages import Message, Role
 from previously.core.note import LearntItem, Note, PlayerItem, StateItem, ThreadItem, WishItem
 from previously.core.people import People, Person
 from previously.core.plain import from_plain, to_plain
-from previously.core.witnessing import folded_name
 from previously.lore.current import NO_STATE, Current, reduce_current
 from previously.lore.learnt import Learner, Learnt, reduce_learnt
 from previously.lore.merge import Entries, merge
@@ -142,8 +142,8 @@ def state_of(text: str) -> State | None:
             from_plain(Current, plain["current"]),
             dict(zip(plain["names"], people, strict=True)),
             tuple(from_plain(Wish, one) for one in plain["wishes"]),
-            {folded_name(one.name): one for one in (from_plain(Learner, given) for given in plain["learnt"])},
-            {folded_name(one.name): one for one in (from_plain(Player, given) for given in plain["players"])},
+            {casefold(one.name): one for one in (from_plain(Learner, given) for given in plain["learnt"])},
+            {casefold(one.name): one for one in (from_plain(Player, given) for given in plain["players"])},
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from previously.core.alphabets import casefold
 from previously.core.note import WishItem
-from previously.core.signals import folded
 
 MOST_WISHES = 40
 """Wishes that are kept, the newest: far more than a table agrees on."""
@@ -39,7 +39,7 @@ def reduce_wishes(wishes: tuple[Wish, ...], items: Iterable[tuple[int, int, Wish
     found = list(wishes)
     for index, position, item in items:
         text = " ".join(item.text.split())
-        if text and all(folded(one.text) != folded(text) for one in found):
+        if text and all(casefold(one.text) != casefold(text) for one in found):
             found.append(Wish(wish_id(key, index), text, position))
     return tuple(found[-MOST_WISHES:])
 
@@ -47,5 +47,5 @@ def reduce_wishes(wishes: tuple[Wish, ...], items: Iterable[tuple[int, int, Wish
 def find_wish(wishes: Iterable[Wish], ident: str, words: str) -> Wish | None:
     """Return the wish of that id, if it has those words, else the one that has them."""
     listed = list(wishes)
-    worded = [one for one in listed if folded(one.text) == folded(words)]
+    worded = [one for one in listed if casefold(one.text) == casefold(words)]
     return next((one for one in worded if one.id == ident), worded[0] if worded else None)

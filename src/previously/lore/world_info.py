@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from previously.core.alphabets import casefold
 from previously.core.errors import BadInput
-from previously.core.signals import folded
 from previously.lore.book_fields import Field, Form, kind, patched, text, texts, values_of
 from previously.lore.book_forms import CHARACTER_BOOK, WORLD_INFO, character_book_object, fresh, world_info_object
 from previously.lore.entries import Entry
@@ -137,7 +137,7 @@ def _listed(given: Sequence[object], prefix: str, form: Form, book: str = "") ->
         uid = f"{prefix}/{_number_in(one, place)}"
         entry = _entry(one, uid, book, form)
         if form is PLAIN:
-            uid = f"{prefix}/{entry.type}/{folded(entry.name).replace(' ', '-')}"
+            uid = f"{prefix}/{entry.type}/{casefold(entry.name).replace(' ', '-')}"
         free, count = uid, 1
         while free in made:
             count += 1

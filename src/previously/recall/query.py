@@ -24,10 +24,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from previously.core.alphabets import casefold
 from previously.core.errors import BadInput
 from previously.recall.index import make_speaker_key
+from previously.text.names import NOBODY, is_title
+from previously.text.stopwords import filler_words, stop_words
 from previously.text.times import DaySpan, find_days
-from previously.text.words import FILLER, casefold_word, is_spaceless, read_terms
+from previously.text.words import WORD, casefold_word, is_spaceless, make_key, read_terms
 
 LONGEST_QUERY = 16_000
 """Characters of a question that are read: of a longer one the front and the end, half each."""
@@ -136,10 +139,6 @@ def _by_person(text: str, asker: str | None, asked: tuple[str, ...]) -> tuple[st
     return asked if yours and not own else ()
 
 
-_NOT_PEOPLE = frozenset("user assistant system narrator tool human bot ai gm dm player character you everyone".split())
-_TITLES = frozenset("mr mrs ms miss dr sir lady lord captain king queen prince princess st saint the of von de".split())
-_PART = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_POSSESSIVE = re.compile(r"['’]s?$")
 _SEVERAL = re.compile(r"\s+(?:and|&)\s+|\s*[,;/]\s*", re.I)
 
 _TITLE_BEHIND = re.compile(r"\s?(?:さん|ちゃん|くん|君|様|殿|先生|씨|님|야|아)")
@@ -181,14 +180,21 @@ def find_mentions(text: str, speakers: tuple[str, ...]) -> list[Mention]:
     if inside is not None:
         found = [Mention(match.start(), match.end(), whose[match[0]]) for match in inside.finditer(text)]
     taken = {mention.start for mention in found}
-    for match in _PART.finditer(text):
+    for match in WORD.finditer(text):
         word = match[0]
-        part = casefold_word(_POSSESSIVE.sub("", word))
-        if part not in whose or match.start() in taken or (word[0].islower() and (part in FILLER or len(part) < 3)):
+        part = make_key(word)
+        if (
+            part not in whose
+            or match.start() in taken
+            or (word[0].islower() and (part in filler_words() or len(part) < 3))
+        ):
             continue  # "will" is Will only with a capital
         found.append(Mention(match.start(), match.end(), whose[part]))
     joined = _joined(sorted(found, key=lambda mention: mention.start), text)
-    return [_with_title(one, text) if _is_addressed(text, joined, number) else one for number, one in enumerate(joined)]
+    return [
+        _with_title(mention, text) if _is_addressed(text, joined, number) else mention
+        for number, mention in enumerate(joined)
+    ]
 
 
 def find_named(text: str, speakers: Collection[str]) -> tuple[str, ...]:
@@ -207,13 +213,16 @@ def remove_mentions(text: str, mentions: Sequence[Mention]) -> str:
 
 
 def split_speaker(speaker: str) -> tuple[str, ...]:
-    """Return the words of a speaker's name that tell who is meant: no titles, and nothing of names that are no
-    names."""
+    """Return the words of a speaker's name that tell who is meant: nothing of names that are no names, and titles only
+    where there is nothing else: "Captain" alone is somebody."""
     parts: list[str] = []
-    for one in _SEVERAL.split(speaker):
-        if casefold_word(one.strip()) not in _NOT_PEOPLE:
-            parts += [casefold_word(part) for part in _PART.findall(one)]
-    return tuple(dict.fromkeys(part for part in parts if part not in _TITLES and len(part) > 1))
+    for name in _SEVERAL.split(speaker):
+        if casefold(name) in NOBODY:
+            continue
+        words = [casefold_word(word) for word in WORD.findall(name)]
+        words = [word for word in words if len(word) > 1]
+        parts += [word for word in words if not (is_title(word) or word in stop_words())] or words
+    return tuple(dict.fromkeys(parts))
 
 
 @lru_cache(maxsize=256)
@@ -231,12 +240,12 @@ def _parts_of_names(speakers: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...
 def _joined(found: Sequence[Mention], text: str) -> list[Mention]:
     """Words of a name that only a space parts, as one mention of all whom any of them may mean."""
     runs: list[Mention] = []
-    for one in found:
-        if runs and text[runs[-1].end : one.start].isspace():
-            names = tuple(dict.fromkeys((*runs[-1].names, *one.names)))
-            runs[-1] = Mention(runs[-1].start, one.end, names)
+    for mention in found:
+        if runs and text[runs[-1].end : mention.start].isspace():
+            names = tuple(dict.fromkeys((*runs[-1].names, *mention.names)))
+            runs[-1] = Mention(runs[-1].start, mention.end, names)
         else:
-            runs.append(one)
+            runs.append(mention)
     return runs
 
 
@@ -252,11 +261,11 @@ def _is_addressed(text: str, mentions: Sequence[Mention], number: int) -> bool:
     front = max(0, mention.start - LONGEST_OPENER)
     opens_at = max((at for at in range(front, mention.start) if text[at] in _COMMA | _SENTENCE), default=front - 1)
     begins = opens_at < 0 or text[opens_at] in _SENTENCE
-    openers = len(_PART.findall(text, opens_at + 1, mention.start))
+    openers = len(WORD.findall(text, opens_at + 1, mention.start))
     after = _BEHIND.match(text, _with_title(mention, text).end)
     behind = after[1] if after else ""
     if begins:
-        return openers <= MOST_OPENERS and behind in _CALL
+        return openers <= MOST_OPENERS and behind in _CALL and not _begins_list(text, mentions, number)
     if openers:
         return False
     if behind in _COMMA:
@@ -264,9 +273,18 @@ def _is_addressed(text: str, mentions: Sequence[Mention], number: int) -> bool:
     return not behind or behind in _SENTENCE
 
 
+def _begins_list(text: str, mentions: Sequence[Mention], number: int) -> bool:
+    """Return whether a mention is the first of a list: of three, or of two that a word joins. "Bram, Mara lied" calls
+    Bram."""
+    if not _touches(text, mentions, number, number + 1):
+        return False
+    joins = WORD.search(text, mentions[number].end, mentions[number + 1].start)
+    return joins is not None or _touches(text, mentions, number + 1, number + 2)
+
+
 def _touches(text: str, mentions: Sequence[Mention], first: int, second: int) -> bool:
     """Return whether nothing but a comma, and at most one word, stands between two mentions: they are of one list."""
     if first < 0 or second >= len(mentions):
         return False
     between = text[mentions[first].end : mentions[second].start]
-    return len(_PART.findall(between)) <= 1 and not any(letter in _SENTENCE for letter in between)
+    return len(WORD.findall(between)) <= 1 and not any(letter in _SENTENCE for letter in between)

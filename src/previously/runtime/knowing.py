@@ -10,12 +10,12 @@ from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
+from previously.core.alphabets import casefold
 from previously.core.cast import Fact, Knowledge, knowledge_of
 from previously.core.marks import OWN_SCOPE
 from previously.core.note import said_key
 from previously.core.presence import Presence
 from previously.core.versions import Kind, LiveVersion
-from previously.core.witnessing import folded_name
 from previously.folds.recap import FoldRules
 from previously.lore import current, threads
 from previously.lore.by_hand import Corrected, LoreRecord, Record, corrected, record_of
@@ -89,7 +89,7 @@ class Knowing:
 
     async def lorebook(self, store: BookReading, key: StoryKey, known: Known, reader: str = "") -> Lorebook:
         """All entries that may come up for a reader, indexed."""
-        return await self._lorebooks.of(store, key, known.entries, folded_name(reader))
+        return await self._lorebooks.of(store, key, known.entries, casefold(reader))
 
     async def presence(
         self, store: SnapshotStore, key: StoryKey, branch: BranchInfo, rules: FoldRules, *, next_speaker: str = ""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from previously.core.alphabets import casefold
 from previously.core.analyses import Analysis
 from previously.core.cast import Knowledge
 from previously.core.errors import BadInput
@@ -20,7 +21,6 @@ from previously.core.presence import Source
 from previously.core.spans import Span, position_on
 from previously.core.text import clean
 from previously.core.versions import Kind
-from previously.core.witnessing import folded_name
 from previously.folds.applying import Gap, gaps
 from previously.folds.builtin.quotes import moved
 from previously.folds.recap import Timeline
@@ -311,7 +311,7 @@ def _meant(text: str, listed: Sequence[tuple[str, str, T]], what: str, command: 
     """The one of these, each with its id and words, that a text names: by id, by its words, or by some of them."""
     wanted = _words(text)
     exact = [one for ident, words, one in listed if wanted in (ident, words)]
-    meant = exact or [one for _, words, one in listed if folded_name(wanted) in folded_name(words)]
+    meant = exact or [one for _, words, one in listed if casefold(wanted) in casefold(words)]
     if len(meant) > 1:
         several = "; ".join(words for _, words, one in listed if one in meant[:3])
         raise BadInput(f"{wanted!r} could mean several: {several}.")

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from previously.core.alphabets import casefold
 from previously.core.marks import STORY_SCOPE, Chapter, MarkKind, chapters_of
 from previously.core.note import LoreItem
 from previously.core.people import NARRATORS
-from previously.core.signals import folded
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.builtin.quotes import text_now
@@ -65,7 +65,7 @@ async def told_before(
     state is given. Without `texts` only names, what was open and how things stood: where not everyone witnessed
     everything, a summary could tell what not all who were there may know."""
     known, others = divide_known(state.known, about)
-    named = {folded(one.name) for one in state.known}
+    named = {casefold(one.name) for one in state.known}
     names = [one.name for name, one in state.people.items() if one.first < position and name not in NARRATORS]
     if not texts:
         return NoteContext(known=known, others=others, **_lists(state, position, about))
@@ -76,7 +76,7 @@ async def told_before(
     updates = [(one.position, one.analysis) for one in fragments if one.analysis]
     mentioned = Counter(name for _, analysis in updates for name in analysis.mentions)
     names += [name for name, _ in mentioned.most_common()]
-    fresh = dict.fromkeys(name for name in names if folded(name) not in named)
+    fresh = dict.fromkeys(name for name in names if casefold(name) not in named)
     earlier, so_far = await texts_before(store, key, branch, position)
     return NoteContext(
         earlier,
@@ -104,12 +104,12 @@ async def _recap_end(store: SnapshotStore, key: StoryKey, branch: BranchInfo, po
 
 def divide_known(entries: Sequence[LoreEntry], about: str) -> tuple[tuple[LoreItem, ...], tuple[str, ...]]:
     """Return the entries that messages name, whole, and all others in a few words; those described last first."""
-    words = folded(about)
+    words = casefold(about)
     room = KNOWN_TOKENS
     known: list[LoreItem] = []
     others: list[str] = []
     for entry in reversed(entries):
-        named = any(folded(name) in words for name in (entry.name, *entry.aliases))
+        named = any(casefold(name) in words for name in (entry.name, *entry.aliases))
         cost = estimate_tokens(entry.content) + estimate_tokens(entry.name) + len(entry.keywords) * 2
         if named and cost <= room:
             room -= cost

@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 
+from previously.core.alphabets import SOUTH_EAST_ASIAN
 from previously.core.words import count_words
 
 LONGEST_WORDS = 48
@@ -225,7 +226,7 @@ def _by_characters(text: str) -> list[str]:
 
 _AFTER_END = "\"'”’“‘»«›)]}」』）】〉》*_~` \t\n"
 _ENDS = ".!?…。！？｡．؟।॥։።។။།·‼⁉⁈"
-_NO_END_MARK = re.compile("[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff]$")
+_NO_END_MARK = re.compile(f"[{SOUTH_EAST_ASIAN}\u0f00-\u0fff]$")
 
 
 def is_cut(text: str, *, lenient: bool) -> bool:

@@ -7,15 +7,15 @@ never passed over.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from previously.core.budgets import Row, tokens_in
 from previously.core.tokens import Counter
+from previously.text.compare import find_terms
 from previously.text.sentences import sentence_starts
-from previously.text.words import SPACELESS, content_of
+from previously.text.words import CONTENT_RUN, find_words
 from previously.view.memory import Remembered
 from previously.view.view import Section
 
@@ -41,8 +41,6 @@ TOLD_SHARE = 2 / 3
 PERSONS_TOKENS: Row = (0, 200, 400)
 """What lines about persons take: none at 2,000, where the recap says who people are, 16 of them at 8,000."""
 
-_WORDS = re.compile(r"[^\W_]+")
-
 
 @dataclass(frozen=True)
 class Beside:
@@ -56,7 +54,7 @@ class Beside:
     @cached_property
     def words(self) -> frozenset[str]:
         """Return the words of the tail."""
-        return frozenset(_WORDS.findall(self.tail))
+        return frozenset(find_words(self.tail))
 
     @cached_property
     def small_words(self) -> frozenset[str]:
@@ -71,7 +69,7 @@ class Beside:
     @cached_property
     def paragraphs(self) -> list[frozenset[str]]:
         """Return the telling words of each paragraph of the recap."""
-        return [frozenset(content_of(part)) for part in self.recap.split("\n\n")]
+        return [frozenset(find_terms(part)) for part in self.recap.split("\n\n")]
 
 
 def choose_lines(memories: Sequence[Remembered], beside: Beside, counter: Counter) -> list[Remembered]:
@@ -96,7 +94,7 @@ def first_sentence(text: str) -> str:
 def _tells_thread(line: Remembered, beside: Beside) -> bool:
     if beside.budget_tokens >= LARGE or not beside.recap:
         return True
-    words = set(content_of(line.text))
+    words = set(find_terms(line.text))
     if any(len(words & told) >= TOLD_SHARE * len(words) for told in beside.paragraphs):
         return False
     return beside.budget_tokens >= SMALL or line.kind == DATED
@@ -119,10 +117,10 @@ def _tells_person(line: Remembered, beside: Beside) -> bool:
 def _is_named(thing: str, beside: Beside) -> bool:
     """Return whether the tail names a thing: a name by any of its words, as it is written; anything else by its last
     word, which says what it is ("Bram's knife" is named by "the knife")."""
-    words = _WORDS.findall(thing)
+    words = find_words(thing)
     if not words:
         return False
-    if SPACELESS.search(thing):
+    if CONTENT_RUN.search(thing):
         return thing in beside.tail
     if len(words) > 1 and all(word[0].isupper() for word in words):
         return not beside.words.isdisjoint(words)

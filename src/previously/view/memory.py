@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from previously.core.messages import Message, Role, Text
 from previously.core.spans import Span
 from previously.core.tokens import Counter, message_tokens
-from previously.view.cuts import Cut, cut_lines, cut_sentences
+from previously.text.cuts import Cut, cut_lines, cut_sentences
 from previously.view.view import LeftOut, Reason, Section
 
 HEADINGS = {

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from previously.core.alphabets import SPACELESS
 from previously.core.messages import Message
 from previously.core.quote_lines import PROMISES, parse_line, quote_line, renumbered, speaker_shown
 from previously.core.spans import Span
@@ -71,9 +72,8 @@ _PROMISE_WORDS = (
 _PROMISE = re.compile(rf"\b(?:{'|'.join(_PROMISE_WORDS)})\b|約束|誓[いうっ]|借りがある|借金", re.IGNORECASE)
 """Words for promising and owing in English, German, French, Spanish, Russian and Japanese; no grammar around them."""
 
-_DENSE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u0e01-\u0eff"
-_WORD = re.compile(rf"[{_DENSE}]+|[^\W_{_DENSE}]+")
-_IS_DENSE = re.compile(f"[{_DENSE}]")
+_WORD = re.compile(rf"[{SPACELESS}]+|[^\W_{SPACELESS}]+")
+_IS_SPACELESS = re.compile(f"[{SPACELESS}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +318,7 @@ def _words(text: str) -> dict[str, bool]:
     found: dict[str, bool] = {}
     for index, match in enumerate(_WORD.finditer(text)):
         word = match.group()
-        if _IS_DENSE.match(word):
+        if _IS_SPACELESS.match(word):
             found.update(dict.fromkeys((word[at : at + 2] for at in range(max(1, len(word) - 1))), False))
         else:
             key = word.casefold()

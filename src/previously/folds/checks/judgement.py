@@ -17,7 +17,7 @@ from previously.core.words import count_words
 from previously.folds.checks import echo, shape
 from previously.folds.checks.material import Material, material_of, reckons
 from previously.folds.checks.verdict import Accepted, Asked, Refusal, Refused, brief
-from previously.text.compare import tokens_of
+from previously.text.compare import split_tokens
 from previously.text.language import wrong_language
 from previously.text.names import NOBODY, Heard, names_in, unheard_in, words_of
 from previously.text.numbers import COUNTS, LANGUAGES, numbers_in, values_in
@@ -195,7 +195,7 @@ def _unchanged(asked: Asked, material: Material, text: str) -> bool:
     if asked.amends or asked.may_stand or not asked.previous.strip():
         return False
     news = sum(count_words(told) for told in material.texts if not told.lstrip().startswith("("))
-    return news >= NEWS and tokens_of(text) == tokens_of(asked.previous)
+    return news >= NEWS and split_tokens(text) == split_tokens(asked.previous)
 
 
 def _shed(asked: Asked, material: Material, text: str) -> tuple[str, ...]:

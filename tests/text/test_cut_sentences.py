@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from previously.core.quote_lines import quote_line
+from previously.text.cuts import GAP, cut_lines, cut_sentences
 from previously.text.sentences import sentence_starts, whole_sentences
-from previously.view.cuts import GAP, cut_lines, cut_sentences
 
 DOSSIER = (
     "On 3 March Bram stood in the tower. He had come to find the ledger.\n\n"
