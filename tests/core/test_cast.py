@@ -99,3 +99,20 @@ def test_who_may_know_of_a_message(name: str, speaker: str | None, witnesses: li
 
 def test_a_name_is_the_same_however_it_is_spelt() -> None:
     assert casefold("Bram") == casefold(" BRAM") == casefold("ｂｒａｍ")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Bram hid the ledger under the third stair.", "Bram hid the ledger…"),
+        ("Bram hid the ledger, under the third stair.", "Bram hid the ledger…"),
+        ("Bram hid it.\nHere.", "Bram hid it. Here."),
+        ("Donaudampfschifffahrtsgesellschaft", "Donaudampfschifffahrtsg…"),
+        (
+            "彼は台帳を三段目の階段の下に隠した。それは去年の冬のことだった。",
+            "彼は台帳を三段目の階段の下に隠した。それは去年…",
+        ),
+    ],
+)
+def test_a_long_line_ends_with_a_whole_word(text: str, line: str) -> None:
+    assert one_line(text, 24) == line

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.text.names import Heard, names_in, unheard_in
+from previously.text.names import Heard, name_chapter, names_in, unheard_in
 
 STORY = "Марина Орлова и Глеб. Ines Quillan met Dr. Senn and the Kessler brothers. Der Wärter Momme Hansen. ハルカ"
 
@@ -59,3 +59,18 @@ def test_strangers_are_found(text: str, language: str, stranger: str) -> None:
 def test_any_text_can_be_read_and_nobody_is_a_stranger_to_himself(text: str, story: str, language: str) -> None:
     unheard_in(text, Heard([story]), language)
     assert unheard_in(text, Heard([text]), language) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "title", "name"),
+    [
+        (5, "Chapter Five", "Chapter Five"),
+        (5, "Chapter 5: The Well", "Chapter 5: The Well"),
+        (21, "CHAPTER TWENTY-ONE", "CHAPTER TWENTY-ONE"),
+        (5, "Chapter Six", "Chapter 5, Chapter Six"),
+        (5, "Five Bells", "Chapter 5, Five Bells"),
+        (5, "", "Chapter 5"),
+    ],
+)
+def test_a_chapter_is_not_called_by_its_number_twice(number: int, title: str, name: str) -> None:
+    assert name_chapter(number, title) == name

@@ -25,7 +25,6 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-
 Floats: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 Packed: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.int8]]
 Rows: TypeAlias = np.ndarray[tuple[int], np.dtype[np.intp]]

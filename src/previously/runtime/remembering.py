@@ -21,6 +21,7 @@ from previously.runtime.fold_store import MemoryStore
 from previously.runtime.noted import updated
 from previously.runtime.stale import stale_version
 from previously.storage.store import BranchInfo, StoryKey
+from previously.text.names import name_chapter
 from previously.view.memory import Remembered
 from previously.view.view import Section
 
@@ -97,7 +98,7 @@ class ChapterText:
     @property
     def name(self) -> str:
         """How it is called."""
-        return f"Chapter {self.number}, {self.title}" if self.title else f"Chapter {self.number}"
+        return name_chapter(self.number, self.title)
 
 
 class Remembering:

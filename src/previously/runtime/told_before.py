@@ -26,6 +26,7 @@ from previously.runtime.derived import fragments_of
 from previously.runtime.fold_store import SnapshotStore
 from previously.storage.store import BranchInfo, StoryKey
 from previously.text.cuts import shorten
+from previously.text.names import name_chapter
 
 HAND = frozenset({MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD, MarkKind.WISH})
 """The marks that hold what people said of lore, threads, the state and wishes."""
@@ -187,7 +188,7 @@ async def chapters_before(
         if room_tokens < 0:
             break
         if text:
-            found.insert(0, f"Chapter {one.number}{f', {one.title}' if one.title else ''}: {text}")
+            found.insert(0, f"{name_chapter(one.number, one.title)}: {text}")
     return backbone, tuple(found)
 
 

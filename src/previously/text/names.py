@@ -13,7 +13,7 @@ from functools import cache
 
 from previously.core.alphabets import KATAKANA_LETTERS
 from previously.core.people import NARRATORS
-from previously.text.numbers import LANGUAGES, numbers_in
+from previously.text.numbers import LANGUAGES, numbers_in, values_in
 from previously.text.sentences import ABBREVIATIONS
 from previously.text.stems import stem_name
 from previously.text.stopwords import stop_words
@@ -135,6 +135,15 @@ def unheard_in(text: str, heard: Heard, language: str = "English") -> list[str]:
         persons = [match.group("full") or match.group("single") for match in _KATAKANA_PERSON.finditer(text)]
         found += [name for name in persons if not any(part in heard.text for part in name.split("・"))]
     return list(dict.fromkeys(found))
+
+
+def name_chapter(number: int, title: str) -> str:
+    """Return what a chapter is called: its number and its title, once where the title begins with that number."""
+    first, _, rest = title.partition(" ")
+    opening = " ".join(rest.split()[:1])
+    if first.casefold() == "chapter" and number in values_in(opening):
+        return title
+    return f"Chapter {number}, {title}" if title else f"Chapter {number}"
 
 
 def _may_name(word: str, ordinary: set[str], language: str) -> bool:
