@@ -20,8 +20,8 @@ from previously.core.calibration import (
     Calibrated,
     Calibration,
     calibrate,
-    calibrated_counter,
     counter_named,
+    make_counter,
 )
 from previously.core.messages import Image, Message, Role, message
 from previously.core.samples import (
@@ -104,16 +104,16 @@ def test_one_odd_report_changes_little(odd: float) -> None:
 
 def test_too_few_reports_or_odd_ones_alone_leave_the_plain_estimate() -> None:
     good = [said_by(ENGLISH, {"latin": 0.9})] * (FEWEST_SAMPLES - 1)
-    assert calibrated_counter(good) is ESTIMATE
+    assert make_counter(calibrate(good)) is ESTIMATE
     older = replace(good[0], counter="estimate-1")
     tiny = said_by(["Rain."], {})
     nothing = replace(good[0], reported=0)
     cached = replace(good[0], reported=good[0].reported // 2)
     absurd = replace(good[0], reported=100 * good[0].reported)
     for useless in (older, tiny, nothing, cached, absurd):
-        assert calibrated_counter([*good, useless]) is ESTIMATE
+        assert make_counter(calibrate([*good, useless])) is ESTIMATE
         assert with_sample(good, useless) == tuple(good)
-    assert calibrated_counter([*good, good[0]]) is not ESTIMATE
+    assert make_counter(calibrate([*good, good[0]])) is not ESTIMATE
 
 
 def test_reports_that_do_not_hang_together_teach_nothing() -> None:
@@ -295,7 +295,7 @@ def learned(requests: Sequence[Request], tokenizer: Counter) -> Counter:
     samples: tuple[Sample, ...] = ()
     for request in requests[:FEWEST_SAMPLES]:
         samples = with_sample(samples, sample_of(request, reported(request, tokenizer)))
-    return calibrated_counter(samples)
+    return make_counter(calibrate(samples))
 
 
 def test_after_five_replies_a_story_in_english_is_within_two_per_cent(exact: dict[str, Counter]) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from previously.core.fitting import Prior, fitted
+from previously.core.fitting import Prior, fit_numbers
 from previously.core.samples import (
     GREATEST_FACTOR,
     KEPT_SAMPLES,
@@ -52,7 +52,7 @@ _SPREAD = 0.2
 
 _MESSAGE = Prior(MESSAGE_OVERHEAD_TOKENS, 4)
 _REQUEST = Prior(0, 2_000)
-_CERTAIN = 1e-4
+_CERTAIN = 0
 """The spread of what is not asked about."""
 
 _ENOUGH_TO_TELL = 0.03
@@ -158,10 +158,9 @@ def calibrate(samples: Iterable[Sample]) -> Calibration | None:
     return Calibration(tuple(map(_bounded, factors, LEAST_FACTORS)), per_message, per_request)
 
 
-def calibrated_counter(samples: Iterable[Sample]) -> Counter:
-    """The calibrated counter, or the plain estimate as long as there is none."""
-    found = calibrate(samples)
-    return Calibrated(found) if found else ESTIMATE
+def make_counter(calibration: Calibration | None) -> Counter:
+    """Return the calibrated counter, or the plain estimate as long as there is no calibration."""
+    return Calibrated(calibration) if calibration else ESTIMATE
 
 
 _NAME = re.compile(rf"{COUNTER} x([\d./e-]+)(?: m(\d{{1,2}}))?(?: r(\d{{1,5}}))?", re.ASCII)
@@ -205,7 +204,7 @@ def _fit(samples: Sequence[Sample], message: Prior, request: Prior) -> tuple[lis
         common = sum(share for share, known in zip(shares, told, strict=True) if known)
         rows.append([common, *shares, one.messages / one.weighed, 1 / one.weighed])
         ratios.append((one.reported - one.fixed) / one.weighed)
-    return fitted(rows, ratios, [_COMMON, *own, message, request], _NOISE)
+    return fit_numbers(rows, ratios, [_COMMON, *own, message, request], _NOISE)
 
 
 def _checked(values: Sequence[object], message_tokens: object, request_tokens: object) -> Calibration | None:
