@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from previously.runtime.folder import BuiltinFolder, Folder
     from previously.runtime.story import Story
     from previously.settings import Settings
-    from previously.storage.in_memory import InMemoryStore
     from previously.storage.tables.findings import Collected, Fault, Verified
     from previously.view.furniture import Furniture
     from previously.view.view import Report, View
@@ -49,7 +48,6 @@ _HOMES = {
     "Folder": "runtime.folder",
     "Story": "runtime.story",
     "Settings": "settings",
-    "InMemoryStore": "storage.in_memory",
     "OpenAICompatibleModel": "models.openai_compatible",
     "ScriptedModel": "models.scripted",
     "ScriptedAnswer": "models.scripted_server",
@@ -75,7 +73,6 @@ __all__ = [
     "Folder",
     "Furniture",
     "HeadMoved",
-    "InMemoryStore",
     "Memory",
     "Message",
     "OpenAICompatibleModel",

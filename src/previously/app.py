@@ -27,7 +27,6 @@ from previously.runtime.times import time_at
 from previously.runtime.tuning import Tuning
 from previously.settings import Layer, Origin, Settings, layer_of, resolve
 from previously.settings_file import effective
-from previously.storage.in_memory import InMemoryStore
 from previously.storage.store import Store, StoryInfo
 from previously.storage.table_store import TableStore
 from previously.storage.tables.findings import Collected, Told, Verified
@@ -142,11 +141,11 @@ class Memory(Keys, Forgetting, Books, Combining):
 
     def _in_tables(self, deed: str) -> TableStore:
         if not isinstance(self._store, TableStore):
-            raise BadInput(f"Stories in memory keep no caches: nothing to {deed}.")
+            raise BadInput(f"This store keeps no caches: there is nothing to {deed}.")
         return self._store
 
     def _keeps_backups(self) -> bool:
-        return isinstance(self._store, TableStore)
+        return self._place != IN_MEMORY and isinstance(self._store, TableStore)
 
     @asynccontextmanager
     async def _backup_at(self, path: Path, *, to_change: bool) -> AsyncIterator[tuple[Store, WholeStories]]:
@@ -167,7 +166,7 @@ class Memory(Keys, Forgetting, Books, Combining):
         return self._stories_of(self._store, self._place)
 
     def _stories_of(self, store: Store, place: str) -> WholeStories:
-        if not isinstance(store, TableStore):
+        if place == IN_MEMORY or not isinstance(store, TableStore):
             raise BadInput(f"Stories in {IN_MEMORY} are gone with the process: there is no way to keep or move them.")
         return WholeStories(store.database, self._owner, _shown(place))
 
@@ -273,8 +272,6 @@ def _same_place(one: str, other: str) -> bool:
 
 
 def _open_store(place: str) -> Store:
-    if place == IN_MEMORY:
-        return InMemoryStore()
     if place.startswith(("postgresql://", "postgres://")):
         try:
             from previously.storage.postgres import PostgresStore  # an extra: loaded when a server is named

@@ -17,6 +17,7 @@ from previously.core.errors import StoreProblem, UnknownStory
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Attributes, Draft, Message, Role, Text, Thinking, message
 from previously.core.scripts import Put, Reuse, Splice
+from previously.core.snapshot import KeptRecipe
 from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status
 from previously.storage import copying, layout
@@ -28,7 +29,6 @@ from previously.storage.sqlite import SqliteStore
 from previously.storage.store import StoryKey
 from previously.storage.table_store import TableStore
 from previously.storage.tables import Tables
-from previously.storage.view_store import KeptRecipe
 from previously.storage.whole_stories import NameTaken, Whole, WholeStories
 from tests.storage.postgres_server import database, shared_server
 

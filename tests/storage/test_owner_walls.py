@@ -15,10 +15,10 @@ from previously.core.errors import BadInput
 from previously.core.marks import MarkKind
 from previously.core.messages import Attributes, Draft, message
 from previously.core.scripts import Put, Splice
+from previously.core.snapshot import KeptRecipe
 from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status
 from previously.storage.store import Forgotten, Store, StoryKey
-from previously.storage.view_store import KeptRecipe
 
 AT = "2026-03-02T19:04:00+00:00"
 REQUEST = bytes(32)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from previously.core.marks import Mark, MarkKind
 from previously.core.paths import OnPath
+from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
 from previously.folds.chapter import BACKBONE, CHAPTER, KINDS, SHORT, SHORT_WORDS, ChapterFold
 from previously.folds.questions import Question, words_read
@@ -21,7 +22,7 @@ from previously.folds.update import UPDATED, UpdateFold
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.folder import Folder, FolderReply
 from previously.runtime.kept_answers import Source
-from previously.storage.store import ALL_MARKS, BranchInfo, StoryKey
+from previously.storage.store import BranchInfo, StoryKey
 
 T = TypeVar("T")
 

@@ -7,6 +7,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from previously.storage.store import StoryKey
 from previously.storage.tables import Tables, tables_of
+from previously.storage.tables.kept_paths import KeptPaths
 from previously.storage.tables.session import Row, Session
 
 T = TypeVar("T")
@@ -49,6 +50,11 @@ class Database(Protocol):
 
     async def close(self) -> None:
         """Let what is under way end, then give everything back."""
+
+
+def at_a_moment(tables: Tables, paths: KeptPaths) -> Tables:
+    """Return the same tables for reads of one moment, which ask nothing twice."""
+    return tables_of(_Asked(tables.session), paths)
 
 
 class Moment:

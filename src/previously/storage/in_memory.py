@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Sequence
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from previously.core.align import Known
 from previously.core.digests import match_key
@@ -18,6 +18,7 @@ from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Put, Script, Splice, checked
+from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import Cost, Kind, LiveVersion
 from previously.storage.book_store import Book
 from previously.storage.in_memory_answers import InMemoryAnswers
@@ -27,7 +28,7 @@ from previously.storage.in_memory_recall import InMemoryRecall
 from previously.storage.in_memory_versions import InMemoryVersions
 from previously.storage.in_memory_views import InMemoryViews
 from previously.storage.key_store import AccessKey
-from previously.storage.store import ALL_MARKS, NO_NODE, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
+from previously.storage.store import NO_NODE, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
 from previously.storage.story_forgetting import entries_like, forget_entries, standing_at, traces
 from previously.storage.story_tree import StoryTree
 
@@ -47,6 +48,11 @@ class InMemoryStore(InMemoryAnswers, InMemoryBooks, InMemoryKeys, InMemoryRecall
 
     async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
         return await work(self)  # no verb here ever waits, so nothing comes in between
+
+    async def read(self, *_: object) -> NoReturn:
+        raise RuntimeError("this store answers verbs only")
+
+    write = read
 
     async def stories(self, owner: str) -> list[StoryInfo]:
         mine = (story for key, story in self._stories.items() if key.owner == owner)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from previously.core.digests import match_key
+from previously.core.snapshot import KeptRecipe
 from previously.storage.recognition_store import Holding, ranked
 from previously.storage.store import StoryKey
 from previously.storage.story_tree import StoryTree
-from previously.storage.view_store import KeptRecipe
 
 
 class InMemoryViews:

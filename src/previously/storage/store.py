@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from previously.core.align import Known
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Script
+from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import Cost, Kind, LiveVersion
 from previously.storage.answer_store import AnswerStore
 from previously.storage.book_store import BookStore
@@ -33,14 +34,15 @@ from previously.storage.recognition_store import RecognitionStore
 from previously.storage.version_store import VersionStore
 from previously.storage.view_store import ViewStore
 
+if TYPE_CHECKING:
+    from previously.storage.tables import Tables
+
 T = TypeVar("T")
 MAIN = "main"
 """The branch every story begins with."""
 
 NO_NODE = 0
 """The head of an empty branch."""
-
-ALL_MARKS = frozenset(MarkKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,13 @@ class Store(AnswerStore, BookStore, KeyStore, RecallStore, RecognitionStore, Ver
 
     async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
         """Reads that belong together. `work` gets a store that answers as of one moment, and waits for nothing else."""
+
+    async def read(self, owner: str, work: Callable[[Tables], T]) -> T:
+        """Run work that reads, all of one moment. It may run in another thread, and may be run again: it has no effect
+        but its result."""
+
+    async def write(self, key: StoryKey, work: Callable[[Tables], T]) -> T:
+        """Run work that writes to a story: all of it is on disk when this returns, or nothing ever was."""
 
     async def stories(self, owner: str) -> list[StoryInfo]:
         """The owner's stories by name."""

@@ -18,9 +18,9 @@ from previously.core.marks import Mark, moved_marks, starts
 from previously.core.messages import Draft, Entry
 from previously.core.paths import OnPath
 from previously.core.scripts import Piece, Put, Script
+from previously.core.snapshot import KeptRecipe
 from previously.core.versions import IN_FORCE, Kind, LiveVersion, Version
 from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryKey
-from previously.storage.view_store import KeptRecipe
 
 if TYPE_CHECKING:
     from previously.storage.in_memory_recall import InMemoryStoryIndex

@@ -15,10 +15,11 @@ from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Attributes, Draft
 from previously.core.paths import OnPath
 from previously.core.scripts import Put, Script, Splice
+from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import Cost, Kind, LiveVersion
 from previously.storage import keeping
-from previously.storage.database import Database, Moment, to_its_end
-from previously.storage.store import ALL_MARKS, BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
+from previously.storage.database import Database, Moment, at_a_moment, to_its_end
+from previously.storage.store import BranchInfo, Forgotten, Move, Store, StoryInfo, StoryKey, Traces
 from previously.storage.table_answers import TableAnswers
 from previously.storage.table_books import TableBooks
 from previously.storage.table_keys import TableKeys
@@ -44,6 +45,12 @@ class TableStore(TableAnswers, TableBooks, TableKeys, TableRecall, TableVersions
 
     async def at_one_moment(self, owner: str, work: Callable[[Store], Coroutine[Any, Any, T]]) -> T:
         return await self._reading(owner, lambda tables: to_its_end(work(TableStore(Moment(tables), self.paths))))
+
+    async def read(self, owner: str, work: Callable[[Tables], T]) -> T:
+        return await self._reading(owner, lambda tables: work(at_a_moment(tables, self.paths)))
+
+    async def write(self, key: StoryKey, work: Callable[[Tables], T]) -> T:
+        return await self._writing(key, work)
 
     async def create_story(self, owner: str, name: str, *, at: str) -> StoryInfo:
         return await self.database.creating(owner, name, lambda tables: tables.stories.create(owner, name, at))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from previously.core.snapshot import KeptRecipe
 from previously.storage.database import Database
 from previously.storage.recognition_store import Holding
 from previously.storage.store import StoryKey
-from previously.storage.view_store import KeptRecipe
 
 
 class TableViews:

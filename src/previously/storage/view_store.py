@@ -6,30 +6,12 @@ many views it had.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from previously.core.snapshot import KeptRecipe
 
 if TYPE_CHECKING:
     from previously.storage.store import StoryKey
-
-
-@dataclass(frozen=True, slots=True)
-class KeptRecipe:
-    """How a view was made."""
-
-    reader: str
-    """For whom."""
-    asked: str
-    """Under which terms: views of the same terms make up epochs."""
-    node: int
-    """The newest message of the path it was of,"""
-    position: int
-    """and where that stands."""
-    before_tail: int
-    """The node before its tail; 0 if the tail begins the story."""
-    epoch: str
-    body: str
-    at: str
 
 
 class ViewStore(Protocol):
