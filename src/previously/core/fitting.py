@@ -69,7 +69,8 @@ def fit_numbers(
 
 
 def _product(row: Sequence[float], numbers: Sequence[float]) -> float:
-    return sum(map(mul, row, numbers))
+    total: float = sum(map(mul, row, numbers))
+    return total
 
 
 def _least_squares(
