@@ -17,7 +17,7 @@ from previously.core.words import count_words
 from previously.folds.cast import MOST_SENTENCES, MOST_WORDS, CastNote, bounded
 from previously.folds.noting import Note, Noted, Unusable, canonical, judge_reply
 from previously.runtime.prompts import load_prompt
-from previously.text.sentences import whole_sentences
+from previously.text.sentences import split_sentences
 
 GOLDEN = Path(__file__).parent / "golden"
 TEMPLATE = load_prompt("cast")
@@ -128,7 +128,7 @@ def test_an_answer_that_tells_nothing_at_first_is_asked_for_again() -> None:
 def test_a_long_summary_is_cut_at_a_sentence() -> None:
     found = noted({"summary": f"{GOOD} {GOOD} {GOOD}"})
     kept = knowledge_of(found.text).summary
-    assert len(whole_sentences(kept)) == MOST_SENTENCES
+    assert len(split_sentences(kept)) == MOST_SENTENCES
     assert kept.endswith(".")
     assert found.warnings == (f"the summary was cut to {MOST_SENTENCES} sentences and {MOST_WORDS} words",)
     assert noted({"summary": "She waits."}).warnings == ("the summary has fewer than 3 sentences",)
@@ -148,7 +148,7 @@ def test_an_endless_sentence_is_cut_too(endless: str) -> None:
 @given(st.text(max_size=1_500))
 def test_every_summary_is_bounded(text: str) -> None:
     kept, cut = bounded(text)
-    assert len(whole_sentences(kept)) <= MOST_SENTENCES
+    assert len(split_sentences(kept)) <= MOST_SENTENCES
     assert count_words(kept) <= MOST_WORDS + 1
     assert cut or kept == " ".join(kept.split())
     kept.encode()
@@ -212,7 +212,7 @@ def test_whatever_a_model_wrote_is_judged(answer: str, so_far: str) -> None:
         known = knowledge_of(found.text)
         assert found.text == canonical(known.as_json())
         assert len(known.facts) <= MOST_FACTS
-        assert len(whole_sentences(known.summary)) <= MOST_SENTENCES
+        assert len(split_sentences(known.summary)) <= MOST_SENTENCES
         found.text.encode()
 
 

@@ -16,7 +16,7 @@ from previously.folds.cast import CastNote
 from previously.folds.cast_diff import pointed_at
 from previously.folds.noting import Noted, Unusable, canonical
 from previously.runtime.prompts import load_prompt
-from previously.text.sentences import whole_sentences
+from previously.text.sentences import split_sentences
 
 TEMPLATE = load_prompt("cast")
 SUMMARY = "Maya sits in the mill. She trusts Bram. She wants to find her brother."
@@ -46,7 +46,7 @@ def each_has_a_memory() -> bool:
 def summary_of_three_to_five_sentences() -> bool:
     long = after({"summary": " ".join(f"She saw boat {number}." for number in range(9))}).summary
     asked = note().build(TEMPLATE).system
-    return "3 to 5 sentences" in asked and len(whole_sentences(long)) == 5
+    return "3 to 5 sentences" in asked and len(split_sentences(long)) == 5
 
 
 def at_most_ten_short_facts() -> bool:

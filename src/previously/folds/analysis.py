@@ -31,12 +31,12 @@ from previously.folds.analysis_answer import (
     overfull,
 )
 from previously.folds.builtin.quotes import quote
-from previously.folds.checks import declines
+from previously.folds.checks import is_refusal
 from previously.folds.note_context import NO_CONTEXT, NoteContext, language_rule, stranger_finder
 from previously.folds.noting import MOST_PARTS, Noted, Unusable, object_in
 from previously.folds.rendering import Template, as_data, fill, told, transcript
 from previously.folds.thread_numbers import ASPECTS, name_threads, state_warnings
-from previously.text.sentences import plain, whole_sentences
+from previously.text.sentences import split_sentences, strip_markup
 
 __all__ = ["AnalysisNote", "analysis_of", "analysis_text", "is_fragment", "not_analysed"]
 
@@ -69,7 +69,7 @@ def is_fragment(message: Message) -> bool:
     """Whether a message tells something that is analysed: no instruction, no chapter heading, no remark out of
     character, not without words."""
     text = told(message).strip()
-    return message.role is not Role.SYSTEM and not _MARKER.fullmatch(text) and not _MARKER.fullmatch(plain(text))
+    return message.role is not Role.SYSTEM and not _MARKER.fullmatch(text) and not _MARKER.fullmatch(strip_markup(text))
 
 
 def not_analysed(path: Iterable[OnPath], analysed: Collection[bytes]) -> tuple[OnPath, ...]:
@@ -137,7 +137,7 @@ class AnalysisNote:
         analysis = analysis_in(found)
         signals, settled = name_threads(analysis.signals, self.context.threads)
         analysis = replace(analysis, signals=signals, settled=settled)
-        if declines(analysis.summary_update) and analysis.signals.is_empty:
+        if is_refusal(analysis.summary_update) and analysis.signals.is_empty:
             return Unusable("the model declined", answer, final=True)
         if analysis.is_empty:
             return Unusable("it notes nothing; write at least summary_update", answer)
@@ -186,7 +186,7 @@ class AnalysisNote:
     def _without_retelling(self, update: str) -> tuple[str, Sequence[str]]:
         """The update without sentences that stand in the summary so far, and those."""
         earlier = casefold("\n".join((self.context.earlier, self.context.so_far, self.context.recent)))
-        sentences = whole_sentences(update)
+        sentences = split_sentences(update)
         again = [
             one for one in sentences if len(one.split()) >= _LONG_ENOUGH and casefold(one).rstrip(".!? ") in earlier
         ]

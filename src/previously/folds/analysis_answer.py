@@ -19,7 +19,7 @@ from previously.core.note import Note
 from previously.core.signals import MOST_ITEMS, Signals, items_of, settled_json, settled_of, signals_of
 from previously.folds.noting import canonical, text_in
 from previously.folds.scene_shape import signals_note
-from previously.text.sentences import whole_sentences
+from previously.text.sentences import split_sentences
 
 LISTS = tuple(one.name for one in fields(Signals))
 
@@ -111,7 +111,7 @@ def _cut(text: str) -> str:
     if len(text) <= LONGEST_UPDATE:
         return text
     kept = ""
-    for sentence in whole_sentences(text):
+    for sentence in split_sentences(text):
         longer = f"{kept} {sentence}".strip()
         if len(longer) > LONGEST_UPDATE:
             break

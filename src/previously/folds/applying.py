@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from previously.core.analyses import Fragment, Recorded
 from previously.core.quote_lines import PREFIX, first_line
-from previously.text.sentences import sentence_starts
+from previously.text.sentences import find_starts
 
 THRESHOLD = 4
 """How many of the newest positions are not applied yet: the view shows them verbatim."""
@@ -136,7 +136,7 @@ def compacted(summary: str, max_characters: int = MAX_CHARACTERS, target_charact
     if line:
         return PREFIX + kept[line:]  # a quotation that lost its number would be nobody's
     near = room // _NEAR
-    places = [start for start in sentence_starts(kept)[1:] if start <= near]
+    places = [start for start in find_starts(kept)[1:] if start <= near]
     places = places or [match.end() for match in _SPACE.finditer(kept, 0, near) if kept[match.end() :].strip()]
     return PREFIX + kept[places[0] if places else 0 :].lstrip()
 

@@ -25,7 +25,7 @@ from previously.folds.cast_diff import applied, resolved
 from previously.folds.checks import brief
 from previously.folds.noting import MOST_PARTS, Noted, Unusable, canonical
 from previously.folds.rendering import Template, as_data, fill, transcript
-from previously.text.sentences import whole_sentences
+from previously.text.sentences import split_sentences
 
 MOST_SENTENCES = 5
 LEAST_SENTENCES = 3
@@ -163,7 +163,7 @@ def _warnings(wanted: Wanted, *, cut: bool) -> tuple[str, ...]:
         warnings.append(f"the summary was cut to {MOST_SENTENCES} sentences and {MOST_WORDS} words")
     if not wanted.summary:
         warnings.append("there was no summary; the earlier one stays")
-    elif len(whole_sentences(wanted.summary)) < LEAST_SENTENCES:
+    elif len(split_sentences(wanted.summary)) < LEAST_SENTENCES:
         warnings.append(f"the summary has fewer than {LEAST_SENTENCES} sentences")
     if wanted.whole:
         warnings.append("it gave all facts instead of what changed")
@@ -173,7 +173,7 @@ def _warnings(wanted: Wanted, *, cut: bool) -> tuple[str, ...]:
 def bounded(summary: str) -> tuple[str, bool]:
     """A summary of at most five sentences and so many words, and whether it had to be cut."""
     text = " ".join(clean(summary)[0].split())
-    sentences = whole_sentences(text)
+    sentences = split_sentences(text)
     kept: list[str] = []
     words = characters = 0
     for sentence in sentences[:MOST_SENTENCES]:

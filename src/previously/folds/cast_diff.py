@@ -18,7 +18,7 @@ from previously.core.cast import MOST_FACTS, Fact, each_once
 from previously.folds.cast_answer import Pointed, Wanted
 from previously.folds.cast_weight import weight_of
 from previously.text.compare import find_terms
-from previously.text.numbers import values_in
+from previously.text.numbers import find_values
 from previously.text.words import WORD, make_key
 
 ALIKE = 2 / 3
@@ -204,7 +204,7 @@ def _wording(text: str) -> _Wording:
     return _Wording(
         tuple(dict.fromkeys(find_terms(text))),
         tuple(dict.fromkeys(capitals)),
-        values_in(text),
+        find_values(text),
         frozenset(_TURNS.findall(text.replace("’", "'").lower())),
     )
 

@@ -27,7 +27,7 @@ from previously.folds.checks import (
 )
 from previously.folds.noting import MOST_PARTS
 from previously.folds.rendering import Template, as_data, fill, told, transcript
-from previously.text.sentences import sentence_starts
+from previously.text.sentences import find_starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +251,7 @@ def _halves(text: str) -> tuple[str, str]:
     middle = len(text) // 2
     first, end = middle - min(_REACH, middle - 1), middle + min(_REACH, middle - 1)
     places = [match.end() for match in _PARAGRAPH.finditer(text, first, end)]
-    places = places or [first + start for start in sentence_starts(text[first:end])[1:]]
+    places = places or [first + start for start in find_starts(text[first:end])[1:]]
     places = places or [match.end() for match in _SPACE.finditer(text, first, end)]
     at = min(places, key=lambda place: abs(place - middle), default=middle)
     return text[:at], text[at:]

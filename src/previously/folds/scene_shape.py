@@ -19,7 +19,7 @@ from previously.core.note import LoreItem, Note, ThreadChange, ThreadItem
 from previously.core.signals import Settled, Signals, settled_json, settled_of, signals_of
 from previously.core.state_line import parse_state_line
 from previously.folds.noting import canonical, text_in
-from previously.text.sentences import whole_sentences
+from previously.text.sentences import split_sentences
 
 _LIST = {"type": "array", "items": {"type": "string"}}
 SCHEMA: Mapping[str, Any] = {
@@ -226,7 +226,7 @@ def united(entries: Iterable[Described]) -> tuple[Described, ...]:
 
 
 def _both(first: Described, second: Described) -> Described:
-    known = {casefold(sentence) for sentence in whole_sentences(first.content)}
-    fresh = [sentence for sentence in whole_sentences(second.content) if casefold(sentence) not in known]
+    known = {casefold(sentence) for sentence in split_sentences(first.content)}
+    fresh = [sentence for sentence in split_sentences(second.content) if casefold(sentence) not in known]
     content = " ".join([first.content, *fresh]).strip()
     return Described(first.name, first.type, once([*first.keywords, *second.keywords]), content)

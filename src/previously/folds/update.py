@@ -21,7 +21,7 @@ from previously.core.versions import Kind
 from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote
 from previously.folds.chapter import CLOSING, WORDS_SHARE, ChapterFold
-from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge, judge_text, without_reasoning
+from previously.folds.checks import Accepted, Asked, Refusal, Refused, is_refusal, judge, judge_text, without_reasoning
 from previously.folds.noting import MOST_PARTS
 from previously.folds.read_update import (
     EPISODE,
@@ -35,9 +35,9 @@ from previously.folds.read_update import (
     cut_sections,
 )
 from previously.folds.rendering import Template, as_data, fill, form_blocks, speaker_of, told
-from previously.text.language import main_language
-from previously.text.names import Heard, unheard_in
-from previously.text.numbers import numbers_in
+from previously.text.language import find_language
+from previously.text.names import Heard, find_unheard
+from previously.text.numbers import find_numbers
 
 UPDATED = "update"
 """What a recap carries that an update made: its span has an episode and a note, or is to have them."""
@@ -215,7 +215,7 @@ class UpdateFold:
     def _language(self) -> str:
         """Return in which language to answer. Where it is known and not English, it is named: models translate what is
         not said to stay."""
-        language = main_language("\n".join(told(one) for _, one in self.shown))
+        language = find_language("\n".join(told(one) for _, one in self.shown))
         kept = "the words new, now, settled, earlier, ended and ends at"
         if language == "English":
             return f"Write in the language of the new messages; only the headings and {kept} stay English."
@@ -269,7 +269,7 @@ class UpdateFold:
             return Refused(Refusal.EMPTY, "the answer is empty")
         sections = cut_sections(answer, {**HEADINGS, **{part: part for part in self._closing_parts}})
         if not sections.lines:
-            if reply.finish_reason == "content_filter" or declines(answer):
+            if reply.finish_reason == "content_filter" or is_refusal(answer):
                 return Refused(Refusal.REFUSAL, "the model declined")
             return Refused(Refusal.SHAPE, f"it has none of the headings {', '.join(self.part.value)}")
         texts: dict[str, Accepted] = {}
@@ -411,11 +411,11 @@ class UpdateFold:
         """Return a note without items that name somebody nobody has heard of; what is noted counts as heard later."""
         said = [f"{speaker_of(one)}: {told(one)}" for _, one in self.shown]
         heard = Heard([*self.context.texts, self.context.recap, *said])
-        language = main_language("\n".join(said)) or "English"
+        language = find_language("\n".join(said)) or "English"
 
         def is_heard(words: str, name: str = "") -> bool:
             """Names are told by capitals inside a sentence, so a name by itself is put into one."""
-            strangers = [*unheard_in(f"of {name}.", heard, language), *unheard_in(words, heard, language)]
+            strangers = [*find_unheard(f"of {name}.", heard, language), *find_unheard(words, heard, language)]
             dropped.extend(f"the name {one} stands nowhere: {name} {words[:120]}" for one in strangers[:1])
             return not strangers
 
@@ -433,7 +433,7 @@ class UpdateFold:
 
 def _sums(sections: Sections) -> str:
     """Return the numbers of the state that an answer gives. Sums are reckoned there, and the texts may tell them."""
-    return " ".join(one.written for line in sections.items(STATE) for one in numbers_in(line))
+    return " ".join(one.written for line in sections.items(STATE) for one in find_numbers(line))
 
 
 def in_steps(asked: UpdateFold) -> UpdateFold:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from previously.core.alphabets import casefold
 from previously.core.cast import Fact, Knowledge
 from previously.text.compare import find_terms
-from previously.text.numbers import values_in
-from previously.text.sentences import whole_sentences
+from previously.text.numbers import find_values
+from previously.text.sentences import split_sentences
 from previously.text.words import make_keys
 
 LEAST_SHARE = 0.5
@@ -38,7 +38,7 @@ def who_knows(knowledge: Mapping[str, Knowledge], terms: str) -> list[Row]:
     ranked: list[tuple[float, int, str, Row]] = []
     for name, known in knowledge.items():
         facts = [(share, fact) for fact in known.facts if (share := _share(asked, fact.text))]
-        said = [(share, one) for one in whole_sentences(known.summary) if (share := _share(asked, one))]
+        said = [(share, one) for one in split_sentences(known.summary) if (share := _share(asked, one))]
         if not facts and not said:
             continue
         facts.sort(key=lambda one: (-one[0], -one[1].since))
@@ -59,7 +59,7 @@ def _share(asked: frozenset[str], text: str) -> float:
 def _terms_of(text: str) -> frozenset[str]:
     """The telling words and numbers of a text; all its words where none is telling."""
     text = unicodedata.normalize("NFKC", text)
-    return frozenset([*find_terms(text), *(f"#{value:g}" for value in values_in(text))]) or _words_of(text)
+    return frozenset([*find_terms(text), *(f"#{value:g}" for value in find_values(text))]) or _words_of(text)
 
 
 def _words_of(text: str) -> frozenset[str]:

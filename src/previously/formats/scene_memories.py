@@ -20,7 +20,7 @@ from previously.folds.scene_shape import readable, scene_in, united
 from previously.formats.reading import BrokenJson, kind, parse_json, shown
 from previously.lore.keywords import refined
 from previously.text.cuts import find_fitting_length
-from previously.text.sentences import whole_sentences
+from previously.text.sentences import split_sentences
 
 TOLD_FIELDS = ("narrative", "memorable_events")
 """Fields that tell what happened: they become the summary, in this order, with status and ties between them."""
@@ -146,7 +146,7 @@ def _fitted(text: str, entries: tuple[Described, ...]) -> Scene:
 def _cut(text: str) -> tuple[str, str]:
     """As many whole sentences as fit, and the rest; where not even one fits, as many characters."""
     kept = ""
-    sentences = whole_sentences(text)
+    sentences = split_sentences(text)
     for index, sentence in enumerate(sentences):
         longer = f"{kept} {sentence}".strip()
         if estimate_tokens(longer) > MOST_SUMMARY_TOKENS:

@@ -18,7 +18,7 @@ from previously.core.alphabets import casefold
 from previously.core.note import ThreadChange, ThreadItem, thread_id
 from previously.core.tokens import estimate_tokens
 from previously.text.compare import find_terms
-from previously.text.numbers import values_in
+from previously.text.numbers import find_values
 from previously.text.words import find_words
 
 DORMANT_AFTER = 200
@@ -176,7 +176,7 @@ def find_worded(threads: Iterable[Thread], text: str) -> Thread | None:
 def _say_the_same(one: str, other: str) -> bool:
     """Return whether two wordings share most of their telling words, and neither gives another number."""
     terms, others = set(find_terms(one)), set(find_terms(other))
-    numbers, other_numbers = values_in(one), values_in(other)
+    numbers, other_numbers = find_values(one), find_values(other)
     alike = len(terms & others) >= SAME_THREAD * max(len(terms), len(others)) > 0
     return alike and (numbers <= other_numbers or other_numbers <= numbers)
 

@@ -32,7 +32,7 @@ import numpy as np
 from previously.core.messages import Attributes, Entry, Error, Image, Message, Text, Thinking, ToolCall, ToolResult
 from previously.recall.vectors import WordTable, pack_vector
 from previously.text.times import parse_minute
-from previously.text.words import casefold_word, read_terms, time_words
+from previously.text.words import casefold_word, list_time_words, read_terms
 
 INDEX_VERSION = 1
 """Goes up with every change to what is computed or how it is kept."""
@@ -129,7 +129,7 @@ def index_entry(entry: int, facts: MessageFacts, table: WordTable | None = None)
     if len(counts) > MOST_TERMS:
         counts = Counter(dict(list(counts.items())[:MOST_TERMS]))
     length = len(said.terms)
-    said_when = sum(counts[word] for word in counts.keys() & time_words())
+    said_when = sum(counts[word] for word in counts.keys() & list_time_words())
     postings = {term: make_posting(entry, count, length) for term, count in counts.items()}
     for term in _witness_terms(facts):
         postings[term] = make_posting(entry, 1, length)

@@ -28,7 +28,7 @@ from previously.core.alphabets import casefold
 from previously.core.errors import BadInput
 from previously.recall.index import make_speaker_key
 from previously.text.names import NOBODY, is_title
-from previously.text.stopwords import filler_words, stop_words
+from previously.text.stopwords import list_filler_words, list_stop_words
 from previously.text.times import DaySpan, find_days
 from previously.text.words import WORD, casefold_word, is_spaceless, make_key, read_terms
 
@@ -186,7 +186,7 @@ def find_mentions(text: str, speakers: tuple[str, ...]) -> list[Mention]:
         if (
             part not in whose
             or match.start() in taken
-            or (word[0].islower() and (part in filler_words() or len(part) < 3))
+            or (word[0].islower() and (part in list_filler_words() or len(part) < 3))
         ):
             continue  # "will" is Will only with a capital
         found.append(Mention(match.start(), match.end(), whose[part]))
@@ -221,7 +221,7 @@ def split_speaker(speaker: str) -> tuple[str, ...]:
             continue
         words = [casefold_word(word) for word in WORD.findall(name)]
         words = [word for word in words if len(word) > 1]
-        parts += [word for word in words if not (is_title(word) or word in stop_words())] or words
+        parts += [word for word in words if not (is_title(word) or word in list_stop_words())] or words
     return tuple(dict.fromkeys(parts))
 
 

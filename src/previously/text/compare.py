@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from previously.core.alphabets import IDEOGRAPHS, KANA, SOUTH_EAST_ASIAN
 from previously.text.stems import stem
-from previously.text.stopwords import stop_words
+from previously.text.stopwords import list_stop_words
 from previously.text.word_lists import load_lists
 from previously.text.words import CONTENT_RUN, WORD, make_key
 
@@ -43,7 +43,7 @@ def find_terms(text: str) -> list[str]:
 def _terms_of(word: str) -> tuple[str, ...]:
     if CONTENT_RUN.search(word) or _KANA.search(word):
         return ()
-    parts = [part for part in word.split("-") if len(part) >= _SHORTEST and part.casefold() not in stop_words()]
+    parts = [part for part in word.split("-") if len(part) >= _SHORTEST and part.casefold() not in list_stop_words()]
     return tuple(_families().get(part.casefold()) or stem(make_key(part))[:_PREFIX] for part in parts)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from previously.core.quote_lines import begins_line, is_within_line, parse_line
 from previously.core.tokens import estimate_tokens
-from previously.text.sentences import sentence_starts
+from previously.text.sentences import find_starts
 
 GAP = "[…]"
 """Stands where sentences are missing, so that nobody reads two that were apart as one thought."""
@@ -74,7 +74,7 @@ def find_cuts(text: str) -> list[int]:
     """Return where sentences begin at which a text can be cut: not inside a quotation, even one that runs over several
     paragraphs, nor inside a line that quotes."""
     kept, quotes, at = [0], 0, 0
-    for start in sentence_starts(text)[1:]:
+    for start in find_starts(text)[1:]:
         quotes += sum(mark in _QUOTES for mark in text[at:start])
         at = start
         if begins_line(text, start) or (quotes % 2 == 0 and not is_within_line(text, start)):

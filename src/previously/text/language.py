@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 
 from previously.core.alphabets import CYRILLIC, HANGUL, IDEOGRAPHS, JAMO, KANA
-from previously.text.sentences import QUOTED, whole_sentences
-from previously.text.stopwords import small_words
+from previously.text.sentences import QUOTED, split_sentences
+from previously.text.stopwords import list_small_words
 
 _SCRIPTS = {
     "kana": KANA,
@@ -53,7 +53,7 @@ _DENSE = 3
 
 
 @lru_cache(maxsize=4)
-def languages_of(text: str) -> Mapping[str, float]:
+def find_languages(text: str) -> Mapping[str, float]:
     """The languages of a text with their shares of its letters. What cannot be told is under ""."""
     weights: Counter[str] = Counter()
     for piece in _pieces(_sample(text)):
@@ -63,17 +63,17 @@ def languages_of(text: str) -> Mapping[str, float]:
     return {language: weight / total for language, weight in sorted(weights.items())} if total else {}
 
 
-def main_language(text: str) -> str:
+def find_language(text: str) -> str:
     """The language most of a text is in, "" where that cannot be told."""
-    shares = languages_of(text)
+    shares = find_languages(text)
     return max(shares, key=lambda name: (shares[name], name), default="")
 
 
-def wrong_language(source: str, text: str) -> str | None:
+def find_wrong_language(source: str, text: str) -> str | None:
     """The language an answer is in when its story is not: None when that cannot be said."""
-    told = {language: share for language, share in languages_of(text).items() if language}
-    of_source = languages_of(source)
-    main = main_language(source)
+    told = {language: share for language, share in find_languages(text).items() if language}
+    of_source = find_languages(source)
+    main = find_language(source)
     if main and of_source[main] >= MOSTLY and not told and _is_foreign(text, main):
         return "another language"
     if not told or _letters(text) < LEAST_LETTERS:
@@ -96,7 +96,7 @@ def _sample(text: str) -> str:
 
 def _is_foreign(text: str, language: str) -> bool:
     """Whether a text in Latin script has next to none of a language's small words."""
-    words = small_words().get(language)
+    words = list_small_words().get(language)
     tokens = [token.replace("’", "'") for token in _TOKEN.findall(_sample(text).lower())]
     if words is None or len(tokens) < _LEAST_FOREIGN or any(token[0] > "\u024f" for token in tokens[:200]):
         return False
@@ -104,7 +104,7 @@ def _is_foreign(text: str, language: str) -> bool:
 
 
 def _script_of(language: str) -> str:
-    return "Latin" if language in small_words() or language == "" else language
+    return "Latin" if language in list_small_words() or language == "" else language
 
 
 def _letters(text: str) -> int:
@@ -116,7 +116,7 @@ def _pieces(text: str) -> list[str]:
     pieces: list[str] = []
     held: list[str] = []
     words = letters = 0
-    for sentence in whole_sentences(QUOTED.sub(lambda match: match.group().replace("\n", " "), text)):
+    for sentence in split_sentences(QUOTED.sub(lambda match: match.group().replace("\n", " "), text)):
         held.append(sentence)
         words += len(_TOKEN.findall(sentence))
         letters += _letters(sentence)
@@ -156,7 +156,7 @@ def _latin(piece: str) -> str:
     tokens = [token.replace("’", "'") for token in _TOKEN.findall(piece.lower())]
     if len(tokens) < LEAST_WORDS:
         return ""
-    hits = {language: _hits(tokens, words) for language, words in small_words().items()}
+    hits = {language: _hits(tokens, words) for language, words in list_small_words().items()}
     ranked = sorted(hits, key=lambda language: (-hits[language], language))
     best, second = ranked[0], ranked[1]
     if hits[best] < _LEAST_SHARE * len(tokens) or hits[best] < _MARGIN * hits[second]:

@@ -13,10 +13,10 @@ from functools import cache
 
 from previously.core.alphabets import KATAKANA_LETTERS
 from previously.core.people import NARRATORS
-from previously.text.numbers import LANGUAGES, numbers_in, values_in
+from previously.text.numbers import LANGUAGES, find_numbers, find_values
 from previously.text.sentences import ABBREVIATIONS
 from previously.text.stems import stem_name
-from previously.text.stopwords import stop_words
+from previously.text.stopwords import list_stop_words
 from previously.text.times import MONTHS, SEASONS, WEEKDAYS
 from previously.text.word_lists import load_words
 from previously.text.words import CONTENT_RUN, WORD, make_key, make_keys
@@ -89,17 +89,19 @@ class Heard:
 
     def has(self, name: str) -> bool:
         """Whether a person or thing is named there, by any telling word of the name."""
-        words = words_of(name)
+        words = split_name(name)
         return not words or any(self.has_word(word) for word in words)
 
 
-def words_of(name: str) -> list[str]:
+def split_name(name: str) -> list[str]:
     """The words of a name that tell who it is: no titles, no initials."""
     if CONTENT_RUN.search(name):
         return [run for run in CONTENT_RUN.findall(name) if len(run) > 1] or [name.strip()]
     parts = [part for word in WORD.findall(name) for part in word.split("-")]
     return [
-        part for part in parts if len(part) > 1 and not is_title(make_key(part)) and part.lower() not in stop_words()
+        part
+        for part in parts
+        if len(part) > 1 and not is_title(make_key(part)) and part.lower() not in list_stop_words()
     ]
 
 
@@ -111,14 +113,14 @@ _APOSTROPHES = ("'", "’")
 """A single capital before one of these is no name: I'll, I've."""
 
 
-def names_in(text: str, language: str = "English") -> list[str]:
+def find_names(text: str, language: str = "English") -> list[str]:
     """The names of a text as written, each once, in order: runs of words with a capital inside a sentence, and
     katakana. In German only runs of two, since every noun has a capital."""
     runs = [" ".join(run) for before, run in _runs(text, language) if _is_name(before, run, language)]
     return list(dict.fromkeys([*runs, *(KATAKANA_NAME.findall(text) if not text.isascii() else ())]))
 
 
-def unheard_in(text: str, heard: Heard, language: str = "English") -> list[str]:
+def find_unheard(text: str, heard: Heard, language: str = "English") -> list[str]:
     """The names of a text that nobody has heard of, each once, in order."""
     ordinary = {word.casefold() for word in WORD.findall(text) if word[0].islower()}
     found: list[str] = []
@@ -127,7 +129,7 @@ def unheard_in(text: str, heard: Heard, language: str = "English") -> list[str]:
         if (
             words
             and _is_name(before, run, language)
-            and (language != "German" or len(words) == len(words_of(" ".join(run))))
+            and (language != "German" or len(words) == len(split_name(" ".join(run))))
         ):
             found += words
     found += [name for name in _subjects(text, ordinary, language) if not heard.has_word(name)]
@@ -141,7 +143,7 @@ def name_chapter(number: int, title: str) -> str:
     """Return what a chapter is called: its number and its title, once where the title begins with that number."""
     first, _, rest = title.partition(" ")
     opening = " ".join(rest.split()[:1])
-    if first.casefold() == "chapter" and number in values_in(opening):
+    if first.casefold() == "chapter" and number in find_values(opening):
         return title
     return f"Chapter {number}, {title}" if title else f"Chapter {number}"
 
@@ -153,12 +155,12 @@ def _may_name(word: str, ordinary: set[str], language: str) -> bool:
         len(word) < _LEAST
         or key in _everyday_words()
         or key.removesuffix("s") in _everyday_words()
-        or key in stop_words()
+        or key in list_stop_words()
     ):
         return False
     if any(part.casefold() in ordinary for part in parts if part):
         return False
-    return not (language in LANGUAGES and numbers_in(word, language))
+    return not (language in LANGUAGES and find_numbers(word, language))
 
 
 def _is_name(before: str, run: list[str], language: str) -> bool:
@@ -192,7 +194,7 @@ def _runs(text: str, language: str) -> list[tuple[str, list[str]]]:
             run.append(word)
         else:
             begun = bool(waiting) and together
-            run = [waiting, word] if begun and make_key(waiting) not in stop_words() else [word]
+            run = [waiting, word] if begun and make_key(waiting) not in list_stop_words() else [word]
             before, waiting = ("" if begun else last.casefold()), ""
         last, end = word, match.end()
     return [*found, (before, run)] if run else found

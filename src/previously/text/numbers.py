@@ -114,7 +114,7 @@ _KANJI_SCALES = {"十": 10, "百": 100, "千": 1_000}
 
 
 @cache
-def cardinals() -> Mapping[str, int]:
+def list_cardinals() -> Mapping[str, int]:
     """Return the English words for one to twelve and on, by which people count; without ordinals."""
     units, tens = load_lists("numbers")["English"][:2]
     return {word: value for line in (units, tens) for word, value in _line(line).items() if value and word != "fourty"}
@@ -126,12 +126,12 @@ def is_number_word(word: str) -> bool:
     return word not in unsure and (word in _listed("English") or word in _listed("English scales"))
 
 
-def values_in(text: str, language: str = "English") -> frozenset[float]:
+def find_values(text: str, language: str = "English") -> frozenset[float]:
     """All values that a text may be said to hold, sure or not."""
-    return frozenset(number.value for number in numbers_in(text, language))
+    return frozenset(number.value for number in find_numbers(text, language))
 
 
-def numbers_in(text: str, language: str = "English") -> list[Number]:
+def find_numbers(text: str, language: str = "English") -> list[Number]:
     """The numbers of a text in order. Words are read in the language named, in none if it has no table."""
     return list(_numbers(text, language))
 

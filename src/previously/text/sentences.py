@@ -56,10 +56,9 @@ _NO_SPACE = re.compile(r"\S")
 _LINES = re.compile(r"\s*\n\s*")
 _SOFT_BREAK = re.compile(r"(?<=[^\s.!?…。！？\"”*:])\n(?=[^\W\d_A-Z])")
 _CLAUSE = re.compile(r"[;,、，；:]\s*|\s+[—–-]+\s+|\s+(?=(?:and|but|so|because|while|then|which|und|aber|mais|pero)\s)")
-_EMPHASIS = re.compile(r"(?<!\*)\*([^*\n]{1,40})\*")
 
 
-def plain(text: str) -> str:
+def strip_markup(text: str) -> str:
     """The text without markup, links, out-of-character remarks and control characters; line ends kept."""
     one_line = text.isascii() and text.isprintable()
     if not one_line:
@@ -79,36 +78,19 @@ def _may_hold_markup(line: str) -> bool:
     return remarks or bool(_MARKUP.search(line)) or line.lstrip().startswith("-")
 
 
-def unwrapped(text: str) -> str:
+def join_lines(text: str) -> str:
     """Hard-wrapped lines joined again: a line end in the middle of a sentence is a space."""
     return _SOFT_BREAK.sub(" ", text) if "\n" in text else text
 
 
-def without_emphasis(text: str) -> str:
-    """Stars around a few words in the middle of a sentence are stress, not an action: they go, the words stay."""
-
-    def unstar(match: re.Match[str]) -> str:
-        before = text[max(0, match.start() - 40) : match.start()].rstrip()[-1:]
-        inner = match.group(1)
-        stressed = before and before not in '.!?…"”»」*\n' and len(inner.split()) <= 3 and inner[-1] not in ".!?…"
-        return inner if stressed else match.group(0)
-
-    return _EMPHASIS.sub(unstar, text) if "*" in text else text
-
-
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text in order, quotations kept whole, over-long ones cut at clauses."""
-    return [piece for sentence in whole_sentences(text) for piece in shortened(sentence)]
-
-
-def whole_sentences(text: str) -> list[str]:
     """The sentences of a text in order, however long they are."""
     bounds = [0, *_ends(text), len(text)]
     sentences = [text[start:end].strip() for start, end in pairwise(bounds)]
     return [sentence for sentence in sentences if sentence]
 
 
-def sentence_starts(text: str) -> list[int]:
+def find_starts(text: str) -> list[int]:
     """Return where the sentences of a text begin; the first begins with the text."""
     starts = [0]
     for end in _ends(text):
@@ -162,7 +144,7 @@ def _is_abbreviation(text: str) -> bool:
     return word.lower() in ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I")
 
 
-def shortened(sentence: str) -> list[str]:
+def cut_sentence(sentence: str) -> list[str]:
     """A sentence as it is, in pieces when it is too long, or nothing when no one could read it."""
     if not _LETTER_OR_DIGIT.search(sentence):
         return []

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 
 from previously.core.alphabets import CYRILLIC
-from previously.text.numbers import cardinals
+from previously.text.numbers import list_cardinals
 from previously.text.word_lists import load_lists
 
 _CYRILLIC = re.compile(f"[{CYRILLIC}]")
@@ -43,16 +43,16 @@ _STEP_4 = (
 
 
 @cache
-def irregular_forms() -> Mapping[str, str]:
+def list_irregular_forms() -> Mapping[str, str]:
     """Return the form that stands for each irregular one, and the digits that stand for a number word above one."""
     groups = [line.split() for line in load_lists("irregular_forms")[""]]
-    numbers = {word: str(value) for word, value in cardinals().items() if value > 1}
+    numbers = {word: str(value) for word, value in list_cardinals().items() if value > 1}
     return {form: forms[0] for forms in groups for form in forms[1:]} | numbers
 
 
 def stem(word: str) -> str:
     """The stem of a lower-case word whose accents are folded."""
-    word = irregular_forms().get(word, word)
+    word = list_irregular_forms().get(word, word)
     if word.isascii():
         return _porter(word) if len(word) > 2 and word.isalpha() else word
     return _without_case_ending(word) if _CYRILLIC.search(word) else word

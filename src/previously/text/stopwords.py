@@ -19,28 +19,28 @@ _WORDLESS = re.compile(r"[\W_]+")
 
 
 @cache
-def small_words() -> Mapping[str, frozenset[str]]:
+def list_small_words() -> Mapping[str, frozenset[str]]:
     """Return the small words of each language that is told by them: those in Latin script."""
     return {name: load_words("small_words", name) for name in load_lists("small_words") if name not in ("", "Russian")}
 
 
 @cache
-def stop_words() -> frozenset[str]:
+def list_stop_words() -> frozenset[str]:
     """Return the words of the commoner languages that carry no content of their own."""
     languages = ("English", "German", "French", "Spanish", "Portuguese", "Italian", "Dutch", "Russian")
     return frozenset().union(*(load_words("small_words", language) for language in languages))
 
 
 @cache
-def index_stop_words() -> frozenset[str]:
+def list_index_stop_words() -> frozenset[str]:
     """Return the words that are not looked up. The list is short on purpose: BM25 weighs the rest down."""
     return load_words("stop_words", "index")
 
 
 @cache
-def filler_words() -> frozenset[str]:
+def list_filler_words() -> frozenset[str]:
     """Return the words that do not turn a vector, stop words included; most of them are looked up all the same."""
-    return index_stop_words() | load_words("stop_words", "filler")
+    return list_index_stop_words() | load_words("stop_words", "filler")
 
 
 @lru_cache(maxsize=4096)

@@ -23,7 +23,7 @@ _TABLE = re.compile(r"[ \t]*\|.*\|[ \t]*$")
 _TAG = re.compile(r"</?[A-Za-z_][\w:-]{0,40}(?:\s[^<>\n]{0,200})?/?>")
 
 
-def structure_of(text: str, story: str) -> str | None:
+def find_structure(text: str, story: str) -> str | None:
     """What kind of structure stands in the place of prose; None when it is prose. Tags the story has are its own."""
     if re.match(r"\s*[\[{]\s*[\"'{\[}\]]", text):
         return "JSON"

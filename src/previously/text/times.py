@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
 
-from previously.text.numbers import cardinals
-from previously.text.sentences import whole_sentences
+from previously.text.numbers import list_cardinals
+from previously.text.sentences import split_sentences
 
 MONTHS = tuple("january february march april may june july august september october november december".split())
 MONTHS_ONLY = tuple(name for name in MONTHS if name not in ("march", "may"))
@@ -58,7 +58,7 @@ class _Patterns:
         )
         self.year = re.compile(rf"\b(?:in|during|of|since|year|until|before|after|around)\s+{_YEAR}\b", re.I)
         self.season = re.compile(rf"\b(?:(last|this)\s+)?({'|'.join(_SEASON_MONTHS)})(?:\s+(?:of\s+)?{_YEAR})?\b", re.I)
-        counts = sorted({**cardinals(), **_A_FEW}, key=len, reverse=True)
+        counts = sorted({**list_cardinals(), **_A_FEW}, key=len, reverse=True)
         self.ago = re.compile(rf"\b(\d{{1,3}}|{'|'.join(counts)})\s+(day|week|month|year)s?\s+ago\b", re.I)
         self.stretch = re.compile(r"\b(last|this|past|previous)\s+(week|weekend|month|year|night)\b", re.I)
         self.weekday = re.compile(rf"\b(?:(last|on|this)\s+)({'|'.join(WEEKDAYS)})\b", re.I)
@@ -124,7 +124,7 @@ def find_days(text: str, today: int | None = None) -> tuple[DaySpan, ...]:
         asked = (
             text
             if len(text) <= _FEW_WORDS
-            else " ".join(sentence for sentence in whole_sentences(text) if sentence.endswith(("?", "？")))
+            else " ".join(sentence for sentence in split_sentences(text) if sentence.endswith(("?", "？")))
         )
         found += _relative(asked, date.fromordinal(today))
     return tuple(dict.fromkeys(found))
@@ -215,7 +215,7 @@ def _relative(text: str, today: date) -> Iterator[DaySpan]:
         yield _days(today - timedelta(back), 0)
     for match in _patterns().ago.finditer(text):
         said = match[1].lower()
-        number = int(said) if said.isdigit() else cardinals().get(said) or _A_FEW[said]
+        number = int(said) if said.isdigit() else list_cardinals().get(said) or _A_FEW[said]
         unit = match[2].lower()
         days = number * {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
         if days < today.toordinal() - 400:

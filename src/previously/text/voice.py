@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from previously.text.sentences import QUOTED, whole_sentences
+from previously.text.sentences import QUOTED, split_sentences
 from previously.text.word_lists import load_lists
 
 _NAMED = re.compile("<(not|doing|work)>")
@@ -52,30 +52,33 @@ def _search(heading: str, text: str) -> re.Match[str] | None:
     return pattern.search(text) if pattern else None
 
 
-def unquoted(text: str) -> str:
+def strip_quotations(text: str) -> str:
     """A text without what stands in quotation marks, one that is opened and never closed included, or in italics."""
     return _UNCLOSED.sub(" ", _SINGLE.sub(" ", _SAME.sub(" ", QUOTED.sub(" ", _SET_APART.sub(" ", text)))))
 
 
-def first_person_in(text: str, language: str) -> str | None:
+def find_first_person(text: str, language: str) -> str | None:
     """The first word outside quotations in which the teller speaks of themselves."""
     language = language or "English"
     if _pattern(f"first person, {language}") is None:
         return None
-    own = unquoted(text)
+    own = strip_quotations(text)
     match = _search(f"first person, {language}", _NUMERAL.sub(" ", own) if language == "English" else own)
     return match.group() if match else None
 
 
-def declines(text: str) -> bool:
+def is_refusal(text: str) -> bool:
     """Whether a text is a model declining, quotations aside."""
-    return _search("declines", unquoted(text[: 4 * _OPENING]).strip()[:_OPENING]) is not None
+    return _search("declines", strip_quotations(text[: 4 * _OPENING]).strip()[:_OPENING]) is not None
 
 
-def talk_in(text: str, story: str = "") -> str | None:
+def find_talk(text: str, story: str = "") -> str | None:
     """The sentence at the beginning or the end in which a model talks of its work. What the story says itself, as in
     an agent's session about summaries, is no such talk."""
-    sentences = whole_sentences(unquoted(text[:4_000]))[:_ENDS] + whole_sentences(unquoted(text[-4_000:]))[-_ENDS:]
+    sentences = (
+        split_sentences(strip_quotations(text[:4_000]))[:_ENDS]
+        + split_sentences(strip_quotations(text[-4_000:]))[-_ENDS:]
+    )
     for sentence in sentences:
         match = _search("talk", sentence) or (_search("declines", sentence) if len(sentence) < _OPENING else None)
         if match and match.group().strip().casefold() not in story.casefold():

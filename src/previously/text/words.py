@@ -20,7 +20,7 @@ from functools import cache, lru_cache
 
 from previously.core.alphabets import HANGUL, IDEOGRAPHS, KANA, KATAKANA, SOUTH_EAST_ASIAN, SPACELESS
 from previously.text.stems import stem
-from previously.text.stopwords import filler_words, index_stop_words
+from previously.text.stopwords import list_filler_words, list_index_stop_words
 from previously.text.times import MONTHS_ONLY, SEASONS, WEEKDAYS
 
 WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
@@ -98,7 +98,7 @@ def is_spaceless(text: str) -> bool:
 
 
 @cache
-def time_words() -> frozenset[str]:
+def list_time_words() -> frozenset[str]:
     """Return the terms that say when. A message with one tells of something that happened."""
     others = "yesterday today tomorrow tonight last next ago week weekend month year day since recently morning evening"
     others += " night birthday anniversary o'clock"
@@ -206,14 +206,14 @@ def _word(written: str) -> tuple[tuple[str, ...], tuple[str, ...], str]:
         word = word[:-1]  # "didn't" and "couldn't" say no more than "did" and "could"
     if not word:
         return (), (), ""
-    stop_words = index_stop_words()
+    stop_words = list_index_stop_words()
     if word in stop_words:
         return (), (), NAME_MARK + word if len(word) > 1 and bare[0].isupper() and bare[1:].islower() else ""
     terms = [stem(word)]
     if _IDENTIFIER.search(bare):
         parts = [casefold_word(part) for part in _PARTS.findall(bare)]
         terms += [stem(part) for part in parts if part != word and part not in stop_words]
-    return tuple(terms), () if word in filler_words() else (bare,), ""
+    return tuple(terms), () if word in list_filler_words() else (bare,), ""
 
 
 def _number(token: str) -> str:

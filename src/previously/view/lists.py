@@ -14,7 +14,7 @@ from functools import cached_property
 from previously.core.budgets import Row, tokens_in
 from previously.core.tokens import Counter
 from previously.text.compare import find_terms
-from previously.text.sentences import sentence_starts
+from previously.text.sentences import find_starts
 from previously.text.words import CONTENT_RUN, find_words
 from previously.view.memory import Remembered
 from previously.view.view import Section
@@ -88,7 +88,7 @@ def choose_lines(memories: Sequence[Remembered], beside: Beside, counter: Counte
 
 def first_sentence(text: str) -> str:
     """Return the first sentence of a text."""
-    return text[: [*sentence_starts(text), len(text)][1]].strip()
+    return text[: [*find_starts(text), len(text)][1]].strip()
 
 
 def _tells_thread(line: Remembered, beside: Beside) -> bool:

@@ -21,7 +21,7 @@ from previously.core.spans import Span
 from previously.core.versions import LiveVersion, NewVersion
 from previously.core.words import count_words
 from previously.folds.rendering import speaker_of, told
-from previously.text.sentences import shortened, unwrapped, whole_sentences
+from previously.text.sentences import cut_sentence, join_lines, split_sentences
 
 MOST_PROMISES = 12
 """How many promises are listed, the newest: a dozen lines are read, more push out what happened."""
@@ -173,7 +173,7 @@ def _fresh(delta: Sequence[Message], first: int) -> list[_Unit]:
 def _sentences(message: Message, number: int) -> list[_Sentence]:
     """Return the sentences of a message that can be quoted; where all are too long, clauses of them."""
     text = _said(message)
-    cut = [(one, shortened(one)) for one in _split(text)]
+    cut = [(one, cut_sentence(one)) for one in _split(text)]
     texts = [one for one, pieces in cut if pieces == [one]] or [piece for _, pieces in cut for piece in pieces]
     found = _placed(" ".join(text.split()), texts, number, speaker_shown(speaker_of(message)))
     return [replace(one, promise=True) if is_promise(one.text) else one for one in found]
@@ -185,7 +185,7 @@ def _said(message: Message) -> str:
 
 
 def _split(text: str) -> list[str]:
-    return [" ".join(one.split()) for one in whole_sentences(unwrapped(text))]
+    return [" ".join(one.split()) for one in split_sentences(join_lines(text))]
 
 
 def _placed(whole: str, texts: Sequence[str], number: int | None, speaker: str, place: int = 0) -> list[_Sentence]:

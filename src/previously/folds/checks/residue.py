@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from previously.core.alphabets import HANGUL, IDEOGRAPHS, KATAKANA_LETTERS, SOUTH_EAST_ASIAN
 from previously.text.compare import split_tokens
-from previously.text.language import main_language
-from previously.text.numbers import COUNTS, numbers_in, values_in
+from previously.text.language import find_language
+from previously.text.numbers import COUNTS, find_numbers, find_values
 from previously.text.sentences import QUOTED
-from previously.text.stopwords import stop_words
+from previously.text.stopwords import list_stop_words
 from previously.text.words import CONTENT_RUN, WORD, make_key, make_keys, strip_possessive
 
 _LEAST = 4
@@ -38,7 +38,7 @@ def _words(gone: str, left: str, text: str) -> list[str]:
         for word in WORD.findall(gone)
         if (key := make_key(word)) in standing
         and key not in kept
-        and key not in stop_words()
+        and key not in list_stop_words()
         and not CONTENT_RUN.search(word)
         and (len(key) >= _LEAST or (word[0].isupper() and len(key) > 1))
     ]
@@ -47,9 +47,9 @@ def _words(gone: str, left: str, text: str) -> list[str]:
 
 
 def _numbers(gone: str, left: str, text: str) -> list[str]:
-    language = main_language(f"{left}\n{gone}") or "English"
-    kept, standing = values_in(left, language), values_in(text, language)
-    numbers = [one for one in numbers_in(gone, language) if one.value in standing and one.value not in kept]
+    language = find_language(f"{left}\n{gone}") or "English"
+    kept, standing = find_values(left, language), find_values(text, language)
+    numbers = [one for one in find_numbers(gone, language) if one.value in standing and one.value not in kept]
     return [one.written for one in numbers if one.value > COUNTS and one.sure]
 
 
