@@ -41,7 +41,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """What changes, and how many messages it touches."""
+    """The change, and the number of messages it touches."""
 
     script: tuple[Splice, ...]
     """Brings the path to what the source holds; an edit is one message for one, with `Put.replaces` set."""
@@ -56,12 +56,12 @@ class Alignment:
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether there is nothing for a store to do or to look at."""
+        """Return whether there is nothing for a store to do or to look at."""
         return not (self.script or self.attributes or self.alternatives)
 
 
 def align(stored: Sequence[Known], incoming: Sequence[Draft], *, whole: bool) -> Alignment:
-    """What brings the path `stored` to `incoming`, a whole file or a window.
+    """Return what brings the path `stored` to `incoming`, a whole file or a window.
 
     A window that has no message in common with a non-empty path is appended: nothing is removed or hidden. Whether a
     window belongs to a story is for the caller to decide.
@@ -82,16 +82,17 @@ class _Sides:
         return self.keys[i] == self.keys_in[j]
 
     def surely(self, i: int, j: int) -> bool:
-        """Whether they are the same, and their source does not say by its ids that they are two."""
+        """Return whether they are the same, and their source does not say by its ids that they are two."""
         mine, theirs = self.stored[i].attributes.source_id, self.incoming[j].attributes.source_id
         return self.keys[i] == self.keys_in[j] and (mine == theirs or mine is None or theirs is None)
 
     def absent(self, i: int) -> bool:
-        """Whether a client is not expected to send this message: then it misses nothing, and sends no edit of it."""
+        """Return whether a client is not expected to send this message: then it misses nothing, and sends no edit of
+        it."""
         return not self.whole and self.stored[i].attributes.hidden
 
     def costs(self, i: int, drafts: Sequence[tuple[bytes, bytes, Draft]]) -> list[int]:
-        """The costs of pairing a stored message with others; to leave both unpaired costs `2 * _ONE`."""
+        """Return the costs of pairing a stored message with others; to leave both unpaired costs `2 * _ONE`."""
         key, known, absent, costs = self.keys[i], self.stored[i], self.absent(i), []
         mine, role = known.attributes.source_id, known.role
         for key_in, match_in, draft in drafts:
@@ -118,7 +119,7 @@ class _Sides:
 
 
 def _file_pairs(sides: _Sides) -> tuple[list[Pair], int, int]:
-    """What is paired, and from where on an unpaired stored message is hidden or removed: all are removed."""
+    """Return what is paired, and from where on an unpaired stored message is hidden or removed: all are removed."""
     start, end, end_in = 0, len(sides.stored), len(sides.incoming)
     # An equal start and end belong to an alignment with the fewest changes, whatever lies between.
     while start < min(end, end_in) and sides.surely(start, start):
@@ -130,7 +131,7 @@ def _file_pairs(sides: _Sides) -> tuple[list[Pair], int, int]:
 
 
 def _window_pairs(sides: _Sides) -> tuple[list[Pair], int, int]:
-    """What is paired, and from where on an unpaired stored message is hidden (the first match) or removed.
+    """Return what is paired, and from where on an unpaired stored message is hidden (the first match) or removed.
 
     Removed is what follows the last match, from the first message on that a client would have sent.
     """
@@ -151,8 +152,9 @@ def _window_pairs(sides: _Sides) -> tuple[list[Pair], int, int]:
 
 
 def _front_pairs(sides: _Sides, i: int, j: int) -> list[Pair]:
-    """What belongs together before the first match: what a client shows there and is not known is an edit of what is
-    stored there. Near the beginning that may be any of it; else the front was trimmed, and it is the last of it."""
+    """Return what belongs together before the first match: what a client shows there and is not known is an edit of
+    what is stored there. Near the beginning that may be any of it; else the front was trimmed, and it is the last of
+    it."""
     if not 0 < i < len(sides.stored) or not j:
         return []
     shown = [k for k in range(i) if not sides.absent(k)]
@@ -161,7 +163,7 @@ def _front_pairs(sides: _Sides, i: int, j: int) -> list[Pair]:
 
 
 def _paired(sides: _Sides, first: int, last: int, first_in: int, last_in: int, level: int) -> list[Pair]:
-    """What belongs together in two stretches (ends not included): messages that stay and edits, in order."""
+    """Return what belongs together in two stretches (ends not included): messages that stay and edits, in order."""
     pairs: list[Pair] = []
     work = [(first, last, first_in, last_in, level)]
     while work:
@@ -182,7 +184,7 @@ def _paired(sides: _Sides, first: int, last: int, first_in: int, last_in: int, l
 
 
 def _piecewise(sides: _Sides, a: int, b: int, c: int, d: int) -> Iterator[Pair]:
-    """The pairs of a long stretch without landmarks: as long as messages are equal, else by one small table."""
+    """Return the pairs of a long stretch without landmarks: as long as messages are equal, else by one small table."""
     while a < b and c < d:
         if sides.same(a, c):
             yield a, c
@@ -195,7 +197,8 @@ def _piecewise(sides: _Sides, a: int, b: int, c: int, d: int) -> Iterator[Pair]:
 
 
 def _cheapest(sides: _Sides, rows: range, columns: range) -> list[Pair]:
-    """The pairs of the alignment with the fewest changes; of equally good ones, that which pairs earlier messages."""
+    """Return the pairs of the alignment with the fewest changes; of equally good ones, that which pairs earlier
+    messages."""
     drafts = [(sides.keys_in[j], match_key(sides.incoming[j].message), sides.incoming[j]) for j in columns if rows]
     best = [k * _ONE for k in range(len(columns) + 1)]
     moves: list[bytearray] = []  # for each cell how it was reached: 0 a removal, 1 an insertion, 2 a pair
@@ -224,7 +227,8 @@ def _cheapest(sides: _Sides, rows: range, columns: range) -> list[Pair]:
 
 
 def _changes(sides: _Sides, pairs: list[Pair], first: int, cut: int) -> Alignment:
-    """The alignment with these pairs: unpaired stored messages from `first` are hidden, from `cut` on removed."""
+    """Return the alignment with these pairs: unpaired stored messages from `first` are hidden, from `cut` on
+    removed."""
     stored, incoming = sides.stored, sides.incoming
     script: list[Splice] = []
     attributes: list[tuple[int, Attributes]] = []
@@ -261,7 +265,7 @@ def _changes(sides: _Sides, pairs: list[Pair], first: int, cut: int) -> Alignmen
 
 
 def _merged(stored: Attributes, given: Attributes) -> Attributes:
-    """What the source says, and where it says nothing what was known."""
+    """Return what the source says, and where it says nothing what was known."""
     if given == stored:
         return stored
     at = stored.at if given.at is None else given.at

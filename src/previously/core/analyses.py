@@ -9,29 +9,29 @@ from dataclasses import dataclass
 from previously.core.signals import NO_SIGNALS, Settled, Signals
 
 LONGEST_UPDATE = 1_200
-"""How many characters of a summary update are kept."""
+"""Characters of a summary update that are kept: about three long sentences."""
 
 MOST_MENTIONS = 16
-"""How many people of a fragment are kept."""
+"""People of a fragment that are kept: more are a crowd."""
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What a fragment adds to the summary, and what it changed."""
+    """The addition of a fragment to the summary, and its changes."""
 
     summary_update: str
     """One to three sentences, past tense."""
     signals: Signals = NO_SIGNALS
     mentions: tuple[str, ...] = ()
-    """Who is in the fragment, by name."""
+    """The people in the fragment, by name."""
     contradictions: tuple[str, ...] = ()
-    """Where it says otherwise than the story so far."""
+    """Places where it says otherwise than the story so far."""
     settled: tuple[Settled, ...] = ()
     """The threads that it settled, by what opened them."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is neither a summary nor a signal."""
+        """Return whether there is neither a summary nor a signal."""
         return not self.summary_update.strip() and self.signals.is_empty
 
 

@@ -23,7 +23,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a call took, as the server reported it or, failing that, as we estimate it."""
+    """The tokens of a call, as the server reported it or, failing that, as we estimate it."""
 
     input_tokens: int
     output_tokens: int

@@ -1,8 +1,7 @@
 """Sharing a budget: how many tokens each section of a view gets.
 
-What a section may have is said for three budgets; between them and beyond it follows by proportion. What must stay
-true: never more is given than there is room, nor more to anyone than they want or may have; and the same wants always
-get the same.
+What a section may have is said for three budgets; between them and beyond it follows by proportion. Never more is given
+than there is room, nor more to anyone than they want or may have; and the same wants always get the same.
 """
 
 from __future__ import annotations
@@ -45,14 +44,14 @@ def tokens_in(budget_tokens: int, row: Row) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one section may have of a budget."""
+    """The part of a budget that one section may have."""
 
     priority: int
-    """Who is served first: the lowest. Whoever is served last yields first."""
+    """The lowest is served first. Whoever is served last yields first."""
     due: Row
-    """What it gets before anyone gets more than their due."""
+    """It gets this before anyone gets more than their due."""
     floor: Row = NONE
-    """What it gets before anyone gets their due."""
+    """It gets this before anyone gets their due."""
     ceiling: Row = ALL
     """The most it ever gets."""
 

@@ -44,11 +44,11 @@ VERSION: Final = 1
 FEWEST_SAMPLES = 5
 
 _NOISE = 0.015
-"""How far one request's share of tokens is from what all factors make of it, in an ordinary story."""
+"""The distance of one request's share of tokens from what all factors make of it, in an ordinary story."""
 
 _COMMON = Prior(1.0, 0.5)
 _SPREAD = 0.2
-"""How far the factor of one script is from the common one."""
+"""The usual distance of the factor of one script from the common one."""
 
 _MESSAGE = Prior(MESSAGE_OVERHEAD_TOKENS, 4)
 _REQUEST = Prior(0, 2_000)
@@ -71,7 +71,7 @@ _UNLIKE = 1.4
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What to multiply the estimate of each script with, and what comes on top."""
+    """Factors for the estimate of each script, and tokens that come on top."""
 
     factors: tuple[float, ...]
     message_tokens: int = MESSAGE_OVERHEAD_TOKENS
@@ -79,15 +79,16 @@ class Calibration:
 
     @property
     def name(self) -> str:
-        """The calibrated counter's name, from which `counter_named` makes it again: `estimate-2 x1.083/1/1.02/1/1/1/1`,
-        or `estimate-2 x1.083` where all factors are one; `m6` and `r120` where overheads are not the usual ones."""
+        """Return the calibrated counter's name, from which `counter_named` makes it again: `estimate-2
+        x1.083/1/1.02/1/1/1/1`, or `estimate-2 x1.083` where all factors are one; `m6` and `r120` where overheads are
+        not the usual ones."""
         shown = [f"{factor:g}" for factor in self.factors]
         name = f"{COUNTER} x{shown[0] if len(set(shown)) == 1 else '/'.join(shown)}"
         name += f" m{self.message_tokens}" if self.message_tokens != MESSAGE_OVERHEAD_TOKENS else ""
         return name + (f" r{self.request_tokens}" if self.request_tokens else "")
 
     def to_json(self) -> dict[str, Any]:
-        """The calibration as JSON can hold it."""
+        """Return the calibration as JSON can hold it."""
         return {
             "version": VERSION,
             "counter": COUNTER,
@@ -98,7 +99,7 @@ class Calibration:
 
     @classmethod
     def from_json(cls, value: object) -> Calibration | None:
-        """The calibration that `to_json` gave; None for anything else, one of another rule included."""
+        """Return the calibration that `to_json` gave; None for anything else, one of another rule included."""
         match value:
             case {"version": 1, "counter": str(counter), "factors": Mapping() as given, **rest}:
                 if counter == COUNTER and set(given) == set(SCRIPTS):
@@ -129,12 +130,12 @@ class Calibrated:
         return f"Calibrated({self.name!r})"
 
     def tokens(self, text: str) -> int:
-        """The tokens of a text, as the samples' model counts them."""
+        """Return the tokens of a text, as the samples' model counts them."""
         return self._count(text)
 
 
 def calibrate(samples: Iterable[Sample]) -> Calibration | None:
-    """What the samples teach; None when they are too few or do not hang together."""
+    """Return what the samples teach; None when they are too few or do not hang together."""
     usable = [one for one in samples if one.usable][-KEPT_SAMPLES:]
     if len(usable) < FEWEST_SAMPLES:
         return None
@@ -167,7 +168,7 @@ _NAME = re.compile(rf"{COUNTER} x([\d./e-]+)(?: m(\d{{1,2}}))?(?: r(\d{{1,5}}))?
 
 
 def counter_named(name: str) -> Counter | None:
-    """The counter with the name of an estimate, plain or calibrated; None for another name or an older rule."""
+    """Return the counter with the name of an estimate, plain or calibrated; None for another name or an older rule."""
     if name == COUNTER:
         return ESTIMATE
     found = _NAME.fullmatch(name)
@@ -189,13 +190,14 @@ def _sizes_differ(samples: Sequence[Sample]) -> bool:
 
 
 def _told(samples: Sequence[Sample]) -> list[bool]:
-    """Of each script, whether there is enough of it to tell its factor."""
+    """Return of each script, whether there is enough of it to tell its factor."""
     shares = zip(*([weight / (1_000 * one.weighed) for weight in one.weights] for one in samples), strict=True)
     return [sum(column) / len(samples) >= _ENOUGH_TO_TELL for column in shares]
 
 
 def _fit(samples: Sequence[Sample], message: Prior, request: Prior) -> tuple[list[float], float]:
-    """The common factor, what each script's adds to it (or, of those too rare to tell, its margin), and overheads."""
+    """Return the common factor, what each script's adds to it (or, of those too rare to tell, its margin), and
+    overheads."""
     told = _told(samples)
     own = [Prior(0, _SPREAD) if known else Prior(margin, _CERTAIN) for known, margin in zip(told, MARGINS, strict=True)]
     rows, ratios = [], []

@@ -1,6 +1,6 @@
 """Ids of calls, where those that came cannot be sent: none at all, or one for several calls.
 
-What must stay true: every result names its call afterwards; a message that needs nothing is the same object.
+Every result names its call afterwards; a message that needs nothing is the same object.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from previously.core.pairing import units
 
 
 def with_call_ids(messages: Sequence[Message], *, once: bool) -> list[Message]:
-    """These messages, which must be mended, with an id for every call: no two that wait together have the same, and
-    with `once` no two at all."""
+    """Return these messages, which must be mended, with an id for every call: no two that wait together have the same,
+    and with `once` no two at all."""
     found: list[Message] = []
     used: set[str] = set()
     for unit in units(messages):

@@ -1,7 +1,7 @@
 """What one character knows: a short summary and a few key facts, each with when and how they learnt it.
 
-These are plain values; changing them is `folds.cast_diff`. What must stay true: there are never more than `MOST_FACTS`
-facts, oldest first, each one line and none twice; reading what was stored never fails.
+These are plain values; changing them is `folds.cast_diff`. There are never more than `MOST_FACTS` facts, oldest first,
+each one line and none twice; reading what was stored never fails.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from previously.core.alphabets import casefold
 from previously.core.text import clean
 
 MOST_FACTS = 10
-"""How many facts a character keeps."""
+"""Facts that a character keeps: as many as a model still reads one by one."""
 
 LONGEST_FACT = 200
-"""How many characters of a fact are kept."""
+"""Characters of a fact that are kept: one sentence."""
 
 WITNESSED = "witnessed"
 """The source of what a character saw or did themselves."""
@@ -35,7 +35,7 @@ class Fact:
     """`witnessed`, or `told by NAME`."""
 
     def as_json(self) -> dict[str, Any]:
-        """The fact by field."""
+        """Return the fact by field."""
         return {"text": self.text, "since": self.since, "source": self.source}
 
 
@@ -48,11 +48,11 @@ class Knowledge:
 
     @property
     def is_empty(self) -> bool:
-        """Whether they know nothing worth keeping yet."""
+        """Return whether they know nothing worth keeping yet."""
         return not self.summary and not self.facts
 
     def as_json(self) -> dict[str, Any]:
-        """The summary and the facts, oldest first."""
+        """Return the summary and the facts, oldest first."""
         return {"summary": self.summary, "facts": [fact.as_json() for fact in self.facts]}
 
 
@@ -60,7 +60,7 @@ NOTHING_KNOWN = Knowledge()
 
 
 def told_by(name: str) -> str:
-    """The source of what a character heard from someone."""
+    """Return the source of what a character heard from someone."""
     return f"told by {name}"
 
 
@@ -75,7 +75,7 @@ def one_line(text: str, longest: int = LONGEST_FACT) -> str:
 
 
 def each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    """The facts without those that say the same in the same words; the first of them stays."""
+    """Return the facts without those that say the same in the same words; the first of them stays."""
     found: dict[str, Fact] = {}
     for fact in facts:
         found.setdefault(casefold(fact.text), fact)
@@ -83,7 +83,7 @@ def each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
 
 
 def knowledge_of(text: str) -> Knowledge:
-    """The knowledge in a stored text; what cannot be read is left out, so that any text is some knowledge."""
+    """Return the knowledge in a stored text; what cannot be read is left out, so that any text is some knowledge."""
     try:
         given = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):

@@ -12,14 +12,15 @@ CANDIDATES = 200_000
 """Pairs of equals that are all tried; beyond, each tries only its nearest equals."""
 
 REACH = 8
-"""How many equals on either side of its own rank one then tries."""
+"""Equals on either side of its own rank that each then tries: edits seldom move a message further."""
 
 Pair = tuple[int, int]
 """A place in the one list and a place in the other."""
 
 
 def chain(keys: Sequence[object], keys_in: Sequence[object], *, rare: bool) -> list[Pair]:
-    """A longest run of pairs with equal keys, in order; of several, the one nearest to both ends. None equals nothing.
+    """Return a longest run of pairs with equal keys, in order; of several, the one nearest to both ends. None equals
+    nothing.
 
     With more than `CANDIDATES` pairs of equals only the rare keys count; where there are none, and `rare` does not
     insist on them, each message tries its nearest equals, counted from the end.

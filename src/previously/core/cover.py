@@ -20,13 +20,13 @@ from previously.core.spans import Span
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What decides where a version is valid."""
+    """The facts that decide where a version is valid."""
 
     version: int
     before: int | str
     """The version whose text this one went on from, or the scope whose chain it begins."""
     length: int
-    """How many messages its own run holds."""
+    """The number of messages of its own run."""
     key: bytes
     """The span key of that run."""
 
@@ -54,7 +54,7 @@ def place(
     after: Iterable[tuple[int | str, int]],
     reaching: int = 0,
 ) -> list[Covered]:
-    """Every link valid on the path that reaches position `reaching` or further, earlier links first.
+    """Return every link valid on the path that reaches position `reaching` or further, earlier links first.
 
     `after` says where to look: pairs of a version that is known to be valid and the position that follows it, or of a
     scope and the position where its chains begin. Those found are gone on from in turn.

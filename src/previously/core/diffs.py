@@ -1,4 +1,4 @@
-"""What changed between two texts, word by word, and what they begin with alike."""
+"""Changes between two texts, word by word, and the front that they share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PIECES = re.compile(r"\S+\s*|\s+")
 
 
 class ChangeKind(StrEnum):
-    """What became of a run of words."""
+    """The fate of a run of words."""
 
     SAME = "same"
     REMOVED = "removed"
@@ -27,8 +27,8 @@ class Change:
 
 
 def diff_words(old: str, new: str) -> list[Change]:
-    """The runs in order. What is the same or removed makes the old text, what is the same or added the new one; the
-    space behind a word belongs to it, and counts as the new text has it."""
+    """Return the runs in order. What is the same or removed makes the old text, what is the same or added the new one;
+    the space behind a word belongs to it, and counts as the new text has it."""
     before, after = _PIECES.findall(old), _PIECES.findall(new)
     matcher = SequenceMatcher(None, [piece.strip() for piece in before], [piece.strip() for piece in after], False)
     changes: list[Change] = []
@@ -44,6 +44,6 @@ def diff_words(old: str, new: str) -> list[Change]:
 
 
 def common_front(one: str, other: str) -> str:
-    """What two texts begin with."""
+    """Return what two texts begin with."""
     longest = min(len(one), len(other))
     return one[: next((at for at in range(longest) if one[at] != other[at]), longest)]

@@ -34,7 +34,7 @@ _KINDS: dict[type[Part], bytes] = {
 
 
 def digest(message: Message) -> bytes:
-    """The identity of a message: role, speaker, parts and given witnesses."""
+    """Return the identity of a message: role, speaker, parts and given witnesses."""
     state = blake2b(digest_size=SIZE, person=b"prev.digest.1")
     state.update(_field(b"o", message.role.value))
     if message.speaker is not None:
@@ -56,12 +56,12 @@ def _field(kind: bytes, text: str) -> bytes:
 
 
 def node_hash(parent: bytes, entry_digest: bytes) -> bytes:
-    """The identity of a path that ends in a message of this digest."""
+    """Return the identity of a path that ends in a message of this digest."""
     return blake2b(parent + entry_digest, digest_size=SIZE, person=b"prev.node.1").digest()
 
 
 def span_key(digests: Iterable[bytes]) -> bytes:
-    """The identity of a run of messages, wherever it stands."""
+    """Return the identity of a run of messages, wherever it stands."""
     return blake2b(b"".join(digests), digest_size=SIZE, person=b"prev.span.1").digest()
 
 

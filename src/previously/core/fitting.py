@@ -1,10 +1,9 @@
 """Fitting a few numbers to a few observations of which some may be wrong.
 
 Linear least squares with a prior for every number (what it is where the observations cannot tell, and how far it may be
-from that), and with less and less trust in observations that stay far off. What must stay true: the same input gives
-the same numbers; a minority of wild observations moves the result no further than an ordinary one could; priors of
-non-zero width make every problem solvable, however few or alike the observations are. No library: the problems are
-tiny.
+from that), and with less and less trust in observations that stay far off. The same input gives the same numbers; a
+minority of wild observations moves the result no further than an ordinary one could; priors of non-zero width make
+every problem solvable, however few or alike the observations are. No library: the problems are tiny.
 """
 
 from __future__ import annotations
@@ -26,7 +25,8 @@ _LEAST_MISS = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """What a number is taken to be, and its standard deviation from that; zero for a number that is certain."""
+    """The value that a number is taken to have, and its standard deviation from that; zero for a number that is
+    certain."""
 
     mean: float
     spread: float

@@ -11,7 +11,7 @@ from previously.core.alphabets import casefold
 from previously.core.signals import NO_SIGNALS, Settled, Signals
 
 TYPES = ("character", "location", "item", "faction", "concept", "lore", "event", "rule", "document")
-"""What an entry can be about."""
+"""The things an entry can be about."""
 
 _SYNONYMS = {
     "character": "person people npc npcs characters pc creature animal monster being",
@@ -45,7 +45,7 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What is kept of a span: `{summary, lorebooks}`, and its signals."""
+    """The memory of a span: `{summary, lorebooks}`, and its signals."""
 
     summary: str
     entries: tuple[Described, ...] = ()

@@ -18,7 +18,7 @@ from previously.core.plain import from_plain, to_plain
 
 
 class Aspect(StrEnum):
-    """What the state can say of a thing. There is no catch-all: a value must know what it replaces."""
+    """The kinds of things that the state says of a thing. There is no catch-all: a value must know what it replaces."""
 
     PLACE = "place"
     HOLDER = "holder"
@@ -29,7 +29,7 @@ class Aspect(StrEnum):
 
 
 class ThreadChange(StrEnum):
-    """What an item does to a thread."""
+    """The effect of an item on a thread."""
 
     NEW = "new"
     NOW = "now"
@@ -65,7 +65,8 @@ class StateItem:
 
 @dataclass(frozen=True, slots=True)
 class PresenceItem:
-    """Who could see or hear the messages from one offset to another, both included; nobody for talk at the table."""
+    """The people who could see or hear the messages from one offset to another, both included; nobody for talk at the
+    table."""
 
     first: int
     last: int
@@ -74,7 +75,7 @@ class PresenceItem:
 
 @dataclass(frozen=True, slots=True)
 class LearntItem:
-    """What somebody was told without having witnessed it, or keeps from others."""
+    """Something that somebody was told without having witnessed it, or keeps from others."""
 
     names: tuple[str, ...]
     text: str
@@ -92,12 +93,12 @@ class LoreItem:
     at: tuple[int, ...] = ()
     """The offsets of the messages it comes from; none = the whole span."""
     in_sight_of: str = ""
-    """What stands for the description that the model was shown of the same thing, by `said_key`; empty for none."""
+    """Stands for the description that the model was shown of the same thing, by `said_key`; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
 class WishItem:
-    """What a player asks for about the telling, out of character."""
+    """A wish of a player about the telling, out of character."""
 
     text: str
     at: int

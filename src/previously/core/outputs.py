@@ -1,6 +1,6 @@
 """What tools gave, where there is no room for it: the note that stands in its place, and an output with its middle cut.
 
-What must stay true: a call keeps its result, of which only the text is another; whatever is cut is counted.
+A call keeps its result, of which only the text is another; whatever is cut is counted.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from previously.core.messages import Message, Part, ToolResult
 
 
 def note_of(name: str, result: ToolResult) -> str:
-    """What stands where an output was."""
+    """Return what stands where an output was."""
     what = "error" if result.failed else "output"
     size = f"{len(result.text):,} characters"
     return f"[{what} of {name or 'a tool'}, {size}, left out; ask for it again if it is needed]"
 
 
 def with_outputs(message: Message, texts: dict[int, str]) -> Message:
-    """The message with other texts in some of its results, by their places among the parts; itself if there are
+    """Return the message with other texts in some of its results, by their places among the parts; itself if there are
     none."""
     if not texts:
         return message
@@ -28,7 +28,7 @@ def with_outputs(message: Message, texts: dict[int, str]) -> Message:
 
 
 def capped(message: Message, most_characters: int) -> Message:
-    """The message with outputs of so many characters at most: their beginning and their end."""
+    """Return the message with outputs of so many characters at most: their beginning and their end."""
     return with_outputs(
         message,
         {

@@ -9,7 +9,7 @@ from itertools import takewhile
 from previously.core.messages import Entry, Role
 
 OPENING_MESSAGES = 8
-"""How many system messages at the front can be the opening: a bound, so that finding it costs the same everywhere."""
+"""System messages at the front that can be the opening: a bound, so that finding it costs the same everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,5 +23,5 @@ class OnPath:
 
 
 def opening_of(front: Iterable[OnPath]) -> Sequence[OnPath]:
-    """The system messages a path begins with: instructions rather than story, so a view always shows them."""
+    """Return the system messages a path begins with: instructions rather than story, so a view always shows them."""
     return tuple(takewhile(lambda item: item.entry.message.role is Role.SYSTEM, front))[:OPENING_MESSAGES]

@@ -1,6 +1,6 @@
 """Who takes part in a story, as far as its messages say: who speaks, who plays, who was there.
 
-What must stay true: knowing the people of a front and reading on gives those of the whole; so they can be kept.
+Knowing the people of a front and reading on gives those of the whole; so they can be kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NARRATORS = frozenset(
 """Voices that are nobody in the story."""
 
 MOST_PEOPLE = 200
-"""How many are kept in mind, those seen last."""
+"""People that are kept in mind, those seen last: a list that long is no cast any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class Person:
     name: str
     """As it was first spelt."""
     speaks: bool
-    """Whether a message of the model's side is theirs."""
+    """True where a message of the model's side is theirs."""
     plays: bool
-    """Whether a message of the user's is theirs."""
+    """True where a message of the user's is theirs."""
     first: int
-    """Where they were first seen,"""
+    """The position at which they were first seen,"""
     last: int
     """and where last."""
 
@@ -42,7 +42,7 @@ People = Mapping[str, Person]
 
 
 def people_after(people: People, messages: Iterable[tuple[int, Message]]) -> People:
-    """The people of a story when these messages, each with its position, have been said too."""
+    """Return the people of a story when these messages, each with its position, have been said too."""
     known = dict(people)
     for position, message in messages:
         seen = dict.fromkeys(message.witnesses or (), False)
@@ -64,10 +64,10 @@ def people_after(people: People, messages: Iterable[tuple[int, Message]]) -> Peo
 
 
 def characters(people: People) -> list[str]:
-    """Those whose knowledge is kept: neither players nor narrators; in the order of their names."""
+    """Return those whose knowledge is kept: neither players nor narrators; in the order of their names."""
     return sorted(one.name for key, one in people.items() if not one.plays and key not in NARRATORS)
 
 
 def is_group(people: People) -> bool:
-    """Whether several characters speak."""
+    """Return whether several characters speak."""
     return sum(one.speaks and not one.plays and key not in NARRATORS for key, one in people.items()) > 1

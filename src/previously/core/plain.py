@@ -1,6 +1,6 @@
 """Values as plain JSON and back: dataclasses of texts, numbers, tuples, sets and mappings, by their annotations.
 
-What must stay true: `from_plain(kind, to_plain(value)) == value`. What does not fit the kind raises `ValueError`.
+`from_plain(kind, to_plain(value)) == value`. What does not fit the kind raises `ValueError`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def to_plain(value: Any) -> Any:
-    """The value as JSON can hold it. Fields that have their default are left out."""
+    """Return the value as JSON can hold it. Fields that have their default are left out."""
     if is_dataclass(value) and not isinstance(value, type):
         given = ((one.name, getattr(value, one.name), one.default) for one in fields(value))
         return {name: to_plain(item) for name, item, default in given if item != default}
@@ -32,7 +32,7 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(kind: type[T], plain: Any) -> T:
-    """The value of that kind."""
+    """Return the value of that kind."""
     return cast(T, _read(kind, plain))
 
 

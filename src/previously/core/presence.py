@@ -31,11 +31,11 @@ NEWCOMER = "\x00"
 
 
 NOBODYS = 2
-"""How a mask marks talk among players: neither known nor kept from anybody."""
+"""The mark of talk among players in a mask: neither known nor kept from anybody."""
 
 
 class Source(StrEnum):
-    """Where it is known from who was present."""
+    """The source by which it is known who was present."""
 
     BY_HAND = "by hand"
     GIVEN = "given"
@@ -46,16 +46,16 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What is known of one message."""
+    """All that is known of one message."""
 
     speaker: str = ""
     """Empty for narrators, and where the message says nothing."""
     witnesses: tuple[str, ...] | None = None
     noted: tuple[str, ...] | None = None
     shared: bool = False
-    """Whether it is no part of the story, like the opening: then it is kept from nobody."""
+    """True for what is no part of the story, like the opening: it is kept from nobody."""
     ends: bool = False
-    """Whether a scene ends with it."""
+    """True where a scene ends with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ class Run:
     noted: tuple[str, ...] | None = None
     shared: bool = False
     ends: bool = False
-    """Whether a scene ends with the last of them."""
+    """True where a scene ends with the last of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What a person says of who was present; None for everybody. Later ones win."""
+    """A person's word on who was present; None for everybody. Later ones win."""
 
     span: Span
     names: tuple[str, ...] | None
@@ -114,8 +114,8 @@ def runs_of(heard: Iterable[Heard]) -> tuple[Run, ...]:
 
 
 class Names:
-    """Which names are one person's: the same however they are spelt, and a short name where it can only be that of one
-    longer one. `voices` say which character a player speaks for."""
+    """The names that are one person's: the same however they are spelt, and a short name where it can only be that of
+    one longer one. `voices` say which character a player speaks for."""
 
     def __init__(self, names: Iterable[str], voices: Mapping[str, str] | None = None) -> None:
         self._voices = {casefold(player): casefold(character) for player, character in (voices or {}).items()}
@@ -177,19 +177,19 @@ class _Piece:
 
     @property
     def named(self) -> tuple[str, ...] | None:
-        """Who was present, as far as it is known from somebody; None where it is not."""
+        """Return who was present, as far as it is known from somebody; None where it is not."""
         if self.by_hand is not None:
             return self.by_hand.names
         return self.run.witnesses if self.run.witnesses is not None else self.run.noted
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody said who was present."""
+        """Return whether nobody said who was present."""
         return self.by_hand is None and not self.run.shared and self.named is None
 
 
 class Presence:
-    """Who was present at each message of one path."""
+    """The people present at each message of one path."""
 
     def __init__(
         self,

@@ -14,10 +14,10 @@ PROMISES = "Promises made (kept or not: unknown)"
 """The heading of the lines that hold promises and debts: nothing here knows what became of them."""
 
 BETWEEN = "” … “"
-"""What stands between two quotations of one message: something was left out."""
+"""Stands between two quotations of one message: something was left out."""
 
 PREFIX = "... "
-"""What a text begins with whose front was cut off; the line behind it is still one."""
+"""Begins a text whose front was cut off; the line behind it is still one."""
 
 _LINE = re.compile(rf"(?:{re.escape(PREFIX)})?#(\d+) (.*?): “(.*)”")
 _NUMBER = re.compile(rf"^((?:{re.escape(PREFIX)})?#)(\d+)(?= .*: “.*”$)", re.M)
@@ -41,12 +41,12 @@ def first_line(text: str) -> int:
 
 
 def begins_line(text: str, at: int) -> bool:
-    """Whether a quotation line begins at a place."""
+    """Return whether a quotation line begins at a place."""
     return _NUMBER.match(text, at) is not None
 
 
 def is_within_line(text: str, at: int) -> bool:
-    """Whether a place lies inside a quotation line: a cut there would lose number and speaker."""
+    """Return whether a place lies inside a quotation line: a cut there would lose number and speaker."""
     begin = text.rfind("\n", 0, at) + 1
     return at > begin and begins_line(text, begin)
 

@@ -1,8 +1,8 @@
 """What is kept of a request whose prompt tokens a server reported: numbers, no words.
 
 A `Sample` holds what the estimate weighed in the request, script by script, beside the report; `calibration` learns
-from several. What must stay true: reading one back never fails, whatever was stored; a sample of an older rule, or one
-beyond belief, is not used; no more than `KEPT_SAMPLES` are kept, the newest.
+from several. Reading one back never fails, whatever was stored; a sample of an older rule, or one beyond belief, is not
+used; no more than `KEPT_SAMPLES` are kept, the newest.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Sample:
     counter: str = COUNTER
 
     def to_json(self) -> dict[str, Any]:
-        """The sample as JSON can hold it."""
+        """Return the sample as JSON can hold it."""
         return {
             "counter": self.counter,
             "weights": list(self.weights),
@@ -51,7 +51,7 @@ class Sample:
 
     @classmethod
     def from_json(cls, value: object) -> Sample | None:
-        """The sample that `to_json` gave; None for anything else."""
+        """Return the sample that `to_json` gave; None for anything else."""
         match value:
             case {
                 "counter": str(counter),
@@ -67,12 +67,12 @@ class Sample:
 
     @property
     def weighed(self) -> float:
-        """All that was weighed, in tokens."""
+        """Return all that was weighed, in tokens."""
         return sum(self.weights) / 1_000
 
     @property
     def usable(self) -> bool:
-        """Whether the sample is of today's rule, large enough, and not beyond belief."""
+        """Return whether the sample is of today's rule, large enough, and not beyond belief."""
         said = self.reported - self.fixed
         least = sum(factor * weight for factor, weight in zip(LEAST_FACTORS, self.weights, strict=True)) / 1_000
         return (
@@ -85,7 +85,7 @@ class Sample:
 
 
 def sample_of(messages: Iterable[Message], reported: int) -> Sample | None:
-    """The sample that a request with these messages makes; None where pictures blur it."""
+    """Return the sample that a request with these messages makes; None where pictures blur it."""
     texts: list[str] = []
     count = fixed = 0
     for message in messages:
@@ -99,7 +99,8 @@ def sample_of(messages: Iterable[Message], reported: int) -> Sample | None:
 
 
 def sample_of_texts(texts: Iterable[str], reported: int, *, messages: int, fixed: int = 0) -> Sample:
-    """The sample of a request that is not made of our messages, or of more; `fixed`: tokens besides its texts."""
+    """Return the sample of a request that is not made of our messages, or of more; `fixed`: tokens besides its
+    texts."""
     sums = [0] * len(SCRIPTS)
     for text in texts:
         for script, weight in enumerate(weigh(text)):
@@ -108,12 +109,12 @@ def sample_of_texts(texts: Iterable[str], reported: int, *, messages: int, fixed
 
 
 def with_sample(samples: Iterable[Sample], new: Sample | None) -> tuple[Sample, ...]:
-    """The samples worth keeping once a new one is there: the newest of today's rule."""
+    """Return the samples worth keeping once a new one is there: the newest of today's rule."""
     return tuple(sample for sample in (*samples, new) if sample is not None and sample.usable)[-KEPT_SAMPLES:]
 
 
 def samples_from_json(value: object) -> tuple[Sample, ...]:
-    """The samples that were stored as a list; whatever is no sample is passed over."""
+    """Return the samples that were stored as a list; whatever is no sample is passed over."""
     found: tuple[Sample, ...] = ()
     for one in value if isinstance(value, list) else ():
         found = with_sample(found, Sample.from_json(one))

@@ -56,5 +56,5 @@ def checked(script: Script, length: int) -> None:
 
 
 def length_after(script: Script, length: int) -> int:
-    """How long a path of that length is once the script has been applied."""
+    """Return how long a path of that length is once the script has been applied."""
     return length + sum(len(splice.pieces) - splice.remove for splice in script)

@@ -1,6 +1,6 @@
 """Signals: what a span changed, in short items. The librarian notes them of a fragment, a scene leaves them behind.
 
-What must stay true: each list is bounded, its items are one line each, and no item is there twice.
+Each list is bounded, its items are one line each, and no item is there twice.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any
 from previously.core.alphabets import casefold
 
 MOST_ITEMS = 8
-"""How many items of each list are kept."""
+"""Items of each list that are kept: a model that names more has begun to retell."""
 
 LONGEST_ITEM = 200
-"""How many characters of an item are kept."""
+"""Characters of an item that are kept: one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What happened, what is different now, what was left open and what was settled."""
+    """Events, changes of state, threads that were left open and threads that were settled."""
 
     events: tuple[str, ...] = ()
     state_changes: tuple[str, ...] = ()
@@ -29,11 +29,11 @@ class Signals:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to note."""
+        """Return whether there is nothing to note."""
         return not any(getattr(self, one.name) for one in fields(self))
 
     def as_json(self) -> dict[str, list[str]]:
-        """The lists by name, all of them."""
+        """Return the lists by name, all of them."""
         return {one.name: list(getattr(self, one.name)) for one in fields(self)}
 
 
@@ -62,12 +62,13 @@ def settled_json(settled: Iterable[Settled]) -> dict[str, list[dict[str, str]]]:
 
 
 def signals_of(given: Mapping[str, Any]) -> Signals:
-    """The signals in what a model or a file gives: a text counts as a list of one, what is no text is passed over."""
+    """Return the signals in what a model or a file gives: a text counts as a list of one, what is no text is passed
+    over."""
     return Signals(**{one.name: items_of(given.get(one.name)) for one in fields(Signals)})
 
 
 def items_of(given: object) -> tuple[str, ...]:
-    """A list of short texts, trimmed, each once whatever its case, at most `MOST_ITEMS`."""
+    """Return a list of short texts, trimmed, each once whatever its case, at most `MOST_ITEMS`."""
     items: Iterable[object] = (given,) if isinstance(given, str) else given if isinstance(given, list | tuple) else ()
     found: dict[str, str] = {}
     for item in items:

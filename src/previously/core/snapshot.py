@@ -20,7 +20,7 @@ ALL_MARKS = frozenset(MarkKind)
 
 @dataclass(frozen=True, slots=True)
 class KeptRecipe:
-    """How a view was made. What its two texts say is the business of `view.recipes`."""
+    """The recipe by which a view was made. What its two texts say is the business of `view.recipes`."""
 
     reader: str
     """For whom."""
@@ -42,15 +42,15 @@ class Snapshot(Protocol):
 
     @property
     def branch(self) -> str:
-        """The name of the branch."""
+        """Return the name of the branch."""
 
     @property
     def head(self) -> int:
-        """The node it ends in; 0 when it is empty."""
+        """Return the node it ends in; 0 when it is empty."""
 
     @property
     def messages(self) -> int:
-        """How many messages stand on its path."""
+        """Return how many messages stand on its path."""
 
     def path(self, first: int, last: int) -> list[OnPath]:
         """Return the messages at positions first to last, both included; positions off the path are left out."""

@@ -31,7 +31,7 @@ class Span:
 
 
 def spans_of(positions: Iterable[int]) -> Iterator[Span]:
-    """The fewest spans that hold exactly these positions, which come in ascending order."""
+    """Return the fewest spans that hold exactly these positions, which come in ascending order."""
     first = last = -1
     for position in positions:
         if first >= 0 and position == last + 1:
@@ -45,7 +45,7 @@ def spans_of(positions: Iterable[int]) -> Iterator[Span]:
 
 
 def position_on(path_length: int, position: int) -> int:
-    """A position as people give it (negative ones count from the end) as a depth on a path of that length."""
+    """Return a position as people give it (negative ones count from the end) as a depth on a path of that length."""
     depth = position + path_length if position < 0 else position
     if not 0 <= depth < path_length:
         if path_length == 0:
@@ -55,7 +55,8 @@ def position_on(path_length: int, position: int) -> int:
 
 
 def turn_starts(roles: Sequence[Role]) -> list[int]:
-    """Where each turn begins: at every user message, and at the front if something comes before the first one."""
+    """Return where each turn begins: at every user message, and at the front if something comes before the first
+    one."""
     starts = [index for index, role in enumerate(roles) if role is Role.USER]
     if roles and (not starts or starts[0] > 0):
         starts.insert(0, 0)

@@ -19,7 +19,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def clean(text: str) -> tuple[str, int]:
-    """The text with NUL and lone surrogates replaced, and how many were."""
+    """Return the text with NUL and lone surrogates replaced, and how many were."""
     if text.isascii() and "\x00" not in text:
         return text, 0
     return _UNSTORABLE.subn(REPLACEMENT, text)
@@ -30,7 +30,8 @@ MAX_JSON_DEPTH = 200
 
 
 def clean_json(value: object, depth: int = 0) -> tuple[object, int]:
-    """A JSON value with `clean` applied to every string in it, keys included. Deeper than `MAX_JSON_DEPTH`: refused."""
+    """Return a JSON value with `clean` applied to every string in it, keys included. Deeper than `MAX_JSON_DEPTH`:
+    refused."""
     if depth > MAX_JSON_DEPTH:
         raise BadInput(f"A value is nested more than {MAX_JSON_DEPTH} levels deep.")
     if isinstance(value, str):

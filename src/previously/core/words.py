@@ -1,8 +1,8 @@
 """Counting words in any script.
 
 Owns one number: how many words a text has. Targets and thresholds all over the package are stated in words, so the
-count has to mean about the same in English, Japanese and Thai. What must stay true: the count is zero exactly for
-text without a visible character, never negative, and linear in the text.
+count has to mean about the same in English, Japanese and Thai. The count is zero exactly for text without a visible
+character, never negative, and linear in the text.
 """
 
 import re

@@ -1,13 +1,13 @@
 """Understanding a question: what to look up, whose words are meant, and of which days.
 
 Owns `understand`, which turns a text (a question, or simply the newest message of a chat) into a `Query`. Names of
-people who speak in the story are taken out of the words to look up: "what did Mara promise" asks for Mara's
-messages, not for messages that say "Mara". Whoever is only spoken to ("Mara, who has the key?") is taken out as well,
-and nobody's messages are preferred for it. "What did I promise Mara" asks for the messages of whoever asks, "what did
-you say" for those of the one who is asked; other names are then words like any other.
+people who speak in the story are taken out of the words to look up: "what did Mara promise" asks for Mara's messages,
+not for messages that say "Mara". Whoever is only spoken to ("Mara, who has the key?") is taken out as well, and
+nobody's messages are preferred for it. "What did I promise Mara" asks for the messages of whoever asks, "what did you
+say" for those of the one who is asked; other names are then words like any other.
 
-What must stay true: any text gives a query, if only an empty one, which finds nothing (`Query.checked` refuses it with
-one sentence); the cost is bounded, however long the text.
+Any text gives a query, if only an empty one, which finds nothing (`Query.checked` refuses it with one sentence); the
+cost is bounded, however long the text.
 
 Names in a question: who is named in it, and who is only spoken to.
 
@@ -54,35 +54,35 @@ _QUESTION = re.compile(r"[?？]")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is looked for."""
+    """All that is looked for."""
 
     terms: tuple[str, ...]
     """Distinct terms, in the order they were said."""
     words: tuple[tuple[str, str], ...]
     """Content words as written, each with the term that says how rare it is."""
     speakers: tuple[str, ...]
-    """Whose words are meant, by their full names."""
+    """The people whose words are meant, by their full names."""
     days: tuple[DaySpan, ...]
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to look for."""
+        """Return whether there is nothing to look for."""
         return not (self.terms or self.words or self.speakers or self.days)
 
     def checked(self) -> Query:
-        """This query, or `BadInput` if it is empty: for a person who asked, not for a chat that goes on."""
+        """Return this query, or `BadInput` if it is empty: for a person who asked, not for a chat that goes on."""
         if self.empty:
             raise BadInput("There is nothing to search for: the query holds no word, number or sign to be found by.")
         return self
 
     @property
     def lookups(self) -> tuple[str, ...]:
-        """All terms that a store should give postings for."""
+        """Return all terms that a store should give postings for."""
         return tuple(dict.fromkeys((*self.terms, *(term for _, term in self.words if term))))
 
     @property
     def speaker_keys(self) -> tuple[int, ...]:
-        """The speakers as they stand in the index."""
+        """Return the speakers as they stand in the index."""
         return tuple(make_speaker_key(name) for name in self.speakers)
 
 
@@ -94,8 +94,8 @@ def understand(
     asked: str | None = None,
     today: int | None = None,
 ) -> Query:
-    """The query of a text. `speakers` are those of the story, `asker` and `asked` who asks whom, `today` the ordinal of
-    the day it is asked on."""
+    """Return the query of a text. `speakers` are those of the story, `asker` and `asked` who asks whom, `today` the
+    ordinal of the day it is asked on."""
     text = clip_query(text)
     mentions = find_mentions(text, tuple(sorted({name for name in speakers if name})))
     called = [mention for mention in mentions if mention.addressed]
@@ -130,7 +130,7 @@ def clip_query(text: str) -> str:
 
 
 def _by_person(text: str, asker: str | None, asked: tuple[str, ...]) -> tuple[str, ...]:
-    """Whose words are meant by "I" or "you". A message that is no question, or says both, means nobody's."""
+    """Return whose words are meant by "I" or "you". A message that is no question, or says both, means nobody's."""
     if not _QUESTION.search(text):
         return ()
     own, yours = bool(_OWN_WORDS.search(text)), bool(_YOUR_WORDS.search(text))
@@ -146,13 +146,14 @@ _TITLE_BEHIND = re.compile(r"\s?(?:さん|ちゃん|くん|君|様|殿|先生|�
 
 _COMMA = frozenset(",،、，;；")
 _CALL = _COMMA | frozenset("!！…—–")
-"""What may stand behind a name that is called."""
+"""Marks that may stand behind a name that is called."""
 
 _SENTENCE = frozenset('.!?…:\n。！？：؟।¿¡—–*"“”„«»()')
-"""What a sentence begins behind, and ends before; role-play has actions in asterisks, and speech in quotes."""
+"""Marks behind which a sentence begins, and before which it ends; role-play has actions in asterisks, and speech in
+quotes."""
 
 _BEHIND = re.compile(r"[ \t\"“”„«»*_()\[\]'’‘「」『』]*(.?)", re.DOTALL)
-"""What may stand between a name and the mark that sets it off, and that mark."""
+"""Signs that may stand between a name and the mark that sets it off, and that mark."""
 
 MOST_OPENERS = 1
 """Words that may stand before a name at the front of a sentence: with two, "What about Nott, …" would call Nott."""
@@ -227,7 +228,7 @@ def split_speaker(speaker: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _parts_of_names(speakers: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], re.Pattern[str] | None]:
-    """Who has each part of a name, and a pattern for those parts that are written without spaces around them."""
+    """Return who has each part of a name, and a pattern for those parts that are written without spaces around them."""
     whose: dict[str, list[str]] = {}
     for speaker in speakers:
         for part in split_speaker(speaker):
@@ -250,7 +251,7 @@ def _joined(found: Sequence[Mention], text: str) -> list[Mention]:
 
 
 def _with_title(mention: Mention, text: str) -> Mention:
-    """The mention of somebody addressed, with the title behind their name."""
+    """Return the mention of somebody addressed, with the title behind their name."""
     title = _TITLE_BEHIND.match(text, mention.end)
     return Mention(mention.start, title.end() if title else mention.end, mention.names, addressed=True)
 

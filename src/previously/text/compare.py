@@ -1,4 +1,4 @@
-"""What two texts have in common: telling words, and words in a row.
+"""Comparison of two texts: telling words that they share, and words in a row.
 
 Every function is total and linear in its texts; lists come in the order of the text. Scripts without spaces are
 compared by pairs of characters, or one at a time where the order of all is.
@@ -55,7 +55,7 @@ def _families() -> Mapping[str, str]:
 
 
 class Overlap(NamedTuple):
-    """How much of a text stands in another."""
+    """The part of a text that stands in another."""
 
     share: float
     """Of its runs of `GRAM` words."""

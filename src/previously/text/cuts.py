@@ -36,7 +36,7 @@ class Cut:
     without: Callable[[int], str]
     """The text without so many of them."""
     what: Callable[[int], str]
-    """What goes then, in words."""
+    """A description of what goes then."""
 
 
 def cut_lines(text: str) -> Cut:

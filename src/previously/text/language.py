@@ -1,8 +1,8 @@
-"""Which language a text is in, and whether an answer keeps to the language of its story.
+"""The language of a text, and whether an answer keeps to the language of its story.
 
 Owns scripts and stop words. A text is a mixture: every sentence is told by its script and, in Latin script, by its
-small words. What must stay true: a language is only said to be wrong when the answer is mostly in it and the story
-has next to nothing of it; names, loan words, quotations and short texts decide nothing.
+small words. A language is only said to be wrong when the answer is mostly in it and the story has next to nothing of
+it; names, loan words, quotations and short texts decide nothing.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _DENSE = 3
 
 @lru_cache(maxsize=4)
 def find_languages(text: str) -> Mapping[str, float]:
-    """The languages of a text with their shares of its letters. What cannot be told is under ""."""
+    """Return the languages of a text with their shares of its letters. What cannot be told is under ""."""
     weights: Counter[str] = Counter()
     for piece in _pieces(_sample(text)):
         language, weight = _told(piece)
@@ -64,13 +64,13 @@ def find_languages(text: str) -> Mapping[str, float]:
 
 
 def find_language(text: str) -> str:
-    """The language most of a text is in, "" where that cannot be told."""
+    """Return the language most of a text is in, "" where that cannot be told."""
     shares = find_languages(text)
     return max(shares, key=lambda name: (shares[name], name), default="")
 
 
 def find_wrong_language(source: str, text: str) -> str | None:
-    """The language an answer is in when its story is not: None when that cannot be said."""
+    """Return the language an answer is in when its story is not: None when that cannot be said."""
     told = {language: share for language, share in find_languages(text).items() if language}
     of_source = find_languages(source)
     main = find_language(source)
@@ -95,7 +95,7 @@ def _sample(text: str) -> str:
 
 
 def _is_foreign(text: str, language: str) -> bool:
-    """Whether a text in Latin script has next to none of a language's small words."""
+    """Return whether a text in Latin script has next to none of a language's small words."""
     words = list_small_words().get(language)
     tokens = [token.replace("’", "'") for token in _TOKEN.findall(_sample(text).lower())]
     if words is None or len(tokens) < _LEAST_FOREIGN or any(token[0] > "\u024f" for token in tokens[:200]):

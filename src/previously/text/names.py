@@ -1,8 +1,8 @@
 """Names in a text, and whether a name was heard before.
 
 A name is told by its capital inside a sentence; in katakana by what stands beside it; in other scripts without case
-only by exact match. What must stay true: no text raises, the work is linear in the text, and in doubt a word is no
-name: what only begins a sentence, days, months, peoples and titles are none.
+only by exact match. No text raises, the work is linear in the text, and in doubt a word is no name: what only begins a
+sentence, days, months, peoples and titles are none.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Heard:
         self._cyrillic = {key[: max(_LEAST, len(key) - 2)] for key in capitals if key[:1] >= "\u0400"}
 
     def has_word(self, word: str) -> bool:
-        """Whether a word of a name stands there, in any form a language gives a name."""
+        """Return whether a word of a name stands there, in any form a language gives a name."""
         if CONTENT_RUN.search(word):  # a family or a given name alone will do
             return word in self.text or (len(word) > 2 and (word[:2] in self.text or word[-2:] in self.text))
         key = make_key(word)
@@ -88,13 +88,13 @@ class Heard:
         return key[:1] >= "\u0400" and any(key[:end] in self._cyrillic for end in range(_LEAST, len(key) + 1))
 
     def has(self, name: str) -> bool:
-        """Whether a person or thing is named there, by any telling word of the name."""
+        """Return whether a person or thing is named there, by any telling word of the name."""
         words = split_name(name)
         return not words or any(self.has_word(word) for word in words)
 
 
 def split_name(name: str) -> list[str]:
-    """The words of a name that tell who it is: no titles, no initials."""
+    """Return the words of a name that tell who it is: no titles, no initials."""
     if CONTENT_RUN.search(name):
         return [run for run in CONTENT_RUN.findall(name) if len(run) > 1] or [name.strip()]
     parts = [part for word in WORD.findall(name) for part in word.split("-")]
@@ -114,14 +114,14 @@ _APOSTROPHES = ("'", "’")
 
 
 def find_names(text: str, language: str = "English") -> list[str]:
-    """The names of a text as written, each once, in order: runs of words with a capital inside a sentence, and
+    """Return the names of a text as written, each once, in order: runs of words with a capital inside a sentence, and
     katakana. In German only runs of two, since every noun has a capital."""
     runs = [" ".join(run) for before, run in _runs(text, language) if _is_name(before, run, language)]
     return list(dict.fromkeys([*runs, *(KATAKANA_NAME.findall(text) if not text.isascii() else ())]))
 
 
 def find_unheard(text: str, heard: Heard, language: str = "English") -> list[str]:
-    """The names of a text that nobody has heard of, each once, in order."""
+    """Return the names of a text that nobody has heard of, each once, in order."""
     ordinary = {word.casefold() for word in WORD.findall(text) if word[0].islower()}
     found: list[str] = []
     for before, run in _runs(text, language):

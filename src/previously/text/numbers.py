@@ -1,8 +1,8 @@
 """Numbers in a text by value: digits of any script, and number words where there is a table for the language.
 
-The one reader of numbers. What must stay true: no text raises, the work is linear in the text, and one amount has one
-value however it is written: "a hundred and two, and three garnets" is 102 and 3, "two dozen" is 24, "24th" and
-"twenty-fourth" are 24. A word that may be a number and may be something else is read as an unsure one.
+The one reader of numbers. No text raises, the work is linear in the text, and one amount has one value however it is
+written: "a hundred and two, and three garnets" is 102 and 3, "two dozen" is 24, "24th" and "twenty-fourth" are 24. A
+word that may be a number and may be something else is read as an unsure one.
 """
 
 from __future__ import annotations
@@ -127,12 +127,12 @@ def is_number_word(word: str) -> bool:
 
 
 def find_values(text: str, language: str = "English") -> frozenset[float]:
-    """All values that a text may be said to hold, sure or not."""
+    """Return all values that a text may be said to hold, sure or not."""
     return frozenset(number.value for number in find_numbers(text, language))
 
 
 def find_numbers(text: str, language: str = "English") -> list[Number]:
-    """The numbers of a text in order. Words are read in the language named, in none if it has no table."""
+    """Return the numbers of a text in order. Words are read in the language named, in none if it has no table."""
     return list(_numbers(text, language))
 
 
@@ -176,7 +176,7 @@ def _numbers(text: str, language: str) -> Iterator[Number]:
 
 
 def _goes_on(run: list[tuple[str, int, int]], scale: int, value: int, language: str, *, joined: bool) -> bool:
-    """Whether a number word belongs to the number before it."""
+    """Return whether a number word belongs to the number before it."""
     so_far = _value(run)
     if len(run) >= _LONGEST or so_far >= _LARGEST:
         return False
@@ -223,7 +223,7 @@ def _of_run(run: list[tuple[str, int, int]], language: str) -> Iterator[Number]:
 
 @lru_cache(maxsize=4096)
 def _german_value(word: str) -> int | None:
-    """A German number word: compounds are one word, "vierhundertelf"."""
+    """Return a German number word: compounds are one word, "vierhundertelf"."""
     value = _table("German").get(word)
     if value is not None:
         return value
@@ -238,7 +238,7 @@ def _german_value(word: str) -> int | None:
 
 
 def _of_digits(written: str) -> list[float]:
-    """What digits say: 18,400 is one number, 9:40 and 9.40 are hours and minutes or large and small coin."""
+    """Return what digits say: 18,400 is one number, 9:40 and 9.40 are hours and minutes or large and small coin."""
     if _GROUPED.fullmatch(written):
         return [float(int(re.sub(r"\D", "", written)[:300]))]
     pieces = re.split(r"\D", written)

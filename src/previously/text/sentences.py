@@ -1,9 +1,8 @@
 """From raw text to sentences.
 
-Owns where a sentence starts and ends, in any script, and how markup is taken off. What must stay true: no text
-raises, the work is linear in the text, no sentence is longer than `LONGEST_WORDS` words or holds a token longer
-than `LONGEST_TOKEN` characters, and a quotation is never cut in the middle unless the sentence around it is too
-long.
+Owns where a sentence starts and ends, in any script, and how markup is taken off. No text raises, the work is linear in
+the text, no sentence is longer than `LONGEST_WORDS` words or holds a token longer than `LONGEST_TOKEN` characters, and
+a quotation is never cut in the middle unless the sentence around it is too long.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ _CLAUSE = re.compile(r"[;,、，；:]\s*|\s+[—–-]+\s+|\s+(?=(?:and|but|so|be
 
 
 def strip_markup(text: str) -> str:
-    """The text without markup, links, out-of-character remarks and control characters; line ends kept."""
+    """Return the text without markup, links, out-of-character remarks and control characters; line ends kept."""
     one_line = text.isascii() and text.isprintable()
     if not one_line:
         text = unicodedata.normalize("NFC", text)
@@ -73,7 +72,7 @@ def strip_markup(text: str) -> str:
 
 
 def _may_hold_markup(line: str) -> bool:
-    """Whether one line of ASCII may hold anything that `plain` takes out of it."""
+    """Return whether one line of ASCII may hold anything that `plain` takes out of it."""
     remarks = "((" in line or "//" in line or "ooc" in line.lower()
     return remarks or bool(_MARKUP.search(line)) or line.lstrip().startswith("-")
 
@@ -84,7 +83,7 @@ def join_lines(text: str) -> str:
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text in order, however long they are."""
+    """Return the sentences of a text in order, however long they are."""
     bounds = [0, *_ends(text), len(text)]
     sentences = [text[start:end].strip() for start, end in pairwise(bounds)]
     return [sentence for sentence in sentences if sentence]
@@ -118,7 +117,7 @@ def _ends(text: str) -> Iterator[int]:
 
 
 def _is_end(text: str, at: int, end: int) -> bool:
-    """Whether the marks between two positions end a sentence."""
+    """Return whether the marks between two positions end a sentence."""
     if text[at] in "\n。！？｡" or end == len(text):
         return True
     following = text[end : end + 40]
@@ -138,14 +137,14 @@ def _is_end(text: str, at: int, end: int) -> bool:
 
 
 def _is_abbreviation(text: str) -> bool:
-    """Whether a text ends in a word that is written with a full stop, or in an initial."""
+    """Return whether a text ends in a word that is written with a full stop, or in an initial."""
     last = _LAST_WORD.search(text)
     word = last.group() if last else ""
     return word.lower() in ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I")
 
 
 def cut_sentence(sentence: str) -> list[str]:
-    """A sentence as it is, in pieces when it is too long, or nothing when no one could read it."""
+    """Return a sentence as it is, in pieces when it is too long, or nothing when no one could read it."""
     if not _LETTER_OR_DIGIT.search(sentence):
         return []
     pieces = _cut_long(sentence) if is_too_long(sentence) else [sentence]
@@ -153,7 +152,7 @@ def cut_sentence(sentence: str) -> list[str]:
 
 
 def is_too_long(sentence: str) -> bool:
-    """Whether a sentence has more than `LONGEST_WORDS` words; one of few letters need not be counted."""
+    """Return whether a sentence has more than `LONGEST_WORDS` words; one of few letters need not be counted."""
     if len(sentence) <= LONGEST_WORDS or (sentence.isascii() and len(sentence) <= 2 * LONGEST_WORDS):
         return False
     return count_words(sentence) > LONGEST_WORDS
@@ -212,7 +211,8 @@ _NO_END_MARK = re.compile(f"[{SOUTH_EAST_ASIAN}\u0f00-\u0fff]$")
 
 
 def is_cut(text: str, *, lenient: bool) -> bool:
-    """Whether a text stops before its end, by its last mark. `lenient` = a missing full stop alone says nothing."""
+    """Return whether a text stops before its end, by its last mark. `lenient` = a missing full stop alone says
+    nothing."""
     text = text.rstrip()
     if text[-1:] in '"“„«「『(（[' and (text[-2:-1].isspace() or text[-1] not in '"“'):
         return True  # a quotation that has just begun

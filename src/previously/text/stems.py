@@ -3,8 +3,8 @@
 Owns `stem`: what "promises", "promised" and "promising" share, so that a question finds the message that says it in
 another form. Latin words go through Porter's algorithm after a table of the irregular English forms it cannot know
 ("went", "children"); words with Cyrillic letters lose the common endings of case and person; all others stay as they
-are. What must stay true: the same word always gives the same stem, never an empty one; what is indexed and what is
-asked go through the same function, so a change here needs a new `INDEX_VERSION`.
+are. The same word always gives the same stem, never an empty one; what is indexed and what is asked go through the same
+function, so a change here needs a new `INDEX_VERSION`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def list_irregular_forms() -> Mapping[str, str]:
 
 
 def stem(word: str) -> str:
-    """The stem of a lower-case word whose accents are folded."""
+    """Return the stem of a lower-case word whose accents are folded."""
     word = list_irregular_forms().get(word, word)
     if word.isascii():
         return _porter(word) if len(word) > 2 and word.isalpha() else word
@@ -114,7 +114,7 @@ def _past_and_participle(word: str) -> str:
 
 
 def _replaced(word: str, endings: dict[str, str]) -> str:
-    """The word with the longest of these endings exchanged, if enough remains before it."""
+    """Return the word with the longest of these endings exchanged, if enough remains before it."""
     for size in range(min(7, len(word) - 1), 2, -1):
         ending = word[-size:]
         if ending in endings:
@@ -124,7 +124,7 @@ def _replaced(word: str, endings: dict[str, str]) -> str:
 
 
 def _bare(word: str) -> str:
-    """The word without its last suffix, where two syllables or more remain."""
+    """Return the word without its last suffix, where two syllables or more remain."""
     found = max((ending for ending in _STEP_4 if word.endswith(ending)), key=len, default="")
     if found in ("sion", "tion"):
         found = "ion"  # the s or t stays
@@ -141,7 +141,7 @@ def _consonants(word: str) -> list[bool]:
 
 
 def _measure(word: str) -> int:
-    """How often a run of vowels is followed by a consonant: roughly, syllables."""
+    """Return how often a run of vowels is followed by a consonant: roughly, syllables."""
     kinds = _consonants(word)
     return sum(1 for before, after in pairwise(kinds) if after and not before)
 

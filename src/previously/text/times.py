@@ -1,11 +1,11 @@
 """Dates in questions, and how near a message is to them.
 
-Owns two readings: `day_of`, the calendar day a message was said on, and `spans_in`, the days a question speaks of:
-"on 7 May 2023", "last May", "in 2022", "three weeks ago", "yesterday", 2023-05-07, 5月7日. Words are English;
-figures are anyone's. What is relative needs a `now` given from outside: nothing here looks at a clock.
+Owns two readings: `day_of`, the calendar day a message was said on, and `spans_in`, the days a question speaks of: "on
+7 May 2023", "last May", "in 2022", "three weeks ago", "yesterday", 2023-05-07, 5月7日. Words are English; figures are
+anyone's. What is relative needs a `now` given from outside: nothing here looks at a clock.
 
-What must stay true: total (an impossible date is no date); days are those of the place where the message was said, so
-an offset in a time is not applied.
+Total (an impossible date is no date); days are those of the place where the message was said, so an offset in a time is
+not applied.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _EARLIEST_TODAY = date(3, 1, 1).toordinal()
 
 AFTER_DAYS = 45
 AFTER_SPAN_DAYS = 14
-"""How long after a day, or a longer span, what happened in it is still told."""
+"""Days after a day, or after a longer span, on which people still tell what happened in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,8 @@ class DaySpan:
 
 
 def parse_minute(at: str | None) -> int | None:
-    """The minute a message was said at, counted from day 0 of the calendar; None where its time is not given or cannot
-    be read. Where only a day is given, it is that day's first."""
+    """Return the minute a message was said at, counted from day 0 of the calendar; None where its time is not given or
+    cannot be read. Where only a day is given, it is that day's first."""
     if not at:
         return None
     try:
@@ -102,13 +102,13 @@ def parse_minute(at: str | None) -> int | None:
 
 
 def parse_day(at: str | None) -> int | None:
-    """The ordinal of the day a message was said on; None where its time is not given or cannot be read."""
+    """Return the ordinal of the day a message was said on; None where its time is not given or cannot be read."""
     minute = parse_minute(at)
     return None if minute is None else minute // MINUTES_A_DAY
 
 
 def render_day(at: str | None) -> str:
-    """The day a message was said on, for people: "8 May 2023". Empty where it is not known."""
+    """Return the day a message was said on, for people: "8 May 2023". Empty where it is not known."""
     day = parse_day(at)
     if day is None:
         return ""
@@ -117,7 +117,7 @@ def render_day(at: str | None) -> str:
 
 
 def find_days(text: str, today: int | None = None) -> tuple[DaySpan, ...]:
-    """The days a question speaks of, each once, in its order."""
+    """Return the days a question speaks of, each once, in its order."""
     found = [*_in_figures(text), *_in_writing(text, today), *_years(text)]
     if today is not None and today > _EARLIEST_TODAY:
         # "I slept badly last night" in a chat asks for nothing; in a question, or a few words, it does.
@@ -131,7 +131,7 @@ def find_days(text: str, today: int | None = None) -> tuple[DaySpan, ...]:
 
 
 def measure_nearness(spans: tuple[DaySpan, ...], day: int) -> float:
-    """How well a day fits the best of the spans, from 0 to 1. People tell of a day on it, or some time after."""
+    """Return how well a day fits the best of the spans, from 0 to 1. People tell of a day on it, or some time after."""
     return max((_fit(span, day) for span in spans), default=0.0)
 
 
@@ -156,7 +156,7 @@ def _in_year(span: DaySpan, year: int) -> DaySpan | None:
 
 
 def _calendar(year: int | None, month: int, day: int | None) -> DaySpan | None:
-    """The span of a day or a month; None for one that no calendar has."""
+    """Return the span of a day or a month; None for one that no calendar has."""
     try:
         first = date(year or 2000, month, day or 1)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Whose voice a text speaks in: the story's, a narrator's "I", or that of a model talking about its work.
+"""The voice a text speaks in: the story's, a narrator's "I", or that of a model talking about its work.
 
-Owns the words for it in the commoner languages. What must stay true: what stands in quotation marks is someone in the
-story, who may refuse, be sorry and say "I"; no text raises, and the work is linear in the text.
+Owns the words for it in the commoner languages. What stands in quotation marks is someone in the story, who may refuse,
+be sorry and say "I"; no text raises, and the work is linear in the text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SINGLE = re.compile(
 _SET_APART = re.compile(
     r"(?<![\w*])\*(?=[^\s*])[^*\n]{0,400}[^\s*]\*(?![\w*])|(?<![\w_])_(?=[^\s_])[^_\n]{0,400}[^\s_]_(?![\w_])"
 )
-"""What somebody wrote is often given in italics: the words of a letter, a card or a sign."""
+"""Writing is often given in italics: the words of a letter, a card or a sign."""
 _SAME = re.compile(r"”[^“”\n]*”")
 _UNCLOSED = re.compile(r"[“„«「『\"][^“”„«»「」『』\"\n]*$", re.M)
 
@@ -53,12 +53,13 @@ def _search(heading: str, text: str) -> re.Match[str] | None:
 
 
 def strip_quotations(text: str) -> str:
-    """A text without what stands in quotation marks, one that is opened and never closed included, or in italics."""
+    """Return a text without what stands in quotation marks, one that is opened and never closed included, or in
+    italics."""
     return _UNCLOSED.sub(" ", _SINGLE.sub(" ", _SAME.sub(" ", QUOTED.sub(" ", _SET_APART.sub(" ", text)))))
 
 
 def find_first_person(text: str, language: str) -> str | None:
-    """The first word outside quotations in which the teller speaks of themselves."""
+    """Return the first word outside quotations in which the teller speaks of themselves."""
     language = language or "English"
     if _pattern(f"first person, {language}") is None:
         return None
@@ -68,13 +69,13 @@ def find_first_person(text: str, language: str) -> str | None:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a text is a model declining, quotations aside."""
+    """Return whether a text is a model declining, quotations aside."""
     return _search("declines", strip_quotations(text[: 4 * _OPENING]).strip()[:_OPENING]) is not None
 
 
 def find_talk(text: str, story: str = "") -> str | None:
-    """The sentence at the beginning or the end in which a model talks of its work. What the story says itself, as in
-    an agent's session about summaries, is no such talk."""
+    """Return the sentence at the beginning or the end in which a model talks of its work. What the story says itself,
+    as in an agent's session about summaries, is no such talk."""
     sentences = (
         split_sentences(strip_quotations(text[:4_000]))[:_ENDS]
         + split_sentences(strip_quotations(text[-4_000:]))[-_ENDS:]

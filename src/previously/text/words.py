@@ -53,7 +53,7 @@ _IDENTIFIER = re.compile(r"[_\d]|[a-z][A-Z]")
 _NUMERAL = re.compile(r"(\d+(?:[.,:]\d+)*)(?:st|nd|rd|th)?$", re.I)
 
 NAME_MARK = "^"
-"""What the term of a name begins with; no word does."""
+"""Begins the term of a name; no word begins with it."""
 
 LONGEST_TERM = 40
 """A longer run of letters is a hash or a blob: its front is enough to find it by."""
