@@ -37,10 +37,10 @@ from benchmarks.exam.scores import STRETCH, is_answered, is_answered_together, m
 from benchmarks.exam.settled import contradicted, may_tell
 from benchmarks.exam.sittings import prompts, sit_engine, sit_newest, without_question
 from previously import Draft, Settings
-from previously.core.asking import ModelFailure, ModelReply, ModelRequest
 from previously.core.messages import message
+from previously.core.model_io import ModelFailure, ModelReply, ModelRequest
 from previously.core.note import Aspect
-from previously.core.spans import Span
+from previously.core.path import Span
 from previously.core.tokens import message_tokens
 from previously.lore.current import Held
 from previously.lore.threads import Thread

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from previously.core.note import Aspect, LoreItem, Note, PresenceItem, StateItem
-from previously.core.state_line import parse_state_line, render_state_line
+from previously.core.note import Aspect, LoreItem, Note, PresenceItem, StateItem, parse_state_line, render_state_line
 from previously.lore.by_hand import HeldRecord, corrected, record_of
 from previously.lore.current import MOST_HELD, UNSEEN_AFTER
 from previously.lore.state import EMPTY, Noted, State, after

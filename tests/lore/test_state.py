@@ -16,8 +16,8 @@ from previously.core.note import (
     ThreadChange,
     ThreadItem,
     WishItem,
-    note_of,
-    note_text,
+    parse_note,
+    render_note,
     thread_id,
 )
 from previously.lore.by_hand import WishRecord, corrected
@@ -86,7 +86,7 @@ def test_a_snapshot_and_the_rest_give_what_all_notes_give(data: st.DataObject) -
     kept = state_of(state_text(reduced(listed[:cut])))
     assert kept is not None
     assert reduced(listed[cut:], kept, cut) == reduced(listed)
-    assert all(note_of(note_text(one)) == one for one in listed)
+    assert all(parse_note(render_note(one)) == one for one in listed)
 
 
 @settings(max_examples=200, deadline=None)

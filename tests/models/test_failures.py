@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.asking import FailureKind
+from previously.core.model_io import FailureKind
 from previously.models.failures import Redaction, error_words, kind_of, refusal, retry_after_s, tokens_told, window_told
 
 KIND = FailureKind

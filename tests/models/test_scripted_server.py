@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.core.messages import ToolCall
+from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.models.openai_compatible import OpenAICompatibleModel
 from previously.models.received import ReceivedReply
 from previously.models.scripted_server import (

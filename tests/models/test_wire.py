@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
+from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.core.tokens import estimate_tokens
 from previously.models.wire import Dialect, parse_body, read_answer, reply_of_text, request_body, turned_down
 from tests.models.http_server import chat

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.digests import match_key
-from previously.core.scripts import Put, Reuse
+from previously.core.path import Put, Reuse
 from previously.recognition.following import (
     DEEP_NOTE,
     Following,
@@ -25,7 +25,7 @@ from tests.recognition.lists import LINES, after, hidden_twin, keys, lines_of, p
 STORY = ["a Late.", "u I stamp the rain off.", "a Sit down.", "u I sit by the stove.", "a Tea?", "u Please."]
 
 
-def shown(known: Sequence[Known], following: Following, lines: Sequence[str]) -> list[str]:
+def shown(known: Sequence[KnownEntry], following: Following, lines: Sequence[str]) -> list[str]:
     return [line for line, hidden in after(known, following, lines) if not hidden]
 
 

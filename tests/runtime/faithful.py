@@ -7,7 +7,7 @@ import re
 from collections import Counter
 
 from previously.blocking import BlockingStory
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
 from previously.lore.state import state_text
 from previously.models.scripted import ScriptedModel
 from previously.runtime.knowing import Knowing

@@ -18,11 +18,10 @@ import pytest
 
 from previously import BadInput, BlockingMemory, BudgetTooSmall, Settings
 from previously.blocking import BlockingStory
-from previously.core.alphabets import casefold
 from previously.core.messages import Message
-from previously.core.presence import Presence, Source, Stretch
+from previously.core.presence import Presence, PresenceSource, PresenceStretch, may_know
+from previously.core.scripts import casefold
 from previously.core.versions import Kind
-from previously.core.witnessing import knows_of
 from previously.lore.state import state_text
 from previously.runtime import cast_steps, note_steps, noted
 from previously.runtime.story import Story
@@ -44,7 +43,7 @@ class Tale:
         self.story, self.chance = story, chance
         self.people = PEOPLE[: chance.randint(3, 5)]
         self.words: dict[str, Message] = {}
-        self.here: dict[str, Stretch] = {}
+        self.here: dict[str, PresenceStretch] = {}
         self.next_word = number * 500
         self.branches = 0
         self.asked = 0
@@ -79,7 +78,7 @@ class Tale:
         more."""
         if not name:
             return set()
-        gone = {word for word, said in self.words.items() if word not in self.here and not knows_of(name, said)}
+        gone = {word for word, said in self.words.items() if word not in self.here and not may_know(name, said)}
         return gone | {
             word for word, one in self.here.items() if one.names is not None and not self.was_there(name, word)
         }
@@ -368,7 +367,7 @@ class Scenes(Tale):
     def truth(self, word: str) -> set[str]:
         """Who was there where a word was said: what a person says, else what is so."""
         one = self.here[word]
-        names = one.names if one.source is Source.BY_HAND else sorted(self.present[word])
+        names = one.names if one.source is PresenceSource.BY_HAND else sorted(self.present[word])
         return {*(self.people if names is None else names), self.words[word].speaker or ""}
 
     def unknown_to(self, name: str) -> set[str]:
@@ -410,7 +409,7 @@ def test_nobody_learns_what_they_did_not_witness_where_presence_is_noted(
         tale = Scenes(memory.story("tale"), chance, seed, present)
         tale.model = model
         looked = 0
-        sources: set[Source] = set()
+        sources: set[PresenceSource] = set()
         while looked < CASES_OF_A_STORY:
             for _ in range(chance.randint(3, 8)):
                 tale.deed()
@@ -419,7 +418,7 @@ def test_nobody_learns_what_they_did_not_witness_where_presence_is_noted(
             for name in chance.sample((*tale.people, STRANGER), 3):
                 look(tale, name)
                 looked += 1
-    assert Source.NOTED in sources and Source.GIVEN not in sources
+    assert PresenceSource.NOTED in sources and PresenceSource.GIVEN not in sources
 
 
 def test_those_who_were_there_know_of_it() -> None:

@@ -12,9 +12,9 @@ import pytest
 
 from previously import BlockingMemory, Settings
 from previously.blocking import BlockingStory
-from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.errors import BadInput, BudgetTooSmall
 from previously.core.marks import Mark, MarkKind
+from previously.core.model_io import FailureKind, ModelFailure, ModelRequest
 from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime import model_folder
 from tests.runtime.update_answers import answer, closing_answer, is_closing, is_update

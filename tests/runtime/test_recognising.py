@@ -12,7 +12,7 @@ import pytest
 from previously.core.digests import match_key
 from previously.core.errors import BadInput
 from previously.core.messages import Draft, Message, Role, Text
-from previously.core.scripts import Splice
+from previously.core.path import Splice
 from previously.recognition.heard import Ask
 from previously.runtime.listed import Listed
 from previously.runtime.presence import PresenceByHand

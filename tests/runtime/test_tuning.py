@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from previously.core.calibration import calibrate
-from previously.core.samples import Sample, sample_of_texts
+from previously.core.calibration import Sample, calibrate, make_text_sample
 from previously.core.tokens import COUNTER, ESTIMATE, weigh
 from previously.runtime import tuning
 from previously.runtime.tuning import Tuning
@@ -15,7 +14,7 @@ from previously.runtime.tuning import Tuning
 
 def report(number: int) -> Sample:
     text = f"Maya owed the harbour master {number} crowns. She laughed and went down to the sea. " * (8 + number)
-    return sample_of_texts([text], sum(weigh(text)) * 6 // 5_000, messages=1)
+    return make_text_sample([text], sum(weigh(text)) * 6 // 5_000, messages=1)
 
 
 def test_it_is_fitted_when_usage_is_reported_and_not_on_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:

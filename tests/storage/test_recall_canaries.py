@@ -9,7 +9,7 @@ import os
 from random import Random
 
 from previously.core.messages import Draft, message
-from previously.core.scripts import Put, Splice
+from previously.core.path import Put, Splice
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
 from previously.storage.store import Store, StoryKey

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from previously.core.quote_lines import quote_line
+from previously.core.quote_lines import render_quote
 from previously.text.cuts import GAP, cut_lines, cut_sentences
 from previously.text.sentences import find_starts, split_sentences
 
@@ -35,7 +35,7 @@ def test_the_more_goes_the_less_is_left() -> None:
 
 
 def test_quoted_lines_lose_the_oldest_whole() -> None:
-    lines = [quote_line(number, "Ketta", [f"I owe {number}. I pay."]) for number in range(5)]
+    lines = [render_quote(number, "Ketta", [f"I owe {number}. I pay."]) for number in range(5)]
     cut = cut_sentences("\n".join(lines))
     assert [cut.without(gone) for gone in range(1, cut.units)] == ["\n".join(lines[at:]) for at in range(1, 5)]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.text.names import Heard, find_names, find_unheard, name_chapter
+from previously.text.names import HeardNames, find_names, find_unheard, name_chapter
 
 STORY = "Марина Орлова и Глеб. Ines Quillan met Dr. Senn and the Kessler brothers. Der Wärter Momme Hansen. ハルカ"
 
@@ -35,7 +35,7 @@ def test_names_stand_inside_sentences() -> None:
 )
 def test_forms_of_known_names_and_things_are_no_strangers(text: str, language: str) -> None:
     story = f"{STORY} others"
-    assert find_unheard(text, Heard([story]), language) == []
+    assert find_unheard(text, HeardNames([story]), language) == []
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def test_forms_of_known_names_and_things_are_no_strangers(text: str, language: s
     ],
 )
 def test_strangers_are_found(text: str, language: str, stranger: str) -> None:
-    assert stranger in find_unheard(text, Heard([STORY]), language)
+    assert stranger in find_unheard(text, HeardNames([STORY]), language)
 
 
 @given(st.text(max_size=80), st.text(max_size=80), st.sampled_from(["English", "German", "Japanese", ""]))
 def test_any_text_can_be_read_and_nobody_is_a_stranger_to_himself(text: str, story: str, language: str) -> None:
-    find_unheard(text, Heard([story]), language)
-    assert find_unheard(text, Heard([text]), language) == []
+    find_unheard(text, HeardNames([story]), language)
+    assert find_unheard(text, HeardNames([text]), language) == []
 
 
 @pytest.mark.parametrize(

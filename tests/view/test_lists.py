@@ -6,8 +6,7 @@ import pytest
 
 from previously.core.digests import digest
 from previously.core.messages import Attributes, Entry, message
-from previously.core.paths import OnPath
-from previously.core.spans import Span
+from previously.core.path import OnPath, Span
 from previously.core.tokens import ESTIMATE
 from previously.view.build import Asked, Material, build
 from previously.view.lists import DATED, PERSON, Beside, choose_lines, first_sentence

@@ -113,8 +113,8 @@ def presence(
 ) -> None:
     """Show who was present at each stretch and where that is known from, and correct it; or say who leaves or comes
     back with the next message."""
-    from previously.core.alphabets import casefold
     from previously.core.people import NARRATORS
+    from previously.core.scripts import casefold
 
     if meant is None and (names or everybody):
         raise BadInput("Names and --everybody say who was present at some messages: give those with --set FIRST-LAST.")
@@ -167,9 +167,9 @@ def _who(names: tuple[str, ...] | None) -> str:
 
 
 def _called(found: list[CastItem], character: str) -> CastItem:
-    from previously.core.presence import Names
+    from previously.core.presence import NameBook
 
-    names = Names(one.name for one in found)
+    names = NameBook(one.name for one in found)
     for one in found:
         if names.same_person(one.name, character):
             return one

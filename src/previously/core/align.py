@@ -7,18 +7,22 @@ trimmed, a hole is hidden, and the text a client has processed does not overwrit
 Two messages are the same by `digest` in a file and by `match_key` in a window. Short stretches are aligned by a table
 of costs, which finds the fewest changes. Long ones are first cut at the longest chain of equal messages, found from
 match lists rather than a table, so time grows with the number of messages and never with its square.
+
+The longest run of equal things in two lists, in order.
+
+Found from lists of matches rather than a table, so time grows with the number of matches and never with its square.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from previously.core.chains import Pair, chain
 from previously.core.digests import digest, match_key
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Role
-from previously.core.scripts import Put, Splice
+from previously.core.path import Put, Splice
 
 _TABLE = 62_500  # cells of the largest table: 250 messages against 250
 _GAP_TABLE = 4_096  # the same for a gap in a long stretch, of which there may be many
@@ -29,7 +33,7 @@ _NEVER = 2 * _ONE + 1  # more than a removal and an insertion
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownEntry:
     """One message of the stored path, in path order."""
 
     entry: int
@@ -60,7 +64,7 @@ class Alignment:
         return not (self.script or self.attributes or self.alternatives)
 
 
-def align(stored: Sequence[Known], incoming: Sequence[Draft], *, whole: bool) -> Alignment:
+def align(stored: Sequence[KnownEntry], incoming: Sequence[Draft], *, whole: bool) -> Alignment:
     """Return what brings the path `stored` to `incoming`, a whole file or a window.
 
     A window that has no message in common with a non-empty path is appended: nothing is removed or hidden. Whether a
@@ -73,7 +77,7 @@ def align(stored: Sequence[Known], incoming: Sequence[Draft], *, whole: bool) ->
 class _Sides:
     """The two lists, and what a pair of messages from them costs."""
 
-    def __init__(self, stored: Sequence[Known], incoming: Sequence[Draft], whole: bool) -> None:
+    def __init__(self, stored: Sequence[KnownEntry], incoming: Sequence[Draft], whole: bool) -> None:
         self.stored, self.incoming, self.whole = stored, incoming, whole
         self.keys = [known.digest if whole else known.match_key for known in stored]
         self.keys_in = list(map(digest if whole else match_key, (draft.message for draft in incoming)))
@@ -140,9 +144,9 @@ def _window_pairs(sides: _Sides) -> tuple[list[Pair], int, int]:
     matches = [(length, length_in)]
     while shown and matches[-1][1] > 0 and sides.same(shown[-1], matches[-1][1] - 1):
         matches.append((shown.pop(), matches[-1][1] - 1))
-    links = chain([sides.keys[i] for i in shown], sides.keys_in[: matches[-1][1]], rare=False)
+    links = find_chain([sides.keys[i] for i in shown], sides.keys_in[: matches[-1][1]], rare=False)
     matches = [*((shown[k], j) for k, j in links), *reversed(matches)]
-    matches = chain(sides.keys[: matches[0][0]], sides.keys_in[: matches[0][1]], rare=False) + matches
+    matches = find_chain(sides.keys[: matches[0][0]], sides.keys_in[: matches[0][1]], rare=False) + matches
     pairs = [*_front_pairs(sides, *matches[0]), matches[0]]
     for (i, j), (next_i, next_j) in pairwise(matches):
         pairs += [*_paired(sides, i + 1, next_i, j + 1, next_j, 1), (next_i, next_j)]
@@ -171,7 +175,7 @@ def _paired(sides: _Sides, first: int, last: int, first_in: int, last_in: int, l
         if (b - a) * (d - c) <= (_GAP_TABLE if level else _TABLE):
             pairs += _cheapest(sides, range(a, b), range(c, d))
         elif level < (4 if sides.whole else 2):
-            links = chain(*sides.landmarks(level, slice(a, b), slice(c, d)), rare=True)
+            links = find_chain(*sides.landmarks(level, slice(a, b), slice(c, d)), rare=True)
             for i, j in [*((a + i, c + j) for i, j in links), (b, d)]:
                 if a < i and c < j:
                     work.append((a, i, c, j, level + 1))
@@ -271,3 +275,52 @@ def _merged(stored: Attributes, given: Attributes) -> Attributes:
     at = stored.at if given.at is None else given.at
     source_id = stored.source_id if given.source_id is None else given.source_id
     return Attributes(at, source_id, given.extra or stored.extra, given.hidden)
+
+
+CANDIDATES = 200_000
+"""Pairs of equals that are all tried; beyond, each tries only its nearest equals."""
+
+REACH = 8
+"""Equals on either side of its own rank that each then tries: edits seldom move a message further."""
+
+Pair = tuple[int, int]
+"""A place in the one list and a place in the other."""
+
+
+def find_chain(keys: Sequence[object], keys_in: Sequence[object], *, rare: bool) -> list[Pair]:
+    """Return a longest run of pairs with equal keys, in order; of several, the one nearest to both ends. None equals
+    nothing.
+
+    With more than `CANDIDATES` pairs of equals only the rare keys count; where there are none, and `rare` does not
+    insist on them, each message tries its nearest equals, counted from the end.
+    """
+    wanted = set(keys_in) - {None}
+    places: dict[object, list[int]] = {}
+    for i in range(len(keys) - 1, -1, -1):
+        if keys[i] in wanted:
+            places.setdefault(keys[i], []).append(i)
+    reach = len(keys)
+    if sum(len(places.get(key, ())) for key in keys_in) > CANDIDATES:
+        reach, common = REACH, places
+        places = {key: spots for key, spots in places.items() if len(spots) <= REACH} or ({} if rare else common)
+    ranks = dict.fromkeys(places, 0)
+    tails: list[int] = []  # for each length, how far from the end the nearest chain of that length begins
+    heads: list[int] = []  # and the link it begins with
+    links: list[tuple[int, int, int]] = []  # a pair, and the link that follows it or -1
+    for j in range(len(keys_in) - 1, -1, -1):
+        key = keys_in[j]
+        if key not in places:
+            continue
+        rank = ranks[key]
+        ranks[key] = rank + 1
+        for i in reversed(places[key][max(0, rank - reach) : rank + reach + 1]):
+            k = bisect_left(tails, -i)
+            if k == len(tails) or tails[k] != -i:
+                tails[k : k + 1], heads[k : k + 1] = [-i], [len(links)]
+                links.append((i, j, heads[k - 1] if k else -1))
+    pairs: list[Pair] = []
+    link = heads[-1] if heads else -1
+    while link >= 0:
+        i, j, link = links[link]
+        pairs.append((i, j))
+    return pairs

@@ -21,16 +21,16 @@ Row = tuple[int, int, int]
 NONE: Row = (0, 0, 0)
 
 
-def percent(share: int) -> Row:
+def make_row(share: int) -> Row:
     """Return the row of a share that is the same in every budget."""
     small, middle, large = (budget * share // 100 for budget in BUDGETS)
     return small, middle, large
 
 
-ALL = percent(100)
+ALL = make_row(100)
 
 
-def tokens_in(budget_tokens: int, row: Row) -> int:
+def scale_row(budget_tokens: int, row: Row) -> int:
     """Return the tokens of a row in any budget: on the straight line between two of `BUDGETS`; below the first and
     beyond the last in proportion."""
     at = next((index for index, budget in enumerate(BUDGETS) if budget_tokens <= budget), len(BUDGETS))
@@ -57,7 +57,7 @@ class Share:
 
     def most(self, budget_tokens: int) -> int:
         """Return the most it ever gets in tokens."""
-        return tokens_in(budget_tokens, self.ceiling)
+        return scale_row(budget_tokens, self.ceiling)
 
 
 def allot(
@@ -68,8 +68,8 @@ def allot(
     order = sorted(wants, key=lambda section: shares[section].priority)
     given = dict.fromkeys(order, 0)
     rounds = (
-        ({section: tokens_in(budget_tokens, shares[section].floor) for section in order}, 0),
-        ({section: tokens_in(budget_tokens, shares[section].due) for section in order}, 0),
+        ({section: scale_row(budget_tokens, shares[section].floor) for section in order}, 0),
+        ({section: scale_row(budget_tokens, shares[section].due) for section in order}, 0),
         (wants, reserve),
     )
     for limits, kept_back in rounds:

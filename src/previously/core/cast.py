@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from previously.core.alphabets import casefold
-from previously.core.text import clean
+from previously.core.json_values import clean
+from previously.core.scripts import casefold
 
 MOST_FACTS = 10
 """Facts that a character keeps: as many as a model still reads one by one."""
@@ -59,12 +59,12 @@ class Knowledge:
 NOTHING_KNOWN = Knowledge()
 
 
-def told_by(name: str) -> str:
+def name_source(name: str) -> str:
     """Return the source of what a character heard from someone."""
     return f"told by {name}"
 
 
-def one_line(text: str, longest: int = LONGEST_FACT) -> str:
+def cut_line(text: str, longest: int = LONGEST_FACT) -> str:
     """Return a text as every store can keep it, on one line; of a longer one the whole words that fit, and a mark."""
     line = " ".join(clean(text)[0].split())
     if len(line) <= longest:
@@ -74,7 +74,7 @@ def one_line(text: str, longest: int = LONGEST_FACT) -> str:
     return line[:end].rstrip(" ,;:") + "…"
 
 
-def each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+def drop_repeats(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     """Return the facts without those that say the same in the same words; the first of them stays."""
     found: dict[str, Fact] = {}
     for fact in facts:
@@ -82,7 +82,7 @@ def each_once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     return tuple(found.values())
 
 
-def knowledge_of(text: str) -> Knowledge:
+def parse_knowledge(text: str) -> Knowledge:
     """Return the knowledge in a stored text; what cannot be read is left out, so that any text is some knowledge."""
     try:
         given = json.loads(text) if text.strip() else {}
@@ -93,7 +93,7 @@ def knowledge_of(text: str) -> Knowledge:
     summary, listed = given.get("summary"), given.get("facts")
     facts = [fact for one in listed if (fact := _fact_of(one))] if isinstance(listed, list) else []
     return Knowledge(
-        " ".join(clean(summary)[0].split()) if isinstance(summary, str) else "", each_once(facts)[-MOST_FACTS:]
+        " ".join(clean(summary)[0].split()) if isinstance(summary, str) else "", drop_repeats(facts)[-MOST_FACTS:]
     )
 
 
@@ -103,11 +103,11 @@ def _fact_of(given: object) -> Fact | None:
     if not isinstance(given, dict):
         return None
     text, since, source = given.get("text"), given.get("since"), given.get("source")
-    line = one_line(text) if isinstance(text, str) else ""
+    line = cut_line(text) if isinstance(text, str) else ""
     if not line:
         return None
     return Fact(
         line,
         since if isinstance(since, int) and not isinstance(since, bool) else 0,
-        one_line(source) if isinstance(source, str) and source.strip() else WITNESSED,
+        cut_line(source) if isinstance(source, str) and source.strip() else WITNESSED,
     )

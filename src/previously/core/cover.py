@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from previously.core.digests import span_key
-from previously.core.spans import Span
+from previously.core.path import Span
 
 
 @dataclass(frozen=True, slots=True)

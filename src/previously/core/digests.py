@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from previously.core.messages import Error, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, part_fields
+from previously.core.messages import Error, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, list_fields
 
 SIZE = 16
 """128 bits: enough that no two messages of one owner ever meet by chance, small enough for millions of rows."""
@@ -41,7 +41,7 @@ def digest(message: Message) -> bytes:
         state.update(_field(b"s", message.speaker))
     for part in message.parts:
         kind = _KINDS[type(part)]
-        for name, value in part_fields(part).items():
+        for name, value in list_fields(part).items():
             state.update(_field(b"x" if name == "status" else kind, value))
     if message.witnesses is not None:
         state.update(b"w%d;" % len(message.witnesses))  # nobody there differs from everyone there
@@ -77,7 +77,7 @@ def match_key(message: Message) -> bytes:
         state = blake2b(message.role.value.encode(), digest_size=SIZE, person=b"prev.match.1")
         for part in message.parts:
             if not isinstance(part, Text | Thinking):
-                told = (value for name, value in part_fields(part).items() if name != "status")  # few tell
+                told = (value for name, value in list_fields(part).items() if name != "status")  # few tell
                 state.update(b"".join(_field(_KINDS[type(part)], value) for value in told))
         return state.digest()
     if "<" in text:

@@ -26,8 +26,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from previously.core.scripts import Script
-from previously.core.spans import Span
+from previously.core.path import Span, Splices
 
 STORY_SCOPE = ""
 """The scope of memory before the first mark, and of what concerns the whole story."""
@@ -169,7 +168,7 @@ class Chapter:
         return "\n\n".join(mark.text for mark in self.by_hand)
 
 
-def moved(position: int, script: Script) -> int:
+def move_position(position: int, script: Splices) -> int:
     """Return where a mark at `position` stands after the script; -1 when nothing before it is left to stand at."""
     shift = 0
     for splice in script:
@@ -183,7 +182,7 @@ def moved(position: int, script: Script) -> int:
     return position + shift
 
 
-def moved_marks(marks: Iterable[Mark], script: Script) -> list[Mark]:
+def move_marks(marks: Iterable[Mark], script: Splices) -> list[Mark]:
     """Return the marks where they stand after the script, in path order."""
     placed: list[Mark] = []
     seen: list[tuple[int, int]] = []  # the places from which marks came to the message of the one before
@@ -191,7 +190,7 @@ def moved_marks(marks: Iterable[Mark], script: Script) -> list[Mark]:
         if not script or mark.position < script[0].at - 1:
             placed.append(mark)  # nothing falls back as far
             continue
-        position = moved(mark.position, script)
+        position = move_position(mark.position, script)
         if not placed or placed[-1].position != position:
             seen = []
         if (mark.position, mark.behind) not in seen:
@@ -200,14 +199,14 @@ def moved_marks(marks: Iterable[Mark], script: Script) -> list[Mark]:
     return sorted(placed, key=lambda mark: mark.order)
 
 
-def starts(marks: Iterable[Mark], scopes: Iterable[str] = ()) -> dict[str, int]:
+def find_starts(marks: Iterable[Mark], scopes: Iterable[str] = ()) -> dict[str, int]:
     """Return where the chains of each scope begin on the branch that has these marks; `scopes` are those that the
     story's versions have, of which the ones that know no marks count."""
     at_front = {scope: 0 for scope in scopes if begins_at_front(scope)}
     return {STORY_SCOPE: 0} | at_front | {mark.scope: mark.position + 1 for mark in marks}
 
 
-def chapters_of(marks: Sequence[Mark], *, after: int = 0) -> list[Chapter]:
+def find_chapters(marks: Sequence[Mark], *, after: int = 0) -> list[Chapter]:
     """Return the chapters that marks in path order make, the open one last.
 
     Of a long story the newest marks may be enough: `after` chapters come before the first mark given, which closes the

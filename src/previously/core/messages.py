@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.text import MAX_MESSAGE_BYTES, clean, clean_json
+from previously.core.json_values import MAX_MESSAGE_BYTES, clean, clean_json
 
 
 class Role(StrEnum):
@@ -85,7 +85,7 @@ class Error:
 Part = Text | Thinking | ToolCall | ToolResult | Image | Error
 
 
-def part_fields(part: Part) -> dict[str, str]:
+def list_fields(part: Part) -> dict[str, str]:
     """Return what makes a part this part. A field that came later counts only where it is given: what was kept before
     it came stays what it was."""
     return {name: value for name in part.__slots__ if (value := getattr(part, name)) or name != "status"}
@@ -114,14 +114,14 @@ def message(role: str, text: str, *, speaker: str | None = None, witnesses: Iter
     if not isinstance(text, str):
         raise BadInput(f"The words of a message must be text, not {type(text).__name__}.")
     return Message(
-        as_role(role),
+        parse_role(role),
         (Text(text),),
         speaker or None,
         None if witnesses is None else tuple(sorted(set(witnesses))),
     )
 
 
-def as_role(role: str) -> Role:
+def parse_role(role: str) -> Role:
     """Return the role of that name; anything else is refused with the names that exist."""
     try:
         return Role(role)
@@ -169,7 +169,7 @@ class Entry:
     """The entry it is an edit of."""
 
 
-def cleaned(draft: Draft) -> tuple[Draft, int]:
+def clean_draft(draft: Draft) -> tuple[Draft, int]:
     """Return the draft as every store can keep it, and how many characters had to be replaced.
 
     A message over `MAX_MESSAGE_BYTES` is refused.
@@ -193,7 +193,7 @@ def cleaned(draft: Draft) -> tuple[Draft, int]:
         witnesses = tuple(sorted({name for name, _ in pairs}))
         replaced += sum(count for _, count in pairs)
     attributes, in_attributes = _clean_attributes(draft.attributes)
-    alternatives = [cleaned(alternative) for alternative in draft.alternatives]
+    alternatives = [clean_draft(alternative) for alternative in draft.alternatives]
     replaced += in_attributes + sum(count for _, count in alternatives)
     if replaced == 0:
         return draft, 0

@@ -2,19 +2,24 @@
 
 Each item names the message it comes from by its offset in the span, so that a note is valid wherever the span stands.
 A thread is named by what opened it (the span's key and the item's words), never by the number a model was shown.
+
+One line of the state as people and models write it: `Thing / aspect: value`.
+
+A line without a known aspect is none: a value must know what it replaces.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Any, TypeVar
 
-from previously.core.alphabets import casefold
-from previously.core.plain import from_plain, to_plain
+from previously.core.json_values import make_plain, read_plain
+from previously.core.scripts import casefold
 
 
 class Aspect(StrEnum):
@@ -161,15 +166,15 @@ def said_key(text: str) -> str:
     return blake2b(casefold(text).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
 
-def note_text(note: Note) -> str:
+def render_note(note: Note) -> str:
     """Return a note as the text of a version: canonical JSON, empty lists left out."""
-    plain: dict[str, Any] = {name: [to_plain(one) for one in getattr(note, name)] for name in _ITEMS}
+    plain: dict[str, Any] = {name: [make_plain(one) for one in getattr(note, name)] for name in _ITEMS}
     plain["scene_ends"] = list(note.scene_ends)
     kept = {name: items for name, items in plain.items() if items}
     return json.dumps(kept, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def note_words(note: Note) -> str:
+def render_note_words(note: Note) -> str:
     """Return all that a note says, a line for each item, without the numbers of messages and the ids of threads."""
     lines = [
         *(words for one in note.threads for words in (one.text, one.was) if words),
@@ -183,7 +188,7 @@ def note_words(note: Note) -> str:
     return "\n".join(lines)
 
 
-def note_of(text: str) -> Note:
+def parse_note(text: str) -> Note:
     """Return the note in the text of a version. What cannot be read is passed over, item by item."""
     try:
         plain = json.loads(text) if text.strip() else {}
@@ -200,6 +205,29 @@ def note_of(text: str) -> Note:
 def _items(of: type[Item], given: object) -> Iterator[Item]:
     for plain in given if isinstance(given, list) else ():
         try:
-            yield from_plain(of, plain)
+            yield read_plain(of, plain)
         except (TypeError, ValueError, KeyError, AttributeError):
             continue
+
+
+ENDED = "ended"
+"""The value that takes a line away."""
+
+_LINE = re.compile(
+    rf"\s*(?:[-*•]\s+)?(?P<thing>[^\n]*\S)\s*/\s*(?P<aspect>{'|'.join(Aspect)})\s*[:：]\s*(?P<value>\S.*)", re.I | re.S
+)
+
+
+def parse_state_line(text: str, at: int | None = None) -> StateItem | None:
+    """Return the value in a line, None where it has no thing or no known aspect. "ended" gives an empty value."""
+    found = _LINE.fullmatch(text)
+    if found is None:
+        return None
+    value = " ".join(found["value"].split())
+    ended = value.rstrip(".").casefold() == ENDED
+    return StateItem(" ".join(found["thing"].split()), Aspect(found["aspect"].lower()), "" if ended else value, at)
+
+
+def render_state_line(thing: str, aspect: Aspect | None, value: str) -> str:
+    """Return a value as a line; free words of a person, which have neither thing nor aspect, as they are."""
+    return f"{thing} / {aspect}: {value}" if aspect else value

@@ -7,12 +7,20 @@ belongs to the nearest earlier calls that used its id, so ids may be used again;
 `units` covers every message once and never parts a call from its result. `mended` gives back a
 list in which every call has exactly one result right behind it, whatever it was given; mending that list changes
 nothing; and a list without a fault is given back as it is, message by message the same object.
+
+Ids of calls, where those that came cannot be sent: none at all, or one for several calls.
+
+Every result names its call afterwards; a message that needs nothing is the same object.
+
+What tools gave, where there is no room for it: the note that stands in its place, and an output with its middle cut.
+
+A call keeps its result, of which only the text is another; whatever is cut is counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from previously.core.messages import FAILED, Message, Part, Role, Thinking, ToolCall, ToolResult
 
@@ -38,7 +46,7 @@ class Mended:
         return next((at for at in reversed(range(len(self.origin))) if self.origin[at] == index), None)
 
 
-def units(messages: Sequence[Message]) -> list[range]:
+def find_units(messages: Sequence[Message]) -> list[range]:
     """Return the messages, those that belong together as one: calls made together and all their results, and a message
     of thinking alone with the message of the assistant behind it."""
     reading = _Reading(messages)
@@ -61,17 +69,17 @@ def units(messages: Sequence[Message]) -> list[range]:
     return found
 
 
-def unpaired(messages: Sequence[Message]) -> list[str]:
+def find_unpaired(messages: Sequence[Message]) -> list[str]:
     """Return a sentence for each fault in how calls and results stand; none = all is well."""
     return [sentence for _, sentence in sorted(_Reading(messages).faults())]
 
 
-def answered_calls(messages: Sequence[Message]) -> dict[tuple[int, int], ToolCall]:
+def find_answered_calls(messages: Sequence[Message]) -> dict[tuple[int, int], ToolCall]:
     """Return the call that each result answers, by the result's message and its place among the parts."""
     return {place: call for place, (_, call) in _Reading(messages).answers.items()}
 
 
-def mended(messages: Sequence[Message]) -> Mended:
+def mend(messages: Sequence[Message]) -> Mended:
     """Return the messages with every call answered: what came late is moved up to its call, what never came is said to
     be interrupted, and a result of no call is left out."""
     reading = _Reading(messages)
@@ -274,3 +282,69 @@ def _says_more(message: Message) -> bool:
 
 def _named(what: str, call_id: str) -> str:
     return f"{what} ({call_id})" if call_id else what
+
+
+def add_call_ids(messages: Sequence[Message], *, once: bool) -> list[Message]:
+    """Return these messages, which must be mended, with an id for every call: no two that wait together have the same,
+    and with `once` no two at all."""
+    found: list[Message] = []
+    used: set[str] = set()
+    for unit in find_units(messages):
+        used = used if once else set()
+        waiting: dict[str, list[str]] = {}
+        for at in unit:
+            parts = tuple(_named_call_ids(part, used, waiting) for part in messages[at].parts)
+            found.append(messages[at] if parts == messages[at].parts else replace(messages[at], parts=parts))
+    return found
+
+
+def _named_call_ids(part: Part, used: set[str], waiting: dict[str, list[str]]) -> Part:
+    if isinstance(part, ToolCall):
+        given, number = part.id or "call_1", 1
+        while given in used:
+            number += 1
+            given = f"{part.id or 'call'}_{number}"
+        used.add(given)
+        waiting.setdefault(part.id, []).append(given)
+        return replace(part, id=given)
+    if isinstance(part, ToolResult) and waiting.get(part.id):
+        return replace(part, id=waiting[part.id].pop(0))
+    return part
+
+
+def render_left_out(name: str, result: ToolResult) -> str:
+    """Return what stands where an output was."""
+    what = "error" if result.failed else "output"
+    size = f"{len(result.text):,} characters"
+    return f"[{what} of {name or 'a tool'}, {size}, left out; ask for it again if it is needed]"
+
+
+def replace_outputs(message: Message, texts: dict[int, str]) -> Message:
+    """Return the message with other texts in some of its results, by their places among the parts; itself if there are
+    none."""
+    if not texts:
+        return message
+    parts: tuple[Part, ...] = tuple(
+        ToolResult(part.id, texts[place], part.status) if isinstance(part, ToolResult) and place in texts else part
+        for place, part in enumerate(message.parts)
+    )
+    return Message(message.role, parts, message.speaker, message.witnesses)
+
+
+def cap_outputs(message: Message, most_characters: int) -> Message:
+    """Return the message with outputs of so many characters at most: their beginning and their end."""
+    return replace_outputs(
+        message,
+        {
+            place: _without_middle(part.text, most_characters)
+            for place, part in enumerate(message.parts)
+            if isinstance(part, ToolResult) and len(part.text) > most_characters
+        },
+    )
+
+
+def _without_middle(text: str, most: int) -> str:
+    cut = f"\n[{len(text) - most:,} characters left out]\n"
+    front = max(0, most - len(cut)) * 2 // 3
+    back = max(0, most - len(cut) - front)
+    return f"{text[:front]}{cut}{text[len(text) - back :]}"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from previously.core.alphabets import casefold
 from previously.core.messages import Message, Role
+from previously.core.scripts import casefold
 
 NARRATORS = frozenset(
     "narrator system assistant storyteller gm dm erzähler erzählerin narrateur narratrice narrador narradora "
@@ -41,7 +41,7 @@ People = Mapping[str, Person]
 """By the name as it is compared."""
 
 
-def people_after(people: People, messages: Iterable[tuple[int, Message]]) -> People:
+def update_people(people: People, messages: Iterable[tuple[int, Message]]) -> People:
     """Return the people of a story when these messages, each with its position, have been said too."""
     known = dict(people)
     for position, message in messages:
@@ -63,7 +63,7 @@ def people_after(people: People, messages: Iterable[tuple[int, Message]]) -> Peo
     return known
 
 
-def characters(people: People) -> list[str]:
+def list_characters(people: People) -> list[str]:
     """Return those whose knowledge is kept: neither players nor narrators; in the order of their names."""
     return sorted(one.name for key, one in people.items() if not one.plays and key not in NARRATORS)
 

@@ -59,7 +59,7 @@ class Counter(Protocol):
         """Return the tokens of a text: zero for the empty one, at least one for any other, whatever `str` it is."""
 
 
-def kept_for_a_while(count: Callable[[str], int]) -> Callable[[str], int]:
+def cache_counts(count: Callable[[str], int]) -> Callable[[str], int]:
     """`count` with a memory: a view counts the same texts again and again, turn after turn."""
     known = lru_cache(maxsize=1_024)(count)
     return lambda text: known(text) if len(text) <= LONGEST_KNOWN else count(text)
@@ -201,7 +201,7 @@ class Estimate:
     request_overhead_tokens: Final = 0
 
     def __init__(self) -> None:
-        self._count = kept_for_a_while(_with_margin)
+        self._count = cache_counts(_with_margin)
 
     def tokens(self, text: str) -> int:
         """Return the tokens of a text by estimate, rounded up."""
@@ -217,7 +217,7 @@ def estimate_tokens(text: str) -> int:
     return ESTIMATE.tokens(text)
 
 
-def message_texts(message: Message) -> tuple[list[str], int]:
+def list_texts(message: Message) -> tuple[list[str], int]:
     """Return the texts of a message that cost tokens in a view, and the tokens it takes besides them and its
     template's.
 
@@ -246,5 +246,5 @@ def message_texts(message: Message) -> tuple[list[str], int]:
 
 def message_tokens(message: Message, counter: Counter = ESTIMATE) -> int:
     """Return what the message costs in a view."""
-    texts, fixed = message_texts(message)
+    texts, fixed = list_texts(message)
     return counter.message_overhead_tokens + fixed + sum(map(counter.tokens, texts))

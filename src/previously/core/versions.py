@@ -13,7 +13,7 @@ from previously.core.cover import Link
 from previously.core.digests import span_key
 from previously.core.errors import BadInput
 from previously.core.marks import LONGEST_SCOPE, is_of_a_span, is_own
-from previously.core.spans import Span
+from previously.core.path import Span
 
 
 class Kind(StrEnum):
@@ -144,7 +144,7 @@ class LiveVersion:
     span: Span
 
 
-def checked(version: NewVersion, before: Version | None) -> NewVersion:
+def check_version(version: NewVersion, before: Version | None) -> NewVersion:
     """Return the same, unless no store could keep it: what it goes on from, if anything, is there; a note of a span
     goes on from nothing and says where it begins; and a chain of its own begins with the story and has no gaps, so that
     its links stand at the same places everywhere."""
@@ -175,7 +175,7 @@ def supersedes(existing: Version, *, firm: bool) -> bool:
     return existing.made.status is Status.UNDONE or (firm and not existing.firm)
 
 
-def restated(version: Version, status: Status, reason: str) -> Version:
+def restate(version: Version, status: Status, reason: str) -> Version:
     """Return the version with another status, and why it has it; what was said of it before stays."""
     reasons = "; ".join(filter(None, (version.made.reason, reason)))
     return replace(version, made=replace(version.made, status=status, reason=reasons))

@@ -13,13 +13,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from previously.core.alphabets import casefold
-from previously.core.analyses import Analysis
-from previously.core.asking import ModelRequest
 from previously.core.digests import span_key
 from previously.core.messages import Message, Role
-from previously.core.paths import OnPath
-from previously.core.signals import MOST_ITEMS, Signals
+from previously.core.model_io import ModelRequest
+from previously.core.path import OnPath
+from previously.core.scene import MOST_ITEMS, Analysis, Signals
+from previously.core.scripts import casefold
 from previously.core.versions import Kind
 from previously.folds.analysis_answer import (
     LISTS,

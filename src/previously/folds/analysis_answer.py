@@ -13,10 +13,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from previously.core.alphabets import casefold
-from previously.core.analyses import LONGEST_UPDATE, MOST_MENTIONS, Analysis
 from previously.core.note import Note
-from previously.core.signals import MOST_ITEMS, Signals, items_of, settled_json, settled_of, signals_of
+from previously.core.scene import (
+    LONGEST_UPDATE,
+    MOST_ITEMS,
+    MOST_MENTIONS,
+    Analysis,
+    Signals,
+    parse_items,
+    parse_settled,
+    parse_signals,
+    render_settled,
+)
+from previously.core.scripts import casefold
 from previously.folds.noting import canonical, text_in
 from previously.folds.scene_shape import signals_note
 from previously.text.sentences import split_sentences
@@ -76,7 +85,7 @@ def _by_name(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _items(given: object) -> tuple[str, ...]:
-    return items_of([one for one in _texts(given) if _says_something(one)])
+    return parse_items([one for one in _texts(given) if _says_something(one)])
 
 
 def _mentions(given: object) -> tuple[str, ...]:
@@ -154,7 +163,7 @@ def joined(earlier: Analysis, later: Analysis) -> Analysis:
 
 def _newest(items: Sequence[str]) -> tuple[str, ...]:
     once = {casefold(one): one for one in items}
-    return items_of(list(once.values())[-MOST_ITEMS:])
+    return parse_items(list(once.values())[-MOST_ITEMS:])
 
 
 def analysis_text(analysis: Analysis) -> str:
@@ -165,7 +174,7 @@ def analysis_text(analysis: Analysis) -> str:
             **analysis.signals.as_json(),
             "mentions": list(analysis.mentions),
             "contradictions": list(analysis.contradictions),
-            **settled_json(analysis.settled),
+            **render_settled(analysis.settled),
         }
     )
 
@@ -183,10 +192,10 @@ def analysis_of(text: str) -> Analysis:
     names = [one for one in mentions if isinstance(one, str)] if isinstance(mentions, list) else []
     return Analysis(
         summary_update=update if isinstance(update, str) else "",
-        signals=signals_of(found),
+        signals=parse_signals(found),
         mentions=tuple(names[:MOST_MENTIONS]),
-        contradictions=items_of(found.get("contradictions")),
-        settled=settled_of(found.get("settled")),
+        contradictions=parse_items(found.get("contradictions")),
+        settled=parse_settled(found.get("settled")),
     )
 
 

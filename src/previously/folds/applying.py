@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from previously.core.analyses import Fragment, Recorded
-from previously.core.quote_lines import PREFIX, first_line
+from previously.core.quote_lines import PREFIX, find_first_line
+from previously.core.scene import Fragment, Recorded
 from previously.text.sentences import find_starts
 
 THRESHOLD = 4
@@ -132,7 +132,7 @@ def compacted(summary: str, max_characters: int = MAX_CHARACTERS, target_charact
         return summary
     room = target - len(PREFIX)
     kept = summary[len(summary) - room :]
-    line = first_line(kept)
+    line = find_first_line(kept)
     if line:
         return PREFIX + kept[line:]  # a quotation that lost its number would be nobody's
     near = room // _NEAR

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from previously.core.messages import Message, Role
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.core.tokens import message_tokens
 from previously.folds.rendering import told
 from previously.text.numbers import LANGUAGES, find_numbers

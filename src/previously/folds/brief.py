@@ -11,11 +11,11 @@ import re
 from dataclasses import dataclass, replace
 from typing import Self
 
-from previously.core.asking import ModelRequest
 from previously.core.messages import Message, Role
+from previously.core.model_io import ModelRequest
+from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds.briefs.bounding import bounded
 from previously.folds.briefs.headings import TITLES
 from previously.folds.briefs.keeping import with_sure_facts

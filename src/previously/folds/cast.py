@@ -12,14 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from previously.core.alphabets import casefold
-from previously.core.asking import ModelRequest
-from previously.core.cast import Fact, Knowledge, knowledge_of, one_line
+from previously.core.cast import Fact, Knowledge, cut_line, parse_knowledge
+from previously.core.json_values import clean
 from previously.core.messages import Message
-from previously.core.text import clean
+from previously.core.model_io import ModelRequest
+from previously.core.presence import may_know
+from previously.core.scripts import casefold, count_words
 from previously.core.versions import Kind
-from previously.core.witnessing import knows_of
-from previously.core.words import count_words
 from previously.folds.cast_answer import Wanted, wanted_in
 from previously.folds.cast_diff import applied, resolved
 from previously.folds.checks import brief
@@ -78,7 +77,7 @@ class CastNote:
 
     def __post_init__(self) -> None:
         # The one rule that may never be forgotten is not left to those who make notes. Nobody witnesses nothing.
-        known = (one for one in self.delta if self.name.strip() and knows_of(self.name, one))
+        known = (one for one in self.delta if self.name.strip() and may_know(self.name, one))
         object.__setattr__(self, "delta", tuple(known))
 
     @classmethod
@@ -101,7 +100,7 @@ class CastNote:
     @property
     def before(self) -> Knowledge:
         """What they knew before."""
-        return knowledge_of(self.so_far)
+        return parse_knowledge(self.so_far)
 
     @property
     def most_parts(self) -> int:
@@ -119,7 +118,7 @@ class CastNote:
         system, user = fill(
             template,
             {
-                "name": as_data(one_line(self.name, LONGEST_NAME)),
+                "name": as_data(cut_line(self.name, LONGEST_NAME)),
                 "summary": as_data(before.summary) or "(nothing yet)",
                 "facts": as_data(facts) or "(no facts yet)",
                 "events": transcript(self.delta) or "(nothing)",

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from previously.core.alphabets import casefold
-from previously.core.cast import MOST_FACTS, Fact, each_once
+from previously.core.cast import MOST_FACTS, Fact, drop_repeats
+from previously.core.scripts import casefold
 from previously.folds.cast_answer import Pointed, Wanted
 from previously.folds.cast_weight import weight_of
 from previously.text.compare import find_terms
@@ -131,7 +131,7 @@ def applied(held: Iterable[Fact], diff: Diff) -> tuple[Fact, ...]:
     new = {casefold(fact.text) for fact in diff.new}
     gone = {casefold(text) for text in diff.gone}
     kept = [fact for fact in held if casefold(fact.text) not in gone | new]
-    return _bounded(kept, each_once(diff.new))
+    return _bounded(kept, drop_repeats(diff.new))
 
 
 def _bounded(old: Sequence[Fact], new: Sequence[Fact]) -> tuple[Fact, ...]:

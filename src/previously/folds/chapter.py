@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Role, Text
-from previously.core.paths import OnPath
+from previously.core.model_io import ModelReply, ModelRequest
+from previously.core.path import OnPath
+from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens, message_tokens
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote_whole
 from previously.folds.checks import Accepted, Asked, Refusal, Refused, is_refusal, judge, judge_text, without_reasoning
 from previously.folds.noting import MOST_PARTS

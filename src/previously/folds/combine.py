@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Role, Text
+from previously.core.model_io import ModelReply, ModelRequest
+from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens
-from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote_whole
 from previously.folds.checks import Accepted, Asked, Refused, judge, judge_text
 from previously.folds.rendering import Template, as_data, fill

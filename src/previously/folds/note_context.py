@@ -15,7 +15,7 @@ from previously.folds.rendering import as_data, speaker_of, told
 from previously.folds.thread_numbers import OpenThreads, number_threads
 from previously.text.cuts import shorten
 from previously.text.language import find_language
-from previously.text.names import Heard, find_unheard
+from previously.text.names import HeardNames, find_unheard
 
 EARLIER_CHARACTERS = 1_500
 """How much is shown of the story before this chapter: who and why, in some 250 words."""
@@ -107,6 +107,6 @@ def language_rule(delta: Sequence[Message], what: str, kept: str) -> str:
 def stranger_finder(context: NoteContext, delta: Sequence[Message], so_far: str) -> Callable[[str], list[str]]:
     """Return what finds the names in a text of an answer that stand in nothing the model was shown."""
     said = [f"{speaker_of(one)}: {told(one)}" for one in delta]
-    heard = Heard([*context.texts, so_far, *said])
+    heard = HeardNames([*context.texts, so_far, *said])
     language = find_language("\n".join(said)) or "English"
     return lambda text: find_unheard(text, heard, language)

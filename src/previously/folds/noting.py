@@ -14,8 +14,8 @@ from typing import Any, Protocol, Self
 
 from json_repair import repair_json
 
-from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message
+from previously.core.model_io import ModelReply, ModelRequest
 from previously.core.versions import Kind
 from previously.folds.checks import brief, is_refusal, without_reasoning
 from previously.folds.rendering import Template

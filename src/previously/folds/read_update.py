@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from previously.core.alphabets import casefold
 from previously.core.note import (
     Aspect,
     LearntItem,
@@ -23,6 +22,7 @@ from previously.core.note import (
     ThreadItem,
     WishItem,
 )
+from previously.core.scripts import casefold
 
 EPISODE, RECAP = "EPISODE", "RECAP"
 THREADS, STATE, PRESENT, LEARNT, LORE, PLAYERS, WISHES, SCENES = (

@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Text
-from previously.core.pairing import units
+from previously.core.model_io import ModelReply, ModelRequest
+from previously.core.pairing import find_units
+from previously.core.scripts import count_words
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds.checks import (
     Accepted,
     Asked,
@@ -199,7 +199,7 @@ def parts(delta: Sequence[Message], fits: _Fits, most: int | None = None) -> lis
     """Messages in runs that each fit, in order. A call stays with its results. What does not fit by itself is cut
     between its messages, and a message at a paragraph, a sentence or, failing that, anywhere: every word of it is read,
     none twice. After `most` runs the rest is one more, whether it fits or not: to count on would be of no use."""
-    waiting = [tuple(delta[at] for at in unit) for unit in units(delta)]
+    waiting = [tuple(delta[at] for at in unit) for unit in find_units(delta)]
     if not waiting or fits(tuple(delta)):
         return [tuple(delta)]
     found: list[tuple[Message, ...]] = []

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from previously.core.alphabets import casefold
-from previously.core.asking import ModelRequest
-from previously.core.lore import TYPES, Scene
 from previously.core.messages import Message
+from previously.core.model_io import ModelRequest
 from previously.core.note import LoreItem
-from previously.core.signals import NO_SIGNALS, Signals, items_of
+from previously.core.scene import NO_SIGNALS, TYPES, Scene, Signals, parse_items
+from previously.core.scripts import casefold
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.builtin.quotes import quote
@@ -170,4 +169,4 @@ def _both(first: Signals, second: Signals) -> Signals:
 
 
 def _newest(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
-    return tuple(reversed(items_of([*reversed(second), *reversed(first)])))
+    return tuple(reversed(parse_items([*reversed(second), *reversed(first)])))

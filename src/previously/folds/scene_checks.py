@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from previously.core.alphabets import casefold
-from previously.core.lore import TYPES
-from previously.core.signals import Signals
+from previously.core.scene import TYPES, Signals
+from previously.core.scripts import casefold
 from previously.core.tokens import estimate_tokens
 from previously.folds import scene_meaning
 from previously.folds.checks import brief

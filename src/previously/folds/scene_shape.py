@@ -13,11 +13,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from previously.core.alphabets import casefold
-from previously.core.lore import TYPES, Described, Scene, known_type
-from previously.core.note import LoreItem, Note, ThreadChange, ThreadItem
-from previously.core.signals import Settled, Signals, settled_json, settled_of, signals_of
-from previously.core.state_line import parse_state_line
+from previously.core.note import LoreItem, Note, ThreadChange, ThreadItem, parse_state_line
+from previously.core.scene import (
+    TYPES,
+    Described,
+    Scene,
+    Settled,
+    Signals,
+    find_type,
+    parse_settled,
+    parse_signals,
+    render_settled,
+)
+from previously.core.scripts import casefold
 from previously.folds.noting import canonical, text_in
 from previously.text.sentences import split_sentences
 
@@ -119,7 +127,7 @@ def _entry(given: Mapping[str, Any]) -> dict[str, Any]:
     for field, others in _FIELDS.items():
         _take(entry, given, field, others)
     if isinstance(entry.get("type"), str):
-        entry["type"] = known_type(entry["type"])
+        entry["type"] = find_type(entry["type"])
     keywords = entry.get("keywords")
     if isinstance(keywords, str):
         entry["keywords"] = [one.strip() for one in _COMMAS.split(keywords) if one.strip()]
@@ -136,7 +144,7 @@ def scene_in(given: Mapping[str, Any]) -> Scene:
     entries = given.get("lorebooks")
     found = [_described(one) for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
     described = tuple(one for one in found if one.name)
-    return Scene(text_in(summary), described, signals_of(given), settled_of(given.get("settled")))
+    return Scene(text_in(summary), described, parse_signals(given), parse_settled(given.get("settled")))
 
 
 def _described(given: Mapping[str, Any]) -> Described:
@@ -173,7 +181,7 @@ def scene_text(scene: Scene) -> str:
     """A scene as the text of a version: canonical JSON. Signals that are not there take no room."""
     lists = {name: items for name, items in scene.signals.as_json().items() if items}
     entries = [entry_json(one) for one in scene.entries]
-    return canonical({"summary": scene.summary, "lorebooks": entries, **lists, **settled_json(scene.settled)})
+    return canonical({"summary": scene.summary, "lorebooks": entries, **lists, **render_settled(scene.settled)})
 
 
 def scene_note(text: str) -> Note:

@@ -12,13 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 
-from previously.core.alphabets import casefold
-from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Role
-from previously.core.note import NO_NOTE, LoreItem, Note, note_of, note_text, said_key
+from previously.core.model_io import ModelReply, ModelRequest
+from previously.core.note import NO_NOTE, LoreItem, Note, parse_note, render_note, said_key
+from previously.core.scripts import casefold, count_words
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote
 from previously.folds.chapter import CLOSING, WORDS_SHARE, ChapterFold
 from previously.folds.checks import Accepted, Asked, Refusal, Refused, is_refusal, judge, judge_text, without_reasoning
@@ -36,7 +35,7 @@ from previously.folds.read_update import (
 )
 from previously.folds.rendering import Template, as_data, fill, form_blocks, speaker_of, told
 from previously.text.language import find_language
-from previously.text.names import Heard, find_unheard
+from previously.text.names import HeardNames, find_unheard
 from previously.text.numbers import find_numbers
 
 UPDATED = "update"
@@ -306,7 +305,7 @@ class UpdateFold:
     ) -> Accepted | Refused:
         beside = list(closing)
         if note is not None:
-            beside.insert(0, (Kind.NOTE, note_text(note)))
+            beside.insert(0, (Kind.NOTE, render_note(note)))
         if EPISODE in texts:
             beside.insert(0, (Kind.EPISODE, texts[EPISODE].text))
         if RECAP in texts:
@@ -370,7 +369,7 @@ class UpdateFold:
         if self.part.has_recap:
             return quote(self.context.recap, said, first, self.recap_words), ()
         episode = [(Kind.EPISODE, quote("", said, first, self.episode_words))] if self.part.has_episode else []
-        return "", (*episode, *([(Kind.NOTE, note_text(NO_NOTE))] if self.part.has_lists else []))
+        return "", (*episode, *([(Kind.NOTE, render_note(NO_NOTE))] if self.part.has_lists else []))
 
     @property
     def _writers(self) -> frozenset[str]:
@@ -410,7 +409,7 @@ class UpdateFold:
     def _without_strangers(self, note: Note, dropped: list[str]) -> Note:
         """Return a note without items that name somebody nobody has heard of; what is noted counts as heard later."""
         said = [f"{speaker_of(one)}: {told(one)}" for _, one in self.shown]
-        heard = Heard([*self.context.texts, self.context.recap, *said])
+        heard = HeardNames([*self.context.texts, self.context.recap, *said])
         language = find_language("\n".join(said)) or "English"
 
         def is_heard(words: str, name: str = "") -> bool:
@@ -453,9 +452,9 @@ def joined_beside(before: Sequence[tuple[Kind, str]], after: Sequence[tuple[Kind
     if Kind.EPISODE in first and Kind.EPISODE in second:
         found.append((Kind.EPISODE, f"{first[Kind.EPISODE]}\n\n{second[Kind.EPISODE]}"))
     if Kind.NOTE in first and Kind.NOTE in second:
-        notes = note_of(first[Kind.NOTE]), note_of(second[Kind.NOTE])
+        notes = parse_note(first[Kind.NOTE]), parse_note(second[Kind.NOTE])
         lists = {one.name: (*getattr(notes[0], one.name), *getattr(notes[1], one.name)) for one in fields(Note)}
-        found.append((Kind.NOTE, note_text(Note(**lists))))
+        found.append((Kind.NOTE, render_note(Note(**lists))))
     return found
 
 

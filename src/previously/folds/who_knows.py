@@ -10,8 +10,8 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from previously.core.alphabets import casefold
 from previously.core.cast import Fact, Knowledge
+from previously.core.scripts import casefold
 from previously.text.compare import find_terms
 from previously.text.numbers import find_values
 from previously.text.sentences import split_sentences

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Part, Role, Text, cleaned
-from previously.core.text import clean_json
+from previously.core.json_values import clean_json
+from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Part, Role, Text, clean_draft
 from previously.formats.anthropic_blocks import Block, blocks_of, parts_of
 from previously.formats.fields import refuse, role_of
 from previously.formats.reading import Document, Source, kind, read_value
@@ -69,7 +69,7 @@ def source_of(document: Document, value: Any) -> Source:
             drafts.append(draft_of(item))
         except BadInput as error:
             raise document.fault(error, f"message {number} of {len(value)}") from None
-    pairs = [cleaned(draft) for draft in drafts]
+    pairs = [clean_draft(draft) for draft in drafts]
     new_header, replaced = clean_json(header)
     assert isinstance(new_header, dict)
     return Source([draft for draft, _ in pairs], NAME, new_header, replaced + sum(count for _, count in pairs))

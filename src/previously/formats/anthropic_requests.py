@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Message, Role, ToolCall
-from previously.core.pairing import mended
+from previously.core.pairing import mend
 from previously.formats.anthropic import item_of
 from previously.formats.anthropic_blocks import WRITTEN, Block
 
@@ -71,7 +71,7 @@ def turns(
     messages: Sequence[Message], attributes: Sequence[Attributes] | None = None, alone: int | None = None
 ) -> list[Turn]:
     """The messages of a request, in turns, the user's first; the one at `alone` is a turn of its own."""
-    found = mended(messages)
+    found = mend(messages)
     ids = _Ids()
     written: list[Turn] = []
     for message, origin in zip(found.messages, found.origin, strict=True):

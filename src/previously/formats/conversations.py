@@ -15,10 +15,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from previously.core.call_ids import with_call_ids
 from previously.core.errors import BadInput
-from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Role, ToolResult, cleaned
-from previously.core.pairing import INTERRUPTED
+from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Role, ToolResult, clean_draft
+from previously.core.pairing import INTERRUPTED, add_call_ids
 from previously.formats import anthropic, claude_code, openai, responses, sweagent
 from previously.formats.anthropic_requests import to_anthropic
 from previously.formats.claude_code import MARK
@@ -98,7 +97,7 @@ def conversation_of(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> C
         try:
             if not isinstance(item, Mapping):
                 raise BadInput(f"it must be an object, not {kind(item)}.")
-            drafts.append(cleaned(read(dict(item)))[0])
+            drafts.append(clean_draft(read(dict(item)))[0])
         except (BadInput, RecursionError) as error:
             why = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
             raise BadInput(f"Message {number} of {len(listed)} cannot be read: {why}") from None
@@ -174,7 +173,7 @@ def with_system_first(conversation: Conversation) -> Conversation:
     prompts = [body[name] for name in _PROMPTS if body.get(name) and isinstance(body[name], str | list)]
     if not prompts:
         return conversation
-    led = [cleaned(anthropic.draft_of({"role": "system", "content": prompt}))[0] for prompt in prompts]
+    led = [clean_draft(anthropic.draft_of({"role": "system", "content": prompt}))[0] for prompt in prompts]
     return replace(
         conversation,
         drafts=(*led, *conversation.drafts),
@@ -206,7 +205,7 @@ def rewritten(
     brief at `brief_at` stays a message of its own, so that the next fold finds it."""
     to = to or conversation.dialect
     if to is not Dialect.ANTHROPIC:
-        messages = with_call_ids(messages, once=to is Dialect.RESPONSES)
+        messages = add_call_ids(messages, once=to is Dialect.RESPONSES)
     attributes = [_attributes(conversation, at) for at in origin]
     if to is not conversation.dialect or not conversation.items:
         return _written_anew(messages, attributes, to, brief_at)

@@ -7,7 +7,7 @@ there. A line may be anything that `openai.draft_of` reads. Blank lines are skip
 from __future__ import annotations
 
 from previously.core.errors import BadInput
-from previously.core.messages import Draft, cleaned
+from previously.core.messages import Draft, clean_draft
 from previously.formats.openai import draft_of
 from previously.formats.reading import Document, Source, parse_object
 
@@ -20,7 +20,7 @@ def read(document: Document) -> Source:
     replaced = 0
     for number, line in document.lines():
         try:
-            draft, count = cleaned(draft_of(parse_object(line)))
+            draft, count = clean_draft(draft_of(parse_object(line)))
         except (BadInput, RecursionError) as error:
             raise document.fault(error, number) from None
         drafts.append(draft)

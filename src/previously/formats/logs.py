@@ -16,9 +16,9 @@ from dataclasses import replace
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.messages import Draft, Role, ToolResult, cleaned
-from previously.core.pairing import mended
-from previously.core.text import clean_json
+from previously.core.json_values import clean_json
+from previously.core.messages import Draft, Role, ToolResult, clean_draft
+from previously.core.pairing import mend
 from previously.formats.reading import Document, SideStory, Source, SourceBranch, parse_json, shown
 
 COMPACTION = "compaction"
@@ -64,7 +64,7 @@ class Kept:
     def draft(self, draft: Draft) -> Draft | None:
         """The draft, cleaned; None if no store can keep it."""
         try:
-            clean, count = cleaned(draft)
+            clean, count = clean_draft(draft)
         except (BadInput, RecursionError):
             self._skipped["message that cannot be stored"] += 1
             return None
@@ -74,7 +74,7 @@ class Kept:
     def with_extra(self, draft: Draft, **extra: object) -> Draft:
         """The draft with more in its `extra`; without it, and counted, if that cannot be stored."""
         try:
-            clean, count = cleaned(marked(draft, **extra))
+            clean, count = clean_draft(marked(draft, **extra))
         except (BadInput, RecursionError):
             self._skipped["field that cannot be stored"] += 1
             return draft
@@ -120,7 +120,7 @@ def completed(source: Source) -> Source:
 
 def answered(drafts: Sequence[Draft]) -> list[Draft]:
     """The drafts with a result behind every call: moved up if it came late, made if it never came."""
-    found = mended([draft.message for draft in drafts])
+    found = mend([draft.message for draft in drafts])
     whole: list[Draft] = []
     places: list[int] = []  # where each draft that is written stood, or that before it
     for message, origin in zip(found.messages, found.origin, strict=True):

@@ -15,6 +15,7 @@ import json
 from typing import Any
 
 from previously.core.errors import BadInput
+from previously.core.json_values import clean_json
 from previously.core.messages import (
     Draft,
     Image,
@@ -25,9 +26,8 @@ from previously.core.messages import (
     Thinking,
     ToolCall,
     ToolResult,
-    cleaned,
+    clean_draft,
 )
-from previously.core.text import clean_json
 from previously.formats.fields import (
     attributes_of,
     optional_list,
@@ -72,7 +72,7 @@ def source_of(document: Document, value: Any) -> Source:
         try:
             if type(item) is not dict:
                 raise BadInput(f"a message must be an object, not {kind(item)}.")
-            draft, count = cleaned(draft_of(item))
+            draft, count = clean_draft(draft_of(item))
         except (BadInput, RecursionError) as error:
             raise document.fault(error, f"message {number} of {len(value)}") from None
         drafts.append(draft)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from previously.core.call_ids import with_call_ids
 from previously.core.messages import Message
-from previously.core.pairing import mended
+from previously.core.pairing import add_call_ids, mend
 from previously.formats.openai import to_openai
 
 Raw = dict[str, Any]
@@ -22,7 +21,7 @@ PICTURE = "[a picture]"
 
 def to_chat(messages: Sequence[Message]) -> list[Raw]:
     """The messages of a request."""
-    whole = with_call_ids(mended(messages).messages, once=False)
+    whole = add_call_ids(mend(messages).messages, once=False)
     return as_taken([raw for message in whole for raw in to_openai(message)])
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.messages import Draft, cleaned
-from previously.core.text import clean_json
+from previously.core.json_values import clean_json
+from previously.core.messages import Draft, clean_draft
 from previously.formats.reading import Document, Source, kind, read_value
 from previously.formats.responses_items import draft_of, item_of, to_responses
 from previously.formats.responses_outputs import CALLS, OUTPUTS
@@ -55,7 +55,7 @@ def source_of(document: Document, value: Any) -> Source:
         try:
             if not isinstance(item, dict):
                 raise BadInput(f"an item must be an object, not {kind(item)}.")
-            draft, count = cleaned(draft_of(item))
+            draft, count = clean_draft(draft_of(item))
         except BadInput as error:
             raise document.fault(error, f"item {number} of {len(items)}") from None
         drafts.append(draft)

@@ -28,7 +28,7 @@ from previously.core.messages import (
     ToolCall,
     ToolResult,
 )
-from previously.core.pairing import mended
+from previously.core.pairing import mend
 from previously.formats.fields import refuse, role_of
 from previously.formats.reading import parse_json
 from previously.formats.responses_outputs import CALLS, OUTPUTS, Kinds, is_screenshot, shell_text, shortened_shell
@@ -248,7 +248,7 @@ def _written_output(result: ToolResult, pictures: tuple[Part, ...], rest: Item) 
 
 def to_responses(messages: Sequence[Message], attributes: Sequence[Attributes] | None = None) -> list[Item]:
     """The messages as the input of a request. Every call has its output; thinking goes only as it came."""
-    found = mended(messages)
+    found = mend(messages)
     items: list[Item] = []
     kinds = Kinds()
     for message, origin in zip(found.messages, found.origin, strict=True):

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.lore import Described, Scene
-from previously.core.text import clean_json
+from previously.core.json_values import clean_json
+from previously.core.scene import Described, Scene
 from previously.core.tokens import estimate_tokens
 from previously.folds.scene_checks import HARD_LIMIT, MOST_SUMMARY_TOKENS, validate
 from previously.folds.scene_shape import readable, scene_in, united

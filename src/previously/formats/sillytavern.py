@@ -21,8 +21,8 @@ from __future__ import annotations
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.messages import Attributes, Draft, Message, Part, Role, Text, Thinking, cleaned
-from previously.core.text import clean_json
+from previously.core.json_values import clean_json
+from previously.core.messages import Attributes, Draft, Message, Part, Role, Text, Thinking, clean_draft
 from previously.formats.fields import optional_text, refuse
 from previously.formats.reading import Document, Source, parse_object
 from previously.formats.sillytavern_fields import KEY, alternative_fields, message_fields, time_of
@@ -48,7 +48,7 @@ def read(document: Document) -> Source:
                 assert isinstance(new_header, dict)
                 header = new_header
             else:
-                draft, count = cleaned(draft_of(item))
+                draft, count = clean_draft(draft_of(item))
                 drafts.append(draft)
         except (BadInput, RecursionError) as error:
             raise document.fault(error, number) from None

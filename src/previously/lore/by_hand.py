@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import blake2b
 
-from previously.core.alphabets import casefold
-from previously.core.note import ThreadChange, said_key
-from previously.core.plain import from_plain, to_plain
-from previously.core.state_line import parse_state_line
+from previously.core.json_values import make_plain, read_plain
+from previously.core.note import ThreadChange, parse_state_line, said_key
+from previously.core.scripts import casefold
 from previously.lore.current import Current, Held, placing
 from previously.lore.keywords import is_useful, key_of
 from previously.lore.merge import find_entry, write
@@ -115,14 +114,14 @@ class Corrected:
 def record_text(record: Record) -> str:
     """Return a record as it is kept."""
     kind = next(name for name, one in _KINDS.items() if isinstance(record, one))
-    return json.dumps({"kind": kind, **to_plain(record)}, ensure_ascii=False)
+    return json.dumps({"kind": kind, **make_plain(record)}, ensure_ascii=False)
 
 
 def record_of(text: str) -> Record | None:
     """Return the record in a text; None for what is none."""
     try:
         given = json.loads(text)
-        return from_plain(_KINDS[given.pop("kind")], given)
+        return read_plain(_KINDS[given.pop("kind")], given)
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return None
 

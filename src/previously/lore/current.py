@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from previously.core.alphabets import casefold
-from previously.core.note import Aspect, StateItem
-from previously.core.state_line import render_state_line
+from previously.core.note import Aspect, StateItem, render_state_line
+from previously.core.scripts import casefold
 from previously.lore.keywords import key_of
 from previously.lore.merge import Entries, find_entry
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
-from previously.core.alphabets import casefold
-from previously.core.cast import MOST_FACTS, WITNESSED, Fact, one_line
+from previously.core.cast import MOST_FACTS, WITNESSED, Fact, cut_line
+from previously.core.scripts import casefold
 from previously.lore.state import State
 from previously.lore.threads import Thread
 
@@ -46,7 +46,7 @@ def facts_of(state: State, is_self: Callable[[str], bool]) -> list[KnownFact]:
 def key_facts(known: list[KnownFact], *, without: frozenset[Weight] = frozenset()) -> tuple[Fact, ...]:
     """Return the few facts that are told of somebody, what is settled aside."""
     told = [one.fact for one in known if one.weight not in without | {Weight.SETTLED}]
-    return tuple(Fact(one_line(one.text), one.since, one.source) for one in told[:MOST_FACTS])
+    return tuple(Fact(cut_line(one.text), one.since, one.source) for one in told[:MOST_FACTS])
 
 
 def _facts(state: State, is_self: Callable[[str], bool]) -> Iterator[KnownFact]:
@@ -71,4 +71,4 @@ def _of_thread(thread: Thread) -> KnownFact:
 
 
 def _fact(text: str, since: int) -> Fact:
-    return Fact(one_line(text, LONGEST_KNOWN), since, WITNESSED)
+    return Fact(cut_line(text, LONGEST_KNOWN), since, WITNESSED)

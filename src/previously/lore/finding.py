@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from previously.core.text import clean
+from previously.core.json_values import clean
 from previously.lore.entries import Entry
 from previously.lore.index import Index
 from previously.lore.keys import Compared, Key, Prepared, prepared

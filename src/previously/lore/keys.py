@@ -19,8 +19,8 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from previously.core.alphabets import JAMO, OTHER_SPACELESS, SPACELESS
-from previously.core.text import clean
+from previously.core.json_values import clean
+from previously.core.scripts import JAMO, OTHER_SPACELESS, SPACELESS
 from previously.lore.regexes import regex_of
 
 

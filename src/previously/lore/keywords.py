@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from previously.core.alphabets import casefold
+from previously.core.scripts import casefold
 from previously.text.stopwords import is_generic
 
 MOST_KEYS = 8

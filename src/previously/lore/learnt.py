@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from previously.core.alphabets import casefold
-from previously.core.cast import Fact, each_once, one_line
+from previously.core.cast import Fact, cut_line, drop_repeats
 from previously.core.note import LearntItem
+from previously.core.scripts import casefold
 
 TOLD = "told"
 """The source of what a note says that somebody was told; by whom stands in its words."""
@@ -37,9 +37,9 @@ def reduce_learnt(learnt: Learnt, items: Iterable[tuple[int, int, LearntItem]]) 
     oldest go."""
     found = dict(learnt)
     for _, position, item in items:
-        fact = Fact(one_line(item.text), position, TOLD)
+        fact = Fact(cut_line(item.text), position, TOLD)
         for name in item.names:
             key = casefold(name)
             before = found.pop(key, Learner(name.strip(), ()))
-            found[key] = Learner(before.name, each_once([*before.facts, fact])[-MOST_LEARNT:])
+            found[key] = Learner(before.name, drop_repeats([*before.facts, fact])[-MOST_LEARNT:])
     return dict(list(found.items())[-MOST_NAMES:])

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from previously.core.alphabets import casefold
-from previously.core.lore import TYPES, known_type
 from previously.core.note import LoreItem
+from previously.core.scene import TYPES, find_type
+from previously.core.scripts import casefold
 from previously.lore.keywords import key_of, refined
 from previously.lore.things import MOST_TOKENS, Key, LoreEntry
 from previously.text.cuts import cut_to_tokens
@@ -76,7 +76,7 @@ def _describe(entries: dict[Key, LoreEntry], item: LoreItem, position: int, firs
     content = cut_to_tokens(item.content.strip(), MOST_TOKENS)
     if not key_of(item.name) or not content:
         return
-    kind = known_type(item.type)
+    kind = find_type(item.type)
     kind = kind if kind in TYPES else "concept"
     known = _same_thing(entries, item, kind)
     entry = known or LoreEntry(item.name, kind, touched=position)

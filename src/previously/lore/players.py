@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from previously.core.alphabets import casefold
 from previously.core.note import PlayerItem
+from previously.core.scripts import casefold
 
 MOST_PLAYERS = 40
 """Players that are kept, those named last: more than sit at any table."""

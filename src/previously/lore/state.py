@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from previously.core.alphabets import casefold
+from previously.core.json_values import make_plain, read_plain
 from previously.core.messages import Message, Role
 from previously.core.note import LearntItem, Note, PlayerItem, StateItem, ThreadItem, WishItem
 from previously.core.people import People, Person
-from previously.core.plain import from_plain, to_plain
+from previously.core.scripts import casefold
 from previously.lore.current import NO_STATE, Current, reduce_current
 from previously.lore.learnt import Learner, Learnt, reduce_learnt
 from previously.lore.merge import Entries, merge
@@ -116,13 +116,13 @@ def state_text(state: State) -> str:
     """Return the state as canonical JSON."""
     plain = {
         "form": FORM,
-        "lore": [to_plain(one) for one in state.lore.values()],
-        "threads": to_plain(state.threads),
-        "current": to_plain(state.current),
-        "wishes": [to_plain(one) for one in state.wishes],
-        "learnt": [to_plain(one) for one in state.learnt.values()],
-        "players": [to_plain(one) for one in state.players.values()],
-        "people": [to_plain(one) for one in state.people.values()],
+        "lore": [make_plain(one) for one in state.lore.values()],
+        "threads": make_plain(state.threads),
+        "current": make_plain(state.current),
+        "wishes": [make_plain(one) for one in state.wishes],
+        "learnt": [make_plain(one) for one in state.learnt.values()],
+        "players": [make_plain(one) for one in state.players.values()],
+        "people": [make_plain(one) for one in state.people.values()],
         "names": list(state.people),
     }
     return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
@@ -134,16 +134,16 @@ def state_of(text: str) -> State | None:
         plain = json.loads(text)
         if plain["form"] != FORM:
             return None
-        entries = [from_plain(LoreEntry, one) for one in plain["lore"]]
-        people = [from_plain(Person, one) for one in plain["people"]]
+        entries = [read_plain(LoreEntry, one) for one in plain["lore"]]
+        people = [read_plain(Person, one) for one in plain["people"]]
         return State(
             {one.key: one for one in entries},
-            from_plain(Threads, plain["threads"]),
-            from_plain(Current, plain["current"]),
+            read_plain(Threads, plain["threads"]),
+            read_plain(Current, plain["current"]),
             dict(zip(plain["names"], people, strict=True)),
-            tuple(from_plain(Wish, one) for one in plain["wishes"]),
-            {casefold(one.name): one for one in (from_plain(Learner, given) for given in plain["learnt"])},
-            {casefold(one.name): one for one in (from_plain(Player, given) for given in plain["players"])},
+            tuple(read_plain(Wish, one) for one in plain["wishes"]),
+            {casefold(one.name): one for one in (read_plain(Learner, given) for given in plain["learnt"])},
+            {casefold(one.name): one for one in (read_plain(Player, given) for given in plain["players"])},
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import sqrt
 
-from previously.core.alphabets import casefold
 from previously.core.note import ThreadChange, ThreadItem, thread_id
+from previously.core.scripts import casefold
 from previously.core.tokens import estimate_tokens
 from previously.text.compare import find_terms
 from previously.text.numbers import find_values

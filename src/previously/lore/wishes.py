@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from previously.core.alphabets import casefold
 from previously.core.note import WishItem
+from previously.core.scripts import casefold
 
 MOST_WISHES = 40
 """Wishes that are kept, the newest: far more than a table agrees on."""

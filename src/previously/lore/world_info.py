@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from previously.core.alphabets import casefold
 from previously.core.errors import BadInput
+from previously.core.scripts import casefold
 from previously.lore.book_fields import Field, Form, kind, patched, text, texts, values_of
 from previously.lore.book_forms import CHARACTER_BOOK, WORLD_INFO, character_book_object, fresh, world_info_object
 from previously.lore.entries import Entry

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from previously.core.asking import FailureKind, ModelFailure
+from previously.core.model_io import FailureKind, ModelFailure
 
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|context_window_exceeded|string_above_max_length"

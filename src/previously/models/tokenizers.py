@@ -19,9 +19,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from previously.core.calibration import counter_named
+from previously.core.calibration import find_counter
 from previously.core.errors import BadInput
-from previously.core.tokens import ESTIMATE, MESSAGE_OVERHEAD_TOKENS, Counter, kept_for_a_while
+from previously.core.tokens import ESTIMATE, MESSAGE_OVERHEAD_TOKENS, Counter, cache_counts
 
 _OPENAI = {"cl100k": "cl100k_base", "o200k": "o200k_base"}
 """Our names of OpenAI's vocabularies, and theirs."""
@@ -55,7 +55,7 @@ class Exact:
     def __init__(self, name: str, count: Callable[[str], int]) -> None:
         self.name: Final = name
         self._tokens = count
-        self._count = kept_for_a_while(self._counted)
+        self._count = cache_counts(self._counted)
 
     def __repr__(self) -> str:
         return f"Exact({self.name!r})"
@@ -78,7 +78,7 @@ def counter_for(name: str) -> Counter:
     wanted = name.strip()
     if wanted == "estimate":
         return ESTIMATE
-    if estimate := counter_named(wanted):
+    if estimate := find_counter(wanted):
         return estimate
     if is_path(wanted):
         return _from_file(_at_home(wanted))
@@ -90,7 +90,7 @@ def counter_for(name: str) -> Counter:
 def is_known(name: str) -> bool:
     """Whether `counter_for` knows what to do with the name, whatever may then be missing on this machine."""
     wanted = name.strip()
-    known = wanted == "estimate" or is_path(wanted) or _encoding(wanted) or counter_named(wanted)
+    known = wanted == "estimate" or is_path(wanted) or _encoding(wanted) or find_counter(wanted)
     return "\0" not in wanted and bool(known)
 
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
-from previously.core.text import clean
+from previously.core.json_values import clean
+from previously.core.model_io import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.core.tokens import MESSAGE_OVERHEAD_TOKENS, estimate_tokens
 from previously.models.failures import Redaction, error_words, refusal, retry_after_s
 from previously.models.reasoning import split_reasoning

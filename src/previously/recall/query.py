@@ -24,8 +24,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from previously.core.alphabets import casefold
 from previously.core.errors import BadInput
+from previously.core.scripts import casefold
 from previously.recall.index import make_speaker_key
 from previously.text.names import NOBODY, is_title
 from previously.text.stopwords import list_filler_words, list_stop_words

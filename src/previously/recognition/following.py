@@ -12,11 +12,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 
-from previously.core.align import Alignment, Known, align
+from previously.core.align import Alignment, KnownEntry, align
 from previously.core.digests import match_key
 from previously.core.messages import Attributes, Draft, Role
-from previously.core.paths import OnPath
-from previously.core.scripts import Put, Reuse, Script, Splice
+from previously.core.path import OnPath, Put, Reuse, Splice, Splices
 from previously.recognition.heard import LONG_TEXT, Piece, with_text
 
 DEEP_NOTE = 16
@@ -87,7 +86,7 @@ def sort_notes(pieces: Sequence[Piece], known: Collection[bytes], before: Sequen
 class Following:
     """What brings a branch to what a client shows."""
 
-    script: Script
+    script: Splices
     attributes: tuple[tuple[int, Attributes], ...]
     fork: bool
     """Whether the branch stays as it is, and a new one is changed."""
@@ -113,7 +112,7 @@ class Following:
 
 
 def follow(
-    known: Sequence[Known], pieces: Sequence[Piece], unsettled: Collection[int], expected: int | None = None
+    known: Sequence[KnownEntry], pieces: Sequence[Piece], unsettled: Collection[int], expected: int | None = None
 ) -> Following:
     """What a list changes on a path. `unsettled` are entries that were in one list only; `expected` is how long the
     client says its history is, hidden messages included: then it tells deleted from hidden."""
@@ -139,7 +138,7 @@ def follow(
     return Following(script, attributes, fork, tuple(positions), matched, same, len(gone), replied)
 
 
-def _met_by_chance(known: Sequence[Known], pieces: Sequence[Piece], found: Alignment) -> int:
+def _met_by_chance(known: Sequence[KnownEntry], pieces: Sequence[Piece], found: Alignment) -> int:
     """How much of a path is not to be looked at, since the first message of a list was found there by chance: it is
     short, was said in the middle of the story, and all that was said since would be hidden. 0 if all of it is."""
     hides = {entry for entry, new in found.attributes if new.hidden}
@@ -150,13 +149,13 @@ def _met_by_chance(known: Sequence[Known], pieces: Sequence[Piece], found: Align
     return at + 1 if at and short and run > LONG_HOLE and known[at].match_key == match_key(pieces[0].message) else 0
 
 
-def is_put(piece: Piece, script: Script) -> bool:
+def is_put(piece: Piece, script: Splices) -> bool:
     """Whether a script puts this very message on the path, as a new one or as an edit."""
     puts = (put for splice in script for put in splice.pieces if isinstance(put, Put))
     return any(put.draft.message is piece.message for put in puts)
 
 
-def as_sent(script: Script, newest: OnPath | None, pieces: Sequence[Piece], positions: Sequence[int]) -> Script:
+def as_sent(script: Splices, newest: OnPath | None, pieces: Sequence[Piece], positions: Sequence[int]) -> Splices:
     """The script, in which the newest reply of the path becomes what the client made of it: clients trim what they
     keep. Elsewhere the words decide, not the blanks between them."""
     if newest is None or newest.entry.message.role is not Role.ASSISTANT:
@@ -171,7 +170,7 @@ def as_sent(script: Script, newest: OnPath | None, pieces: Sequence[Piece], posi
     return [Splice(newest.position, 1, (Put(draft, replaces=newest.entry.id),)), *script]
 
 
-def is_same_story(known: Sequence[Known], pieces: Sequence[Piece]) -> bool:
+def is_same_story(known: Sequence[KnownEntry], pieces: Sequence[Piece]) -> bool:
     """Whether a list and a path have two neighbours in common, one of them the user's, or a longer message of the user;
     or, where a story has hardly begun, its first message. Short messages prove nothing: people say the same things
     again and again."""
@@ -191,7 +190,7 @@ def is_same_story(known: Sequence[Known], pieces: Sequence[Piece]) -> bool:
     return False
 
 
-def _positions(known: Sequence[Known], script: Script, attributes: Sequence[tuple[int, Attributes]]) -> list[int]:
+def _positions(known: Sequence[KnownEntry], script: Splices, attributes: Sequence[tuple[int, Attributes]]) -> list[int]:
     """Where on the path after the changes the messages stand that are not hidden."""
     hidden = {one.entry: one.attributes.hidden for one in known} | {entry: new.hidden for entry, new in attributes}
     flags: list[bool] = []
@@ -204,12 +203,12 @@ def _positions(known: Sequence[Known], script: Script, attributes: Sequence[tupl
     return [position for position, is_hidden in enumerate(flags) if not is_hidden]
 
 
-def _users(messages: Iterable[Known]) -> int:
+def _users(messages: Iterable[KnownEntry]) -> int:
     return sum(1 for one in messages if one.role is Role.USER)
 
 
 def _settled(
-    known: Sequence[Known], found: Alignment, unsettled: Collection[int]
+    known: Sequence[KnownEntry], found: Alignment, unsettled: Collection[int]
 ) -> tuple[list[Splice], tuple[tuple[int, Attributes], ...]]:
     """The alignment, in which only settled messages are hidden, and a message that moved is not there twice."""
     places = {one.entry: at for at, one in enumerate(known)}
@@ -234,7 +233,7 @@ def _settled(
 
 
 def _moved_in(
-    known: Sequence[Known],
+    known: Sequence[KnownEntry],
     script: list[Splice],
     attributes: Sequence[tuple[int, Attributes]],
     pieces: Sequence[Piece],
@@ -255,7 +254,7 @@ def _moved_in(
 
 
 def _counted(
-    known: Sequence[Known], script: list[Splice], attributes: tuple[tuple[int, Attributes], ...], expected: int
+    known: Sequence[KnownEntry], script: list[Splice], attributes: tuple[tuple[int, Attributes], ...], expected: int
 ) -> tuple[list[Splice], tuple[tuple[int, Attributes], ...]]:
     """Where the path would be longer than the client's history by just what would be hidden, that was deleted."""
     hidden = [entry for entry, new in attributes if new.hidden]
@@ -268,7 +267,7 @@ def _counted(
     return sorted(script, key=lambda splice: (splice.at, splice.remove)), kept
 
 
-def parting(script: Script, length: int) -> tuple[int, Script]:
+def parting(script: Splices, length: int) -> tuple[int, Splices]:
     """How much of a path a new branch shares, and what then brings it there: behind the last message that stays all is
     its own, and what people have said of the old branch from there on is not said of it."""
     kept, pieces = list(script), list[Put | Reuse]()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from previously.core.errors import BadInput
-from previously.core.text import clean
+from previously.core.json_values import clean
 from previously.lore.entries import Entry, problems
 from previously.lore.world_info import Book, read_book
 from previously.runtime.lore_in_views import book_entries

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.digests import match_key
 from previously.core.errors import BadInput
 from previously.core.messages import Message, Role
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.recognition.following import Following, Sorted, follow, sort_notes
 from previously.recognition.heard import Ask, Piece
 from previously.recognition.prefill import NO_PREFILL, Prefill, last_exchange, without_prefill
@@ -199,7 +199,7 @@ class Candidates:
         key: StoryKey,
         name: str,
         branch: BranchInfo,
-        known: Sequence[Known],
+        known: Sequence[KnownEntry],
         first: int = 0,
         start: int = 0,
     ) -> Candidate:
@@ -224,7 +224,7 @@ class Candidates:
         return Candidate(key, name, branch, window, replace(parted, story=story), prefill, following)
 
     async def _reply_to(
-        self, user: bytes, key: StoryKey, branch: BranchInfo, known: Sequence[Known], first: int
+        self, user: bytes, key: StoryKey, branch: BranchInfo, known: Sequence[KnownEntry], first: int
     ) -> Message | None:
         """What the path holds behind the newest message with that key."""
         at = next((at for at in range(len(known) - 2, -1, -1) if known[at].match_key == user), None)
@@ -251,6 +251,6 @@ async def _beside(size: int, work: Callable[[], T]) -> T:
     return await asyncio.to_thread(work) if size > LARGE else work()
 
 
-def _known(item: OnPath) -> Known:
+def _known(item: OnPath) -> KnownEntry:
     entry = item.entry
-    return Known(entry.id, entry.digest, match_key(entry.message), entry.attributes, entry.message.role)
+    return KnownEntry(entry.id, entry.digest, match_key(entry.message), entry.attributes, entry.message.role)

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.errors import BadInput
-from previously.core.lore import TYPES
+from previously.core.json_values import clean
 from previously.core.marks import MarkKind
 from previously.core.messages import Role
 from previously.core.note import said_key
-from previously.core.text import clean
+from previously.core.scene import TYPES
 from previously.lore.by_hand import Deed, LoreRecord, record_of, record_text
 from previously.lore.entries import Entry, key_problems
 from previously.lore.keywords import key_of

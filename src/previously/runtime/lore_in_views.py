@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from previously.core.errors import BadInput
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.core.tokens import Counter
 from previously.folds.rendering import told
 from previously.lore.decisions import Scan, Scanned, Spoken

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from previously.core.alphabets import casefold
 from previously.core.errors import BadInput
+from previously.core.json_values import clean
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Draft
-from previously.core.people import People, characters, people_after
-from previously.core.presence import Stretch
-from previously.core.spans import Span, position_on
-from previously.core.text import clean
+from previously.core.path import Span, find_position
+from previously.core.people import People, list_characters, update_people
+from previously.core.presence import PresenceStretch
+from previously.core.scripts import casefold
 from previously.runtime.handle import StoryHandle
 from previously.runtime.read_presence import HAND_MARKS, correction_text, placed_corrections
 from previously.storage.store import BranchInfo, Store
@@ -29,10 +29,10 @@ LONGEST_NAME = 100
 class PresenceByHand(StoryHandle):
     """Who was present, and what a person says of it."""
 
-    async def presence(self) -> list[Stretch]:
+    async def presence(self) -> list[PresenceStretch]:
         """Return who was present at each stretch of the active branch, and where that is known from."""
 
-        async def read(store: Store) -> list[Stretch]:
+        async def read(store: Store) -> list[PresenceStretch]:
             found = await self._presence(store)
             return found.stretches()
 
@@ -59,7 +59,7 @@ class PresenceByHand(StoryHandle):
             return await placed_corrections(store, self._key, branch, marks)
 
         branch = await self.branch_info()
-        position = position_on(branch.messages, at)
+        position = find_position(branch.messages, at)
         said = await self._store.at_one_moment(self._key.owner, read)
         meant = [(mark, span) for mark, span in said if position in span]
         if not meant:
@@ -97,7 +97,7 @@ class PresenceByHand(StoryHandle):
         """Messages were added behind a node."""
         if self._met[0] == before:
             first = after.messages - len(drafts)
-            self._met = after.head, people_after(self._met[1], enumerate((one.message for one in drafts), first))
+            self._met = after.head, update_people(self._met[1], enumerate((one.message for one in drafts), first))
 
     async def _with_witnesses(self, drafts: Sequence[Draft]) -> tuple[list[Draft], BranchInfo]:
         """Messages with those who are there as witnesses, where some are not; and the branch before."""
@@ -106,7 +106,7 @@ class PresenceByHand(StoryHandle):
         if not gone:
             return list(drafts), branch
         people = await self._people(branch)
-        cast, players = characters(people), [one.name for one in people.values() if one.plays]
+        cast, players = list_characters(people), [one.name for one in people.values() if one.plays]
         present = tuple(sorted(name for name in (*cast, *players) if casefold(name) not in gone))
         return [_witnessed(draft, present) for draft in drafts], branch
 
@@ -133,7 +133,7 @@ def _name(name: str) -> str:
 
 
 def _span(messages: int, first: int, last: int) -> Span:
-    begin, end = position_on(messages, first), position_on(messages, last)
+    begin, end = find_position(messages, first), find_position(messages, last)
     if begin > end:
         raise BadInput(f"A stretch goes from its first message to its last: {begin} comes after {end}.")
     return Span(begin, end)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Role
-from previously.core.paths import OnPath
-from previously.core.spans import Span
+from previously.core.path import OnPath, Span
 from previously.core.tokens import Counter
 from previously.storage.store import Store, StoryKey
 from previously.view.readers import Reader

@@ -15,8 +15,7 @@ from weakref import WeakValueDictionary
 from previously.core.digests import match_key
 from previously.core.errors import HeadMoved
 from previously.core.messages import Attributes, Draft, Message, Role, Text
-from previously.core.paths import OnPath
-from previously.core.scripts import Put, Reuse, Script, Splice
+from previously.core.path import OnPath, Put, Reuse, Splice, Splices
 from previously.recognition.following import as_sent, is_put, parting
 from previously.recognition.heard import Ask, Piece, ask_of
 from previously.recognition.prefill import Prefill
@@ -279,7 +278,7 @@ def _new(splice: Splice) -> Iterable[Put]:
     return (piece for piece in splice.pieces if isinstance(piece, Put) and piece.replaces is None)
 
 
-def _said_now(script: Script, witnesses: tuple[str, ...] | None) -> Script:
+def _said_now(script: Splices, witnesses: tuple[str, ...] | None) -> Splices:
     """The script, in which the newest message is said now, before those who are there."""
     last = script[-1].pieces[-1] if script[-1].pieces else None
     if not isinstance(last, Put):

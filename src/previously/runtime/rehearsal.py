@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from previously.core.marks import Mark, MarkKind
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
 from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
 from previously.folds.chapter import BACKBONE, CHAPTER, KINDS, SHORT, SHORT_WORDS, ChapterFold

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
-from previously.core.spans import Span
+from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, find_chapters
+from previously.core.path import Span
 from previously.core.versions import Kind, LiveVersion, NewVersion
 from previously.folds.applying import cuts_of, moved_cuts
 from previously.folds.builtin.quotes import moved, text_now
@@ -118,7 +118,7 @@ class Remembering:
         marks = await self._store.marks(self._key, self._branch.name, TIMELINE, since=since)
         while opening and marks[0].id != opening.id:
             marks = marks[1:]  # what stands at the same message and belongs to earlier chapters
-        return chapters_of(marks, after=before)
+        return find_chapters(marks, after=before)
 
     async def chapters(self, closed: Sequence[Chapter]) -> list[ChapterText]:
         """Closed chapters with their recaps."""

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from previously.core.alphabets import casefold
-from previously.core.marks import STORY_SCOPE, Chapter, MarkKind, chapters_of
+from previously.core.marks import STORY_SCOPE, Chapter, MarkKind, find_chapters
 from previously.core.note import LoreItem
 from previously.core.people import NARRATORS
+from previously.core.scripts import casefold
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.builtin.quotes import text_now
@@ -97,7 +97,7 @@ def _lists(state: State, position: int, about: str) -> dict[str, Any]:
 
 async def _recap_end(store: SnapshotStore, key: StoryKey, branch: BranchInfo, position: int) -> int:
     """Return the last message before a position that the summary of its chapter tells."""
-    chapters = [one for one in chapters_of(await store.marks(key, branch.name)) if one.first <= position]
+    chapters = [one for one in find_chapters(await store.marks(key, branch.name)) if one.first <= position]
     stretches = [one for one in chapters[-1].stretches if one.first <= position]
     live = await store.live(key, branch.name, Kind.RECAP, stretches[-1].scope, through=position - 1)
     return live.span.last if live else stretches[-1].first - 1
@@ -151,7 +151,7 @@ async def texts_before(store: SnapshotStore, key: StoryKey, branch: BranchInfo, 
     The last chapter is told in full beside the backbone: a chapter that begins needs who and why.
     """
     marks = await store.marks(key, branch.name)
-    chapters = [one for one in chapters_of(marks) if one.first <= position]
+    chapters = [one for one in find_chapters(marks) if one.first <= position]
     current = chapters[-1]
     before: list[str] = []
     if current.first:
@@ -182,7 +182,7 @@ async def chapters_before(
     live = await store.live(key, branch.name, Kind.BACKBONE, scope, through=chapter.first - 1)
     backbone = "\n\n".join(filter(None, [*(mark.text for mark in by_hand[-1:]), text_now(live) if live else ""]))
     found: list[str] = []
-    for one in reversed([one for one in chapters_of(marks) if one.last is not None and one.last < chapter.first]):
+    for one in reversed([one for one in find_chapters(marks) if one.last is not None and one.last < chapter.first]):
         text = await _full_text(store, key, branch, one)
         room_tokens -= estimate_tokens(text)
         if room_tokens < 0:

@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from previously.core.calibration import Calibration, calibrate, make_counter
-from previously.core.samples import Sample, samples_from_json, with_sample
+from previously.core.calibration import Calibration, Sample, add_sample, calibrate, make_counter, read_samples
 from previously.core.tokens import ESTIMATE, Counter
 from previously.models.tokenizers import counter_for
 from previously.settings import Layer, Origin, Settings, changed, resolve
@@ -37,7 +36,7 @@ class Tuning:
         from it: it is fitted here, once for a report, and only applied on a turn. Another model counts otherwise: then
         all that was learnt is forgotten."""
         known = self._samples if model == self._model else ()
-        self._model, self._samples = model, with_sample(known, sample)
+        self._model, self._samples = model, add_sample(known, sample)
         calibration = calibrate(self._samples)
         if calibration != self._calibration:
             self._calibration, self._estimate = calibration, make_counter(calibration)
@@ -62,7 +61,7 @@ def _read_usage(usage: str) -> tuple[str, tuple[Sample, ...], Calibration | None
     kept = json.loads(usage)
     if not isinstance(kept, dict):
         return "", (), None
-    samples = samples_from_json(kept.get("samples"))
+    samples = read_samples(kept.get("samples"))
     is_fitted = "calibration" in kept
     calibration = Calibration.from_json(kept["calibration"]) if is_fitted else calibrate(samples)
     return str(kept.get("model", "")), samples, calibration

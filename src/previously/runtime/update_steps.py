@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from previously.core.alphabets import casefold
 from previously.core.marks import SPAN_SCOPE
-from previously.core.paths import OnPath, opening_of
+from previously.core.path import OnPath, Span, find_opening
 from previously.core.people import NARRATORS, People
-from previously.core.spans import Span
+from previously.core.scripts import casefold, count_words
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status, Version, has_read
-from previously.core.words import count_words
 from previously.folds.missing_notes import Wanted, find_missing
 from previously.folds.recap import AGAIN, FoldRules
 from previously.folds.rendering import speaker_of, told
@@ -95,7 +93,7 @@ class UpdateSteps:
     def _fold(self, run: Sequence[OnPath], context: Context, part: Part, *, again: bool = False) -> UpdateFold:
         first = run[0].position
         messages = tuple(item.entry.message for item in run)
-        skipped = len(opening_of(run)) if first == 0 else 0
+        skipped = len(find_opening(run)) if first == 0 else 0
         return UpdateFold(messages, context, part, self._words(run, context), first, skipped, again=again)
 
     def _words(self, run: Sequence[OnPath], context: Context) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from previously.core.errors import BadInput
-from previously.core.messages import Draft, Role, Text, cleaned
+from previously.core.messages import Draft, Role, Text, clean_draft
 from previously.formats.reading import kind, parse_json
 from previously.recognition.commands import Command, command_in
 from previously.recognition.heard import Ask, Heard, hear, is_lone_task
@@ -93,7 +93,7 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Dia
         if not isinstance(item, dict):
             raise BadInput(f"Message {number} must be an object, not {kind(item)}.")
         try:
-            draft, count = cleaned(dialect.draft_of(item))
+            draft, count = clean_draft(dialect.draft_of(item))
         except (BadInput, RecursionError) as error:
             sentence = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
             raise BadInput(f"Message {number}: {sentence}") from None

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from previously.app import Memory
-from previously.core.alphabets import casefold
 from previously.core.errors import PreviouslyError
+from previously.core.scripts import casefold
 from previously.recognition.commands import COMMANDS, MARK, Command
 from previously.recognition.heard import Ask
 from previously.runtime.listed import Listed

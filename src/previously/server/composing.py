@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from previously.core.messages import Message, Role, Text, ToolResult
-from previously.core.pairing import units
+from previously.core.pairing import find_units
 from previously.folds.briefs.pins import newest_request
 from previously.recognition.heard import Heard, Piece
 from previously.recognition.unfolding import split_single
@@ -162,7 +162,7 @@ def cut_to_fit(
     asked last, and behind that as many of the newest as there is room for; no call without its results, and no result
     without its call. The newest stay in any case."""
     leading = next((at for at, one in enumerate(messages) if one.role is not Role.SYSTEM), len(messages))
-    rest = [set(range(unit.start + leading, unit.stop + leading)) for unit in units(messages[leading:])]
+    rest = [set(range(unit.start + leading, unit.stop + leading)) for unit in find_units(messages[leading:])]
     asked = newest_request(messages)
     kept: set[int] = set().union(*rest[-1:], *(unit for unit in rest if asked in unit))
     if begins_with_user:

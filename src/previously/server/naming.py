@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from datetime import datetime
 
-from previously.core.text import clean
+from previously.core.json_values import clean
 from previously.server.asked import AskedChat
 
 _LONGEST = 60

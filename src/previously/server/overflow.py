@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from previously.core.asking import FailureKind
+from previously.core.model_io import FailureKind
 from previously.folds.briefs.pins import newest_request
 from previously.models.failures import error_words, kind_of, tokens_told, window_told
 from previously.models.wire import parse_body

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from previously.core.messages import Message, Text, Thinking, ToolCall, ToolResult
-from previously.core.spans import Span
+from previously.core.path import Span
 from previously.core.versions import Version
 from previously.server.markup import Html, joined, shortened, table, tag
 from previously.storage.store import StoryInfo

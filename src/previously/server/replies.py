@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, cleaned
+from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, clean_draft
 from previously.models.reasoning import split_reasoning
 from previously.models.received import ReceivedChoice, ReceivedReply
 from previously.recognition.heard import Heard
@@ -14,7 +14,7 @@ def messages_of(reply: ReceivedReply, heard: Heard, begins: str = "") -> list[Me
     the answer, and shows before it."""
     speaker = heard.speaker or (heard.names.character if not heard.names.members else None)
     return [
-        cleaned(Draft(_message(choice, speaker, begins)))[0].message for choice in reply.choices if not choice.empty
+        clean_draft(Draft(_message(choice, speaker, begins)))[0].message for choice in reply.choices if not choice.empty
     ]
 
 

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from previously.app import Memory
 from previously.core.errors import BudgetTooSmall
-from previously.core.pairing import units
+from previously.core.pairing import find_units
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.folds.briefs.pins import newest_request
 from previously.recognition.commands import ours_in
@@ -164,7 +164,7 @@ def _needed(view: View, place: Place, asked: AskedChat) -> list[Piece]:
     shown = {item.sources[0].first for item in view.items if item.section is Section.TAIL}
     pieces = [piece.message for piece in place.pieces]
     request = newest_request(pieces)
-    together = next((unit for unit in units(pieces) if request in unit), range(0))
+    together = next((unit for unit in find_units(pieces) if request in unit), range(0))
     needed = set() if request is None or place.positions[request] in shown else set(together)
     if asked.dialect.begins_with_user:
         seen = [at for at, position in enumerate(place.positions) if position in shown or at in needed]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from previously.core.text import clean
+from previously.core.json_values import clean
 
 if TYPE_CHECKING:
     from previously.storage.store import StoryKey

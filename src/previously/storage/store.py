@@ -19,11 +19,10 @@ from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Attributes, Draft
-from previously.core.paths import OnPath
-from previously.core.scripts import Script
+from previously.core.path import OnPath, Splices
 from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import Cost, Kind, LiveVersion
 from previously.storage.answer_store import AnswerStore
@@ -129,7 +128,7 @@ class Store(AnswerStore, BookStore, KeyStore, RecallStore, RecognitionStore, Ver
     async def path(self, key: StoryKey, branch: str, first: int, last: int) -> list[OnPath]:
         """What stands at positions first to last, both included, in order; positions off the path are left out."""
 
-    async def known(self, key: StoryKey, branch: str) -> list[Known]:
+    async def known(self, key: StoryKey, branch: str) -> list[KnownEntry]:
         """The whole path as alignment needs it, in order."""
 
     async def siblings(self, key: StoryKey, branch: str, position: int) -> list[OnPath]:
@@ -140,7 +139,7 @@ class Store(AnswerStore, BookStore, KeyStore, RecallStore, RecognitionStore, Ver
         self,
         key: StoryKey,
         branch: str,
-        script: Script,
+        script: Splices,
         *,
         at: str,
         expected_head: int | None = None,

@@ -9,12 +9,11 @@ from collections.abc import Callable, Collection, Coroutine, Generator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from previously.core.align import Known
+from previously.core.align import KnownEntry
 from previously.core.errors import HeadMoved
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Attributes, Draft
-from previously.core.paths import OnPath
-from previously.core.scripts import Put, Script, Splice
+from previously.core.path import OnPath, Put, Splice, Splices
 from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import Cost, Kind, LiveVersion
 from previously.storage import keeping
@@ -59,7 +58,7 @@ class TableStore(TableAnswers, TableBooks, TableKeys, TableRecall, TableVersions
         self,
         key: StoryKey,
         branch: str,
-        script: Script,
+        script: Splices,
         *,
         at: str,
         expected_head: int | None = None,
@@ -86,7 +85,7 @@ class TableStore(TableAnswers, TableBooks, TableKeys, TableRecall, TableVersions
         self,
         key: StoryKey,
         branch: str | None,
-        script: Callable[[BranchRow], Script],
+        script: Callable[[BranchRow], Splices],
         at: str,
         expected_head: int | None,
         receipt: str | None,
@@ -118,7 +117,7 @@ class TableStore(TableAnswers, TableBooks, TableKeys, TableRecall, TableVersions
             key.owner, lambda tables: tables.reader.span(key, tables.branch(key, branch), first, last)
         )
 
-    async def known(self, key: StoryKey, branch: str) -> list[Known]:
+    async def known(self, key: StoryKey, branch: str) -> list[KnownEntry]:
         return await self._reading(key.owner, lambda tables: tables.reader.known(key, tables.branch(key, branch)))
 
     async def siblings(self, key: StoryKey, branch: str, position: int) -> list[OnPath]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from previously.core.alphabets import IDEOGRAPHS, KANA, SOUTH_EAST_ASIAN
+from previously.core.scripts import IDEOGRAPHS, KANA, SOUTH_EAST_ASIAN
 from previously.text.stems import stem
 from previously.text.stopwords import list_stop_words
 from previously.text.word_lists import load_lists

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from previously.core.quote_lines import begins_line, is_within_line, parse_line
+from previously.core.quote_lines import is_line_at, is_within_line, parse_line
 from previously.core.tokens import estimate_tokens
 from previously.text.sentences import find_starts
 
@@ -77,7 +77,7 @@ def find_cuts(text: str) -> list[int]:
     for start in find_starts(text)[1:]:
         quotes += sum(mark in _QUOTES for mark in text[at:start])
         at = start
-        if begins_line(text, start) or (quotes % 2 == 0 and not is_within_line(text, start)):
+        if is_line_at(text, start) or (quotes % 2 == 0 and not is_within_line(text, start)):
             kept.append(start)
     return kept
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
-from previously.core.alphabets import CYRILLIC, HANGUL, IDEOGRAPHS, JAMO, KANA
+from previously.core.scripts import CYRILLIC, HANGUL, IDEOGRAPHS, JAMO, KANA
 from previously.text.sentences import QUOTED, split_sentences
 from previously.text.stopwords import list_small_words
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from previously.core.alphabets import KATAKANA_LETTERS
 from previously.core.people import NARRATORS
+from previously.core.scripts import KATAKANA_LETTERS
 from previously.text.numbers import LANGUAGES, find_numbers, find_values
 from previously.text.sentences import ABBREVIATIONS
 from previously.text.stems import stem_name
@@ -60,7 +60,7 @@ def _everyday_words() -> frozenset[str]:
     return load_words("names", "titles") | load_words("names", "everyday") | {*WEEKDAYS, *MONTHS, *SEASONS}
 
 
-class Heard:
+class HeardNames:
     """The words of some texts, as names are looked up among them."""
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -120,7 +120,7 @@ def find_names(text: str, language: str = "English") -> list[str]:
     return list(dict.fromkeys([*runs, *(KATAKANA_NAME.findall(text) if not text.isascii() else ())]))
 
 
-def find_unheard(text: str, heard: Heard, language: str = "English") -> list[str]:
+def find_unheard(text: str, heard: HeardNames, language: str = "English") -> list[str]:
     """Return the names of a text that nobody has heard of, each once, in order."""
     ordinary = {word.casefold() for word in WORD.findall(text) if word[0].islower()}
     found: list[str] = []

@@ -12,8 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 
-from previously.core.alphabets import SOUTH_EAST_ASIAN
-from previously.core.words import count_words
+from previously.core.scripts import SOUTH_EAST_ASIAN, count_words
 
 LONGEST_WORDS = 48
 """A longer sentence is cut at a clause, so that one rant cannot take the whole recap."""

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from previously.core.alphabets import CYRILLIC
+from previously.core.scripts import CYRILLIC
 from previously.text.numbers import list_cardinals
 from previously.text.word_lists import load_lists
 

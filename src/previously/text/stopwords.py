@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
-from previously.core.alphabets import casefold
+from previously.core.scripts import casefold
 from previously.text.numbers import is_number_word
 from previously.text.times import MONTHS, SEASONS, WEEKDAYS
 from previously.text.word_lists import load_lists, load_words

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from previously.core.words import count_words
+from previously.core.scripts import count_words
 
 _BULLET = re.compile(r"[ \t]*(?:[-*•‣◦▪●・][ \t]+|[•●・](?=\S)|\(?\d{1,2}[.)][ \t]+)\S")
 _HEADING = re.compile(

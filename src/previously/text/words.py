@@ -18,7 +18,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from previously.core.alphabets import HANGUL, IDEOGRAPHS, KANA, KATAKANA, SOUTH_EAST_ASIAN, SPACELESS
+from previously.core.scripts import HANGUL, IDEOGRAPHS, KANA, KATAKANA, SOUTH_EAST_ASIAN, SPACELESS
 from previously.text.stems import stem
 from previously.text.stopwords import list_filler_words, list_index_stop_words
 from previously.text.times import MONTHS_ONLY, SEASONS, WEEKDAYS

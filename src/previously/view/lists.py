@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from previously.core.budgets import Row, tokens_in
+from previously.core.budgets import Row, scale_row
 from previously.core.tokens import Counter
 from previously.text.compare import find_terms
 from previously.text.sentences import find_starts
@@ -75,7 +75,7 @@ class Beside:
 def choose_lines(memories: Sequence[Remembered], beside: Beside, counter: Counter) -> list[Remembered]:
     """Return the memories without lines that this view has no use for, and without persons beyond their share."""
     tests = {Section.THREADS: _tells_thread, Section.STATE: _tells_state, Section.LORE: _tells_person}
-    found, persons = list[Remembered](), tokens_in(beside.budget_tokens, PERSONS_TOKENS)
+    found, persons = list[Remembered](), scale_row(beside.budget_tokens, PERSONS_TOKENS)
     for one in memories:
         test = tests.get(one.section)
         if test and not one.by_hand and not test(one, beside):

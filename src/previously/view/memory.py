@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.messages import Message, Role, Text
-from previously.core.spans import Span
+from previously.core.path import Span
 from previously.core.tokens import Counter, message_tokens
 from previously.text.cuts import Cut, cut_lines, cut_sentences
 from previously.view.view import LeftOut, Reason, Section

@@ -12,10 +12,8 @@ from enum import StrEnum
 
 from previously.core.budgets import Share
 from previously.core.errors import BadInput
-from previously.core.paths import OnPath
-from previously.core.presence import Presence
-from previously.core.spans import Span
-from previously.core.witnessing import knows_of
+from previously.core.path import OnPath, Span
+from previously.core.presence import Presence, may_know
 from previously.view.shares import GAME_SHARES, SHARES
 from previously.view.view import Section
 
@@ -66,7 +64,7 @@ class Reader:
     def witnessed(self, item: OnPath) -> bool:
         """Return whether they may know of a message of the path."""
         if self.presence is None:
-            return knows_of(self.name, item.entry.message)
+            return may_know(self.name, item.entry.message)
         return self.presence.knows(self.name, item.position)
 
     def witnessed_all(self, span: Span) -> bool:

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from previously.core.errors import BadInput
 from previously.core.messages import Message
-from previously.core.spans import Span
+from previously.core.path import Span
 
 
 class Section(StrEnum):

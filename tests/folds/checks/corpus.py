@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from previously.core.asking import ModelReply, Usage
 from previously.core.messages import Message, message
-from previously.core.words import count_words
+from previously.core.model_io import ModelReply, Usage
+from previously.core.scripts import count_words
 from previously.folds.checks import Asked
 from previously.text.sentences import split_sentences
 

@@ -14,12 +14,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.alphabets import SPACELESS
 from previously.core.messages import Message
-from previously.core.quote_lines import PROMISES, parse_line, quote_line, renumbered, speaker_shown
-from previously.core.spans import Span
+from previously.core.path import Span
+from previously.core.quote_lines import PROMISES, parse_line, render_quote, render_speaker, renumber
+from previously.core.scripts import SPACELESS, count_words
 from previously.core.versions import LiveVersion, NewVersion
-from previously.core.words import count_words
 from previously.folds.rendering import speaker_of, told
 from previously.text.sentences import cut_sentence, join_lines, split_sentences
 
@@ -114,7 +113,7 @@ def text_now(live: LiveVersion) -> str:
 
 def moved(text: str, made: NewVersion, span: Span) -> str:
     """Return a text of a version that now stands for `span`, with the numbers that its messages have there."""
-    return renumbered(text, span.last - made.span.last) if made.made_by in QUOTERS else text
+    return renumber(text, span.last - made.span.last) if made.made_by in QUOTERS else text
 
 
 def is_promise(sentence: str) -> bool:
@@ -175,7 +174,7 @@ def _sentences(message: Message, number: int) -> list[_Sentence]:
     text = _said(message)
     cut = [(one, cut_sentence(one)) for one in _split(text)]
     texts = [one for one, pieces in cut if pieces == [one]] or [piece for _, pieces in cut for piece in pieces]
-    found = _placed(" ".join(text.split()), texts, number, speaker_shown(speaker_of(message)))
+    found = _placed(" ".join(text.split()), texts, number, render_speaker(speaker_of(message)))
     return [replace(one, promise=True) if is_promise(one.text) else one for one in found]
 
 
@@ -359,7 +358,7 @@ def _rendered(units: Iterable[_Unit], heading: str = "") -> str:
         prose.append(one.text)
         before = one.place
     quoted = [
-        quote_line(number, sentences[0].speaker, _quotations(sorted(sentences, key=lambda one: one.place)))
+        render_quote(number, sentences[0].speaker, _quotations(sorted(sentences, key=lambda one: one.place)))
         for number, sentences in sorted(lines.items())
     ]
     return "\n".join(filter(None, ["".join(prose), heading, *quoted]))
@@ -383,4 +382,4 @@ def _excerpt(delta: Sequence[Message], first: int) -> str:
     begin = texts[index][:EXCERPT_CHARACTERS].strip() if index is not None else ""
     if index is None or not begin:
         return ""
-    return quote_line(first + index, speaker_shown(speaker_of(delta[index])), [begin])
+    return render_quote(first + index, render_speaker(speaker_of(delta[index])), [begin])

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from itertools import chain
 from math import floor
 
-from previously.core.asking import ModelReply
-from previously.core.words import count_words
+from previously.core.model_io import ModelReply
+from previously.core.scripts import count_words
 from previously.folds.checks import echo, shape
 from previously.folds.checks.material import Material, material_of, reckons
 from previously.folds.checks.verdict import Accepted, Asked, Refusal, Refused, brief
 from previously.text.compare import split_tokens
 from previously.text.language import find_wrong_language
-from previously.text.names import NOBODY, Heard, find_names, find_unheard, split_name
+from previously.text.names import NOBODY, HeardNames, find_names, find_unheard, split_name
 from previously.text.numbers import COUNTS, LANGUAGES, find_numbers, find_values
 from previously.text.sentences import is_cut
 from previously.text.structure import find_structure
@@ -165,7 +165,7 @@ def _truth(asked: Asked, material: Material, own: str) -> Iterator[Refused]:
     if wrong:
         yield Refused(Refusal.UNKNOWN_NUMBER, f"a number that stands nowhere in the story: {brief(', '.join(wrong))}")
     people = [] if asked.amends else _people(material)
-    named = Heard([own])
+    named = HeardNames([own])
     missing = [name for name in people if not named.has(name)]
     if len(people) >= LEAST_PEOPLE and 2 * len(missing) > len(people):
         yield Refused(Refusal.PEOPLE_MISSING, f"most people of the messages are not named: {brief(', '.join(missing))}")
@@ -200,7 +200,7 @@ def _unchanged(asked: Asked, material: Material, text: str) -> bool:
 
 def _shed(asked: Asked, material: Material, text: str) -> tuple[str, ...]:
     """The loss audit: names and numbers of the earlier text that are gone, each once, in order."""
-    named, values = Heard([text]), find_values(text, material.language)
+    named, values = HeardNames([text]), find_values(text, material.language)
     names = [name for name in find_names(asked.previous, material.language) if not named.has(name)]
     numbers = [one for one in find_numbers(asked.previous, material.language) if one.sure and one.value not in values]
     return (*names, *dict.fromkeys(one.written for one in numbers if one.value > 1))

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from previously.core.messages import Error, Image, Message, Role, Text, ToolCall, ToolResult
-from previously.core.words import count_words
+from previously.core.scripts import count_words
 from previously.folds.checks.verdict import Asked
 from previously.text.language import find_language
-from previously.text.names import Heard
+from previously.text.names import HeardNames
 from previously.text.numbers import find_values
 
 _KEPT = 2
@@ -30,7 +30,7 @@ class Material:
     story: str
     """All that was shown in one text, speakers included."""
     language: str
-    heard: Heard
+    heard: HeardNames
     values: frozenset[float]
     words: int
     """How many words there were to read."""
@@ -47,7 +47,7 @@ def material_of(asked: Asked) -> Material:
     words = count_words(asked.previous) + sum(map(count_words, texts))
     # "One thousand, one hundred" is one number, "a hundred and two, three of them" two: both readings were heard.
     values = find_values(story, language) | find_values(story.replace(",", " "), language)
-    return Material(told, texts, story, language, Heard([story]), values, words)
+    return Material(told, texts, story, language, HeardNames([story]), values, words)
 
 
 def reckons(material: Material, value: float) -> bool:

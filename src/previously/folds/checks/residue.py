@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from previously.core.alphabets import HANGUL, IDEOGRAPHS, KATAKANA_LETTERS, SOUTH_EAST_ASIAN
+from previously.core.scripts import HANGUL, IDEOGRAPHS, KATAKANA_LETTERS, SOUTH_EAST_ASIAN
 from previously.text.compare import split_tokens
 from previously.text.language import find_language
 from previously.text.numbers import COUNTS, find_numbers, find_values

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from previously.core.messages import Message, Role
-from previously.core.words import count_words
+from previously.core.scripts import count_words
 from previously.folds.briefs.attached import said_by_user
 from previously.folds.builtin.agents.deeds import is_observation
 from previously.text.sentences import join_lines, split_sentences
