@@ -1,16 +1,12 @@
-"""Alignment: what brings a stored path to what a source holds now.
+"""Alignment: the splices that bring a stored path to what a source holds now.
 
 A source is a *file*, which holds the whole story, or a *window*, the list a client sends. A file is the truth: after
-its script the path is the file, message for message. A window is only what the client showed: a missing front was
+its splices the path is the file, message for message. A window is only what the client showed: a missing front was
 trimmed, a hole is hidden, and the text a client has processed does not overwrite the text that was stored.
 
 Two messages are the same by `digest` in a file and by `match_key` in a window. Short stretches are aligned by a table
 of costs, which finds the fewest changes. Long ones are first cut at the longest chain of equal messages, found from
 match lists rather than a table, so time grows with the number of messages and never with its square.
-
-The longest run of equal things in two lists, in order.
-
-Found from lists of matches rather than a table, so time grows with the number of matches and never with its square.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What one character knows: a short summary and a few key facts, each with when and how they learnt it.
+"""The knowledge of one character: a short summary and a few key facts, each with when and how they learnt it.
 
 These are plain values; changing them is `folds.cast_diff`. There are never more than `MOST_FACTS` facts, oldest first,
 each one line and none twice; reading what was stored never fails.

@@ -1,4 +1,4 @@
-"""Which memory is valid where: the rule that lets memory follow the path.
+"""The rule by which memory is valid on a path, and follows it.
 
 A memory records the run of messages it read. A *link* of rolling memory read a delta (its own run) after an earlier
 link. It is valid on a path when the earlier link is valid there and its run follows at once; a first link when its run

@@ -1,4 +1,4 @@
-"""Who a message is, in sixteen bytes.
+"""The identity of a message, in sixteen bytes.
 
 `digest` identifies a message, `node_hash` a message together with all that came before it, `span_key` a run of
 messages. Equal bytes mean equal content; memory hangs on that, so **changing any encoding here changes every hash in

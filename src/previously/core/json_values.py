@@ -1,11 +1,9 @@
-"""What text may be stored, and how it is made so.
+"""Values that every store gives back as they were given: text, JSON, and dataclasses as plain JSON.
 
-Every store must give back the same text it was given. Lone surrogates cannot be encoded and NUL ends strings in
-places we do not control, so both are replaced by U+FFFD on the way in and counted, for the caller to be told.
-
-Values as plain JSON and back: dataclasses of texts, numbers, tuples, sets and mappings, by their annotations.
-
-`from_plain(kind, to_plain(value)) == value`. What does not fit the kind raises `ValueError`.
+Lone surrogates cannot be encoded and NUL ends strings in places we do not control, so both are replaced by U+FFFD on
+the way in and counted, for the caller to be told. Dataclasses of texts, numbers, tuples, sets and mappings are written
+and read by their annotations: `read_plain(kind, make_plain(value)) == value`, and what does not fit raises
+`ValueError`.
 """
 
 from __future__ import annotations

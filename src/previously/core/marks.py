@@ -14,9 +14,9 @@ be undone, on the branch where it was done.
 The chains of memory start anew behind marks, under a scope of their own. Two sorts of memory know no marks: chains that
 begin with the story whatever stands on it (`OWN_SCOPE`), and notes of a span, which are no chain at all (`SPAN_SCOPE`).
 
-Marks follow the branch. They stand at an entry; when a script moves the entry, the mark moves along, and when it takes
+Marks follow the branch. They stand at an entry; when a change moves the entry, the mark moves along, and when it takes
 the entry away, the mark falls back to the message before, in the end to the place before all of them (-1): no mark is
-ever lost to a script. A branch copies the marks up to its fork; copies keep the `origin` of the first, so that memory
+ever lost to a change. A branch copies the marks up to its fork; copies keep the `origin` of the first, so that memory
 made under one is known under the other.
 """
 
@@ -168,10 +168,10 @@ class Chapter:
         return "\n\n".join(mark.text for mark in self.by_hand)
 
 
-def move_position(position: int, script: Splices) -> int:
-    """Return where a mark at `position` stands after the script; -1 when nothing before it is left to stand at."""
+def move_position(position: int, splices: Splices) -> int:
+    """Return where a mark at `position` stands after the splices; -1 when nothing before it is left to stand at."""
     shift = 0
-    for splice in script:
+    for splice in splices:
         if splice.at > position:
             break
         end = splice.at + splice.remove
@@ -182,15 +182,15 @@ def move_position(position: int, script: Splices) -> int:
     return position + shift
 
 
-def move_marks(marks: Iterable[Mark], script: Splices) -> list[Mark]:
-    """Return the marks where they stand after the script, in path order."""
+def move_marks(marks: Iterable[Mark], splices: Splices) -> list[Mark]:
+    """Return the marks where they stand after the splices, in path order."""
     placed: list[Mark] = []
     seen: list[tuple[int, int]] = []  # the places from which marks came to the message of the one before
     for mark in sorted(marks, key=lambda one: one.order):
-        if not script or mark.position < script[0].at - 1:
+        if not splices or mark.position < splices[0].at - 1:
             placed.append(mark)  # nothing falls back as far
             continue
-        position = move_position(mark.position, script)
+        position = move_position(mark.position, splices)
         if not placed or placed[-1].position != position:
             seen = []
         if (mark.position, mark.behind) not in seen:

@@ -1,4 +1,4 @@
-"""What is asked of a model and what comes back: plain values, known to folds (which build and judge them) and to
+"""Questions to a model and its answers: plain values, known to folds (which build and judge them) and to
 model clients (which carry them over the wire)."""
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """A note: what one span of messages adds to memory beside its recap.
 
 Each item names the message it comes from by its offset in the span, so that a note is valid wherever the span stands.
-A thread is named by what opened it (the span's key and the item's words), never by the number a model was shown.
-
-One line of the state as people and models write it: `Thing / aspect: value`.
-
-A line without a known aspect is none: a value must know what it replaces.
+A thread is named by what opened it (the span's key and the item's words), never by the number a model was shown. A line
+of the state is `Thing / aspect: value`; one without a known aspect is none, since a value must know what it replaces.
 """
 
 from __future__ import annotations

@@ -4,17 +4,10 @@ Calls that a model makes together wait together: those of one message, and those
 result has come (some clients write one item for each call). Their results follow at once, in any order. A result
 belongs to the nearest earlier calls that used its id, so ids may be used again; without ids the order decides.
 
-`units` covers every message once and never parts a call from its result. `mended` gives back a
-list in which every call has exactly one result right behind it, whatever it was given; mending that list changes
-nothing; and a list without a fault is given back as it is, message by message the same object.
-
-Ids of calls, where those that came cannot be sent: none at all, or one for several calls.
-
-Every result names its call afterwards; a message that needs nothing is the same object.
-
-What tools gave, where there is no room for it: the note that stands in its place, and an output with its middle cut.
-
-A call keeps its result, of which only the text is another; whatever is cut is counted.
+`find_units` covers every message once and never parts a call from its result. `mend` gives back a list in which every
+call has exactly one result right behind it, whatever it was given; mending that list changes nothing. `add_call_ids`
+gives ids where those that came cannot be sent, and outputs for which there is no room get a note or lose their middle:
+a call keeps its result, and whatever is cut is counted. A message that needs nothing is given back as the same object.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""What stands on a path, and where.
+"""A path: what stands on it, its spans and turns, and the splices that turn one path into another.
 
-Scripts: what turns one path into another.
-
-A script is a list of splices, in ascending order and not overlapping, each counted on the path *before* the script.
-Adding, editing, inserting, deleting, regenerating, choosing a swipe and following an edited file are all scripts, so a
-store has one way to change a path. Nothing is destroyed by one: what a splice removes leaves the path, not the story.
-
-Spans: contiguous runs of messages on a path, both ends included, and the turns a path is made of.
+Splices come in ascending order and do not overlap; each is counted on the path *before* all of them. Adding, editing,
+inserting, deleting, regenerating, choosing a swipe and following an edited file are all lists of splices, so a store
+has one way to change a path. Nothing is destroyed: what a splice removes leaves the path, not the story.
 """
 
 from __future__ import annotations
@@ -71,18 +67,18 @@ class Splice:
 Splices = Sequence[Splice]
 
 
-def check_splices(script: Splices, length: int) -> None:
-    """Raise `ValueError` unless the script fits a path of that length: a fault of the program, not of its input."""
+def check_splices(splices: Splices, length: int) -> None:
+    """Raise `ValueError` unless the splices fit a path of that length: a fault of the program, not of its input."""
     end = 0
-    for splice in script:
+    for splice in splices:
         if splice.at < end or splice.remove < 0 or splice.at + splice.remove > length:
             raise ValueError(f"a splice at {splice.at} does not fit a path of {length} messages")
         end = splice.at + splice.remove
 
 
-def measure_length(script: Splices, length: int) -> int:
-    """Return how long a path of that length is once the script has been applied."""
-    return length + sum(len(splice.pieces) - splice.remove for splice in script)
+def measure_length(splices: Splices, length: int) -> int:
+    """Return how long a path of that length is once the splices have been applied."""
+    return length + sum(len(splice.pieces) - splice.remove for splice in splices)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -1,4 +1,4 @@
-"""Who takes part in a story, as far as its messages say: who speaks, who plays, who was there.
+"""The people of a story, as far as its messages say: who speaks, who plays, who was there.
 
 Knowing the people of a front and reading on gives those of the whole; so they can be kept.
 """

@@ -1,14 +1,10 @@
-"""Who was present at each message of a path, and where that is known from.
+"""The people present at each message of a path, and where that is known from.
 
 One rule for every reader and every memory, first come first served: a person's correction, the witnesses that a message
 was given with, what an update noted, and else those who speak in the same scene. Where no more than two people were
 ever present, what nobody knows better was heard by everybody. Whoever speaks a message knows it, unless somebody said
 who was there: one writer may speak for several people. What nobody heard is talk among players; it is in no story, and
 keeps nobody from knowing all of it.
-
-Names as they are compared, and who may know of a message by the witnesses it was given with.
-
-Who was present at the messages of a path is `core.presence`.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
-"""Signals: what a span changed, in short items. The librarian notes them of a fragment, a scene leaves them behind.
+"""Scenes, analyses and the signals in both: plain values that say what a span changed.
 
-Each list is bounded, its items are one line each, and no item is there twice.
-
-Analyses: what the librarian notes of one fragment. Plain values; they are made in `folds.analysis`, and put together
-in `folds.applying`.
-
-Scenes and what they leave behind: a summary of what happened, and entries for what things are.
-
-These are plain values; reading them from a model is `folds.scene`, merging and finding them is `lore`.
+The librarian makes an analysis of a fragment (`folds.analysis`), a scene leaves a summary and entries behind
+(`folds.scene`); `lore` merges and finds the entries. Each list of signals is bounded, its items are one line each, and
+no item is there twice.
 """
 
 from __future__ import annotations

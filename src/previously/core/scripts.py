@@ -1,12 +1,8 @@
-"""Scripts of writing: their ranges in Unicode, and texts whatever their case.
+"""Scripts of writing: their ranges in Unicode, texts whatever their case, and words counted in any of them.
 
-The ranges are parts of a character class, to be joined in a pattern: `[{IDEOGRAPHS}{KANA}]`.
-
-Counting words in any script.
-
-Owns one number: how many words a text has. Targets and thresholds all over the package are stated in words, so the
-count has to mean about the same in English, Japanese and Thai. The count is zero exactly for text without a visible
-character, never negative, and linear in the text.
+The ranges are parts of a character class, to be joined in a pattern: `[{IDEOGRAPHS}{KANA}]`. Targets and thresholds all
+over the package are stated in words, so `count_words` has to mean about the same in English, Japanese and Thai. It is
+zero exactly for text without a visible character, and linear in the text.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How many tokens a text takes: what a counter is, and the estimate that needs no tokenizer.
+"""Tokens of a text: what a counter is, and the estimate that needs no tokenizer.
 
 The estimate weighs words, digits, signs and the letters of each script by what the usual tokenizers make of them, and
 adds a margin where tokenizers differ: a view that is a little smaller than it could be is better than one the model's
-server cuts. Zero for the empty text and for no other; deterministic; any `str` will do; two texts together never take
-more than both alone, nor less than one of them; and the time is linear in the text, with no loop over characters in
-Python.
+server cuts. It is zero for the empty text and for no other, deterministic, and defined for any `str`; two texts
+together never take more than both alone, nor less than one of them; and the time is linear in the text, with no loop
+over characters in Python.
 
 `COUNTER` names the rule, so that what was counted by it can be told from what another rule counted. A change of any
 weight is a new rule.

@@ -1,21 +1,15 @@
-"""What is known of a message for finding it again: computed once, when it is written, with no model.
+"""The index: what is known of a message for finding it again, and how that is kept.
 
-Owns `IndexedEntry` and the pure function `index_entry` that makes it. What it holds follows an entry, not a path: a
-store appends `postings` and `facts` to their blocks (see `blocks`) and keeps `vector` in a row of the entry; which
-entries stand on a path is found out when a question is asked.
+`index_entry` is computed once, when a message is written, with no model. What it holds follows an entry, not a path:
+which entries stand on a path is found out when a question is asked. An entry's id names its block (`find_block`:
+`BLOCK` ids each) and its place in it. A block of *postings* holds, for one term, a record for each entry that says it;
+a block of *facts* holds a record for each entry. To index an entry, its records are appended to their blocks; to forget
+it they are cut out. A question reads a few blocks whole instead of a row for each message: at 100,000 messages that
+takes a tenth of the time.
 
-The same id, facts and table give the same bytes; nothing of one entry depends on another; no text fails; a change to
-what is computed raises `INDEX_VERSION`, and a store indexes anew what has another.
-
-How the index is kept: small records, joined to blocks by entry.
-
-Owns the bytes that a store keeps. An entry's id names its block (`block_of`: `BLOCK` ids each) and its place in it. A
-block of *postings* holds, for one term, a record for each entry that says it; a block of *facts* holds a record for
-each entry. To index an entry, its records are appended to their blocks; to forget it they are cut out. A question reads
-a few blocks whole instead of a row for each message: at 100,000 messages that takes a tenth of the time.
-
-Records depend on one entry alone, not on the path it stands on; an entry has at most one record in a block, and their
-order says nothing; a number too large for its field is kept as the largest that fits.
+The same id, facts and table give the same bytes; no text fails. Records depend on one entry alone; an entry has at most
+one in a block, and their order says nothing; a number too large for its field is kept as the largest that fits. A
+change to what is computed raises `INDEX_VERSION`, and a store indexes anew what has another.
 """
 
 from __future__ import annotations

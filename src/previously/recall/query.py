@@ -1,20 +1,17 @@
-"""Understanding a question: what to look up, whose words are meant, and of which days.
+"""A question: what to look up, whose words are meant, and of which days.
 
-Owns `understand`, which turns a text (a question, or simply the newest message of a chat) into a `Query`. Names of
-people who speak in the story are taken out of the words to look up: "what did Mara promise" asks for Mara's messages,
-not for messages that say "Mara". Whoever is only spoken to ("Mara, who has the key?") is taken out as well, and
-nobody's messages are preferred for it. "What did I promise Mara" asks for the messages of whoever asks, "what did you
-say" for those of the one who is asked; other names are then words like any other.
+`understand` turns a text (a question, or simply the newest message of a chat) into a `Query`. Names of people who speak
+in the story are taken out of the words to look up: "what did Mara promise" asks for Mara's messages, not for messages
+that say "Mara". Whoever is only spoken to ("Mara, who has the key?") is taken out as well, and nobody's messages are
+preferred for it. "What did I promise Mara" asks for the messages of whoever asks, "what did you say" for those of the
+one who is asked; other names are then words like any other.
+
+Whoever is addressed is set off from the sentence: by a comma or an exclamation mark behind a name that begins it, or by
+a comma before one that ends it. That holds in every script we know, so no list of openers is kept. One word may stand
+before a name at the front ("Hey Nott," "Sag Nott,"); a name of a list is not spoken to.
 
 Any text gives a query, if only an empty one, which finds nothing (`Query.checked` refuses it with one sentence); the
 cost is bounded, however long the text.
-
-Names in a question: who is named in it, and who is only spoken to.
-
-Owns the difference between "What did Nott say?" and "Nott, what happened?". Whoever is addressed is set off from the
-sentence: by a comma or an exclamation mark behind a name that begins it, or by a comma before one that ends it. That
-holds in every script we know, so no list of openers is kept. One word may stand before a name at the front ("Hey Nott,"
-"Sag Nott,"); a name between two others is one of a list, not spoken to.
 """
 
 from __future__ import annotations

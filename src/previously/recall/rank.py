@@ -1,29 +1,17 @@
 """Ranking: how much each message says about what is asked, and why.
 
-Owns the one order in which every store gives its hits. A message is scored by its own words and meaning, then by its
-neighbours' (a reply is found by what it replies to), then by who said it, when, on which page, and whether it says
-when. `Weights` are the constants of that sum; they were set on other people's conversations, and no single story is
-tuned to.
+The one order in which every store gives its hits. `score_words` is BM25 over a path, for messages and for the pages
+they stand in: a message counts for more where its page speaks of what is asked. `choose_candidates` keeps a question on
+a story of 100,000 messages about as cheap as on one of 10,000: vectors are read and compared for few messages only. Of
+a long path these are the best by words and those of the days that were named, the neighbours of all these, and an even
+sample that tells what the story's messages have in common. So in a long story a message that shares no word with the
+question, nor stands near one that does, is not found. `rank` then scores a message by its own words and meaning, by its
+neighbours' (a reply is found by what it replies to), and by who said it, when, on which page, and whether it says when.
+`Weights` are the constants of that sum; they were set on other people's conversations, and no single story is tuned to.
 
-Pure and deterministic, ties going to the later message; every hit can say what it was found by, and was found by
-something; without vectors words alone carry the same weight.
-
-Ranking by words: BM25 over a path, for messages and for the pages they stand in.
-
-Owns the arithmetic on postings. A message counts for more where its page speaks of what is asked. All input is values:
-the postings of the query's terms, joined to the path, and the path's outline.
-
-Pure; scores depend on what stands on the path, not on how a store keeps it; positions without any of the terms score
-zero.
-
-Which messages are worth a closer look.
-
-Owns the step that keeps a question on a story of 100,000 messages about as cheap as on one of 10,000: vectors are read
-and compared for few messages only. A short path is looked at whole. Of a long one come the best by words and those of
-the days that were named, the neighbours of all these, and an even sample that tells what the story's messages have in
-common. So in a long story a message that shares no word with the question, nor stands near one that does, is not found.
-
-Pure; positions come sorted, each once, all of them known; growing the path by a message hardly moves the sample.
+All input is values, all output deterministic, ties going to the later message. Scores depend on what stands on the
+path, not on how a store keeps it; every hit can say what it was found by; without vectors words alone carry the same
+weight; growing the path by a message hardly moves the sample.
 """
 
 from __future__ import annotations

@@ -1,18 +1,12 @@
 """Answering a question: what a store has to give, and the steps from there to hits.
 
-Owns `StoryIndex`, the seam between recall and a store. A store gives blocks and vectors of one story, as they were kept
+`StoryIndex` is the seam between recall and a store. A store gives blocks and vectors of one story, as they were kept
 when entries were written; everything that decides what is found, and in which order, happens here and below, so that
-all stores give the same answer. `find` is the usual way; `outline_of`, `understand` and `search` are its steps.
+all stores give the same answer. `find` is the usual way; `read_outline`, `understand` and `search` are its steps.
+`InMemoryIndex` keeps blocks and vectors in dictionaries, and shows what the tables of any store have to do.
 
 Nothing is found that is not on the path given, that comes at or after `until`, that the witness was not there for, or
-that is excluded; the answer does not depend on the order in which a store gives blocks.
-
-An index held in memory.
-
-Owns nothing but data: the blocks and vectors that a store would keep in tables, in dictionaries. It is the
-`StoryIndex` of the in-memory store and of the benchmark, and shows what the tables of any other store have to do.
-
-Adding an entry twice changes nothing; after `remove` no record of an entry is left.
+that is excluded. The answer does not depend on the order in which a store gives blocks.
 """
 
 from __future__ import annotations

@@ -1,17 +1,12 @@
-"""Arithmetic on vectors of meaning: adding words up, packing, comparing.
+"""Vectors of meaning: adding words up, packing, comparing.
 
-Owns the dense side of recall. A message's vector is the sum of its content words' vectors, packed to one byte a number;
-a question's words weigh by how rare they are in the story. Before two are compared, what all messages of the story have
-in common is taken out of both: it tells nothing.
+A message's vector is the sum of its content words' vectors, packed to one byte a number; a question's words weigh by
+how rare they are in the story. Before two are compared, what all messages of the story have in common is taken out of
+both: it tells nothing. `PieceTable` makes the vectors of words from those of their pieces, which are read elsewhere
+(`models.word_vectors`) and given.
 
-Pure; the same input gives the same numbers; a text without a known word has no vector, and is like nothing.
-
-Vectors of words from vectors of their pieces.
-
-Owns `PieceTable`, a `WordTable` over a fixed set of word pieces. Words are split here, by joining: what makes a known
-piece is put together, the commonest first. The numbers are read elsewhere (`models.word_vectors`) and given.
-
-The same word always gives the same vector, on every machine; a word of any length or script has one, if only zero.
+The same input gives the same numbers on every machine. A word of any length or script has a vector, if only zero; a
+text without a known word has none, and is like nothing.
 """
 
 from __future__ import annotations
