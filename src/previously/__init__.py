@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from previously.runtime.folder import BuiltinFolder, Folder
     from previously.runtime.story import Story
     from previously.settings import Settings
-    from previously.storage.tables.findings import Collected, Fault, Verified
+    from previously.storage.findings import Collected, Fault, Verified
     from previously.view.furniture import Furniture
     from previously.view.view import Report, View
 
@@ -52,9 +52,9 @@ _HOMES = {
     "ScriptedModel": "models.scripted",
     "ScriptedAnswer": "models.scripted_server",
     "ScriptedServer": "models.scripted_server",
-    "Collected": "storage.tables.findings",
-    "Fault": "storage.tables.findings",
-    "Verified": "storage.tables.findings",
+    "Collected": "storage.findings",
+    "Fault": "storage.findings",
+    "Verified": "storage.findings",
     "Furniture": "view.furniture",
     "Report": "view.view",
     "View": "view.view",

@@ -14,7 +14,7 @@ from previously.cli import checking
 from previously.core.messages import Draft, message
 from previously.core.path import Put, Splice
 from previously.storage.sqlite import SqliteStore
-from previously.storage.tables import Tables, writing
+from previously.storage.tables import Tables, path_writer
 from tests.cli.running import Cli
 
 
@@ -41,7 +41,7 @@ def interrupt_an_import(path: Path, at: str) -> None:
         await store.close()
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(writing, "ROWS_PER_STAGE", 4)
+        patched.setattr(path_writer, "ROWS_PER_STAGE", 4)
         asyncio.run(run())
 
 

@@ -20,8 +20,8 @@ from previously.core.path import Span, Splice, find_position
 from previously.runtime.backups import Backups
 from previously.runtime.reading import persistently
 from previously.runtime.times import time_at
+from previously.storage.copy import THIS_FILE, Backup, WholeStories
 from previously.storage.store import BranchInfo, Store, StoryInfo, StoryKey, Traces
-from previously.storage.whole_stories import THIS_FILE, Backup, WholeStories
 
 Wanted = Traces | str
 """Messages by their traces; a story by the time it was begun."""
