@@ -261,7 +261,7 @@ def main() -> None:
     modes = tuple(asked.modes.split(","))
     follower = asyncio.run(run(asked.steps, asked.chats, asked.seed, modes=modes))
     told = {"steps": asked.steps, "chats": asked.chats, "seed": asked.seed, "modes": modes}
-    print(json.dumps({**told, "checked": dict(follower.checked), "done": dict(follower.done)}))
+    print(json.dumps({**told, "checked": dict(follower.checked), "done": dict(follower.done)}))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ class LooseRoom:
         self._step = ""
         self.overflowed = False
 
-    def refusal(self, entry: Entry, tokens: int) -> str | None:
+    def refusal(self, entry: Entry, tokens: int) -> str | None:  # noqa: ARG002
         """Why an entry has no room; None if it has, and then it is paid for."""
         if self._budget is None:
             return None

@@ -53,7 +53,7 @@ def window_in_models(payload: object, model: str) -> int | None:
             return None
 
 
-def _llama_cpp(payload: object, model: str) -> int | None:
+def _llama_cpp(payload: object, model: str) -> int | None:  # noqa: ARG001 - it serves one model
     match payload:
         case {"default_generation_settings": {"n_ctx": size}}:
             return _size(size)
@@ -73,7 +73,7 @@ def _ollama_running(payload: object, model: str) -> int | None:
     return _size(_one(payload, model).get("context_length"))
 
 
-def _ollama_set(payload: object, model: str) -> int | None:
+def _ollama_set(payload: object, model: str) -> int | None:  # noqa: ARG001 - it was asked about one model
     match payload:
         case {"parameters": str() as parameters}:
             found = re.search(r"^num_ctx\s+(\d{1,9})\s*$", parameters, re.MULTILINE)
@@ -82,7 +82,7 @@ def _ollama_set(payload: object, model: str) -> int | None:
             return None
 
 
-def _koboldcpp(payload: object, model: str) -> int | None:
+def _koboldcpp(payload: object, model: str) -> int | None:  # noqa: ARG001 - it serves one model
     match payload:
         case {"value": size}:
             return _size(size)

@@ -93,8 +93,8 @@ class BuiltinFolder:
         self,
         asked: Question,
         *,
-        source: Source | None = None,
-        anew: bool = False,
+        source: Source | None = None,  # noqa: ARG002
+        anew: bool = False,  # noqa: ARG002
     ) -> FolderReply:
         """The text, written in this process in a few milliseconds."""
         if isinstance(asked, UpdateFold | ChapterFold):

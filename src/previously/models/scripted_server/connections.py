@@ -149,7 +149,7 @@ class Connection(asyncio.Protocol):
     def eof_received(self) -> None:
         self._gone()
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - how it was lost makes no difference
         self._gone()
         self._steps = None
         for pending in (self._timer, self._waiting):

@@ -22,7 +22,7 @@ class ChatCompletions:
     wording = wording.CHAT
     begins_with_user = False
 
-    def passes(self, fields: Mapping[str, Any]) -> bool:
+    def passes(self, fields: Mapping[str, Any]) -> bool:  # noqa: ARG002 - the same for every body
         """Never: a body holds all of its history."""
         return False
 

@@ -27,7 +27,7 @@ class Messages:
     wording = wording.MESSAGES
     begins_with_user = True
 
-    def passes(self, fields: Mapping[str, Any]) -> bool:
+    def passes(self, fields: Mapping[str, Any]) -> bool:  # noqa: ARG002 - the same for every body
         """Never: a body holds all of its history."""
         return False
 
@@ -68,11 +68,11 @@ class Messages:
         """What reads an answer as it passes by."""
         return ReplyReader(MessageAssembly())
 
-    def words(self, text: str, model: str, *, created: int) -> Raw:
+    def words(self, text: str, model: str, *, created: int) -> Raw:  # noqa: ARG002 - no times here
         """Words of ours as an answer."""
         return answers.message("msg_previously", model, [answers.text_block(text)])
 
-    def stream(self, text: str, model: str, *, created: int) -> Iterator[bytes]:
+    def stream(self, text: str, model: str, *, created: int) -> Iterator[bytes]:  # noqa: ARG002 - no times here
         """The same as a stream."""
         yield answers.begins("msg_previously", model)
         yield from answers.block_events(0, answers.text_block(text), [text])
