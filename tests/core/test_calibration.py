@@ -27,7 +27,7 @@ from previously.core.calibration import (
     Sample,
     add_sample,
     calibrate,
-    find_counter,
+    find_estimate,
     make_counter,
     make_sample,
     make_text_sample,
@@ -188,7 +188,7 @@ def test_messages_make_a_sample_unless_there_are_pictures() -> None:
 def test_a_calibration_can_be_stored_and_named(factors: tuple[float, ...], m: int, r: int, text: str) -> None:
     calibration = Calibration(factors, m, r)
     assert Calibration.from_json(json.loads(json.dumps(calibration.to_json()))) == calibration
-    counter, again = Calibrated(calibration), find_counter(calibration.name)
+    counter, again = Calibrated(calibration), find_estimate(calibration.name)
     assert again is not None
     assert again.name == counter.name == calibration.name
     assert counter.name.startswith(f"{COUNTER} x")
@@ -237,7 +237,7 @@ def test_reading_back_never_fails(value: dict[str, object]) -> None:
 
 @given(st.text() | st.from_regex(r"estimate-2 x[\d./]{1,9}( m\d+)?( r\d+)?", fullmatch=True))
 def test_any_name_is_a_counter_or_none(name: str) -> None:
-    found = find_counter(name)
+    found = find_estimate(name)
     assert found is None or found.tokens("rain") > 0
 
 
@@ -280,7 +280,7 @@ def test_what_is_no_calibration_is_none(value: object) -> None:
     ],
 )
 def test_other_names_are_not_ours(name: str) -> None:
-    assert find_counter(name) is None
+    assert find_estimate(name) is None
 
 
 @pytest.fixture(scope="module")
@@ -334,6 +334,6 @@ def test_after_five_replies_a_mix_of_english_and_japanese_is_right_in_both(exact
         # One factor for all cannot be right in both.
         samples = [make_sample(request, reported(request, tokenizer)) for request in first]
         ratio = fmean((one.reported - 4 * one.messages) / one.weighed for one in samples if one)
-        common = find_counter(f"{COUNTER} x{ratio:.3f}")
+        common = find_estimate(f"{COUNTER} x{ratio:.3f}")
         assert common is not None
         assert abs(miss(japanese, common, tokenizer)) > abs(miss(japanese, counter, tokenizer)), tokenizer.name

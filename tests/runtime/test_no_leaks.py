@@ -22,13 +22,14 @@ from previously.core.messages import Message
 from previously.core.presence import Presence, PresenceSource, PresenceStretch, may_know
 from previously.core.scripts import casefold
 from previously.core.versions import Kind
-from previously.lore.state import state_text
+from previously.lore.state import render_state
 from previously.runtime import cast_steps, note_steps, noted
 from previously.runtime.story import Story
+from tests.effort import cases
 from tests.runtime.echoing import Fickle, about, canaries_in, canary
 from tests.runtime.truthful import THINGS, Truthful
 
-CASES = int(os.environ.get("LEAK_CASES", "2000"))
+CASES = int(os.environ.get("LEAK_CASES", cases(2_000, quick=250)))
 CASES_OF_A_STORY = 25
 PEOPLE = ("Ines", "Bram", "Odalys", "Wren", "Tomas")
 PLAYER = "Anna"
@@ -196,7 +197,7 @@ def told_to(tale: Tale, name: str) -> Iterator[tuple[str, str]]:
         branch = await inner.branch_info()
         found = await inner._knowing.known(inner._store, inner._key, branch, inner._rules, spelt)
         lorebook = await inner._knowing.lorebook(inner._store, inner._key, found, spelt)
-        return state_text(found.state), lorebook.index.entries
+        return render_state(found.state), lorebook.index.entries
 
     yield "what is known", repr(story._run(known()))
     secrets = sorted(tale.unknown_to(name))
@@ -244,6 +245,7 @@ SETTINGS: tuple[dict[str, Any], ...] = (
 )
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(max(1, CASES // CASES_OF_A_STORY // 2)))
 def test_nobody_learns_what_they_did_not_witness(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(seed)
@@ -392,6 +394,7 @@ def known_words(tale: Scenes) -> tuple[int, int]:
     return known, whole
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(max(1, CASES // CASES_OF_A_STORY // 2)))
 def test_nobody_learns_what_they_did_not_witness_where_presence_is_noted(
     seed: int, monkeypatch: pytest.MonkeyPatch
@@ -421,6 +424,7 @@ def test_nobody_learns_what_they_did_not_witness_where_presence_is_noted(
     assert PresenceSource.NOTED in sources and PresenceSource.GIVEN not in sources
 
 
+@pytest.mark.random
 def test_those_who_were_there_know_of_it() -> None:
     known = whole = 0
     for seed in range(max(2, CASES // CASES_OF_A_STORY // 8)):

@@ -15,7 +15,8 @@ import pytest
 from previously import BadInput, BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.blocking import BlockingStory
 from previously.core.model_io import ModelRequest
-from previously.runtime.lore_hands import LoreItem
+from previously.runtime.lore_edits import LoreListing
+from tests.effort import cases
 from tests.runtime.echoing import folder_of
 from tests.runtime.update_answers import answer, is_update, messages, under
 
@@ -83,7 +84,7 @@ def tell(story: BlockingStory, spans: int, start: int = 0) -> None:
     story.fold()
 
 
-def item(story: BlockingStory, name: str) -> LoreItem | None:
+def item(story: BlockingStory, name: str) -> LoreListing | None:
     found = [one for one in story.lore(everything=True) if one.name == name]
     return found[0] if found else None
 
@@ -185,7 +186,7 @@ class Life:
             self.written[self.active] = [(messages - (messages > gone), held) for messages, held in before]
             self.story.fold()
 
-    def one_of(self, wanted: Callable[[LoreItem], bool]) -> LoreItem | None:
+    def one_of(self, wanted: Callable[[LoreListing], bool]) -> LoreListing | None:
         found = [one for one in self.story.lore(everything=True) if wanted(one)]
         return self.chance.choice(found) if found else None
 
@@ -204,7 +205,8 @@ class Life:
         assert by_hand == set(self.here), "nothing else is a person's"
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.random
+@pytest.mark.parametrize("seed", range(cases(20)))
 def test_what_a_person_wrote_is_byte_identical_after_every_note(seed: int) -> None:
     """A thousand notes in twenty stories, each of which tries to rewrite what there is."""
     rewriter = Rewriter(seed)
@@ -249,7 +251,7 @@ def story(lore: str) -> Iterator[BlockingStory]:
         yield memory.story("tale")
 
 
-def grim(story: BlockingStory) -> LoreItem:
+def grim(story: BlockingStory) -> LoreListing:
     found = item(story, "Grim")
     assert found is not None
     return found

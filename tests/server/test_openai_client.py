@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from previously import ScriptedAnswer
 from previously.core.messages import ToolCall
 from previously.models.local import LocalModel, find_smollm2
-from previously.models.scripted_server import refused
+from previously.testing import refused
 from tests.server.running import Rig, running_proxy, settled, stories_with
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -295,6 +295,7 @@ async def test_the_rest_of_the_interface(rig: Rig, client: AsyncOpenAI) -> None:
     assert "".join([piece.choices[0].text async for piece in pieces])
 
 
+@pytest.mark.slow(reason="a real model")
 async def test_a_real_model_behind_the_proxy(tmp_path: Path) -> None:
     pytest.importorskip("xllamacpp", reason="the extra `local` is not installed")
     gguf = find_smollm2()

@@ -364,7 +364,7 @@ def make_counter(calibration: Calibration | None) -> Counter:
 _NAME = re.compile(rf"{COUNTER} x([\d./e-]+)(?: m(\d{{1,2}}))?(?: r(\d{{1,5}}))?", re.ASCII)
 
 
-def find_counter(name: str) -> Counter | None:
+def find_estimate(name: str) -> Counter | None:
     """Return the counter with the name of an estimate, plain or calibrated; None for another name or an older rule."""
     if name == COUNTER:
         return ESTIMATE

@@ -13,7 +13,7 @@ from previously.core.messages import Role
 from previously.core.path import OPENING_MESSAGES, OnPath, Span, find_opening, find_position
 from previously.core.snapshot import KeptRecipe
 from previously.core.tokens import Counter
-from previously.models.tokenizers import counter_for
+from previously.models.tokenizers import find_counter
 from previously.runtime.recalling import retold
 from previously.runtime.view_recipes import stands
 from previously.storage.store import BranchInfo, Store, StoryKey
@@ -105,7 +105,7 @@ def _counter(name: str, other: Counter) -> Counter:
     if name == other.name:
         return other
     try:
-        return counter_for(name)
+        return find_counter(name)
     except BadInput:
         return other
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from hashlib import sha256
 
-from previously.core.calibration import find_counter
+from previously.core.calibration import find_estimate
 from previously.core.errors import StoreProblem
 from previously.core.path import OnPath
 from previously.core.snapshot import KeptRecipe
@@ -112,4 +112,4 @@ def _counter(epoch: Epoch, asked: Asked) -> Counter | None:
     """What counts on in an epoch: an estimate is calibrated only when a new one begins; None if that cannot be."""
     if epoch.counter == asked.counter.name:
         return asked.counter
-    return None if asked.counter.exact else find_counter(epoch.counter)
+    return None if asked.counter.exact else find_estimate(epoch.counter)
