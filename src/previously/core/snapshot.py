@@ -20,7 +20,7 @@ ALL_MARKS = frozenset(MarkKind)
 
 @dataclass(frozen=True, slots=True)
 class KeptRecipe:
-    """The recipe by which a view was made. What its two texts say is the business of `view.recipes`."""
+    """How a view was made. What its two texts say is the business of `view.recipe`."""
 
     reader: str
     """For whom."""
@@ -42,15 +42,15 @@ class Snapshot(Protocol):
 
     @property
     def branch(self) -> str:
-        """Return the name of the branch."""
+        """The name of the branch."""
 
     @property
     def head(self) -> int:
-        """Return the node it ends in; 0 when it is empty."""
+        """The node it ends in; 0 when it is empty."""
 
     @property
     def messages(self) -> int:
-        """Return how many messages stand on its path."""
+        """How many messages stand on its path."""
 
     def path(self, first: int, last: int) -> list[OnPath]:
         """Return the messages at positions first to last, both included; positions off the path are left out."""

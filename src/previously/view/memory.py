@@ -1,8 +1,8 @@
 """The memory in a view: how its texts stand in the system message, and what gives way when there is no room.
 
 Of each section so much is shown as it is given: episodes give way whole, the oldest first; items of lists the least
-important first; chapters, the backbone and the recap lose sentences out of their middle. Pins never give way. What must
-stay true: whatever gives way is listed.
+important first; chapters, the backbone and the recap lose sentences out of their middle. Pins never give way.
+Whatever gives way is listed; `text.cuts` makes a text shorter.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Remembered:
     about: str = ""
     """Of an item of a list: the thing or person it is about."""
     kind: str = ""
-    """Of an item of a list: what sort it is of, by `previously.view.lists`."""
+    """Of an item of a list: what sort it is of, by `previously.view.choose_memory`."""
 
     def stands_for(self, opening: int) -> Span | None:
         """Its span but for the opening of so many messages, which is always shown itself."""
@@ -84,31 +84,33 @@ class Remembered:
         return f"{STALE} {self.text}" if self.stale and self.text else self.text
 
 
-def system_message(texts: Sequence[str], memories: Sequence[Remembered]) -> Message | None:
+def make_system_message(texts: Sequence[str], memories: Sequence[Remembered]) -> Message | None:
     """The one system message: these texts, then memory under its headings."""
     texts = [*texts, *(block for section in HEADINGS if (block := _block(section, memories)))]
     return Message(Role.SYSTEM, (Text("\n\n".join(texts)),)) if texts else None
 
 
-def system_tokens(texts: Sequence[str], memories: Sequence[Remembered], counter: Counter) -> int:
+def count_system_tokens(texts: Sequence[str], memories: Sequence[Remembered], counter: Counter) -> int:
     """What that message costs."""
-    system = system_message(texts, memories)
+    system = make_system_message(texts, memories)
     return message_tokens(system, counter) if system else 0
 
 
-def section_tokens(memories: Sequence[Remembered], counter: Counter) -> dict[Section, int]:
+def count_section_tokens(memories: Sequence[Remembered], counter: Counter) -> dict[Section, int]:
     """What each section but the pins takes of the system message, its heading included."""
-    costs = {section: block_tokens(section, memories, counter) for section in HEADINGS if section is not Section.PINS}
+    costs = {
+        section: count_block_tokens(section, memories, counter) for section in HEADINGS if section is not Section.PINS
+    }
     return {section: cost for section, cost in costs.items() if cost}
 
 
-def block_tokens(section: Section, memories: Sequence[Remembered], counter: Counter) -> int:
+def count_block_tokens(section: Section, memories: Sequence[Remembered], counter: Counter) -> int:
     """Return what a section takes of the system message, its heading included."""
     block = _block(section, memories)
     return counter.tokens(f"\n\n{block}") if block else 0
 
 
-def in_turn(memories: Sequence[Remembered]) -> Iterator[Remembered]:
+def drop_told_twice(memories: Sequence[Remembered]) -> Iterator[Remembered]:
     """The texts in order, each standing for what none before it stands for. A person's backbone may reach into a
     chapter that was opened again; their words are shown in any case, folded ones only if they tell of more."""
     at = 0
@@ -122,7 +124,7 @@ def in_turn(memories: Sequence[Remembered]) -> Iterator[Remembered]:
             yield replace(memory, span=None, lost=())
 
 
-def fit(
+def fit_memories(
     memories: Sequence[Remembered], limits: Mapping[Section, int], counter: Counter, opening: int
 ) -> tuple[list[Remembered], list[LeftOut]]:
     """The memories that keep within the limits of their sections, in order, and what gave way. `opening` is how many
@@ -131,7 +133,7 @@ def fit(
     for section, limit in limits.items():
 
         def fits(texts: Sequence[Remembered], section: Section = section, limit: int = limit) -> bool:
-            return block_tokens(section, texts, counter) <= limit
+            return count_block_tokens(section, texts, counter) <= limit
 
         if section in LISTS:
             kept, fewer = _lines_that_fit(kept, section, fits)
