@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from previously.core.asking import ModelReply, Usage
-from previously.core.cast import MOST_FACTS, Fact, Knowledge, knowledge_of
+from previously.core.cast import MOST_FACTS, Fact, Knowledge, parse_knowledge
 from previously.core.messages import Message, message
+from previously.core.model_io import ModelReply, Usage
+from previously.core.scripts import count_words
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds.cast import MOST_SENTENCES, MOST_WORDS, CastNote, bounded
 from previously.folds.noting import Note, Noted, Unusable, canonical, judge_reply
 from previously.runtime.prompts import load_prompt
-from previously.text.sentences import whole_sentences
+from previously.text.sentences import split_sentences
 from tests.effort import cases
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -76,8 +76,8 @@ def test_a_part_goes_on_from_what_the_parts_before_noted() -> None:
         {"summary": GOOD, "add": ["Bram hid the brass key under the third stair"]}, note.part(MILL[:2], note.so_far)
     )
     second = noted({"summary": "", "add": ["Joaquin owes forty crowns"]}, note.part(MILL[2:], first.text))
-    assert knowledge_of(second.text).summary == GOOD
-    assert [fact.text for fact in knowledge_of(second.text).facts][-2:] == [
+    assert parse_knowledge(second.text).summary == GOOD
+    assert [fact.text for fact in parse_knowledge(second.text).facts][-2:] == [
         "Bram hid the brass key under the third stair", "Joaquin owes forty crowns",
     ]  # fmt: skip
 
@@ -91,7 +91,7 @@ def test_an_answer_changes_summary_and_facts() -> None:
             "update": [{"old": "Bram owns a mill", "new": "Bram and Joaquin own the mill"}],
         }
     )
-    assert knowledge_of(found.text) == Knowledge(
+    assert parse_knowledge(found.text) == Knowledge(
         GOOD,
         (
             Fact("Maya's brother is missing", 2),
@@ -117,7 +117,7 @@ def test_an_answer_may_say_whose_it_is(about: str) -> None:
 
 def test_an_empty_summary_leaves_the_earlier_one() -> None:
     found = noted({"summary": " ", "add": ["Bram hid the brass key"]})
-    assert knowledge_of(found.text).summary == " ".join(BEFORE.summary.split())
+    assert parse_knowledge(found.text).summary == " ".join(BEFORE.summary.split())
     assert found.warnings == ("there was no summary; the earlier one stays",)
 
 
@@ -128,8 +128,8 @@ def test_an_answer_that_tells_nothing_at_first_is_asked_for_again() -> None:
 
 def test_a_long_summary_is_cut_at_a_sentence() -> None:
     found = noted({"summary": f"{GOOD} {GOOD} {GOOD}"})
-    kept = knowledge_of(found.text).summary
-    assert len(whole_sentences(kept)) == MOST_SENTENCES
+    kept = parse_knowledge(found.text).summary
+    assert len(split_sentences(kept)) == MOST_SENTENCES
     assert kept.endswith(".")
     assert found.warnings == (f"the summary was cut to {MOST_SENTENCES} sentences and {MOST_WORDS} words",)
     assert noted({"summary": "She waits."}).warnings == ("the summary has fewer than 3 sentences",)
@@ -149,7 +149,7 @@ def test_an_endless_sentence_is_cut_too(endless: str) -> None:
 @given(st.text(max_size=1_500))
 def test_every_summary_is_bounded(text: str) -> None:
     kept, cut = bounded(text)
-    assert len(whole_sentences(kept)) <= MOST_SENTENCES
+    assert len(split_sentences(kept)) <= MOST_SENTENCES
     assert count_words(kept) <= MOST_WORDS + 1
     assert cut or kept == " ".join(kept.split())
     kept.encode()
@@ -210,10 +210,10 @@ def test_nothing_that_was_not_witnessed_gets_into_a_note(story: list[tuple[str, 
 def test_whatever_a_model_wrote_is_judged(answer: str, so_far: str) -> None:
     found = CastNote.of("Maya", MILL, so_far=so_far, at=3).judge(answer)
     if isinstance(found, Noted):
-        known = knowledge_of(found.text)
+        known = parse_knowledge(found.text)
         assert found.text == canonical(known.as_json())
         assert len(known.facts) <= MOST_FACTS
-        assert len(whole_sentences(known.summary)) <= MOST_SENTENCES
+        assert len(split_sentences(known.summary)) <= MOST_SENTENCES
         found.text.encode()
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from previously.core.digests import digest
 from previously.core.messages import Entry, message
-from previously.core.paths import OnPath
-from previously.core.words import count_words
+from previously.core.path import OnPath
+from previously.core.scripts import count_words
 from previously.folds.recap import Due, NeedMore, NotDue, RecapRules, brief_of, plan
 from previously.folds.rendering import told
 from previously.settings import Settings

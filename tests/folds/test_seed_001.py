@@ -9,10 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from previously.core.analyses import Analysis, Fragment, Recorded
 from previously.core.messages import message
 from previously.core.quote_lines import PREFIX
-from previously.core.signals import Signals
+from previously.core.scene import Analysis, Fragment, Recorded, Signals
 from previously.folds.analysis import AnalysisNote, analysis_of
 from previously.folds.applying import (
     BETWEEN,

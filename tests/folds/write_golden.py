@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from previously.core.asking import ModelRequest
+from previously.core.model_io import ModelRequest
 from tests.folds import test_analysis, test_request, test_scene, test_scene_combining, test_update_fold
 
 

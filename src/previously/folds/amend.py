@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import takewhile
 
-from previously.core.paths import OnPath
+from previously.core.path import OnPath
+from previously.core.scripts import count_words
 from previously.core.versions import NewVersion
-from previously.core.words import count_words
 from previously.folds.recap import story_messages
 from previously.folds.rendering import told
 from previously.folds.request import Amends, FoldRequest

@@ -13,12 +13,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from previously.core.analyses import Analysis
-from previously.core.asking import ModelRequest
 from previously.core.digests import span_key
 from previously.core.messages import Message, Role
-from previously.core.paths import OnPath
-from previously.core.signals import MOST_ITEMS, Signals, folded
+from previously.core.model_io import ModelRequest
+from previously.core.path import OnPath
+from previously.core.scene import MOST_ITEMS, Analysis, Signals
+from previously.core.scripts import casefold
 from previously.core.versions import Kind
 from previously.folds.analysis_answer import (
     LISTS,
@@ -30,12 +30,12 @@ from previously.folds.analysis_answer import (
     overfull,
 )
 from previously.folds.builtin.quotes import quote
-from previously.folds.checks import declines
+from previously.folds.checks import is_refusal
 from previously.folds.note_context import NO_CONTEXT, NoteContext, language_rule, stranger_finder
 from previously.folds.noting import MOST_PARTS, Noted, Unusable, object_in
 from previously.folds.rendering import Template, as_data, fill, told, transcript
 from previously.folds.thread_numbers import ASPECTS, name_threads, state_warnings
-from previously.text.sentences import plain, whole_sentences
+from previously.text.sentences import split_sentences, strip_markup
 
 __all__ = ["AnalysisNote", "analysis_of", "analysis_text", "is_fragment", "not_analysed"]
 
@@ -68,7 +68,7 @@ def is_fragment(message: Message) -> bool:
     """Whether a message tells something that is analysed: no instruction, no chapter heading, no remark out of
     character, not without words."""
     text = told(message).strip()
-    return message.role is not Role.SYSTEM and not _MARKER.fullmatch(text) and not _MARKER.fullmatch(plain(text))
+    return message.role is not Role.SYSTEM and not _MARKER.fullmatch(text) and not _MARKER.fullmatch(strip_markup(text))
 
 
 def not_analysed(path: Iterable[OnPath], analysed: Collection[bytes]) -> tuple[OnPath, ...]:
@@ -136,7 +136,7 @@ class AnalysisNote:
         analysis = analysis_in(found)
         signals, settled = name_threads(analysis.signals, self.context.threads)
         analysis = replace(analysis, signals=signals, settled=settled)
-        if declines(analysis.summary_update) and analysis.signals.is_empty:
+        if is_refusal(analysis.summary_update) and analysis.signals.is_empty:
             return Unusable("the model declined", answer, final=True)
         if analysis.is_empty:
             return Unusable("it notes nothing; write at least summary_update", answer)
@@ -184,7 +184,9 @@ class AnalysisNote:
 
     def _without_retelling(self, update: str) -> tuple[str, Sequence[str]]:
         """The update without sentences that stand in the summary so far, and those."""
-        earlier = folded("\n".join((self.context.earlier, self.context.so_far, self.context.recent)))
-        sentences = whole_sentences(update)
-        again = [one for one in sentences if len(one.split()) >= _LONG_ENOUGH and folded(one).rstrip(".!? ") in earlier]
+        earlier = casefold("\n".join((self.context.earlier, self.context.so_far, self.context.recent)))
+        sentences = split_sentences(update)
+        again = [
+            one for one in sentences if len(one.split()) >= _LONG_ENOUGH and casefold(one).rstrip(".!? ") in earlier
+        ]
         return (" ".join(one for one in sentences if one not in again) if again else update), again

@@ -13,12 +13,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from previously.core.analyses import LONGEST_UPDATE, MOST_MENTIONS, Analysis
 from previously.core.note import Note
-from previously.core.signals import MOST_ITEMS, Signals, folded, items_of, settled_json, settled_of, signals_of
+from previously.core.scene import (
+    LONGEST_UPDATE,
+    MOST_ITEMS,
+    MOST_MENTIONS,
+    Analysis,
+    Signals,
+    parse_items,
+    parse_settled,
+    parse_signals,
+    render_settled,
+)
+from previously.core.scripts import casefold
 from previously.folds.noting import canonical, text_in
 from previously.folds.scene_shape import signals_note
-from previously.text.sentences import whole_sentences
+from previously.text.sentences import split_sentences
 
 LISTS = tuple(one.name for one in fields(Signals))
 
@@ -75,7 +85,7 @@ def _by_name(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _items(given: object) -> tuple[str, ...]:
-    return items_of([one for one in _texts(given) if _says_something(one)])
+    return parse_items([one for one in _texts(given) if _says_something(one)])
 
 
 def _mentions(given: object) -> tuple[str, ...]:
@@ -84,7 +94,7 @@ def _mentions(given: object) -> tuple[str, ...]:
     for one in names:
         name = " ".join(one.split()).strip(" .,;:")
         if _says_something(name) and len(name) <= 80:
-            found.setdefault(folded(name), name)
+            found.setdefault(casefold(name), name)
     return tuple(found.values())[:MOST_MENTIONS]
 
 
@@ -101,7 +111,7 @@ def _texts(given: object) -> Iterable[str]:
 def _says_something(text: str) -> bool:
     if not _LETTER_OR_DIGIT.search(text):
         return False
-    plain = folded(text).strip(" .!()[]")
+    plain = casefold(text).strip(" .!()[]")
     return plain not in _NOTHING and not _NO_SUCH.fullmatch(plain)
 
 
@@ -110,7 +120,7 @@ def _cut(text: str) -> str:
     if len(text) <= LONGEST_UPDATE:
         return text
     kept = ""
-    for sentence in whole_sentences(text):
+    for sentence in split_sentences(text):
         longer = f"{kept} {sentence}".strip()
         if len(longer) > LONGEST_UPDATE:
             break
@@ -136,8 +146,8 @@ def _ended(sentence: str) -> str:
 
 def joined(earlier: Analysis, later: Analysis) -> Analysis:
     """The analysis of a fragment that was read in two parts. Where there is too much, what is later counts."""
-    settled = {folded(one) for one in later.signals.resolved_threads}
-    still_open = [one for one in earlier.signals.open_threads if folded(one) not in settled]
+    settled = {casefold(one) for one in later.signals.resolved_threads}
+    still_open = [one for one in earlier.signals.open_threads if casefold(one) not in settled]
     lists = {
         name: _newest([*(still_open if name == "open_threads" else getattr(earlier.signals, name)), *new])
         for name, new in ((name, getattr(later.signals, name)) for name in LISTS)
@@ -152,8 +162,8 @@ def joined(earlier: Analysis, later: Analysis) -> Analysis:
 
 
 def _newest(items: Sequence[str]) -> tuple[str, ...]:
-    once = {folded(one): one for one in items}
-    return items_of(list(once.values())[-MOST_ITEMS:])
+    once = {casefold(one): one for one in items}
+    return parse_items(list(once.values())[-MOST_ITEMS:])
 
 
 def analysis_text(analysis: Analysis) -> str:
@@ -164,7 +174,7 @@ def analysis_text(analysis: Analysis) -> str:
             **analysis.signals.as_json(),
             "mentions": list(analysis.mentions),
             "contradictions": list(analysis.contradictions),
-            **settled_json(analysis.settled),
+            **render_settled(analysis.settled),
         }
     )
 
@@ -182,10 +192,10 @@ def analysis_of(text: str) -> Analysis:
     names = [one for one in mentions if isinstance(one, str)] if isinstance(mentions, list) else []
     return Analysis(
         summary_update=update if isinstance(update, str) else "",
-        signals=signals_of(found),
+        signals=parse_signals(found),
         mentions=tuple(names[:MOST_MENTIONS]),
-        contradictions=items_of(found.get("contradictions")),
-        settled=settled_of(found.get("settled")),
+        contradictions=parse_items(found.get("contradictions")),
+        settled=parse_settled(found.get("settled")),
     )
 
 

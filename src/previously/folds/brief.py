@@ -11,22 +11,22 @@ import re
 from dataclasses import dataclass, replace
 from typing import Self
 
-from previously.core.asking import ModelRequest
 from previously.core.messages import Message, Role
+from previously.core.model_io import ModelRequest
+from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds.briefs.bounding import bounded
 from previously.folds.briefs.headings import TITLES
 from previously.folds.briefs.keeping import with_sure_facts
 from previously.folds.briefs.sections import Brief, joined, parse, render
 from previously.folds.briefs.wording import conversation_text
 from previously.folds.builtin.briefing import briefed, redacted
-from previously.folds.checks import declines, is_open_block, is_tool_call, without_reasoning
+from previously.folds.checks import is_open_block, is_refusal, is_tool_call, without_reasoning
 from previously.folds.checks.material import text_of
 from previously.folds.noting import LONGEST_ANSWER, Noted, Unusable
 from previously.folds.rendering import Template, as_data, fill
-from previously.text.language import wrong_language
+from previously.text.language import find_wrong_language
 
 MOST_TOKENS = 1_500
 """What a model is asked for at most: what is beyond it in a larger cap is room for what is put back."""
@@ -120,7 +120,7 @@ class BriefNote:
             return refused
         brief, dropped = self._without_talk_of_folding(brief)
         before = parse(self.so_far)
-        wrong = wrong_language(_prose_of(self.delta, before), _prose(brief))
+        wrong = find_wrong_language(_prose_of(self.delta, before), _prose(brief))
         if wrong:
             return Unusable(f"it is in {wrong}; write in the language of the conversation", answer)
         brief, back = with_sure_facts(brief, briefed(self.delta, before), before, self.pins)
@@ -149,7 +149,7 @@ class BriefNote:
         if is_tool_call(text):
             return Unusable("it is a tool call instead of a text", answer)
         said = " ".join(brief.items()) or text
-        if declines(said) and (brief.is_empty or count_words(said) <= _SHORT):
+        if is_refusal(said) and (brief.is_empty or count_words(said) <= _SHORT):
             return Unusable("the model declined", answer, final=True)
         if len(_ECHOED.findall(text)) >= _ECHOES or self._copies(brief, text):
             return Unusable("it copies the conversation instead of telling what matters", answer)

@@ -12,19 +12,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from previously.core.asking import ModelRequest
-from previously.core.cast import Fact, Knowledge, knowledge_of, one_line
+from previously.core.cast import Fact, Knowledge, cut_line, parse_knowledge
+from previously.core.json_values import clean
 from previously.core.messages import Message
-from previously.core.text import clean
+from previously.core.model_io import ModelRequest
+from previously.core.presence import may_know
+from previously.core.scripts import casefold, count_words
 from previously.core.versions import Kind
-from previously.core.witnessing import folded_name, knows_of
-from previously.core.words import count_words
 from previously.folds.cast_answer import Wanted, wanted_in
 from previously.folds.cast_diff import applied, resolved
 from previously.folds.checks import brief
 from previously.folds.noting import MOST_PARTS, Noted, Unusable, canonical
 from previously.folds.rendering import Template, as_data, fill, transcript
-from previously.text.sentences import whole_sentences
+from previously.text.sentences import split_sentences
 
 MOST_SENTENCES = 5
 LEAST_SENTENCES = 3
@@ -77,7 +77,7 @@ class CastNote:
 
     def __post_init__(self) -> None:
         # The one rule that may never be forgotten is not left to those who make notes. Nobody witnesses nothing.
-        known = (one for one in self.delta if self.name.strip() and knows_of(self.name, one))
+        known = (one for one in self.delta if self.name.strip() and may_know(self.name, one))
         object.__setattr__(self, "delta", tuple(known))
 
     @classmethod
@@ -100,7 +100,7 @@ class CastNote:
     @property
     def before(self) -> Knowledge:
         """What they knew before."""
-        return knowledge_of(self.so_far)
+        return parse_knowledge(self.so_far)
 
     @property
     def most_parts(self) -> int:
@@ -118,7 +118,7 @@ class CastNote:
         system, user = fill(
             template,
             {
-                "name": as_data(one_line(self.name, LONGEST_NAME)),
+                "name": as_data(cut_line(self.name, LONGEST_NAME)),
                 "summary": as_data(before.summary) or "(nothing yet)",
                 "facts": as_data(facts) or "(no facts yet)",
                 "events": transcript(self.delta) or "(nothing)",
@@ -152,7 +152,7 @@ class CastNote:
 
 def is_self(name: str, other: str) -> bool:
     """Whether two names are one person's: the same, or one a part of the other."""
-    one, two = set(folded_name(name).split()), set(folded_name(other).split())
+    one, two = set(casefold(name).split()), set(casefold(other).split())
     return bool(one) and bool(two) and (one <= two or two <= one)
 
 
@@ -162,7 +162,7 @@ def _warnings(wanted: Wanted, *, cut: bool) -> tuple[str, ...]:
         warnings.append(f"the summary was cut to {MOST_SENTENCES} sentences and {MOST_WORDS} words")
     if not wanted.summary:
         warnings.append("there was no summary; the earlier one stays")
-    elif len(whole_sentences(wanted.summary)) < LEAST_SENTENCES:
+    elif len(split_sentences(wanted.summary)) < LEAST_SENTENCES:
         warnings.append(f"the summary has fewer than {LEAST_SENTENCES} sentences")
     if wanted.whole:
         warnings.append("it gave all facts instead of what changed")
@@ -172,7 +172,7 @@ def _warnings(wanted: Wanted, *, cut: bool) -> tuple[str, ...]:
 def bounded(summary: str) -> tuple[str, bool]:
     """A summary of at most five sentences and so many words, and whether it had to be cut."""
     text = " ".join(clean(summary)[0].split())
-    sentences = whole_sentences(text)
+    sentences = split_sentences(text)
     kept: list[str] = []
     words = characters = 0
     for sentence in sentences[:MOST_SENTENCES]:

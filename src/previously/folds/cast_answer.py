@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from previously.core.cast import one_line
-from previously.core.text import clean
+from previously.core.cast import cut_line
+from previously.core.json_values import clean
 from previously.folds.noting import LONGEST_ANSWER, Unusable, object_in, text_in
 
 MOST_ITEMS = 40
@@ -79,7 +79,7 @@ def wanted_in(answer: str) -> Wanted | Unusable:
         remove=_pointed(_first(fields, _REMOVES)),
         update=_updates(_first(fields, _UPDATES)),
         whole=_texts(_first(fields, _WHOLE)),
-        about=one_line(text_in(_first(fields, _NAMES))),
+        about=cut_line(text_in(_first(fields, _NAMES))),
     )
 
 
@@ -112,7 +112,7 @@ def _items(given: object) -> list[object]:
 
 
 def _texts(given: object) -> tuple[str, ...]:
-    lines = (one_line(_LISTED.sub("", _said(one), count=1)) for one in _items(given))
+    lines = (cut_line(_LISTED.sub("", _said(one), count=1)) for one in _items(given))
     return tuple(line for line in lines if line and line.casefold() not in _EMPTY)
 
 
@@ -138,7 +138,7 @@ def _as_pointed(given: object) -> Pointed | None:
     number = _NUMBER.fullmatch(given.strip())
     if number:
         return int(number[1])
-    line = one_line(_LISTED.sub("", given, count=1))
+    line = cut_line(_LISTED.sub("", given, count=1))
     return line if line and line.casefold() not in _EMPTY else None
 
 

@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from previously.core.cast import MOST_FACTS, Fact, each_once
-from previously.core.signals import folded
+from previously.core.cast import MOST_FACTS, Fact, drop_repeats
+from previously.core.scripts import casefold
 from previously.folds.cast_answer import Pointed, Wanted
 from previously.folds.cast_weight import weight_of
-from previously.text.numbers import values_in
-from previously.text.words import content_of
+from previously.text.compare import find_terms
+from previously.text.numbers import find_values
+from previously.text.words import WORD, make_key
 
 ALIKE = 2 / 3
 """The share of all telling words of two wordings that has to be in both, for one to point at the other."""
@@ -39,9 +40,6 @@ _TURNS = re.compile(
     r"once|former|almost|nearly)\b|n't\b|ない|没|不"
 )
 """Words that turn what a fact says into something else, however few they are."""
-
-
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,22 +79,22 @@ def resolved(held: Sequence[Fact], wanted: Wanted, learnt: Callable[[str], Fact]
             if is_fuller(text, one.text):
                 gone[one.text] = None
         for earlier in [one.text for one in new.values() if is_fuller(text, one.text)]:
-            del new[folded(earlier)]
-        new[folded(text)] = learnt(text)
+            del new[casefold(earlier)]
+        new[casefold(text)] = learnt(text)
 
     for pointed in wanted.remove:
         if (found := pointed_at(pointed, held)) is not None:
             gone[found.text] = None
     for old, text in wanted.update:
         found = pointed_at(old, held)
-        if found is not None and folded(found.text) == folded(text):
+        if found is not None and casefold(found.text) == casefold(text):
             continue
         if found is not None:
             gone[found.text] = None
-        if any(folded(one.text) == folded(text) for one in left()):
+        if any(casefold(one.text) == casefold(text) for one in left()):
             continue
         if found is not None:
-            new.setdefault(folded(text), learnt(text))
+            new.setdefault(casefold(text), learnt(text))
         else:
             add(text)
     for text in wanted.add:
@@ -114,26 +112,26 @@ def _take_whole(
     add: Callable[[str], None],
 ) -> None:
     """Take in a list of all facts: those that stand as they are first, so that none is taken for another."""
-    same = {folded(text) for text in whole}
-    others = [fact for fact in left if folded(fact.text) not in same]
+    same = {casefold(text) for text in whole}
+    others = [fact for fact in left if casefold(fact.text) not in same]
     for text in whole:
-        if any(folded(fact.text) == folded(text) for fact in left):
+        if any(casefold(fact.text) == casefold(text) for fact in left):
             continue
         found = pointed_at(text, others)
         if found is not None and not tells_nothing_new(text, found.text):
             others.remove(found)
             gone[found.text] = None
-            new.setdefault(folded(text), learnt(text))
+            new.setdefault(casefold(text), learnt(text))
         elif found is None:
             add(text)
 
 
 def applied(held: Iterable[Fact], diff: Diff) -> tuple[Fact, ...]:
     """The facts after a diff, at most `MOST_FACTS`."""
-    new = {folded(fact.text) for fact in diff.new}
-    gone = {folded(text) for text in diff.gone}
-    kept = [fact for fact in held if folded(fact.text) not in gone | new]
-    return _bounded(kept, each_once(diff.new))
+    new = {casefold(fact.text) for fact in diff.new}
+    gone = {casefold(text) for text in diff.gone}
+    kept = [fact for fact in held if casefold(fact.text) not in gone | new]
+    return _bounded(kept, drop_repeats(diff.new))
 
 
 def _bounded(old: Sequence[Fact], new: Sequence[Fact]) -> tuple[Fact, ...]:
@@ -157,7 +155,7 @@ def pointed_at(pointed: Pointed, held: Sequence[Fact]) -> Fact | None:
     if isinstance(pointed, int):
         return held[pointed - 1] if 1 <= pointed <= len(held) else None
     exact = [fact for fact in held if fact.text == pointed]
-    exact = exact or [fact for fact in held if folded(fact.text) == folded(pointed)]
+    exact = exact or [fact for fact in held if casefold(fact.text) == casefold(pointed)]
     if exact:
         return exact[0]
     scored = sorted(((likeness(pointed, fact.text), place) for place, fact in enumerate(held)), key=lambda one: -one[0])
@@ -184,7 +182,7 @@ def likeness(pointed: str, fact: str) -> float:
 
 def tells_nothing_new(text: str, fact: str) -> bool:
     """Whether a fact already says all that a wording says."""
-    if folded(text).rstrip(".!") == folded(fact).rstrip(".!"):
+    if casefold(text).rstrip(".!") == casefold(fact).rstrip(".!"):
         return True
     one, other = _wording(text), _wording(fact)
     if len(one.terms) < 2 or one.turns != other.turns or one.numbers != other.numbers:
@@ -202,11 +200,11 @@ def is_fuller(text: str, fact: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _wording(text: str) -> _Wording:
-    capitals = [word.casefold() for word in _WORD.findall(text) if word[0].isupper()]
+    capitals = [make_key(word) for word in WORD.findall(text) if word[0].isupper()]
     return _Wording(
-        tuple(dict.fromkeys(content_of(text))),
+        tuple(dict.fromkeys(find_terms(text))),
         tuple(dict.fromkeys(capitals)),
-        values_in(text),
+        find_values(text),
         frozenset(_TURNS.findall(text.replace("’", "'").lower())),
     )
 

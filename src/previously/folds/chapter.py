@@ -12,18 +12,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Role, Text
-from previously.core.paths import OnPath
+from previously.core.model_io import ModelReply, ModelRequest
+from previously.core.path import OnPath
+from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens, message_tokens
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote_whole
-from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge, judge_text, without_reasoning
+from previously.folds.checks import Accepted, Asked, Refusal, Refused, is_refusal, judge, judge_text, without_reasoning
 from previously.folds.noting import MOST_PARTS
 from previously.folds.read_update import END, Sections, cut_sections
 from previously.folds.rendering import Template, as_data, fill, form_blocks, told, transcript
-from previously.text.language import main_language
+from previously.text.language import find_language
 
 TITLE, CHAPTER, SHORT, BACKBONE = "TITLE", "CHAPTER", "SHORT", "BACKBONE"
 PARTS = (TITLE, CHAPTER, SHORT, BACKBONE)
@@ -165,7 +165,7 @@ class ChapterFold:
     def _language(self) -> str:
         """Return in which language to answer. Where it is known and not English, it is named: models translate what is
         not said to stay."""
-        language = main_language("\n".join((self.recap, *map(told, self.delta))))
+        language = find_language("\n".join((self.recap, *map(told, self.delta))))
         if language in ("", None, "English"):
             return "Write in the language of the story; only the headings stay English."
         return f"Write in {language}, the language of the story; only the headings stay English."
@@ -184,7 +184,7 @@ class ChapterFold:
             return Refused(Refusal.EMPTY, "the answer is empty")
         sections = cut_sections(answer, _HEADINGS)
         if not sections.lines:
-            if reply.finish_reason == "content_filter" or declines(answer):
+            if reply.finish_reason == "content_filter" or is_refusal(answer):
                 return Refused(Refusal.REFUSAL, "the model declined")
             return Refused(Refusal.SHAPE, f"it has none of the headings {', '.join(self.parts)}")
         kept, unusable = self.judge_sections(sections, reply)

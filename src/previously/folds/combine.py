@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from previously.core.asking import ModelReply, ModelRequest
-from previously.core.cutting import beginning_of
 from previously.core.messages import Message, Role, Text
+from previously.core.model_io import ModelReply, ModelRequest
+from previously.core.scripts import count_words
 from previously.core.tokens import estimate_tokens
-from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote_whole
 from previously.folds.checks import Accepted, Asked, Refused, judge, judge_text
 from previously.folds.rendering import Template, as_data, fill
+from previously.text.cuts import cut_to_tokens
 
 PROMPT = "combine"
 """The name of its prompt."""
@@ -73,4 +73,4 @@ def joined(summaries: Sequence[str], most_tokens: int) -> str:
         newest = quote_whole(told[-1:], words // NEWEST_SHARE) if len(told) > 1 else ""
         older = quote_whole(told[:-1] or told, max(1, words - count_words(newest)))
         text = quote_whole([older, newest], 0)
-    return beginning_of(text, most_tokens)
+    return cut_to_tokens(text, most_tokens)

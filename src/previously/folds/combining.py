@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.asking import ModelRequest
 from previously.core.messages import Message, Role, Text
+from previously.core.model_io import ModelRequest
 from previously.core.versions import Kind
 from previously.folds import combine
 from previously.folds.checks import Refused

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from previously.core.spans import Span
+from previously.core.path import Span
 from previously.core.versions import Status, Version
 from previously.folds.tiling import Tile
 from previously.folds.update import Part

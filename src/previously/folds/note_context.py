@@ -14,8 +14,8 @@ from previously.core.note import LoreItem
 from previously.folds.rendering import as_data, speaker_of, told
 from previously.folds.thread_numbers import OpenThreads, number_threads
 from previously.text.cuts import shorten
-from previously.text.language import main_language
-from previously.text.names import Heard, unheard_in
+from previously.text.language import find_language
+from previously.text.names import HeardNames, find_unheard
 
 EARLIER_CHARACTERS = 1_500
 """How much is shown of the story before this chapter: who and why, in some 250 words."""
@@ -99,7 +99,7 @@ def _lines(lines: Sequence[str]) -> str:
 def language_rule(delta: Sequence[Message], what: str, kept: str) -> str:
     """Return in which language to answer. Where it is known and not English, it is named: models translate what is not
     said to stay."""
-    language = main_language("\n".join(told(one) for one in delta))
+    language = find_language("\n".join(told(one) for one in delta))
     named = f"{language}, " if language not in ("", "English") else ""
     return f"Write in {named}the language of the {what}; {kept} stay English."
 
@@ -107,6 +107,6 @@ def language_rule(delta: Sequence[Message], what: str, kept: str) -> str:
 def stranger_finder(context: NoteContext, delta: Sequence[Message], so_far: str) -> Callable[[str], list[str]]:
     """Return what finds the names in a text of an answer that stand in nothing the model was shown."""
     said = [f"{speaker_of(one)}: {told(one)}" for one in delta]
-    heard = Heard([*context.texts, so_far, *said])
-    language = main_language("\n".join(said)) or "English"
-    return lambda text: unheard_in(text, heard, language)
+    heard = HeardNames([*context.texts, so_far, *said])
+    language = find_language("\n".join(said)) or "English"
+    return lambda text: find_unheard(text, heard, language)

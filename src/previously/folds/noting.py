@@ -14,10 +14,10 @@ from typing import Any, Protocol, Self
 
 from json_repair import repair_json
 
-from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message
+from previously.core.model_io import ModelReply, ModelRequest
 from previously.core.versions import Kind
-from previously.folds.checks import brief, declines, without_reasoning
+from previously.folds.checks import brief, is_refusal, without_reasoning
 from previously.folds.rendering import Template
 
 LONGEST_ANSWER = 100_000
@@ -112,7 +112,7 @@ def judge_reply(note: Note, reply: ModelReply) -> Noted | Unusable:
         return Unusable("it is empty", reply.text)
     if reply.finish_reason == "length":
         return Unusable("it was cut off; answer more briefly", reply.text)
-    if reply.finish_reason == "content_filter" or ("{" not in text and declines(text)):
+    if reply.finish_reason == "content_filter" or ("{" not in text and is_refusal(text)):
         return Unusable("the model declined", reply.text, final=True)
     return note.judge(text)
 

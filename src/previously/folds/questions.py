@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message
+from previously.core.model_io import ModelReply, ModelRequest
+from previously.core.scripts import count_words
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds import request
 from previously.folds.chapter import ChapterFold
 from previously.folds.checks import Accepted, Refusal, Refused

@@ -22,7 +22,7 @@ from previously.core.note import (
     ThreadItem,
     WishItem,
 )
-from previously.core.witnessing import folded_name
+from previously.core.scripts import casefold
 
 EPISODE, RECAP = "EPISODE", "RECAP"
 THREADS, STATE, PRESENT, LEARNT, LORE, PLAYERS, WISHES, SCENES = (
@@ -318,8 +318,8 @@ class NoteReader:
             plays = _names(match["text"]) if match else ()
             if len(names) != 1 or len(plays) != 1 or not numbers:
                 self._drop(line, "a player is a message, one writer and one character")
-            elif len(found) < MOST_PLAYERS and folded_name(names[0]) != folded_name(plays[0]):
-                found[folded_name(names[0])] = PlayerItem(names[0], plays[0], numbers[0])
+            elif len(found) < MOST_PLAYERS and casefold(names[0]) != casefold(plays[0]):
+                found[casefold(names[0])] = PlayerItem(names[0], plays[0], numbers[0])
         return tuple(found.values())
 
     def _wishes(self, lines: Sequence[str]) -> tuple[WishItem, ...]:

@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Text
-from previously.core.pairing import units
+from previously.core.model_io import ModelReply, ModelRequest
+from previously.core.pairing import find_units
+from previously.core.scripts import count_words
 from previously.core.versions import Kind
-from previously.core.words import count_words
 from previously.folds.checks import (
     Accepted,
     Asked,
@@ -27,6 +27,7 @@ from previously.folds.checks import (
 )
 from previously.folds.noting import MOST_PARTS
 from previously.folds.rendering import Template, as_data, fill, told, transcript
+from previously.text.sentences import find_starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,7 @@ def parts(delta: Sequence[Message], fits: _Fits, most: int | None = None) -> lis
     """Messages in runs that each fit, in order. A call stays with its results. What does not fit by itself is cut
     between its messages, and a message at a paragraph, a sentence or, failing that, anywhere: every word of it is read,
     none twice. After `most` runs the rest is one more, whether it fits or not: to count on would be of no use."""
-    waiting = [tuple(delta[at] for at in unit) for unit in units(delta)]
+    waiting = [tuple(delta[at] for at in unit) for unit in find_units(delta)]
     if not waiting or fits(tuple(delta)):
         return [tuple(delta)]
     found: list[tuple[Message, ...]] = []
@@ -240,8 +241,7 @@ def _fitting(groups: Sequence[tuple[Message, ...]], fits: _Fits, guess: int) -> 
 SMALLEST_PIECE = 200
 """Characters below which a message is not cut any further."""
 
-_CUTS = tuple(re.compile(cut) for cut in (r"\n\s*\n", r"(?<=[.!?。！？])\s+|(?<=[。！？])", r"\s+"))
-"""Where a long message may be cut, the best place first."""
+_PARAGRAPH, _SPACE = re.compile(r"\n\s*\n"), re.compile(r"\s+")
 
 _REACH = 2_000
 """How far from the middle a better place is looked for."""
@@ -249,10 +249,9 @@ _REACH = 2_000
 
 def _halves(text: str) -> tuple[str, str]:
     middle = len(text) // 2
-    reach = min(_REACH, middle - 1)
-    for cut in _CUTS:
-        ends = [found.end() for found in cut.finditer(text, middle - reach, middle + reach)]
-        if ends:
-            at = min(ends, key=lambda end: abs(end - middle))
-            return text[:at], text[at:]
-    return text[:middle], text[middle:]
+    first, end = middle - min(_REACH, middle - 1), middle + min(_REACH, middle - 1)
+    places = [match.end() for match in _PARAGRAPH.finditer(text, first, end)]
+    places = places or [first + start for start in find_starts(text[first:end])[1:]]
+    places = places or [match.end() for match in _SPACE.finditer(text, first, end)]
+    at = min(places, key=lambda place: abs(place - middle), default=middle)
+    return text[:at], text[at:]

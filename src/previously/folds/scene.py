@@ -11,12 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from previously.core.asking import ModelRequest
-from previously.core.cutting import beginning_of
-from previously.core.lore import TYPES, Scene
 from previously.core.messages import Message
+from previously.core.model_io import ModelRequest
 from previously.core.note import LoreItem
-from previously.core.signals import NO_SIGNALS, Signals, folded, items_of
+from previously.core.scene import NO_SIGNALS, TYPES, Scene, Signals, parse_items
+from previously.core.scripts import casefold
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.builtin.quotes import quote
@@ -27,6 +26,7 @@ from previously.folds.rendering import Template, as_data, fill, transcript
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, Fault, Validation, validate
 from previously.folds.scene_shape import SCHEMA, newest_of_each, readable, scene_in, scene_of, scene_text
 from previously.folds.thread_numbers import ASPECTS, name_threads, state_warnings
+from previously.text.cuts import cut_to_tokens
 
 __all__ = ["Fault", "SceneNote", "Validation", "scene_of", "scene_text", "validate"]
 
@@ -77,8 +77,8 @@ class SceneNote:
         """The question for a model."""
         earlier = scene_of(self.so_far)
         described = [LoreItem(one.name, one.type, one.keywords, one.content) for one in earlier.entries]
-        anew = {folded(one.name) for one in described}
-        known = (*described, *(one for one in self.context.known if folded(one.name) not in anew))
+        anew = {casefold(one.name) for one in described}
+        known = (*described, *(one for one in self.context.known if casefold(one.name) not in anew))
         beginning = "This was noted of how the scene begins, which is not shown; do not tell it again."
         system, user = fill(
             template,
@@ -122,7 +122,7 @@ class SceneNote:
         while estimate_tokens(summary) > MOST_SUMMARY_TOKENS and words > 1:
             words //= 2
             summary = quote(earlier.summary, self.delta, self.first, words)
-        told = beginning_of(summary, MOST_SUMMARY_TOKENS) or NOTHING_TOLD
+        told = cut_to_tokens(summary, MOST_SUMMARY_TOKENS) or NOTHING_TOLD
         return Noted(scene_text(replace(earlier, summary=told)))
 
     def _without_strangers(self, scene: Scene) -> tuple[Scene, list[str]]:
@@ -169,4 +169,4 @@ def _both(first: Signals, second: Signals) -> Signals:
 
 
 def _newest(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
-    return tuple(reversed(items_of([*reversed(second), *reversed(first)])))
+    return tuple(reversed(parse_items([*reversed(second), *reversed(first)])))

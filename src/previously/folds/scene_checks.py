@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from previously.core.generic_words import is_generic
-from previously.core.lore import TYPES
-from previously.core.signals import Signals, folded
+from previously.core.scene import TYPES, Signals
+from previously.core.scripts import casefold
 from previously.core.tokens import estimate_tokens
 from previously.folds import scene_meaning
 from previously.folds.checks import brief
+from previously.text.stopwords import is_generic
 
 MOST_SUMMARY_TOKENS = 500
 """A longer summary is refused."""
@@ -103,7 +103,7 @@ def _list_faults(given: Mapping[str, Any]) -> Iterator[Fault]:
         yield from _entry_faults(where, entry)
         name, kind = entry.get("name"), entry.get("type")
         if isinstance(name, str) and isinstance(kind, str) and name.strip():
-            first = seen.setdefault((folded(name), folded(kind)), index)
+            first = seen.setdefault((casefold(name), casefold(kind)), index)
             if first != index:
                 yield Fault(where, f"has the same name and type as lorebooks[{first}]: {brief(name)}")
 
@@ -125,7 +125,7 @@ def _entry_faults(where: str, entry: Mapping[str, Any]) -> Iterator[Fault]:
         wrong = _text_fault(entry, field)
         if wrong:
             yield Fault(f"{where}.{field}", wrong)
-        elif field == "type" and folded(entry["type"]) not in TYPES:
+        elif field == "type" and casefold(entry["type"]) not in TYPES:
             yield Fault(f"{where}.type", f"{brief(entry['type'])!r} is not one of {', '.join(TYPES)}")
         elif field == "name" and len(entry["name"]) > HARD_LIMIT:
             yield Fault(f"{where}.name", f"has {len(entry['name'])} characters, over the limit of {HARD_LIMIT}")
@@ -174,8 +174,8 @@ def _entry_warnings(where: str, entry: Mapping[str, Any], summary: str) -> Itera
     name, kind, content, keywords = (entry.get(field) for field in ("name", "type", "content", "keywords"))
     if isinstance(name, str) and len(name) > LONGEST_NAME:
         yield Fault(f"{where}.name", f"has {len(name)} characters; a name is shorter")
-    if isinstance(kind, str) and kind not in TYPES and folded(kind) in TYPES:
-        yield Fault(f"{where}.type", f"should be written {folded(kind)!r}")
+    if isinstance(kind, str) and kind not in TYPES and casefold(kind) in TYPES:
+        yield Fault(f"{where}.type", f"should be written {casefold(kind)!r}")
     if isinstance(keywords, list):
         yield from _keyword_warnings(f"{where}.keywords", [one for one in keywords if isinstance(one, str)])
     if not isinstance(content, str) or not content.strip():

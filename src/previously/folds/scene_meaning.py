@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from previously.text.sentences import QUOTED, whole_sentences
-from previously.text.words import content_of
+from previously.text.compare import find_terms
+from previously.text.sentences import QUOTED, split_sentences
 
 LONGEST_READ = 5_000
 """Characters of a text that are looked at: all of any summary that can be kept, and more than an entry should have."""
@@ -39,7 +39,7 @@ _IS_A = re.compile(
 
 def description_in(summary: str) -> str:
     """The first words of a summary that describe someone or something; empty where none do."""
-    for sentence in whole_sentences(QUOTED.sub('""', summary[:LONGEST_READ])):
+    for sentence in split_sentences(QUOTED.sub('""', summary[:LONGEST_READ])):
         found = _LOOKS.search(sentence) or _IS_A.search(sentence)
         if not found and not _SETTING.match(sentence):
             found = _APPOSITION.search(sentence)
@@ -73,7 +73,7 @@ def timeline_in(content: str, kind: str) -> str:
     """The first words of an entry that tell what happened, where it mostly does that; empty where it does not."""
     if kind.strip().lower() in TELLING_TYPES:
         return ""
-    sentences = whole_sentences(QUOTED.sub('""', content[:LONGEST_READ]))
+    sentences = split_sentences(QUOTED.sub('""', content[:LONGEST_READ]))
     acts = [sentence for sentence in sentences if _is_act(sentence)]
     marks = [sentence for sentence in sentences if _NEXT.search(sentence)]
     told = list(dict.fromkeys([*marks, *acts]))
@@ -103,12 +103,12 @@ _LEAST_TERMS = 5
 def repeats(summary: str, content: str) -> bool:
     """Whether an entry says again what the summary says: nearly all of it, or one long sentence of it."""
     summary, content = summary[:LONGEST_READ], content[:LONGEST_READ]
-    told, said = set(content_of(summary)), set(content_of(content))
+    told, said = set(find_terms(summary)), set(find_terms(content))
     if len(said) >= _LEAST_TERMS and len(said & told) >= COVERED * len(said):
         return True
-    of_summary = [set(content_of(sentence)) for sentence in whole_sentences(summary)]
-    for sentence in whole_sentences(content):
-        terms = set(content_of(sentence))
+    of_summary = [set(find_terms(sentence)) for sentence in split_sentences(summary)]
+    for sentence in split_sentences(content):
+        terms = set(find_terms(sentence))
         if len(terms) > _LEAST_TERMS and any(len(terms & one) >= ALIKE * len(terms | one) for one in of_summary):
             return True
     return False

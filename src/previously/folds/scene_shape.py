@@ -13,12 +13,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from previously.core.lore import TYPES, Described, Scene, known_type
-from previously.core.note import LoreItem, Note, ThreadChange, ThreadItem
-from previously.core.signals import Settled, Signals, folded, settled_json, settled_of, signals_of
-from previously.core.state_line import parse_state_line
+from previously.core.note import LoreItem, Note, ThreadChange, ThreadItem, parse_state_line
+from previously.core.scene import (
+    TYPES,
+    Described,
+    Scene,
+    Settled,
+    Signals,
+    find_type,
+    parse_settled,
+    parse_signals,
+    render_settled,
+)
+from previously.core.scripts import casefold
 from previously.folds.noting import canonical, text_in
-from previously.text.sentences import whole_sentences
+from previously.text.sentences import split_sentences
 
 _LIST = {"type": "array", "items": {"type": "string"}}
 SCHEMA: Mapping[str, Any] = {
@@ -118,7 +127,7 @@ def _entry(given: Mapping[str, Any]) -> dict[str, Any]:
     for field, others in _FIELDS.items():
         _take(entry, given, field, others)
     if isinstance(entry.get("type"), str):
-        entry["type"] = known_type(entry["type"])
+        entry["type"] = find_type(entry["type"])
     keywords = entry.get("keywords")
     if isinstance(keywords, str):
         entry["keywords"] = [one.strip() for one in _COMMAS.split(keywords) if one.strip()]
@@ -135,7 +144,7 @@ def scene_in(given: Mapping[str, Any]) -> Scene:
     entries = given.get("lorebooks")
     found = [_described(one) for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
     described = tuple(one for one in found if one.name)
-    return Scene(text_in(summary), described, signals_of(given), settled_of(given.get("settled")))
+    return Scene(text_in(summary), described, parse_signals(given), parse_settled(given.get("settled")))
 
 
 def _described(given: Mapping[str, Any]) -> Described:
@@ -155,7 +164,7 @@ def once(texts: Iterable[str]) -> tuple[str, ...]:
     for text in texts:
         line = " ".join(text.split())
         if line:
-            found.setdefault(folded(line), line)
+            found.setdefault(casefold(line), line)
     return tuple(found.values())
 
 
@@ -172,7 +181,7 @@ def scene_text(scene: Scene) -> str:
     """A scene as the text of a version: canonical JSON. Signals that are not there take no room."""
     lists = {name: items for name, items in scene.signals.as_json().items() if items}
     entries = [entry_json(one) for one in scene.entries]
-    return canonical({"summary": scene.summary, "lorebooks": entries, **lists, **settled_json(scene.settled)})
+    return canonical({"summary": scene.summary, "lorebooks": entries, **lists, **render_settled(scene.settled)})
 
 
 def scene_note(text: str) -> Note:
@@ -186,9 +195,9 @@ def signals_note(signals: Signals, settled: Iterable[Settled]) -> Note:
     """Return the note in signals. Threads are settled before others are opened: what is opened and settled at once
     stays open, since a settled promise told again costs a line and a lost one costs the story."""
     known = list(settled)
-    named = {folded(one.text) for one in known}
+    named = {casefold(one.text) for one in known}
     threads = [ThreadItem(ThreadChange.SETTLED, one.text, thread=one.thread) for one in known]
-    worded = [one for one in signals.resolved_threads if folded(one) not in named]
+    worded = [one for one in signals.resolved_threads if casefold(one) not in named]
     threads += [ThreadItem(ThreadChange.SETTLED, one) for one in worded]
     threads += [ThreadItem(ThreadChange.NEW, one) for one in signals.open_threads]
     state = [item for line in signals.state_changes if (item := parse_state_line(line))]
@@ -212,7 +221,7 @@ def newest_of_each(entries: Iterable[Described]) -> tuple[Described, ...]:
 
 def same_thing(entry: Described) -> tuple[str, str]:
     """What two descriptions of one thing have in common: name and type, folded."""
-    return folded(entry.name), folded(entry.type)
+    return casefold(entry.name), casefold(entry.type)
 
 
 def united(entries: Iterable[Described]) -> tuple[Described, ...]:
@@ -225,7 +234,7 @@ def united(entries: Iterable[Described]) -> tuple[Described, ...]:
 
 
 def _both(first: Described, second: Described) -> Described:
-    known = {folded(sentence) for sentence in whole_sentences(first.content)}
-    fresh = [sentence for sentence in whole_sentences(second.content) if folded(sentence) not in known]
+    known = {casefold(sentence) for sentence in split_sentences(first.content)}
+    fresh = [sentence for sentence in split_sentences(second.content) if casefold(sentence) not in known]
     content = " ".join([first.content, *fresh]).strip()
     return Described(first.name, first.type, once([*first.keywords, *second.keywords]), content)

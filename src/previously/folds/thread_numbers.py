@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from previously.core.note import Aspect
-from previously.core.signals import Settled, Signals, folded, items_of
-from previously.core.state_line import parse_state_line
+from previously.core.note import Aspect, parse_state_line
+from previously.core.scene import Settled, Signals, parse_items
+from previously.core.scripts import casefold
 
 OpenThreads = tuple[tuple[str, str], ...]
 """Open threads, each with its id and its words, in the order of their numbers."""
@@ -41,7 +41,7 @@ def name_threads(signals: Signals, threads: Sequence[tuple[str, str]]) -> tuple[
         texts.append(rest or words)
         settled[ident] = Settled(ident, rest or words)
     fresh = [item for item in signals.open_threads if _meant(item, threads)[0] is None]
-    changed = replace(signals, open_threads=items_of(fresh), resolved_threads=items_of(texts))
+    changed = replace(signals, open_threads=parse_items(fresh), resolved_threads=parse_items(texts))
     return changed, tuple(settled.values())
 
 
@@ -51,8 +51,8 @@ def _meant(item: str, threads: Sequence[tuple[str, str]]) -> tuple[tuple[str, st
     if found and 0 < int(found[1]) <= len(threads):
         thread = threads[int(found[1]) - 1]
         rest = found[2].strip()
-        return thread, "" if folded(rest) == folded(thread[1]) else rest
-    return next((one for one in threads if folded(one[1]) == folded(item)), None), ""
+        return thread, "" if casefold(rest) == casefold(thread[1]) else rest
+    return next((one for one in threads if casefold(one[1]) == casefold(item)), None), ""
 
 
 def state_warnings(signals: Signals) -> tuple[str, ...]:

@@ -12,16 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 
-from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Role
-from previously.core.note import NO_NOTE, LoreItem, Note, note_of, note_text, said_key
+from previously.core.model_io import ModelReply, ModelRequest
+from previously.core.note import NO_NOTE, LoreItem, Note, parse_note, render_note, said_key
+from previously.core.scripts import casefold, count_words
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
-from previously.core.witnessing import folded_name
-from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote
 from previously.folds.chapter import CLOSING, WORDS_SHARE, ChapterFold
-from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge, judge_text, without_reasoning
+from previously.folds.checks import Accepted, Asked, Refusal, Refused, is_refusal, judge, judge_text, without_reasoning
 from previously.folds.noting import MOST_PARTS
 from previously.folds.read_update import (
     EPISODE,
@@ -35,9 +34,9 @@ from previously.folds.read_update import (
     cut_sections,
 )
 from previously.folds.rendering import Template, as_data, fill, form_blocks, speaker_of, told
-from previously.text.language import main_language
-from previously.text.names import Heard, unheard_in
-from previously.text.numbers import numbers_in
+from previously.text.language import find_language
+from previously.text.names import HeardNames, find_unheard
+from previously.text.numbers import find_numbers
 
 UPDATED = "update"
 """What a recap carries that an update made: its span has an episode and a note, or is to have them."""
@@ -215,7 +214,7 @@ class UpdateFold:
     def _language(self) -> str:
         """Return in which language to answer. Where it is known and not English, it is named: models translate what is
         not said to stay."""
-        language = main_language("\n".join(told(one) for _, one in self.shown))
+        language = find_language("\n".join(told(one) for _, one in self.shown))
         kept = "the words new, now, settled, earlier, ended and ends at"
         if language == "English":
             return f"Write in the language of the new messages; only the headings and {kept} stay English."
@@ -269,7 +268,7 @@ class UpdateFold:
             return Refused(Refusal.EMPTY, "the answer is empty")
         sections = cut_sections(answer, {**HEADINGS, **{part: part for part in self._closing_parts}})
         if not sections.lines:
-            if reply.finish_reason == "content_filter" or declines(answer):
+            if reply.finish_reason == "content_filter" or is_refusal(answer):
                 return Refused(Refusal.REFUSAL, "the model declined")
             return Refused(Refusal.SHAPE, f"it has none of the headings {', '.join(self.part.value)}")
         texts: dict[str, Accepted] = {}
@@ -306,7 +305,7 @@ class UpdateFold:
     ) -> Accepted | Refused:
         beside = list(closing)
         if note is not None:
-            beside.insert(0, (Kind.NOTE, note_text(note)))
+            beside.insert(0, (Kind.NOTE, render_note(note)))
         if EPISODE in texts:
             beside.insert(0, (Kind.EPISODE, texts[EPISODE].text))
         if RECAP in texts:
@@ -370,12 +369,12 @@ class UpdateFold:
         if self.part.has_recap:
             return quote(self.context.recap, said, first, self.recap_words), ()
         episode = [(Kind.EPISODE, quote("", said, first, self.episode_words))] if self.part.has_episode else []
-        return "", (*episode, *([(Kind.NOTE, note_text(NO_NOTE))] if self.part.has_lists else []))
+        return "", (*episode, *([(Kind.NOTE, render_note(NO_NOTE))] if self.part.has_lists else []))
 
     @property
     def _writers(self) -> frozenset[str]:
         """Return who wrote the new messages: only they can be players of them."""
-        return frozenset(folded_name(one.speaker or "") for _, one in self.shown)
+        return frozenset(casefold(one.speaker or "") for _, one in self.shown)
 
     def _read_note(self, sections: Sections, reply: ModelReply) -> tuple[Note | None, list[str]]:
         """Return the note, or None where the lists are missing, cut off or cannot be read at all."""
@@ -400,9 +399,9 @@ class UpdateFold:
 
     def _in_sight(self, item: LoreItem) -> LoreItem:
         """Return a description with what stands for the one that was shown of the same thing."""
-        words = set(folded_name(item.name).split())
+        words = set(casefold(item.name).split())
         for shown in self.context.known:
-            others = set(folded_name(shown.name).split())
+            others = set(casefold(shown.name).split())
             if words <= others or others <= words:
                 return replace(item, in_sight_of=said_key(shown.content))
         return item
@@ -410,12 +409,12 @@ class UpdateFold:
     def _without_strangers(self, note: Note, dropped: list[str]) -> Note:
         """Return a note without items that name somebody nobody has heard of; what is noted counts as heard later."""
         said = [f"{speaker_of(one)}: {told(one)}" for _, one in self.shown]
-        heard = Heard([*self.context.texts, self.context.recap, *said])
-        language = main_language("\n".join(said)) or "English"
+        heard = HeardNames([*self.context.texts, self.context.recap, *said])
+        language = find_language("\n".join(said)) or "English"
 
         def is_heard(words: str, name: str = "") -> bool:
             """Names are told by capitals inside a sentence, so a name by itself is put into one."""
-            strangers = [*unheard_in(f"of {name}.", heard, language), *unheard_in(words, heard, language)]
+            strangers = [*find_unheard(f"of {name}.", heard, language), *find_unheard(words, heard, language)]
             dropped.extend(f"the name {one} stands nowhere: {name} {words[:120]}" for one in strangers[:1])
             return not strangers
 
@@ -426,14 +425,14 @@ class UpdateFold:
             learnt=tuple(one for one in note.learnt if is_heard(one.text)),
             lore=tuple(one for one in note.lore if is_heard(one.content, one.name if one.type in PEOPLE else "")),
             players=tuple(
-                one for one in note.players if folded_name(one.player) in self._writers and is_heard("", one.character)
+                one for one in note.players if casefold(one.player) in self._writers and is_heard("", one.character)
             ),
         )
 
 
 def _sums(sections: Sections) -> str:
     """Return the numbers of the state that an answer gives. Sums are reckoned there, and the texts may tell them."""
-    return " ".join(one.written for line in sections.items(STATE) for one in numbers_in(line))
+    return " ".join(one.written for line in sections.items(STATE) for one in find_numbers(line))
 
 
 def in_steps(asked: UpdateFold) -> UpdateFold:
@@ -453,9 +452,9 @@ def joined_beside(before: Sequence[tuple[Kind, str]], after: Sequence[tuple[Kind
     if Kind.EPISODE in first and Kind.EPISODE in second:
         found.append((Kind.EPISODE, f"{first[Kind.EPISODE]}\n\n{second[Kind.EPISODE]}"))
     if Kind.NOTE in first and Kind.NOTE in second:
-        notes = note_of(first[Kind.NOTE]), note_of(second[Kind.NOTE])
+        notes = parse_note(first[Kind.NOTE]), parse_note(second[Kind.NOTE])
         lists = {one.name: (*getattr(notes[0], one.name), *getattr(notes[1], one.name)) for one in fields(Note)}
-        found.append((Kind.NOTE, note_text(Note(**lists))))
+        found.append((Kind.NOTE, render_note(Note(**lists))))
     return found
 
 

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from previously.core.cast import Fact, Knowledge
-from previously.core.signals import folded
-from previously.text.numbers import values_in
-from previously.text.sentences import whole_sentences
-from previously.text.words import content_of, keys_of
+from previously.core.scripts import casefold
+from previously.text.compare import find_terms
+from previously.text.numbers import find_values
+from previously.text.sentences import split_sentences
+from previously.text.words import make_keys
 
 LEAST_SHARE = 0.5
 """The share of the words asked for that a fact has to hold."""
@@ -37,14 +38,14 @@ def who_knows(knowledge: Mapping[str, Knowledge], terms: str) -> list[Row]:
     ranked: list[tuple[float, int, str, Row]] = []
     for name, known in knowledge.items():
         facts = [(share, fact) for fact in known.facts if (share := _share(asked, fact.text))]
-        said = [(share, one) for one in whole_sentences(known.summary) if (share := _share(asked, one))]
+        said = [(share, one) for one in split_sentences(known.summary) if (share := _share(asked, one))]
         if not facts and not said:
             continue
         facts.sort(key=lambda one: (-one[0], -one[1].since))
         said.sort(key=lambda one: -one[0])
         best = max(share for share, _ in [*facts, *said])
         row = Row(name, tuple(fact for _, fact in facts), tuple(one for _, one in said))
-        ranked.append((-best, -len(facts), folded(name), row))
+        ranked.append((-best, -len(facts), casefold(name), row))
     return [row for *_, row in sorted(ranked, key=lambda one: one[:3])]
 
 
@@ -58,9 +59,9 @@ def _share(asked: frozenset[str], text: str) -> float:
 def _terms_of(text: str) -> frozenset[str]:
     """The telling words and numbers of a text; all its words where none is telling."""
     text = unicodedata.normalize("NFKC", text)
-    return frozenset([*content_of(text), *(f"#{value:g}" for value in values_in(text))]) or _words_of(text)
+    return frozenset([*find_terms(text), *(f"#{value:g}" for value in find_values(text))]) or _words_of(text)
 
 
 def _words_of(text: str) -> frozenset[str]:
     text = unicodedata.normalize("NFKC", text).casefold()
-    return keys_of(text) | frozenset(text.split())
+    return make_keys(text) | frozenset(text.split())

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from previously.core.marks import STORY_SCOPE, Chapter, MarkKind, chapters_of
+from previously.core.marks import STORY_SCOPE, Chapter, MarkKind, find_chapters
 from previously.core.note import LoreItem
 from previously.core.people import NARRATORS
-from previously.core.signals import folded
+from previously.core.scripts import casefold
 from previously.core.snapshot import Snapshot
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
@@ -62,7 +62,7 @@ def read_background(
     state is given. Without `texts` only names, what was open and how things stood: where not everyone witnessed
     everything, a summary could tell what not all who were there may know."""
     known, others = divide_known(state.known, about)
-    named = {folded(one.name) for one in state.known}
+    named = {casefold(one.name) for one in state.known}
     names = [one.name for name, one in state.people.items() if one.first < position and name not in NARRATORS]
     if not texts:
         return NoteContext(known=known, others=others, **_lists(state, position, about))
@@ -73,7 +73,7 @@ def read_background(
     updates = [(one.position, one.analysis) for one in fragments if one.analysis]
     mentioned = Counter(name for _, analysis in updates for name in analysis.mentions)
     names += [name for name, _ in mentioned.most_common()]
-    fresh = dict.fromkeys(name for name in names if folded(name) not in named)
+    fresh = dict.fromkeys(name for name in names if casefold(name) not in named)
     earlier, so_far = read_texts_before(snapshot, position)
     return NoteContext(
         earlier,
@@ -93,7 +93,7 @@ def _lists(state: State, position: int, about: str) -> dict[str, Any]:
 
 def _recap_end(snapshot: Snapshot, position: int) -> int:
     """Return the last message before a position that the summary of its chapter tells."""
-    chapters = [one for one in chapters_of(snapshot.marks()) if one.first <= position]
+    chapters = [one for one in find_chapters(snapshot.marks()) if one.first <= position]
     stretches = [one for one in chapters[-1].stretches if one.first <= position]
     live = snapshot.live(Kind.RECAP, stretches[-1].scope, through=position - 1)
     return live.span.last if live else stretches[-1].first - 1
@@ -101,12 +101,12 @@ def _recap_end(snapshot: Snapshot, position: int) -> int:
 
 def divide_known(entries: Sequence[LoreEntry], about: str) -> tuple[tuple[LoreItem, ...], tuple[str, ...]]:
     """Return the entries that messages name, whole, and all others in a few words; those described last first."""
-    words = folded(about)
+    words = casefold(about)
     room = KNOWN_TOKENS
     known: list[LoreItem] = []
     others: list[str] = []
     for entry in reversed(entries):
-        named = any(folded(name) in words for name in (entry.name, *entry.aliases))
+        named = any(casefold(name) in words for name in (entry.name, *entry.aliases))
         cost = estimate_tokens(entry.content) + estimate_tokens(entry.name) + len(entry.keywords) * 2
         if named and cost <= room:
             room -= cost
@@ -145,7 +145,7 @@ def read_texts_before(snapshot: Snapshot, position: int) -> tuple[str, str]:
     The last chapter is told in full beside the backbone: a chapter that begins needs who and why.
     """
     marks = snapshot.marks()
-    chapters = [one for one in chapters_of(marks) if one.first <= position]
+    chapters = [one for one in find_chapters(marks) if one.first <= position]
     current = chapters[-1]
     before: list[str] = []
     if current.first:
@@ -174,7 +174,7 @@ def read_chapters_before(snapshot: Snapshot, chapter: Chapter, room_tokens: int)
     live = snapshot.live(Kind.BACKBONE, scope, through=chapter.first - 1)
     backbone = "\n\n".join(filter(None, [*(mark.text for mark in by_hand[-1:]), text_now(live) if live else ""]))
     found: list[str] = []
-    for one in reversed([one for one in chapters_of(marks) if one.last is not None and one.last < chapter.first]):
+    for one in reversed([one for one in find_chapters(marks) if one.last is not None and one.last < chapter.first]):
         text = _full_text(snapshot, one)
         room_tokens -= estimate_tokens(text)
         if room_tokens < 0:

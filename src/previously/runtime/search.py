@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Role
-from previously.core.paths import OnPath
+from previously.core.path import OnPath, Span
 from previously.core.snapshot import Snapshot, read_run
-from previously.core.spans import Span
 from previously.core.tokens import Counter
 from previously.runtime.story_moment import StoryMoment
 from previously.storage.store import Store, StoryKey

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.messages import Role
-from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
+from previously.core.path import OPENING_MESSAGES, OnPath, find_opening, find_position, find_spans
 from previously.core.snapshot import KeptRecipe, Snapshot, before, read_newest
-from previously.core.spans import position_on, spans_of
 from previously.core.tokens import Counter, message_tokens
 from previously.lore.story_lore import StoryLore
 from previously.memory.known import KnownState, is_told_all
@@ -109,7 +108,9 @@ def is_pressed(moment: StoryMoment, asked: ViewRequest) -> bool:
 def make_view_before(moment: StoryMoment, asked: ViewRequest, position: int) -> View:
     """Return the view as it would have been before a message."""
     now = moment.snapshot.messages
-    earlier = replace(moment, snapshot=before(moment.snapshot, now if position == now else position_on(now, position)))
+    earlier = replace(
+        moment, snapshot=before(moment.snapshot, now if position == now else find_position(now, position))
+    )
     read = _read(earlier, asked, EarlierView())
     view, _ = build_view(read.material, asked)
     if read.turn:
@@ -202,7 +203,9 @@ def _read(moment: StoryMoment, asked: ViewRequest, earlier: EarlierView) -> _Rea
     newest = read_newest(snapshot, begin, asked.budget_tokens, count_tokens, most)
     requests = _read_requests(snapshot, newest, earlier) if asked.for_agent else ()
     has_lore = bool(lore and lore.index.entries)
-    material = Material(snapshot.messages, opening_of(front), memories, newest, tail, all_witnessed, has_lore, requests)
+    material = Material(
+        snapshot.messages, find_opening(front), memories, newest, tail, all_witnessed, has_lore, requests
+    )
     return _Read(material, known, lore)
 
 
@@ -305,7 +308,7 @@ def _make_recipe(
     return Recipe(
         epoch,
         read.turn.position if read.turn else -1,
-        tuple(spans_of(sorted(_list_shown(view)))),
+        tuple(find_spans(sorted(_list_shown(view)))),
         tuple(passage for passage in recalled if passage.span in put_in),
         asked.budget_tokens,
         digest_messages(view.messages),

@@ -23,6 +23,7 @@ from previously.folds.briefs.sections import (
 )
 from previously.folds.builtin.agents.told_files import split_file
 from previously.folds.builtin.briefing import RAN
+from previously.text.words import find_words
 
 MOST_READ_FILES = 20
 """Files that were only read and are put back, the newest; all that were changed are."""
@@ -31,7 +32,6 @@ MOST_COMMANDS = 8
 MOST_DECISIONS = 10
 """Decisions in the agent's words that are put back, the newest; of what failed, all are."""
 
-_WORD = re.compile(r"[^\W_]{2,}")
 _IDENTIFIER = re.compile(
     r"`[^`\n]{2,200}`|(?<![\w/])(?:[\w.~@\-]{0,80}/){1,20}[\w.@\-]{1,80}|\b\w{1,80}[._]\w[\w.]{0,80}\b|"
     r"\b[a-z]+[A-Z]\w{0,80}\b|"
@@ -126,4 +126,4 @@ def _is_said(rule: str, lower: str, items: list[frozenset[str]]) -> bool:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.casefold()))
+    return frozenset(word for word in find_words(text.casefold()) if len(word) > 1)

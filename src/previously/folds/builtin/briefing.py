@@ -38,6 +38,7 @@ from previously.folds.builtin.agents.requests import (
 )
 from previously.folds.builtin.agents.shell import Act, same_attempt
 from previously.folds.builtin.agents.told_files import files_told
+from previously.text.words import find_words
 
 MOST = {"constraints": 40, "done": 40, "decisions": 24, "next_steps": 15, "context": 24, "blocked": 8}
 """Items of a section, at most; the newest stay."""
@@ -125,7 +126,7 @@ def _union(earlier: Iterable[str], new: Iterable[str]) -> list[str]:
 
 
 def _key(item: str) -> str:
-    return " ".join(re.findall(r"\w+", item.casefold()))
+    return " ".join(find_words(item.casefold()))
 
 
 def _goal(before: Brief, requests: Sequence[Request]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from previously.folds.checks.judgement import judge, judge_text
 from previously.folds.checks.residue import residue
 from previously.folds.checks.shape import is_open_block, is_tool_call, without_reasoning
 from previously.folds.checks.verdict import Accepted, Asked, Refusal, Refused, brief
-from previously.text.voice import declines
+from previously.text.voice import is_refusal
 
 __all__ = [
     "Accepted",
@@ -16,8 +16,8 @@ __all__ = [
     "Refusal",
     "Refused",
     "brief",
-    "declines",
     "is_open_block",
+    "is_refusal",
     "is_tool_call",
     "judge",
     "judge_text",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from previously.folds.checks.material import Material
-from previously.text.compare import GRAM, grams_of, shared, tokens_of
+from previously.text.compare import GRAM, find_grams, measure_overlap, split_tokens
 from previously.text.names import NOBODY
 from previously.text.sentences import QUOTED
 
@@ -30,14 +30,14 @@ _GESTURE = re.compile(r"(?<!\*)\*(?=\S)[^*\n]{12,400}\*(?!\*)")
 
 def echoes_prompt(material: Material, prompt: str, text: str) -> bool:
     """Whether a good part of the answer is instructions from the prompt."""
-    found = shared(text, prompt, material.story)
+    found = measure_overlap(text, prompt, material.story)
     return found.share >= ECHOED and found.longest >= GRAM + 2
 
 
 def copies_story(material: Material, text: str) -> bool:
     """Whether the answer is the transcript again: nearly all of it copied, in runs as long as messages."""
-    words = len(tokens_of(text))
-    found = shared(text, " ".join(material.texts))
+    words = len(split_tokens(text))
+    found = measure_overlap(text, " ".join(material.texts))
     return words > 4 * GRAM and found.share >= COPIED and found.longest >= min(LONG_RUN, 0.6 * words)
 
 
@@ -49,7 +49,7 @@ def plays_on(material: Material, text: str) -> bool:
     named = [name for name in labels if len(name) <= 5 and not known.isdisjoint(name)]
     if len(named) >= 2 and len(named) >= 0.4 * len(lines):
         return True
-    source = set(grams_of(material.story))
+    source = set(find_grams(material.story))
     played = [match.group() for match in (*QUOTED.finditer(text), *_GESTURE.finditer(text))]
-    new = [len(tokens_of(one)) for one in played if source.isdisjoint(grams_of(one))]
-    return len(new) >= 2 and sum(new) >= SPOKEN * max(len(tokens_of(text)), 1)
+    new = [len(split_tokens(one)) for one in played if source.isdisjoint(find_grams(one))]
+    return len(new) >= 2 and sum(new) >= SPOKEN * max(len(split_tokens(text)), 1)

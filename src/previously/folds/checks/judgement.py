@@ -12,18 +12,18 @@ from collections.abc import Iterator
 from itertools import chain
 from math import floor
 
-from previously.core.asking import ModelReply
-from previously.core.words import count_words
+from previously.core.model_io import ModelReply
+from previously.core.scripts import count_words
 from previously.folds.checks import echo, shape
 from previously.folds.checks.material import Material, material_of, reckons
 from previously.folds.checks.verdict import Accepted, Asked, Refusal, Refused, brief
-from previously.text.compare import tokens_of
-from previously.text.language import wrong_language
-from previously.text.names import NOBODY, Heard, names_in, unheard_in, words_of
-from previously.text.numbers import COUNTS, LANGUAGES, numbers_in, values_in
+from previously.text.compare import split_tokens
+from previously.text.language import find_wrong_language
+from previously.text.names import NOBODY, HeardNames, find_names, find_unheard, split_name
+from previously.text.numbers import COUNTS, LANGUAGES, find_numbers, find_values
 from previously.text.sentences import is_cut
-from previously.text.structure import structure_of
-from previously.text.voice import declines, first_person_in, talk_in
+from previously.text.structure import find_structure
+from previously.text.voice import find_first_person, find_talk, is_refusal
 from previously.text.words import WORD
 
 _TOOL_REASONS = frozenset({"tool_calls", "tool_use", "function_call", "tool_call"})
@@ -106,7 +106,7 @@ def _judged(asked: Asked, raw: str, finish: str, *, by_model: bool) -> Accepted 
 
 def _form(asked: Asked, material: Material, own: str, *, by_model: bool, ends: bool) -> Iterator[Refused]:
     """What is no telling of the story at all."""
-    if declines(own):
+    if is_refusal(own):
         yield Refused(Refusal.REFUSAL, f"the model declines: {brief(own)}")
     if echo.echoes_prompt(material, asked.prompt, own):
         yield Refused(Refusal.ECHO, "it repeats the instructions")
@@ -114,19 +114,19 @@ def _form(asked: Asked, material: Material, own: str, *, by_model: bool, ends: b
         yield Refused(Refusal.ECHO, "it plays on instead of telling what happened")
     if asked.prose and by_model and not asked.retells and echo.copies_story(material, own):
         yield Refused(Refusal.ECHO, "it copies the messages")
-    talk = talk_in(own, material.story)
+    talk = find_talk(own, material.story)
     if talk:
         yield Refused(Refusal.TALK, f"it speaks of its task instead of the story: {brief(talk)}")
-    structure = structure_of(own, material.story) if asked.prose else None
+    structure = find_structure(own, material.story) if asked.prose else None
     if structure:
         yield Refused(Refusal.NOT_PROSE, f"it is not prose but {structure}")
     if ends and is_cut(own, lenient=not by_model):
         yield Refused(Refusal.TRUNCATED, f"it breaks off: …{brief(own[-40:])}")
-    wrong = wrong_language("\n".join([asked.previous, *material.texts]), own)
+    wrong = find_wrong_language("\n".join([asked.previous, *material.texts]), own)
     if wrong:
         yield Refused(Refusal.WRONG_LANGUAGE, f"it is in {wrong}; write in the language of the story")
     if asked.prose and _third_person(asked, material):
-        said = first_person_in(own, material.language)
+        said = find_first_person(own, material.language)
         if said:
             yield Refused(Refusal.FIRST_PERSON, f'it says "{said}" outside quotations; tell it in the third person')
 
@@ -135,10 +135,10 @@ def _third_person(asked: Asked, material: Material) -> bool:
     if asked.third_person is not None:
         return asked.third_person
     if asked.previous.strip():
-        return first_person_in(asked.previous, material.language) is None
+        return find_first_person(asked.previous, material.language) is None
     # Where nobody's name stands beside what they say, "I" may be the one who tells the story.
     named = any(message.speaker for message in material.told)
-    return named or all(first_person_in(text, material.language) is None for text in material.texts)
+    return named or all(find_first_person(text, material.language) is None for text in material.texts)
 
 
 def _size(asked: Asked, material: Material, own: str) -> Iterator[Refused]:
@@ -156,16 +156,16 @@ def _size(asked: Asked, material: Material, own: str) -> Iterator[Refused]:
 
 def _truth(asked: Asked, material: Material, own: str) -> Iterator[Refused]:
     """What the story does not say: people and numbers from nowhere, and people who are gone."""
-    strangers = unheard_in(own, material.heard, material.language)
+    strangers = find_unheard(own, material.heard, material.language)
     if strangers:
         yield Refused(Refusal.UNKNOWN_PERSON, f"nobody has heard of {brief(', '.join(strangers))}")
     # Where words for numbers cannot be read, digits can only be compared with digits.
-    numbers = numbers_in(own, material.language) if material.language in LANGUAGES or material.values else []
+    numbers = find_numbers(own, material.language) if material.language in LANGUAGES or material.values else []
     wrong = [one.written for one in numbers if one.sure and not _is_heard(one.value, material)]
     if wrong:
         yield Refused(Refusal.UNKNOWN_NUMBER, f"a number that stands nowhere in the story: {brief(', '.join(wrong))}")
     people = [] if asked.amends else _people(material)
-    named = Heard([own])
+    named = HeardNames([own])
     missing = [name for name in people if not named.has(name)]
     if len(people) >= LEAST_PEOPLE and 2 * len(missing) > len(people):
         yield Refused(Refusal.PEOPLE_MISSING, f"most people of the messages are not named: {brief(', '.join(missing))}")
@@ -182,12 +182,12 @@ def _people(material: Material) -> list[str]:
     Whoever only speaks may be a player, who is told of by another name."""
     told = "\n".join(material.texts)
     times = Counter(WORD.findall(told))
-    named = dict.fromkeys(words[-1] for name in names_in(told, material.language) if (words := words_of(name)))
+    named = dict.fromkeys(words[-1] for name in find_names(told, material.language) if (words := split_name(name)))
     often = sorted((name for name in named if times[name] >= OFTEN), key=lambda name: -times[name])[:MOST_PEOPLE]
     if len(often) >= LEAST_PEOPLE:
         return often
     said = Counter(name for one in material.told if (name := (one.speaker or "").strip()))
-    people = [name for name, _ in said.most_common(MOST_PEOPLE) if words_of(name) and name.lower() not in NOBODY]
+    people = [name for name, _ in said.most_common(MOST_PEOPLE) if split_name(name) and name.lower() not in NOBODY]
     return [*people, *(name for name in often if not any(name in one for one in people))]
 
 
@@ -195,14 +195,14 @@ def _unchanged(asked: Asked, material: Material, text: str) -> bool:
     if asked.amends or asked.may_stand or not asked.previous.strip():
         return False
     news = sum(count_words(told) for told in material.texts if not told.lstrip().startswith("("))
-    return news >= NEWS and tokens_of(text) == tokens_of(asked.previous)
+    return news >= NEWS and split_tokens(text) == split_tokens(asked.previous)
 
 
 def _shed(asked: Asked, material: Material, text: str) -> tuple[str, ...]:
     """The loss audit: names and numbers of the earlier text that are gone, each once, in order."""
-    named, values = Heard([text]), values_in(text, material.language)
-    names = [name for name in names_in(asked.previous, material.language) if not named.has(name)]
-    numbers = [one for one in numbers_in(asked.previous, material.language) if one.sure and one.value not in values]
+    named, values = HeardNames([text]), find_values(text, material.language)
+    names = [name for name in find_names(asked.previous, material.language) if not named.has(name)]
+    numbers = [one for one in find_numbers(asked.previous, material.language) if one.sure and one.value not in values]
     return (*names, *dict.fromkeys(one.written for one in numbers if one.value > 1))
 
 

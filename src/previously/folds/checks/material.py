@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from previously.core.messages import Error, Image, Message, Role, Text, ToolCall, ToolResult
-from previously.core.words import count_words
+from previously.core.scripts import count_words
 from previously.folds.checks.verdict import Asked
-from previously.text.language import main_language
-from previously.text.names import Heard
-from previously.text.numbers import values_in
+from previously.text.language import find_language
+from previously.text.names import HeardNames
+from previously.text.numbers import find_values
 
 _KEPT = 2
 """One fold asks up to three times of the same material: it is read once."""
@@ -30,7 +30,7 @@ class Material:
     story: str
     """All that was shown in one text, speakers included."""
     language: str
-    heard: Heard
+    heard: HeardNames
     values: frozenset[float]
     words: int
     """How many words there were to read."""
@@ -43,11 +43,11 @@ def material_of(asked: Asked) -> Material:
     texts = tuple(text_of(message) for message in told)
     speakers = "\n".join(dict.fromkeys(message.speaker for message in told if message.speaker))
     story = "\n".join([asked.previous, speakers, *texts, *asked.sources, *asked.locked])
-    language = main_language("\n".join([asked.previous, *texts])) or "English"
+    language = find_language("\n".join([asked.previous, *texts])) or "English"
     words = count_words(asked.previous) + sum(map(count_words, texts))
     # "One thousand, one hundred" is one number, "a hundred and two, three of them" two: both readings were heard.
-    values = values_in(story, language) | values_in(story.replace(",", " "), language)
-    return Material(told, texts, story, language, Heard([story]), values, words)
+    values = find_values(story, language) | find_values(story.replace(",", " "), language)
+    return Material(told, texts, story, language, HeardNames([story]), values, words)
 
 
 def reckons(material: Material, value: float) -> bool:
@@ -55,7 +55,7 @@ def reckons(material: Material, value: float) -> bool:
     another: sixty paid of a hundred and sixty leave a hundred, and the story need not say so."""
     found: set[float] = set()
     for text in material.texts:
-        here = values_in(text, material.language)
+        here = find_values(text, material.language)
         near = found | here
         if any(not near.isdisjoint((value - one, one - value, value + one)) for one in here):
             return True

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from previously.core.messages import Message, Role
-from previously.text.sentences import unwrapped, whole_sentences
+from previously.text.sentences import join_lines, split_sentences
 
 LONGEST_CLAIM = 280
 _NEAR = 4
@@ -162,7 +162,7 @@ def said_before(messages: Sequence[Message], at: int) -> str:
         if message.role is Role.USER:
             return ""
         if message.role is Role.ASSISTANT and message.text.strip():
-            sentences = whole_sentences(unwrapped(_FENCE.sub("\n", message.text[:_READ])))
+            sentences = split_sentences(join_lines(_FENCE.sub("\n", message.text[:_READ])))
             return _cut(" ".join(" ".join(one.split()) for one in sentences if not _INTENDS.search(one)).strip())
     return ""
 
@@ -172,7 +172,7 @@ def _read(text: str, found: Claims) -> None:
     stuck: list[str] = []
     listing = False
     gave_up = ""
-    sentences = [line for one in whole_sentences(unwrapped(_FENCE.sub("\n", text))) if (line := " ".join(one.split()))]
+    sentences = [line for one in split_sentences(join_lines(_FENCE.sub("\n", text))) if (line := " ".join(one.split()))]
     for line in sentences:
         head = bool(_HEADS.match(line)) or line.endswith(":")
         bare = _OPENING.sub("", _BULLET.sub("", line), count=1) if not head else line

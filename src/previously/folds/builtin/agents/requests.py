@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from previously.core.messages import Message, Role
-from previously.core.words import count_words
+from previously.core.scripts import count_words
 from previously.folds.briefs.attached import said_by_user
 from previously.folds.builtin.agents.deeds import is_observation
-from previously.text.sentences import unwrapped, whole_sentences
+from previously.text.sentences import join_lines, split_sentences
 
 LONGEST_GOAL = 360
 LONGEST_RULE = 280
@@ -91,7 +91,7 @@ def goal_of(text: str) -> str:
     body = _TAG.sub("", _FENCE.sub("\n", body[: ends.start()] if ends else body))
     kept: list[str] = []
     length = 0
-    for one in whole_sentences(unwrapped(body)):
+    for one in split_sentences(join_lines(body)):
         sentence = " ".join(one.split())
         if _GREETING.fullmatch(sentence) or is_slight(sentence) or not any(map(str.isalnum, sentence)):
             continue
@@ -142,7 +142,7 @@ _NO_RULE = re.compile(
 def rules_in(text: str) -> list[str]:
     """The sentences of a request that say how something is to be done or not done, word for word."""
     found: list[str] = []
-    for sentence in whole_sentences(unwrapped(_TAG.sub("", _FENCE.sub("\n", text)))):
+    for sentence in split_sentences(join_lines(_TAG.sub("", _FENCE.sub("\n", text)))):
         line = " ".join(sentence.split())
         if _is_rule(line):
             found.append(line if len(line) <= LONGEST_RULE else f"{line[: LONGEST_RULE - 1].rstrip()}…")

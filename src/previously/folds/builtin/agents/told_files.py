@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from previously.folds.builtin.agents.ledger import Files
 from previously.folds.builtin.agents.requests import files_named_in
 from previously.folds.builtin.agents.shell import Act
+from previously.text.words import find_words
 
 MOST_FILES = 80
 NAMED = "named by the user"
@@ -75,6 +76,6 @@ def _why(why: str, deeds: str) -> str:
     """Why a file matters, with what was done to it since."""
     if not why or why in (Act.READ.value, NAMED):
         return deeds
-    said = set(re.findall(r"\w+", why.lower()))
+    said = set(find_words(why.lower()))
     new = [act for act in deeds.split(", ") if act not in said and act != Act.READ.value]
     return f"{why}; {', '.join(new)}" if new else why
