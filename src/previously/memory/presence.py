@@ -103,7 +103,9 @@ class Presences:
         return version == 0
 
 
-def _read_heard(path: Sequence[OnPath], updates: Sequence[Tile], following: Sequence[OnPath] = ()) -> Iterator[HeardMessage]:
+def _read_heard(
+    path: Sequence[OnPath], updates: Sequence[Tile], following: Sequence[OnPath] = ()
+) -> Iterator[HeardMessage]:
     """Yield what is known of each message of a run of the path."""
     noted: dict[int, tuple[str, ...]] = {}
     ends: set[int] = set()
