@@ -23,7 +23,7 @@ from previously.models.received import ReceivedChoice, ReceivedReply
 from previously.recognition.heard import Ask
 from previously.runtime.recognising import Place, Recognising
 from previously.server.chat_request import ChatRequest, parse_chat_request
-from previously.server.turn import make_listed, make_replies
+from previously.server.turn import make_replies
 from previously.storage.sqlite import SqliteStore
 
 FOLDER = "sillytavern-requests"
@@ -137,7 +137,7 @@ class Replay:
         asked = parse_chat_request(
             json.dumps(fields).encode(), {name.lower(): value for name, value in request["headers"].items()}
         )
-        place = await self.recognising.follow(make_listed(OWNER, asked), f"story {request['n']}")
+        place = await self.recognising.follow(asked.listed(OWNER), f"story {request['n']}")
         taken, wanted = place.ask if place else Ask.ASIDE, ASKS.get(request["kind"], Ask.ASIDE)
         if taken is not wanted:
             outcome.faults.append(f"taken for {taken}, and was {wanted}")

@@ -16,7 +16,8 @@ from previously.view.build import Material, ViewRequest, build_view
 from previously.view.epoch import Epoch
 from previously.view.memory import Remembered
 from previously.view.reader import parse_reader
-from previously.view.view import Furniture, Reason, Section, View
+from previously.view.render import render_messages
+from previously.view.view import Furniture, Reason, Section, View, ViewParts
 
 
 def at(position: int, said: Message, *, hidden: bool = False) -> OnPath:
@@ -193,8 +194,9 @@ def test_a_note_never_parts_a_call_from_its_result() -> None:
     call = Message(Role.ASSISTANT, (ToolCall("c", "look", "{}"),))
     result = Message(Role.TOOL, (ToolResult("c", "a mill"),))
     note = message("system", "A note.")
-    placed = Furniture(notes=((1, note),)).around(None, [message("user", "look"), call, result])
-    assert placed == (message("user", "look"), note, call, result)
+    tail = tuple(at(number, said) for number, said in enumerate([message("user", "look"), call, result]))
+    parts = ViewParts(Furniture(notes=((1, note),)), tail=tail)
+    assert render_messages(parts) == (message("user", "look"), note, call, result)
 
 
 def test_a_character_is_shown_what_they_witnessed_and_no_more() -> None:

@@ -1,5 +1,8 @@
-"""Answers to in-chat commands. What must stay true: neither a command nor its answer becomes part of the transcript;
-what else the client's list shows is followed as with any request."""
+"""Answers to in-chat commands.
+
+Neither a command nor its answer becomes part of the transcript; what else the client's list shows is followed as with
+any request.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from previously.server.chat_request import ChatRequest
 from previously.view.view import Section, View
 
 MOST_LINES = 40
-"""How many lines of a list are told."""
+"""How many lines of a list are told: more than a screen, and nobody reads on in a chat."""
 
 NO_STORY = "There is no story yet: say something first."
 
@@ -32,13 +35,13 @@ class Commands:
         self._recognising = recognising
         self._deadline_s = deadline_s
 
-    async def answer(self, owner: str, asked: ChatRequest, listed: Listed) -> str | None:
-        """What to say to a request whose last message is a command; None if it is not."""
-        if asked.command is None:
+    async def answer(self, owner: str, request: ChatRequest) -> str | None:
+        """Return the answer to a request whose last message is a command; None if it is not."""
+        if request.command is None:
             return None
         try:
             async with asyncio.timeout(self._deadline_s):
-                words = await self._answer(owner, asked.command, listed)
+                words = await self._answer(owner, request.command, request.listed(owner))
         except PreviouslyError as error:
             words = str(error)
         except TimeoutError:
@@ -54,11 +57,11 @@ class Commands:
         if place is None:
             return NO_STORY
         story = await self._memory_of(owner).story(place.name, create=False)
-        return await _DEEDS[command.name](story, command.argument)
+        return await _ANSWERS[command.name](story, command.argument)
 
 
 def _as_turn(listed: Listed) -> Listed:
-    """The list before the command, which is no request for more of the story and yet shows where it stands."""
+    """Return the list before the command, which is no request for more of the story and yet shows where it stands."""
     return replace(listed, ask=Ask.TURN, creates=False)
 
 
@@ -74,11 +77,11 @@ async def _recap(story: Story, _: str) -> str:
 
 async def _why(story: Story, _: str) -> str:
     view = await story.why(-1)
-    return told(view)
+    return describe_view(view)
 
 
-def told(view: View) -> str:
-    """A view in a few lines."""
+def describe_view(view: View) -> str:
+    """Return a view in a few lines."""
     report = view.report
     lines = [f"{view.tokens:,} of {view.budget_tokens:,} tokens"]
     lines += [f"- {section.value}: {tokens:,}" for section, tokens in report.sections.items()]
@@ -167,7 +170,7 @@ async def _enter(story: Story, name: str) -> str:
     return f"{' '.join(name.split())} is there again."
 
 
-_DEEDS: dict[str, Callable[[Story, str], Awaitable[str]]] = {
+_ANSWERS: dict[str, Callable[[Story, str], Awaitable[str]]] = {
     "recap": _recap,
     "why": _why,
     "threads": _threads,

@@ -49,7 +49,7 @@ class RequestNote:
     """Whether the client had all of the answer when it went."""
 
 
-def noted(scope: Scope) -> RequestNote:
+def get_note(scope: Scope) -> RequestNote:
     """What is noted of a request: its id, and the number of its story once that is known."""
     found = scope.get(NOTED)
     return found if isinstance(found, RequestNote) else RequestNote("")

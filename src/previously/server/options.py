@@ -1,4 +1,4 @@
-"""What an operator says when starting the proxy."""
+"""The options that an operator starts the proxy with."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from previously.core.errors import BadInput
 from previously.models.endpoint import Endpoint
 
 DEFAULT_PORT = 8642
-UNKNOWN_WINDOW_TOKENS = 8_192
-"""What a model is taken to read where nothing else is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +21,7 @@ class ServerOptions:
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     window_tokens: int | None = None
-    """None = what the upstream tells, else `UNKNOWN_WINDOW_TOKENS`."""
+    """None = what the upstream tells, else what is taken for an unknown model."""
     deadline_s: float = 2.0
     """How long memory may take before a request goes on without it."""
     idle_s: float = 1.0

@@ -24,7 +24,7 @@ from previously.core.messages import Message, Text, Thinking, ToolCall, ToolResu
 from previously.core.spans import Span
 from previously.core.versions import Version
 from previously.server.guard import get_caller, make_page_headers
-from previously.server.logs import noted
+from previously.server.logs import get_note
 from previously.server.markup import Html, joined, shortened, table, tag
 from previously.storage.store import StoryInfo
 from previously.view.view import Item, View
@@ -265,7 +265,7 @@ def make_page_routes(memory_of: Callable[[str], Memory]) -> list[Route]:
             found = [info for info in await memory.stories() if info.key.story == wanted]
             if not found:
                 return _sent(render_message_page("Not found", "There is no such story here."), 404)
-            noted(request.scope).story = wanted
+            get_note(request.scope).story = wanted
             opened = await memory.story(found[0].name, create=False)
             return _sent(render_story_page(found[0], await opened.last_view(), await opened.log()))
         except BadInput:

@@ -22,9 +22,11 @@ from previously.models.failures import SMALLEST_WINDOW
 from previously.models.server_facts import slots_in_props, usual_window
 from previously.models.wire import parse_body
 from previously.server.callers import X_API_KEY, Caller
-from previously.server.options import UNKNOWN_WINDOW_TOKENS
 
 log = logging.getLogger("previously.server")
+
+UNKNOWN_WINDOW_TOKENS = 8_192
+"""The window of a model of which nothing is known: what most local servers are started with."""
 
 CONNECT_S = 10.0
 LOOK_S = 3.0

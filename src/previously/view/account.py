@@ -1,4 +1,4 @@
-"""Accounting for every message of a path: what is in the view and what it costs, what is not and why."""
+"""The account of a view: for every message of a path, what shows or tells it and at what cost, or why nothing does."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from previously.core.tokens import Counter, message_tokens
 from previously.view.memory import Remembered
 from previously.view.reader import Reader
 from previously.view.view import Item, LeftOut, Reason, Section
+
+NOTHING_TOLD = "nothing was told there"
+SHOWN_IN_TAIL = "all that it quotes is shown word for word"
+"""The reason of a quoting memory whose lines went because the messages themselves are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class SystemCost:
     memory: int
 
 
-def items(
+def list_items(
     path: ViewPath, memories: Sequence[Remembered], cost_of: SystemCost, kept: Sequence[OnPath], counter: Counter
 ) -> Iterator[Item]:
     """What is in the view but for recall."""
@@ -59,7 +63,7 @@ def items(
         # The last also bears what headings cost; all together they make up the whole.
         cost = left if memory is shown[-1] else min(left, counter.tokens(memory.shown))
         covers = [Span(max(span.first, opening), span.last) for span in memory.told if span.last >= opening]
-        reason = memory.reason if memory.text else "nothing was told there"
+        reason = memory.reason if memory.text or memory.reason == SHOWN_IN_TAIL else NOTHING_TOLD
         yield Item(memory.section, cost, reason, tuple(covers))
         left -= cost
     for item in kept:
@@ -71,7 +75,7 @@ def items(
         yield Item(Section.TAIL, cost, reason, (Span(item.position, item.position),))
 
 
-def left_out(
+def list_left_out(
     path: ViewPath,
     reader: Reader,
     memories: Sequence[Remembered],

@@ -1,4 +1,4 @@
-"""Building a view: furniture, the opening and memory in one system message, then the newest messages as they were said.
+"""Build a view: furniture, the opening and memory in one system message, then the newest messages as they were said.
 
 The fixed parts are the furniture, the opening, the pins and the newest message that is not hidden; a budget that cannot
 hold them is refused. What remains is shared among the sections when an epoch begins, and what is free then goes to
@@ -41,9 +41,8 @@ from previously.view.memory import (
     Remembered,
     count_block_tokens,
     count_section_tokens,
-    count_system_tokens,
     fit_memories,
-    make_system_message,
+    render_sections,
 )
 from previously.view.reader import (
     CHAT,
@@ -54,9 +53,10 @@ from previously.view.reader import (
     Reader,
     find_lore_ceiling,
     plan_shares,
-    volatile_tokens,
+    reserve_turn_tokens,
 )
-from previously.view.view import NO_FURNITURE, Furniture, LeftOut, Reason, Section, View
+from previously.view.render import count_system_tokens, render_messages
+from previously.view.view import NO_FURNITURE, Furniture, LeftOut, Reason, Section, View, ViewParts
 
 FILLINGS = 3
 """How often room that quotations gave up is filled again: the third time a line or two is left."""
@@ -128,9 +128,9 @@ class ViewRequest:
         return self.budget_tokens * self.tail_percent // 100
 
 
-def fills_room(asked: ViewRequest) -> bool:
+def fills_room(request: ViewRequest) -> bool:
     """Return whether free room is filled with older messages: not for those who see so many turns and no more."""
-    return not asked.reader.turns and not asked.for_agent and asked.reader.shares == SHARES
+    return not request.reader.turns and not request.for_agent and request.reader.shares == SHARES
 
 
 def build_view(
@@ -138,26 +138,28 @@ def build_view(
 ) -> tuple[View, Epoch]:
     """The view, and the epoch it belongs to: the one given if it can go on, else a new one. `ended` says why there is
     none to go on with. `BudgetTooSmall` says how much would do."""
-    desk = _Desk(material, asked)
+    builder = _Builder(material, asked)
     if epoch is not None:
-        view = desk.show(epoch)
+        view = builder.show(epoch)
         left_out = view.left_out if view else ()
-        ended = find_end_reason(epoch, desk.memories, left_out, guarded=desk.guarded) or desk.outgrown(epoch, view)
+        ended = find_end_reason(epoch, builder.memories, left_out, guarded=builder.guarded) or builder.outgrown(
+            epoch, view
+        )
         if view and not ended:
             return view, epoch
         ended = ended or NO_ROOM
-    new = desk.begin(ended)
-    view = desk.show(new, begins=True)
+    new = builder.begin(ended)
+    view = builder.show(new, begins=True)
     assert view is not None, "an epoch begins with what there is room for"
     return replace(view, epoch=ended), new
 
 
 def rebuild_view(material: Material, asked: ViewRequest, epoch: Epoch) -> View | None:
     """The view of this material in an epoch, whatever has come since; None if there is no room for it."""
-    return _Desk(material, asked).show(epoch)
+    return _Builder(material, asked).show(epoch)
 
 
-class _Desk:
+class _Builder:
     """One view in the making."""
 
     def __init__(self, material: Material, asked: ViewRequest) -> None:
@@ -191,12 +193,12 @@ class _Desk:
         newest = self.units_from(0, self.trim)[-1:]
         if self.request and newest and self.request.position >= newest[0][0].position:
             self.request = None  # it is shown in any case
-        self.request_tokens = tail.cost([self.request], self.counter) if self.request else 0
+        self.request_tokens = tail.count_tokens([self.request], self.counter) if self.request else 0
         self.scale = max(1, asked.budget_tokens - self.furniture_tokens - self.count_system_tokens(()))
         lore = asked.lore_tokens if self.has_lore else 0
         # It stands in what a user said: in prose that nobody asks about its room would stay empty.
         asks = any(item.entry.message.role is Role.USER for item in material.newest)
-        self.volatile = volatile_tokens(self.scale, asked.recall_tokens, lore) if asks else 0
+        self.volatile = reserve_turn_tokens(self.scale, asked.recall_tokens, lore) if asks else 0
 
     def knows(self, item: OnPath) -> bool:
         """Whether the reader may know of a message. Everything here that asks for it asks here."""
@@ -208,7 +210,7 @@ class _Desk:
         shown = [item for unit in self.units_from(0, trim)[-1:] for item in unit]
         if self.request and (not shown or self.request.position < shown[0].position):
             shown.insert(0, self.request)
-        return self.count_system_tokens(pins) + self.furniture_tokens + tail.cost(shown, self.counter)
+        return self.count_system_tokens(pins) + self.furniture_tokens + tail.count_tokens(shown, self.counter)
 
     def _needed_tokens(self, needed: int) -> int:
         """The budget that would do: in a larger one, more of an output is shown."""
@@ -217,7 +219,7 @@ class _Desk:
         return needed
 
     def count_system_tokens(self, memories: Sequence[Remembered]) -> int:
-        return count_system_tokens(self.texts, memories, self.counter)
+        return count_system_tokens([*self.texts, *render_sections(memories)], self.counter)
 
     def _is_request(self, item: OnPath) -> bool:
         said = item.entry.message
@@ -230,7 +232,7 @@ class _Desk:
         items = trim_outputs([item for item in self.newest if item.position >= first], trim, self.counter)
         if self.reader.turns:
             items = list(tail.take_newest_turns(items, self.reader.turns))
-        return tail.units(item for item in items if not item.entry.attributes.hidden and self.knows(item))
+        return tail.group_units(item for item in items if not item.entry.attributes.hidden and self.knows(item))
 
     def shown_from(self, first: int, trim: Trim) -> list[OnPath]:
         """The messages of those units."""
@@ -244,7 +246,7 @@ class _Desk:
         trim = self.trim_for(least, self.trim)
         units = self.units_from(least, trim)
         shown = [item for unit in units for item in unit]
-        needed = tail.cost(shown, counter)
+        needed = tail.count_tokens(shown, counter)
         growth = 0
         if ended != FIRST_VIEW:  # whoever goes on needs room for the tail to grow
             growth = max(0, asked.ceiling_tokens - needed) + asked.budget_tokens // GROWTH_SHARE
@@ -254,7 +256,7 @@ class _Desk:
         kept = shown
         stepwise = ended == NO_ROOM
         if needed > room or (stepwise and needed > room * 7 // 8):  # then something is worth being found again
-            cut_to = tail.cut_whole_turns if stepwise else tail.filled
+            cut_to = tail.cut_whole_turns if stepwise else tail.fill_tail
             kept = cut_to(units, room - self.volatile, counter)
         first = kept[0].position if kept and len(kept) < len(shown) else self.first_of(shown)
         told, written = digest_memories(self.memories), digest_hand_written(self.memories)
@@ -266,7 +268,7 @@ class _Desk:
 
     def _floor(self, first: int, trim: Trim, needed: int) -> int:
         """What the tail wants where older messages, which memory tells too, bring it to its floor."""
-        older = tail.cost((item for unit in self.units_before(first, trim) for item in unit), self.counter)
+        older = tail.count_tokens((item for unit in self.units_before(first, trim) for item in unit), self.counter)
         return max(needed, min(needed + older, tokens_in(self.scale, VERBATIM_TOKENS)))
 
     def _room(self, memories: Sequence[Remembered]) -> int:
@@ -286,7 +288,7 @@ class _Desk:
     ) -> tuple[list[Remembered], list[Remembered], list[LeftOut]]:
         """What of these memories would be told beside a tail that needs so much, what there is room for, and what gave
         way."""
-        counter, newest = self.counter, tail.cost(units[-1], self.counter) if units else 0
+        counter, newest = self.counter, tail.count_tokens(units[-1], self.counter) if units else 0
         strong = any(one.section in (Section.RECAP, Section.BRIEF) and not one.weak for one in memories)
         wants = {**count_section_tokens(drop_shorter_backbones(memories), counter), Section.TAIL: needed}
         shares = plan_shares(self.reader.shares, wants, weak=not strong)
@@ -315,16 +317,14 @@ class _Desk:
         units = self.units_before(begins.first, begins.trim)
         older = tail.take_newest_units(units, min(free, least), self.counter)
         first = older[0].position if older else begins.first
-        told = self._with_episodes(begins.memories, chosen, first, free - tail.cost(older, self.counter))
+        told = self._with_episodes(begins.memories, chosen, first, free - tail.count_tokens(older, self.counter))
         free -= self.count_system_tokens(told) - self.count_system_tokens(begins.memories)
         filled = replace(begins, memories=tuple(told))
         for _ in range(FILLINGS):
             spared = self.count_system_tokens(told) - self.count_system_tokens(filled.memories)
             older = tail.take_newest_units(units, free + spared, self.counter)
             first = older[0].position if older else begins.first
-            memories = tuple(
-                replace(one, text=lines_before(one.text, first)) for one in told if not _is_shown(one, first)
-            )
+            memories = tuple(_drop_shown_lines(one, first) for one in told if not _is_shown(one, first))
             filled = replace(begins, first=first, tail=begins.first if older else None, memories=memories)
         return filled
 
@@ -355,7 +355,7 @@ class _Desk:
         """What is shown of tool outputs in a tail that begins there: less than before, if the tail has outgrown its
         ceiling."""
         shown = self.shown_from(first, trim) if self.asked.for_agent else []
-        if tail.cost(shown, self.counter) <= self.asked.ceiling_tokens:
+        if tail.count_tokens(shown, self.counter) <= self.asked.ceiling_tokens:
             return trim
         return trim_more(shown, trim, self.asked.budget_tokens, self.counter)
 
@@ -379,23 +379,25 @@ class _Desk:
         if epoch.held is not None and epoch.held in self.requests and epoch.held < epoch.first:
             kept.insert(0, self.requests[epoch.held])
         remembered = self.count_system_tokens(epoch.memories)
-        tokens = remembered + self.furniture_tokens + tail.cost(kept, counter)
+        tokens = remembered + self.furniture_tokens + tail.count_tokens(kept, counter)
         if tokens + (0 if begins else asked.held_tokens) > asked.budget_tokens:
             return None
-        missing = account.left_out(path, self.reader, self._told(epoch), kept, self.withheld, self.knows)
-        fronts = [count_system_tokens(texts, (), counter) for texts in (asked.furniture.system_texts, self.texts)]
-        parts = SystemCost(self.furniture_tokens + fronts[0], fronts[1] - fronts[0], remembered - fronts[1])
-        items = account.items(path, epoch.memories, parts, kept, counter)
-        system = make_system_message(self.texts, epoch.memories)
+        missing = account.list_left_out(path, self.reader, self._told(epoch), kept, self.withheld, self.knows)
+        fronts = [count_system_tokens(texts, counter) for texts in (asked.furniture.system_texts, self.texts)]
+        costs = SystemCost(self.furniture_tokens + fronts[0], fronts[1] - fronts[0], remembered - fronts[1])
+        items = account.list_items(path, epoch.memories, costs, kept, counter)
+        opening = tuple(item.entry.message.text for item in self.opening)
+        parts = ViewParts(asked.furniture, opening, tuple(render_sections(epoch.memories)), tuple(kept))
         return View(
             budget_tokens=asked.budget_tokens,
             tokens=tokens,
-            messages=asked.furniture.around(system, [item.entry.message for item in kept]),
+            messages=render_messages(parts),
             items=tuple(items),
             left_out=(*epoch.cut, *missing),
-            fold_due=self._fold_due(path, missing, tail.cost(_since(kept, epoch.tail_first), counter)),
+            fold_due=self._fold_due(path, missing, tail.count_tokens(_since(kept, epoch.tail_first), counter)),
             reader=str(self.reader),
             counter=counter.name,
+            parts=parts,
         )
 
     def outgrown(self, epoch: Epoch, view: View | None) -> str:
@@ -404,13 +406,13 @@ class _Desk:
         if view is None:
             return NO_ROOM
         ceiling = self.asked.ceiling_tokens
-        long = tail.cost(self.shown_from(epoch.tail_first, epoch.trim), self.counter) > ceiling
+        long = tail.count_tokens(self.shown_from(epoch.tail_first, epoch.trim), self.counter) > ceiling
         if long and self.trim_for(epoch.first, epoch.trim) != epoch.trim:
             return OUTGROWN
         fresh = self.shown_from(
             max(epoch.tail_first, min(self.fresh_first, self.length - self.tail_messages)), epoch.trim
         )
-        return OUTGROWN if long and tail.cost(fresh, self.counter) <= ceiling // 2 else ""
+        return OUTGROWN if long and tail.count_tokens(fresh, self.counter) <= ceiling // 2 else ""
 
     def _told(self, epoch: Epoch) -> list[Remembered]:
         """What is told of, or was but for the room; the latter has been listed."""
@@ -429,6 +431,12 @@ class _Desk:
 def _is_shown(memory: Remembered, first: int) -> bool:
     """Whether all that an episode tells is shown word for word."""
     return memory.beside is not None and memory.beside.first >= first
+
+
+def _drop_shown_lines(memory: Remembered, first: int) -> Remembered:
+    """Return a memory without the lines that quote messages from a position on, which are shown themselves."""
+    text = lines_before(memory.text, first)
+    return replace(memory, text=text, reason=memory.reason if text or not memory.text else account.SHOWN_IN_TAIL)
 
 
 def _since(items: Sequence[OnPath], first: int) -> list[OnPath]:

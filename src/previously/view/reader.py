@@ -117,7 +117,7 @@ def plan_shares(
     return {**shares, **larger}
 
 
-def volatile_tokens(budget_tokens: int, recall_tokens: int, lore_tokens: int) -> int:
+def reserve_turn_tokens(budget_tokens: int, recall_tokens: int, lore_tokens: int) -> int:
     """Return what is kept free for volatile memory that may take so much."""
     return min(recall_tokens, tokens_in(budget_tokens, RECALL_TOKENS)) + lore_tokens // 2
 

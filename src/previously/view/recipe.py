@@ -30,7 +30,8 @@ from previously.core.spans import Span
 from previously.core.tokens import Counter, message_tokens
 from previously.view.agent import Trim
 from previously.view.epoch import Epoch
-from previously.view.memory import Remembered, make_system_message
+from previously.view.memory import Remembered, render_sections
+from previously.view.render import make_system_message
 from previously.view.turn import LoreShown, Recalled
 from previously.view.view import NO_FURNITURE, Furniture, LeftOut, Reason, Section, View
 
@@ -78,7 +79,8 @@ def unchanged_tokens(view: View, recipe: Recipe, before: Recipe, opening: Sequen
     for message, now, then in zip(view.messages, recipe.digests, before.digests, strict=False):
         if now != then:
             if message is view.messages[0] and message.role is Role.SYSTEM:
-                earlier = make_system_message([*before.furniture.system_texts, *opening], before.epoch.memories)
+                texts = [*before.furniture.system_texts, *opening, *render_sections(before.epoch.memories)]
+                earlier = make_system_message(texts)
                 total += counter.tokens(common_front(message.text, earlier.text if earlier else ""))
             break
         total += message_tokens(message, counter)

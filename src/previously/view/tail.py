@@ -18,7 +18,7 @@ from previously.core.spans import turn_starts
 from previously.core.tokens import Counter, message_tokens
 
 
-def cost(items: Iterable[OnPath], counter: Counter) -> int:
+def count_tokens(items: Iterable[OnPath], counter: Counter) -> int:
     """What these messages cost."""
     return sum(message_tokens(item.entry.message, counter) for item in items)
 
@@ -29,7 +29,7 @@ def take_newest_turns(items: Sequence[OnPath], turns: int) -> Sequence[OnPath]:
     return items[begun[-turns] :] if len(begun) >= turns else items
 
 
-def units(items: Iterable[OnPath]) -> list[list[OnPath]]:
+def group_units(items: Iterable[OnPath]) -> list[list[OnPath]]:
     """The messages, those that belong together as one: calls, and the results right behind that answer them. What is
     not whole is left out: results without their call, calls that were never answered; the newest may still be."""
     every = list(items)
@@ -43,16 +43,16 @@ def units(items: Iterable[OnPath]) -> list[list[OnPath]]:
     return found
 
 
-def filled(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> list[OnPath]:
+def fill_tail(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> list[OnPath]:
     """The newest units, as many as there is room for; the very newest in any case."""
     newest = list(whole[-1]) if whole else []
-    return [*take_newest_units(whole[:-1], room - cost(newest, counter), counter), *newest]
+    return [*take_newest_units(whole[:-1], room - count_tokens(newest, counter), counter), *newest]
 
 
 def take_newest_units(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> list[OnPath]:
     """Return the messages of the newest units, as many as there is room for; none is fine."""
     at = len(whole)
-    while at and room >= (taken := cost(whole[at - 1], counter)):
+    while at and room >= (taken := count_tokens(whole[at - 1], counter)):
         room -= taken
         at -= 1
     return [item for unit in whole[at:] for item in unit]
@@ -62,17 +62,17 @@ def cut_whole_turns(whole: Sequence[Sequence[OnPath]], room: int, counter: Count
     """The messages of the newest whole turns that take three quarters of the room at most; where a single turn takes
     more, as many units as there is room for."""
     items = [item for unit in whole for item in unit]
-    left = cost(items, counter)
+    left = count_tokens(items, counter)
     at = 0
     between = set(accumulate(len(unit) for unit in whole))
     for start in turn_starts([item.entry.message.role for item in items])[1:]:
         if start not in between:
             continue  # what a user says with the results of calls begins nothing
-        left -= cost(items[at:start], counter)
+        left -= count_tokens(items[at:start], counter)
         at = start
         if left <= room * 3 // 4:
             return items[start:]
-    return filled(whole, room, counter)
+    return fill_tail(whole, room, counter)
 
 
 def _is_whole(unit: Sequence[OnPath], *, newest: bool) -> bool:
