@@ -26,7 +26,7 @@ from previously.runtime.view_recipes import Before, Made, before_of, is_again, n
 from previously.storage.store import NO_NODE, BranchInfo, Store, StoryKey
 from previously.view.build import Material, ViewRequest, build_view, fills_room
 from previously.view.epoch import Epoch
-from previously.view.recipe import Recipe, digest_messages, unchanged_tokens, write_recipe
+from previously.view.recipe import Recipe, count_unchanged_tokens, digest_messages, write_recipe
 from previously.view.turn import MARKS_TOKENS, LoreShown, Recalled, add_turn_memory, render_block
 from previously.view.view import Section, View
 
@@ -140,7 +140,7 @@ async def _with_recipe(
         recipe = replace(recipe, began=known.began, unchanged_tokens=known.unchanged_tokens)
     elif before.recipe:
         opening = [item.entry.message.text for item in material.opening if asked.reader.witnessed(item)]
-        same = unchanged_tokens(view, recipe, before.recipe, opening, stable.counter)
+        same = count_unchanged_tokens(view, recipe, before.recipe, opening, stable.counter)
         recipe = replace(recipe, unchanged_tokens=same)
     view = replace(view, epoch=recipe.began, unchanged_tokens=recipe.unchanged_tokens)
     if known is not None and known is last:

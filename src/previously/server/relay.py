@@ -1,13 +1,10 @@
-"""Passing a request on and its answer back.
+"""A request passed on to the upstream, and its answer passed back.
 
-What must stay true: what the upstream sends reaches the client as it comes, byte for byte; when the client goes away,
-the upstream is let go at once, before the first byte as well as after; what the upstream does wrong becomes a sentence
-that a person can act upon: as an error before the first byte, as an error event after it.
-
-Looking at the beginning of a stream before the client sees any of it, and reading all of it as it passes by.
-
-Some servers say only in their stream that a request was too long. What must stay true: nothing is held back once a part
-of an answer is there, nor for longer than `HOLD_S`; what was held goes out unchanged and in order.
+The answer reaches the client as it comes, byte for byte. When the client goes away, the upstream is let go at once,
+before the first byte as well as after. What the upstream does wrong becomes a sentence that a person can act upon: an
+error before the first byte, an error event after it. Some servers say only in their stream that a request was too long,
+so its beginning is looked at before the client sees any of it: nothing is held back once a part of an answer is there,
+nor for longer than `HOLD_S`, and what was held goes out unchanged and in order.
 """
 
 from __future__ import annotations

@@ -68,7 +68,8 @@ up with the tail before the front has to change."""
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a view can be made of. `newest` ends with the path and goes back at least as far as the budget reaches."""
+    """All that a view can be made of. `newest` ends with the path and goes back at least as far as the budget
+    reaches."""
 
     path_length: int
     opening: Sequence[OnPath]
@@ -87,7 +88,7 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class ViewRequest:
-    """What view is wanted."""
+    """The view that is wanted."""
 
     budget_tokens: int
     reader: Reader = CHAT
@@ -107,18 +108,18 @@ class ViewRequest:
     dated: bool = False
     """Whether passages say when they were written: by the chat's clock."""
     held_tokens: int = 0
-    """What passages take that were recalled earlier in this turn: while the epoch goes on there must be room for them
+    """The cost of passages that were recalled earlier in this turn: while the epoch goes on there must be room for them
     too."""
 
     @property
     def recall_tokens(self) -> int:
-        """What recalled passages may take in tokens, if the reader is shown any."""
+        """The most that recalled passages may take, if the reader is shown any."""
         shown = Section.RECALL in self.reader.sections - self.without
         return self.budget_tokens * self.recall_percent // 100 if shown else 0
 
     @property
     def lore_tokens(self) -> int:
-        """What lore may take in tokens, if the reader is shown any."""
+        """The most that lore may take, if the reader is shown any."""
         shown = Section.LORE in self.reader.sections - self.without
         return min(self.budget_tokens * self.lore_percent // 100, find_lore_ceiling(self.budget_tokens)) if shown else 0
 
@@ -136,8 +137,8 @@ def fills_room(request: ViewRequest) -> bool:
 def build_view(
     material: Material, asked: ViewRequest, epoch: Epoch | None = None, ended: str = FIRST_VIEW
 ) -> tuple[View, Epoch]:
-    """The view, and the epoch it belongs to: the one given if it can go on, else a new one. `ended` says why there is
-    none to go on with. `BudgetTooSmall` says how much would do."""
+    """Return the view, and the epoch it belongs to: the one given if it can go on, else a new one. `ended` says why
+    there is none to go on with. `BudgetTooSmall` says how much would do."""
     builder = _Builder(material, asked)
     if epoch is not None:
         view = builder.show(epoch)
@@ -155,7 +156,7 @@ def build_view(
 
 
 def rebuild_view(material: Material, asked: ViewRequest, epoch: Epoch) -> View | None:
-    """The view of this material in an epoch, whatever has come since; None if there is no room for it."""
+    """Return the view of this material in an epoch, whatever has come since; None if there is no room for it."""
     return _Builder(material, asked).show(epoch)
 
 
@@ -180,6 +181,7 @@ class _Builder:
         ]
         begins = {item.position for item in self.opening}
         self.newest = [item for item in material.newest if item.position not in begins]
+        self._units: dict[tuple[int, Trim], list[list[OnPath]]] = {}
         self.trim = plan_trim(asked.budget_tokens) if asked.for_agent else WHOLE
         said = [*material.requests, *self.newest] if asked.for_agent else []
         self.requests = {item.position: item for item in said if self._is_request(item)}
@@ -201,11 +203,11 @@ class _Builder:
         self.volatile = reserve_turn_tokens(self.scale, asked.recall_tokens, lore) if asks else 0
 
     def knows(self, item: OnPath) -> bool:
-        """Whether the reader may know of a message. Everything here that asks for it asks here."""
+        """Return whether the reader may know of a message. Everything here that asks for it asks here."""
         return self.reader.witnessed(item)
 
     def _fixed_tokens(self, trim: Trim) -> int:
-        """What pins, furniture, the newest unit and an agent's request take."""
+        """Count pins, furniture, the newest unit and an agent's request."""
         pins = [memory for memory in self.memories if memory.section is Section.PINS]
         shown = [item for unit in self.units_from(0, trim)[-1:] for item in unit]
         if self.request and (not shown or self.request.position < shown[0].position):
@@ -213,7 +215,7 @@ class _Builder:
         return self.count_system_tokens(pins) + self.furniture_tokens + tail.count_tokens(shown, self.counter)
 
     def _needed_tokens(self, needed: int) -> int:
-        """The budget that would do: in a larger one, more of an output is shown."""
+        """Return the budget that would do: in a larger one, more of an output is shown."""
         while self.asked.for_agent and (more := self._fixed_tokens(plan_trim(needed))) > needed:
             needed = more
         return needed
@@ -228,19 +230,24 @@ class _Builder:
         return shown and said.role is Role.USER and bool(said.text) and not answers
 
     def units_from(self, first: int, trim: Trim) -> list[list[OnPath]]:
-        """What of the newest messages can be shown to this reader, from a position on, in units."""
-        items = trim_outputs([item for item in self.newest if item.position >= first], trim, self.counter)
-        if self.reader.turns:
-            items = list(tail.take_newest_turns(items, self.reader.turns))
-        return tail.group_units(item for item in items if not item.entry.attributes.hidden and self.knows(item))
+        """Return the units of the newest messages that can be shown to this reader, from a position on."""
+        known = self._units.get((first, trim))
+        if known is None:
+            items = trim_outputs([item for item in self.newest if item.position >= first], trim, self.counter)
+            if self.reader.turns:
+                items = list(tail.take_newest_turns(items, self.reader.turns))
+            shown = (item for item in items if not item.entry.attributes.hidden and self.knows(item))
+            known = self._units[first, trim] = tail.group_units(shown)
+        return known
 
     def shown_from(self, first: int, trim: Trim) -> list[OnPath]:
-        """The messages of those units."""
+        """Return the messages of those units."""
         return [item for unit in self.units_from(first, trim) for item in unit]
 
     def begin(self, ended: str) -> Epoch:
-        """A new epoch of the memory there is now, its sections sharing the budget. `ended` says why the one before
-        could not go on: where it had no room, a tail that leaves next to none to grow is cut by more than it must."""
+        """Return a new epoch of the memory there is now, its sections sharing the budget. `ended` says why the one
+        before could not go on: where it had no room, a tail that leaves next to none to grow is cut by more than it
+        must."""
         asked, counter = self.asked, self.counter
         least = min(self.fresh_first, max(0, self.length - self.tail_messages))
         trim = self.trim_for(least, self.trim)
@@ -255,7 +262,8 @@ class _Builder:
         room = self._room(memories)
         kept = shown
         stepwise = ended == NO_ROOM
-        if needed > room or (stepwise and needed > room * 7 // 8):  # then something is worth being found again
+        # A tail that leaves less than an eighth of the room would be cut again within a turn or two.
+        if needed > room or (stepwise and needed > room * 7 // 8):
             cut_to = tail.cut_whole_turns if stepwise else tail.fill_tail
             kept = cut_to(units, room - self.volatile, counter)
         first = kept[0].position if kept and len(kept) < len(shown) else self.first_of(shown)
@@ -267,17 +275,17 @@ class _Builder:
         return self._filled(begins, chosen, room - needed - self.volatile - growth, floor - needed)
 
     def _floor(self, first: int, trim: Trim, needed: int) -> int:
-        """What the tail wants where older messages, which memory tells too, bring it to its floor."""
+        """Count what the tail wants where older messages, which memory tells too, bring it to its floor."""
         older = tail.count_tokens((item for unit in self.units_before(first, trim) for item in unit), self.counter)
         return max(needed, min(needed + older, tokens_in(self.scale, VERBATIM_TOKENS)))
 
     def _room(self, memories: Sequence[Remembered]) -> int:
-        """What is left for messages."""
+        """Count what is left for messages."""
         fixed = self.furniture_tokens + self.request_tokens
         return self.asked.budget_tokens - self.count_system_tokens(memories) - fixed
 
     def _lines(self, shown: Sequence[OnPath]) -> list[Remembered]:
-        """The memories but for lines of lists for which a view of this tail has no use."""
+        """Return the memories but for lines of lists for which a view of this tail has no use."""
         recaps = [one for one in self.memories if one.section is Section.RECAP and not one.weak]
         said = "\n".join(item.entry.message.text for item in shown)
         beside = Beside(self.scale, "\n\n".join(one.text for one in recaps), said)
@@ -286,8 +294,8 @@ class _Builder:
     def _shared(
         self, memories: Sequence[Remembered], units: Sequence[Sequence[OnPath]], needed: int, growth: int
     ) -> tuple[list[Remembered], list[Remembered], list[LeftOut]]:
-        """What of these memories would be told beside a tail that needs so much, what there is room for, and what gave
-        way."""
+        """Return which of these memories would be told beside a tail that needs so much, those there is room for, and
+        what gave way."""
         counter, newest = self.counter, tail.count_tokens(units[-1], self.counter) if units else 0
         strong = any(one.section in (Section.RECAP, Section.BRIEF) and not one.weak for one in memories)
         wants = {**count_section_tokens(drop_shorter_backbones(memories), counter), Section.TAIL: needed}
@@ -331,7 +339,7 @@ class _Builder:
     def _with_episodes(
         self, memories: Sequence[Remembered], chosen: Sequence[Remembered], first: int, free: int
     ) -> list[Remembered]:
-        """The memories with as many more of the episodes chosen as there is free room for, the newest first."""
+        """Return the memories with as many more of the episodes chosen as there is free room for, the newest first."""
         most = self.count_system_tokens(memories) + free
         kept = {one for one in memories if one.beside}
         told = list(memories)
@@ -352,22 +360,22 @@ class _Builder:
         return [unit for unit in self.units_from(0, trim) if unit[0].position < end]
 
     def trim_for(self, first: int, trim: Trim) -> Trim:
-        """What is shown of tool outputs in a tail that begins there: less than before, if the tail has outgrown its
-        ceiling."""
+        """Return what is shown of tool outputs in a tail that begins there: less than before, if the tail has outgrown
+        its ceiling."""
         shown = self.shown_from(first, trim) if self.asked.for_agent else []
         if tail.count_tokens(shown, self.counter) <= self.asked.ceiling_tokens:
             return trim
         return trim_more(shown, trim, self.asked.budget_tokens, self.counter)
 
     def first_of(self, shown: Sequence[OnPath]) -> int:
-        """Where a tail begins in which all that can be shown is shown; what cannot is part of it."""
+        """Return where a tail begins in which all that can be shown is shown; what cannot is part of it."""
         if self.reader.turns:
             return shown[0].position if shown else self.length
         least = min(self.fresh_first, max(0, self.length - self.tail_messages))
         return max(least, self.newest[0].position) if self.newest else self.length
 
     def show(self, epoch: Epoch, *, begins: bool = False) -> View | None:
-        """The view in this epoch; None if there is no room for it, and for what is held if it goes on."""
+        """Return the view in this epoch; None if there is no room for it, and for what is held if it goes on."""
         asked, counter = self.asked, self.counter
         path = ViewPath(
             self.length,
@@ -401,8 +409,8 @@ class _Builder:
         )
 
     def outgrown(self, epoch: Epoch, view: View | None) -> str:
-        """Why the tail of an epoch has become too long: over its ceiling, and memory has caught up; or there is no
-        room."""
+        """Return why the tail of an epoch has become too long: over its ceiling, and memory has caught up; or there is
+        no room."""
         if view is None:
             return NO_ROOM
         ceiling = self.asked.ceiling_tokens
@@ -415,7 +423,7 @@ class _Builder:
         return OUTGROWN if long and tail.count_tokens(fresh, self.counter) <= ceiling // 2 else ""
 
     def _told(self, epoch: Epoch) -> list[Remembered]:
-        """What is told of, or was but for the room; the latter has been listed."""
+        """Return what is told of, or was but for the room; the latter has been listed."""
         gone = [Remembered(Section.RECAP, "", one.span, "", one.what) for one in epoch.cut if one.span]
         return [*epoch.memories, *gone]
 
@@ -429,7 +437,7 @@ class _Builder:
 
 
 def _is_shown(memory: Remembered, first: int) -> bool:
-    """Whether all that an episode tells is shown word for word."""
+    """Return whether all that an episode tells is shown word for word."""
     return memory.beside is not None and memory.beside.first >= first
 
 

@@ -1,10 +1,9 @@
-"""The three layers of a long story: episodes, chapters, backbone. The finest form that fits, the nearest first.
+"""The choice of memory for a view: in which form the past is told, and which lines of lists are worth their room.
 
-A chapter is told in full, in short, or by the backbone. What must stay true: no chapter is told more finely than one
-that is nearer; no message is told by two texts, except that episodes stand beside the recap, and beside a chapter told
-in full, to keep what was lost when those were written.
-
-Lists: which lines of threads, state and lore a view has use for, beside its recap and its tail.
+A long story has three layers: episodes, chapters, backbone. A chapter is told in full, in short, or by the backbone;
+the finest form that fits, the nearest first. No chapter is told more finely than one that is nearer. No message is told
+by two texts, except that episodes stand beside the recap, and beside a chapter told in full, to keep what was lost when
+those were written.
 
 A small view tells of threads only what the recap does not, of persons only those the tail names and the recap does
 not; of the state nothing whose thing the tail names, since the newest messages know better. A person's own lines are
@@ -30,12 +29,12 @@ WORTH_CUTTING = 0.6
 than a short form that is whole."""
 
 PAST = frozenset({Section.BACKBONE, Section.CHAPTERS})
-"""What is told of closed chapters."""
+"""The sections that tell of closed chapters."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastRoom:
-    """What the past may take."""
+    """The room that the past may take."""
 
     tokens: int
     backbone_tokens: int
@@ -202,7 +201,7 @@ _WORDS = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True)
 class Beside:
-    """What stands in a view beside its lists."""
+    """The texts that stand in a view beside its lists."""
 
     budget_tokens: int
     recap: str
@@ -233,15 +232,15 @@ class Beside:
 def choose_lines(memories: Sequence[Remembered], beside: Beside, counter: Counter) -> list[Remembered]:
     """Return the memories without lines that this view has no use for, and without persons beyond their share."""
     tests = {Section.THREADS: _tells_thread, Section.STATE: _tells_state, Section.LORE: _tells_person}
-    found, persons = list[Remembered](), tokens_in(beside.budget_tokens, PERSONS_TOKENS)
+    chosen, persons = list[Remembered](), tokens_in(beside.budget_tokens, PERSONS_TOKENS)
     for one in memories:
         test = tests.get(one.section)
         if test and not one.by_hand and not test(one, beside):
             continue
         persons -= counter.tokens(one.text) if one.kind == PERSON else 0
         if one.kind != PERSON or persons >= 0:
-            found.append(one)
-    return found
+            chosen.append(one)
+    return chosen
 
 
 def find_first_sentence(text: str) -> str:

@@ -1,12 +1,9 @@
-"""Shares: how the sections of a view share a budget, and in which order they yield.
+"""Readers: who a view is for, which memory they are shown, and how its sections share their budget.
 
-Each row says tokens for budgets of 2,000, 4,000 and 8,000. The tail and the recap have floors, since each tells what
-nothing else does; everything else is served by priority, and whoever is served last yields first.
-
-Readers: who a view is for, which memory they are shown, and how they share their budget.
-
-What must stay true: nothing that a character did not witness is shown to them or to the agent that keeps their memory.
-What tells of the whole story is for them only while every message of it was witnessed by all.
+Nothing that a character did not witness is shown to them or to the agent that keeps their memory; what tells of the
+whole story is for them only while every message of it was witnessed by all. A row says tokens for budgets of 2,000,
+4,000 and 8,000. The tail and the recap have floors, since each tells what nothing else does; everything else is served
+by priority, and whoever is served last yields first.
 """
 
 from __future__ import annotations
@@ -146,7 +143,7 @@ NAMED = frozenset({ReaderKind.CHARACTER, ReaderKind.MEMORY})
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who a view is for."""
+    """Somebody a view is for."""
 
     kind: ReaderKind = ReaderKind.CHAT
     name: str = ""
@@ -181,7 +178,7 @@ CHAT = Reader()
 
 
 def parse_reader(words: str, preset: str = "roleplay") -> Reader:
-    """The reader of that name in stories of that preset; `BadInput` for one that is none."""
+    """Return the reader of that name in stories of that preset; `BadInput` for one that is none."""
     word, colon, name = words.partition(":")
     known = {kind.value: kind for kind in ReaderKind}
     kind = known.get(word.strip())
