@@ -41,10 +41,10 @@ from previously.server.upstream import Facts, Upstream
 log = logging.getLogger("previously.server")
 
 FOLD_S = 600.0
-"""How long one call for a fold may take: a small machine thinks for minutes about a long span."""
+"""Seconds that one call for a fold may take: a small machine thinks for minutes about a long span."""
 
 CATCH_UP_S = 2.0
-"""How often pending turns are tried again: about as long as a person waits before they ask once more."""
+"""Seconds between two tries to bring in pending turns: about as long as a person waits before they ask once more."""
 
 
 class Proxy:

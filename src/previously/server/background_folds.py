@@ -20,7 +20,7 @@ from previously.server.upstream import Facts
 log = logging.getLogger("previously.server")
 
 RETRY_S = 30.0
-"""How long a story rests whose fold failed: whatever was wrong, asking at once would find it again."""
+"""Seconds that a story rests whose fold failed: whatever was wrong, asking at once would find it again."""
 
 
 class BackgroundFolds:
@@ -57,7 +57,7 @@ class BackgroundFolds:
 
     @property
     def waiting(self) -> int:
-        """How many stories wait to be looked at."""
+        """The number of stories that wait to be looked at."""
         return len(self._waiting)
 
     @contextmanager

@@ -24,16 +24,16 @@ from previously.server.refusals import Header, Refusal, make_retry_header
 from previously.storage.key_store import KEY_PREFIX, key_hash
 
 FRESH_S = 2.0
-"""How long an answer of the store is believed: a removed key stops working after that."""
+"""Seconds that an answer of the store is believed: a removed key stops working after that."""
 
 GRACE_S = 300.0
-"""How long a known key goes on working while the store cannot be asked: memory may be down, the story goes on."""
+"""Seconds that a known key goes on working while the store cannot be asked: memory may be down, the story goes on."""
 
 LOOKUP_S = 2.0
-"""How long the store may take to answer: as long as memory may take in a turn."""
+"""Seconds that the store may take to answer: as long as memory may take in a turn."""
 
 MOST_KNOWN = 1_000
-"""How many keys are remembered: each is a hash and a name."""
+"""The most keys that are remembered: each is a hash and a name."""
 
 X_API_KEY = b"x-api-key"
 _KEY = re.compile(r"[\x21-\x7e]{1,1024}")
@@ -46,13 +46,13 @@ class Caller:
 
     owner: str
     key: str | None = field(default=None, repr=False)
-    """What the client gave as its key, for the server upstream; None if it gave none, or one of ours."""
+    """The key that the client gave, for the server upstream; None if it gave none, or one of ours."""
     ours: bool = False
-    """Whether it was let in by a key of ours."""
+    """True if it was let in by a key of ours."""
     hashed: bytes = field(default=b"", repr=False)
     """Of the key that let it in."""
     by_x_api_key: bool = False
-    """Whether the key came in `x-api-key`."""
+    """True if the key came in `x-api-key`."""
 
     @property
     def upstream_key(self) -> str | None:
@@ -61,7 +61,7 @@ class Caller:
 
     @property
     def gave_none(self) -> bool:
-        """Whether it came without any key."""
+        """True if it came without any key."""
         return self.key is None and not self.ours
 
 

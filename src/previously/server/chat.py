@@ -40,8 +40,8 @@ LARGE_BODY = 256 * 1024
 WITHOUT_MEMORY: Header = (b"x-previously-memory", b"off")
 
 KEEP_S = 2.0
-"""How long the end of an answer waits for it to be kept: a client that asks again at once then finds it, and one on a
-slow disk does not wait for good."""
+"""Seconds that the end of an answer waits for it to be kept: a client that asks again at once then finds it, and one on
+a slow disk does not wait for good."""
 
 
 class Chat:

@@ -73,7 +73,7 @@ class ChatRequest:
     heard: Heard
     """and taken apart."""
     command: Command | None
-    """What the last message asks of memory, if it does."""
+    """The question to memory in the last message, if it is one."""
     model: str
     streams: bool
     answer_tokens: int | None
@@ -81,10 +81,10 @@ class ChatRequest:
     """Whose conversation it is, where the client serves several people."""
     story: str | None
     named: bool
-    """Whether somebody gave the story its name; else that is an id of the client's."""
+    """True if somebody gave the story its name; else that is an id of the client's."""
     ask: Ask | None
     history: int | None
-    """How many messages the client's history has, where it says so."""
+    """The length of the client's history, where it says so."""
 
     def listed(self, owner: str) -> Listed:
         """Return what is needed to recognise its story."""

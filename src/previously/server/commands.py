@@ -22,7 +22,7 @@ from previously.server.chat_request import ChatRequest
 from previously.view.view import Section, View
 
 MOST_LINES = 40
-"""How many lines of a list are told: more than a screen, and nobody reads on in a chat."""
+"""The most lines of a list that are told: more than a screen, and nobody reads on in a chat."""
 
 NO_STORY = "There is no story yet: say something first."
 

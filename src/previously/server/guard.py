@@ -156,7 +156,7 @@ async def read_whole_body(receive: Receive) -> bytes:
 
 
 CALLER = "previously.caller"
-"""Where in a scope the caller stands."""
+"""The key of the caller in a scope."""
 
 PROBES = frozenset({"/healthz", "/readyz"})
 """Paths that answer anybody who may connect, also when there is no room: they say nothing of anybody's stories."""
@@ -195,7 +195,7 @@ class Guard:
         self._rates = Rates(rules.bounds, clock)
         self._clock = clock
         self.requests = 0
-        """How many are under way."""
+        """The number of requests under way."""
         self.held_bytes = 0
         """Of their bodies."""
 

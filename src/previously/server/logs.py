@@ -46,7 +46,7 @@ class RequestNote:
     id: str
     story: int | None = None
     read: bool = False
-    """Whether the client had all of the answer when it went."""
+    """True if the client had all of the answer when it went."""
 
 
 def get_note(scope: Scope) -> RequestNote:

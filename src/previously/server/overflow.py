@@ -19,8 +19,8 @@ from previously.server.dialects import Dialect, Raw
 from previously.server.upstream_messages import ANSWER_TOKENS, RESERVE, find_budget
 
 SMALLER = 0.6
-"""How much of what was sent is sent again, where the server does not say how much it takes: there is no third try, and
-estimates of tokens are seldom wrong by more than a third."""
+"""The part of what was sent that is sent again, where the server does not say how much it takes: there is no third try,
+and estimates of tokens are seldom wrong by more than a third."""
 
 NO_GAIN = 0.95
 """If what the server says would leave more than this of what was sent, it counts otherwise than we do."""
@@ -34,10 +34,10 @@ _MEDIA = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """What a server said of a request that was too long."""
+    """The complaint of a server about a request that was too long."""
 
     window_tokens: int | None = None
-    """What it reads at most,"""
+    """The most that it reads,"""
     counted_tokens: int | None = None
     """and what it was sent, by its own count; None where it does not say."""
 

@@ -28,8 +28,8 @@ from previously.view.view import Item, View
 
 MOST_LOG = 50
 MOST_SHOWN = 200
-"""How many versions, and how many items, things left out and messages of a view, are shown: more would be a page of
-megabytes."""
+"""The most versions, and the most items, things left out and messages of a view, that are shown: more would be a page
+of megabytes."""
 
 STYLE = """
 :root { --ground: #fbfaf7; --ink: #22252b; --faint: #6b7078; --line: #dedbd2; --link: #1c5fa8;

@@ -56,7 +56,7 @@ class PendingTurns:
 
     @property
     def count(self) -> int:
-        """How many turns are pending."""
+        """The number of pending turns."""
         return len(self._lines)
 
     async def add(self, owner: str, request: ChatRequest) -> int | None:

@@ -31,7 +31,7 @@ from previously.server.wording import error_json
 from previously.settings_file import effective
 
 HEAD_S = 10.0
-"""How long a head may take: seconds over the worst line, and no time to hold connections open for nothing."""
+"""Seconds that a head may take: seconds over the worst line, and no time to hold connections open for nothing."""
 
 MOST_LOOSE_BYTES = 64 * 1024
 """Of a head that does not end, or of framing around a body: chunk sizes, trailers."""
@@ -48,10 +48,10 @@ MOST_FILES = 65_536
 KEEP_ALIVE_S = 30
 DRAIN_S = 30
 BACKLOG = 2_048
-"""How many connections may wait to be taken: what Linux offers at most by default is 4,096."""
+"""The most connections that may wait to be taken: what Linux offers at most by default is 4,096."""
 
 FOLD_S = 300.0
-"""How long a call to the operator's own model may take."""
+"""Seconds that a call to the operator's own model may take."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -108,7 +108,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     @property
     def _busy(self) -> bool:
-        """Whether a request is being answered, or about to be."""
+        """True if a request is being answered, or about to be."""
         cycle: Any = self.cycle  # none before the first request
         return cycle is not None and not cycle.response_complete
 

@@ -18,8 +18,8 @@ from previously.server.wording import CHAT, Wording, wording_at
 Header = tuple[bytes, bytes]
 
 LINGER_S = 1.0
-"""How long what a client still sends is thrown away. A connection that is closed with unread bytes is reset, and a
-client that was still sending would never see why."""
+"""Seconds in which what a client still sends is thrown away. A connection that is closed with unread bytes is reset,
+and a client that was still sending would never see why."""
 
 _KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 

@@ -40,7 +40,8 @@ LARGE_CHARS = 64 * 1024
 """An answer beyond this is read in a thread: it takes some milliseconds, and others would wait for it."""
 
 DOWN_S = 5.0
-"""How long a store that failed is left alone: nobody waits for it meanwhile, and a restart takes about that long."""
+"""Seconds that a store that failed is left alone: nobody waits for it meanwhile, and a restart takes about that
+long."""
 
 TRUNCATED_SHARE = 0.5
 """A server that counts less than this part of what was sent has cut it: no estimate is wrong by half."""
@@ -64,7 +65,7 @@ class ChatTurn:
     pending: int | None = None
     """Its number among the pending turns."""
     window_tokens: int | None = None
-    """How much the model was found to read at most."""
+    """The most that the model was found to read."""
     late: asyncio.Task[Place | None] | None = field(default=None, repr=False)
     """Still finding out where the turn belongs, after its time was up."""
 

@@ -43,17 +43,17 @@ ALWAYS_IN_FRONT = 2**30
 """As the depth of a note: more messages than any tail has."""
 
 HANDLE_S, MOST_HANDLES = 5.0, 512
-"""How long a story's settings are used again without being read: a person who changes them waits no longer than that.
-And for how many stories, since each handle holds its settings and its token counts."""
+"""Seconds for which a story's settings are used again without being read: a person who changes them waits no longer
+than that. And for how many stories, since each handle holds its settings and its token counts."""
 
 ANSWER_TOKENS = 1_024
-"""How much of the window is left for an answer where the client does not say: a long reply of a chat."""
+"""The part of the window that is left for an answer where the client does not say: a long reply of a chat."""
 
 RESERVE = 32
 """One part in so many of a window is left free: what is estimated may be a little too low."""
 
 MOST_TRIES = 3
-"""How often a view is made again because a message that it must show was not shown. What is held takes room, so the
+"""The most often that a view is made because a message that it must show was not shown. What is held takes room, so the
 tail may lose another one; more than twice was never seen."""
 
 

@@ -17,13 +17,14 @@ from previously.core.paths import OnPath
 from previously.core.tokens import Counter
 
 KEEP_PERCENT = 40
-"""How much of the budget the newest outputs may take and stay whole: an agent works on what it has just read."""
+"""The share of the budget that the newest outputs may take and stay whole: an agent works on what it has just read."""
 
 FREED_PERCENT = 10
-"""How much of the budget must be gained before any output becomes a note, since the front of the view changes then."""
+"""The share of the budget that must be gained before any output becomes a note, since the front of the view changes
+then."""
 
 LARGEST_PERCENT = 25
-"""How much of the budget the outputs of calls that were made together may take: four such turns fill a view."""
+"""The share of the budget that the outputs of calls made together may take: four such turns fill a view."""
 
 CHARACTERS_PER_TOKEN = 3
 """Fewer than prose has: outputs are full of paths, numbers and brackets."""
@@ -37,7 +38,7 @@ LEAST_TOKENS = 50
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """What is shown of tool outputs, for as long as an epoch lasts."""
+    """The part of tool outputs that is shown, for as long as an epoch lasts."""
 
     whole_from: int = 0
     """Those before this position are notes."""

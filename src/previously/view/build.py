@@ -59,7 +59,7 @@ from previously.view.render import count_system_tokens, render_messages
 from previously.view.view import NO_FURNITURE, Furniture, LeftOut, Reason, Section, View, ViewParts
 
 FILLINGS = 3
-"""How often room that quotations gave up is filled again: the third time a line or two is left."""
+"""Rounds in which room that quotations gave up is filled again: after the third a line or two is left."""
 
 GROWTH_SHARE = 5
 """A fifth of the budget stays free beyond the tail's ceiling where an epoch goes on: so long may memory take to catch
@@ -79,9 +79,9 @@ class Material:
     """The newest messages, as far back as the budget reaches; in path order."""
     tail_messages: int
     all_witnessed: bool = True
-    """Whether the reader may know of every message of the path."""
+    """True if the reader may know of every message of the path."""
     has_lore: bool = True
-    """Whether the turn may bring up any lore."""
+    """True if the turn may bring up any lore."""
     requests: Sequence[OnPath] = ()
     """For an agent: what users said before `newest` that may be shown all the same."""
 
@@ -98,15 +98,15 @@ class ViewRequest:
     tail_percent: int = 60
     """The tail's ceiling: beyond it, new memory is taken up."""
     recall_percent: int = 15
-    """How much recalled passages may take."""
+    """The share of recalled passages."""
     lore_percent: int = 0
-    """How much lore may take that the turn brings up."""
+    """The share of lore that the turn brings up."""
     lore_depth: int = 4
     """In how many of the newest messages keys are looked for."""
     for_agent: bool = False
-    """Whether an agent at work reads it: old tool outputs give way first, and the newest request is always shown."""
+    """True if an agent at work reads it: old tool outputs give way first, and the newest request is always shown."""
     dated: bool = False
-    """Whether passages say when they were written: by the chat's clock."""
+    """True if passages say when they were written: by the chat's clock."""
     held_tokens: int = 0
     """The cost of passages that were recalled earlier in this turn: while the epoch goes on there must be room for them
     too."""

@@ -38,7 +38,7 @@ class PastRoom:
 
     tokens: int
     backbone_tokens: int
-    """What the backbone needs at least, if it is that long: a longer one is cut before a chapter is left to it."""
+    """The least that the backbone needs, if it is that long: a longer one is cut before a chapter is left to it."""
 
 
 def choose_layers(memories: Sequence[Remembered], room: PastRoom, counter: Counter) -> list[Remembered]:
@@ -194,7 +194,7 @@ TOLD_SHARE = 2 / 3
 """A thread is told where one paragraph has two thirds of its telling words: names alone are fewer."""
 
 PERSONS_TOKENS: Row = (0, 200, 400)
-"""What lines about persons take: none at 2,000, where the recap says who people are, 16 of them at 8,000."""
+"""The most that lines about persons take: none at 2,000, where the recap says who people are, 16 of them at 8,000."""
 
 _WORDS = re.compile(r"[^\W_]+")
 

@@ -35,24 +35,24 @@ class Epoch:
     """The part of a view that stays the same."""
 
     first: int
-    """Where what is shown word for word begins."""
+    """The position at which what is shown word for word begins."""
     memories: tuple[Remembered, ...]
     """The memory shown, as far as there was room for it."""
     cut: tuple[LeftOut, ...]
-    """What gave way."""
+    """The memory that gave way."""
     told: Mapping[str, str]
     """All memory there was when it began: which messages each text stands for, and a digest of its words."""
     by_hand: str
     """A digest of what people wrote."""
     counter: str
-    """What counts the tokens."""
+    """The name of what counts the tokens."""
     trim: Trim = WHOLE
-    """What is shown of tool outputs."""
+    """The part of tool outputs that is shown."""
     held: int | None = None
-    """Where the request stands that an agent is shown before the tail."""
+    """The position of the request that an agent is shown before the tail."""
     tail: int | None = None
-    """Where the tail begins; the messages before it are told by memory too, and shown because there was room. None =
-    there are none."""
+    """The position at which the tail begins; the messages before it are told by memory too, and shown because there was
+    room. None = there are none."""
 
     @property
     def tail_first(self) -> int:

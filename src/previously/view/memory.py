@@ -58,7 +58,7 @@ class Remembered:
     span: Span | None
     reason: str
     what: str
-    """How it is called in a list of what was left out."""
+    """Its name in a list of what was left out."""
     stale: bool = False
     by_hand: bool = False
     lost: tuple[Span, ...] = ()
@@ -69,7 +69,7 @@ class Remembered:
     beside: Span | None = None
     """Of an episode: the messages it tells beside another text."""
     weak: bool = False
-    """Whether a recap is quoted, not written: lists are then worth more."""
+    """True if a recap is quoted, not written: lists are then worth more."""
     about: str = ""
     """Of an item of a list: the thing or person it is about."""
     kind: str = ""

@@ -49,7 +49,7 @@ SHARES: Mapping[Section, Share] = {
     # Constant lore, and a line per person: whoever the turn names is told of beside it in any case.
     Section.LORE: Share(8, percent(5), ceiling=percent(15)),
 }
-"""How sections share a budget where nothing else is said. What one does not want goes to the others."""
+"""The shares of sections where nothing else is said. What one does not want goes to the others."""
 
 GAME_SHARES: Mapping[Section, Share] = {
     **SHARES,
@@ -68,7 +68,7 @@ VERBATIM_TOKENS: Row = (0, 1_700, 3_500)
 finely. At 2,000 they answered no question that memory did not."""
 
 RECALL_TOKENS: Row = (150, 300, 600)
-"""What is kept free for recalled passages when an epoch begins: two passages, or four."""
+"""The room kept free for recalled passages when an epoch begins: for two passages, or four."""
 
 LORE_TOKENS: Row = (150, 300, 500)
 """The most that lore takes which a turn brings up: 3 to 10 entries of 50 tokens. Half of it is kept free, since it
@@ -81,8 +81,9 @@ def find_lore_ceiling(budget_tokens: int) -> int:
 
 
 TOLD_TOKENS: Row = (900, 1_100, 1_500)
-"""What recap and closed chapters have together before the tail has its due: the recap of a young chapter must not leave
-all before it untold. At 2,000 tokens 800 to 1,000 were tried; 900 answered most before and after a chapter closes."""
+"""The room that recap and closed chapters have together before the tail has its due: the recap of a young chapter must
+not leave all before it untold. At 2,000 tokens 800 to 1,000 were tried; 900 answered most before and after a chapter
+closes."""
 
 YOUNG_RECAP: Row = (450, 700, 700)
 """The recap's floor where chapters are closed: it tells of the open one alone."""
@@ -153,9 +154,9 @@ class Reader:
     """If more than 0: they see this many of the newest turns verbatim and nothing before."""
     shares: Mapping[Section, Share] = field(default_factory=lambda: SHARES)
     window_tokens: int = 0
-    """How much they can read if nobody says; 0 = the window of the story."""
+    """The window they read with if nobody says; 0 = the window of the story."""
     answer_tokens: int | None = None
-    """How much of that is left for their answer; None = as the story has it."""
+    """The part of it that is left for their answer; None = as the story has it."""
     presence: Presence | None = field(default=None, repr=False, compare=False)
     """Who was present on the path that is read; where it is not known, messages count by the witnesses they were given
     with."""

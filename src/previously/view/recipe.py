@@ -44,7 +44,7 @@ class Recipe:
 
     epoch: Epoch
     turn_position: int
-    """Where the newest user message stands; -1 if there is none."""
+    """The position of the newest user message; -1 if there is none."""
     shown: tuple[Span, ...]
     """The messages of the tail that were shown."""
     recalled: tuple[Recalled, ...]
@@ -57,9 +57,9 @@ class Recipe:
     """Why the epoch began with this view; empty if it went on."""
     unchanged_tokens: int | None = None
     tail_messages: int = 0
-    """How many messages were never folded."""
+    """The number of messages that are never folded."""
     dated: bool = True
-    """Whether passages said when they were written."""
+    """True if passages said when they were written."""
     lore: tuple[LoreShown, ...] = ()
     """The entries that the turn brought up, with their words: an entry may read otherwise by now."""
 

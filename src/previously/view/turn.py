@@ -21,7 +21,7 @@ from previously.view.view import Item, Section, TurnMemory, View
 OPENING = "<recalled>\nFrom earlier in this story, for reference:"
 CLOSING = "</recalled>"
 MARKS_TOKENS = 24
-"""What the marks around passages cost at most, by any counter."""
+"""The most that the marks around passages cost, by any counter."""
 
 _BLOCK = re.compile(r"\A<recalled>\n.*?\n</recalled>\n\n", re.DOTALL)
 _ECHO = re.compile(

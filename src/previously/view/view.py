@@ -76,7 +76,7 @@ class Item:
     reason: str
     sources: tuple[Span, ...]
     score: float | None = None
-    """How well a recalled passage fits; None for all else."""
+    """The fit of a recalled passage; None for all else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class Report:
     epoch: str
     """Why a new epoch began with this view; empty if the one before went on."""
     unchanged_tokens: int | None
-    """How many tokens at the front are byte for byte those of the turn before; None if there was none."""
+    """The number of tokens at the front that are byte for byte those of the turn before; None if there was none."""
 
     volatile_tokens: int = 0
     """The tokens that change with every turn."""
@@ -177,7 +177,7 @@ class View:
 
     budget_tokens: int
     tokens: int
-    """What `messages` and the client's tools cost; never more than the budget."""
+    """The cost of `messages` and the client's tools; never more than the budget."""
     messages: tuple[Message, ...]
     """`parts`, rendered."""
     items: tuple[Item, ...]
@@ -196,7 +196,7 @@ class View:
 
     @property
     def tail_positions(self) -> list[int]:
-        """Where the messages of the tail stand on the path, in the order of the view."""
+        """The positions of the messages of the tail on the path, in the order of the view."""
         return [item.position for item in self.parts.tail]
 
     @property
