@@ -26,7 +26,7 @@ from previously.runtime.listed import Listed, asked_for
 from previously.runtime.presence import KINDS as PRESENCE
 from previously.runtime.presence import absent_of
 from previously.runtime.windows import Window, Windows, said_hashes, shared, story_hashes
-from previously.storage.store import BranchInfo, Store, StoryKey
+from previously.storage.store import BranchInfo, Store, StoryInfo, StoryKey
 
 T = TypeVar("T")
 
@@ -109,8 +109,8 @@ class Candidates:
     async def best(self, listed: Listed) -> Candidate | None:
         """The branch that the list belongs to, if there is one."""
         if listed.story:
-            info = await self._store.story(listed.owner, listed.story)
-            if info and not listed.is_of(await self._store.header(info.key)):
+            info, header = await self._named(listed.owner, listed.story)
+            if info and not listed.is_of(header):
                 raise BadInput("The story of that name is another user's.")
             if info or not listed.adopts:
                 return await self._near(listed, info.key, info.name, info.active.name) if info else None
@@ -129,6 +129,15 @@ class Candidates:
             if len(tried) == MOST_STORIES:
                 break
         return max((one for one in tried if one.is_this), key=lambda one: one.worth, default=None)
+
+    async def _named(self, owner: str, name: str) -> tuple[StoryInfo | None, str]:
+        """Return the story of that name, and its header."""
+
+        async def read(store: Store) -> tuple[StoryInfo | None, str]:
+            info = await store.story(owner, name)
+            return info, await store.header(info.key) if info else ""
+
+        return await self._store.at_one_moment(owner, read)
 
     async def _near(self, listed: Listed, key: StoryKey, name: str, branch: str) -> Candidate:
         """The list held against a branch it probably goes on with, else against all of its story."""
