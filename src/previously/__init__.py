@@ -54,7 +54,7 @@ _HOMES = {
     "Collected": "storage.tables.findings",
     "Fault": "storage.tables.findings",
     "Verified": "storage.tables.findings",
-    "Furniture": "view.furniture",
+    "Furniture": "view.view",
     "Report": "view.view",
     "View": "view.view",
 }
