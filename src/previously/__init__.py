@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from previously.runtime.folder import BuiltinFolder, Folder
     from previously.runtime.story import Story
     from previously.settings import Settings
-    from previously.storage.tables.findings import Collected, Fault, Verified
+    from previously.storage.findings import Collected, Fault, Verified
     from previously.view.view import Furniture, Report, View
 
 __version__ = "0.1.0"
@@ -51,9 +51,9 @@ _HOMES = {
     "ScriptedModel": "models.scripted",
     "ScriptedAnswer": "models.scripted_server",
     "ScriptedServer": "models.scripted_server",
-    "Collected": "storage.tables.findings",
-    "Fault": "storage.tables.findings",
-    "Verified": "storage.tables.findings",
+    "Collected": "storage.findings",
+    "Fault": "storage.findings",
+    "Verified": "storage.findings",
     "Furniture": "view.view",
     "Report": "view.view",
     "View": "view.view",

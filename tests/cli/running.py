@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from previously.cli.commands import main
+from previously.cli.command_table import main
 
 LINES = (
     ("assistant", "Narrator", "Snow shut the pass on the ninth of October. Orla Finch had eleven sheep left."),

@@ -13,7 +13,7 @@ from previously.core.messages import Image, Role, Text, ToolCall, ToolResult
 from previously.core.paths import OnPath
 from previously.core.text import MAX_MESSAGE_BYTES
 from previously.storage.store import StoryKey
-from previously.storage.tables.reading import PathReader
+from previously.storage.tables.paths import PathReader
 from previously.storage.tables.stories import BranchRow
 
 SMALL = Settings(tail_messages=2, fold_messages=6, fold_words=400, fold_tokens=600, recap_words=60)

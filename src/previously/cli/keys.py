@@ -11,7 +11,7 @@ from previously.cli.arguments import AsJson, name, opened
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from previously.storage.key_store import AccessKey
+    from previously.storage.tables.keys import AccessKey
 
 Name = Annotated[str, typer.Argument(metavar="NAME", parser=name, help="What the key is called.")]
 Owner = Annotated[
@@ -36,7 +36,7 @@ def keys(ctx: typer.Context, as_json: AsJson = False) -> None:
     if not found:
         output.console().print("There are no keys yet; `previously keys add NAME` makes one.")
         return
-    from previously.cli.drawing import table
+    from previously.cli.terminal import table
 
     rows = [(key.name, key.owner, key.at[:16].replace("T", " "), f"…{key.ending}") for key in found]
     columns = ("key", "owner", "created (UTC)", "ends with")

@@ -22,8 +22,8 @@ from previously.lore.scanning import scan
 from previously.lore.things import LoreEntry
 from previously.lore.timed import Activation, Effects, effects_at, is_timed
 from previously.lore.world_info import read_book
-from previously.storage.book_store import BookReading
 from previously.storage.store import Store, StoryKey
+from previously.storage.tables.books import BookReading
 from previously.view.recipe import parse_recipe
 from previously.view.turn import LoreShown, render_lore
 

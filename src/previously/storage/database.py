@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from typing import Any, NoReturn, Protocol, TypeVar
 
-from previously.storage.store import StoryKey
 from previously.storage.tables import Tables, tables_of
-from previously.storage.tables.kept_paths import KeptPaths
+from previously.storage.tables.recall_cache import KeptPaths
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 
 T = TypeVar("T")

@@ -2,13 +2,13 @@
 
 from previously.storage.sqlite.database import SqliteDatabase
 from previously.storage.sqlite.file import in_memory_uri
-from previously.storage.table_store import TableStore
+from previously.storage.store import Store
 
 IN_MEMORY = ":memory:"
 """The place whose stories are gone with the process."""
 
 
-class SqliteStore(TableStore):
+class SqliteStore(Store):
     """Stories in one SQLite file, which several processes may have open, or in this process's memory (`:memory:`)."""
 
     database: SqliteDatabase

@@ -16,8 +16,8 @@ from typing import Any
 import apsw
 
 from previously.core.errors import StoreProblem
-from previously.storage.damage import Damaged
 from previously.storage.queries import all_queries, load_migrations
+from previously.storage.tables.damage import Damaged
 from previously.storage.tables.session import Row
 
 APPLICATION_ID = 0x50524556

@@ -9,22 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from previously.storage.store import StoryKey
 from previously.storage.tables.answers import AnswerTable
 from previously.storage.tables.books import BookTable
 from previously.storage.tables.cover import CoverTable
-from previously.storage.tables.forgetting import Forgetting
-from previously.storage.tables.kept_paths import KeptPaths
+from previously.storage.tables.forget import Forgetting
 from previously.storage.tables.keys import KeyTable
-from previously.storage.tables.lines import Lines
 from previously.storage.tables.marks import MarkTable
-from previously.storage.tables.reading import PathReader
+from previously.storage.tables.path_writer import PathWriter
+from previously.storage.tables.paths import Lines, PathReader
+from previously.storage.tables.recall_cache import KeptPaths
 from previously.storage.tables.recipes import RecipeTable
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
 from previously.storage.tables.snapshot import StoredSnapshot
 from previously.storage.tables.stories import BranchRow, StoryTable
 from previously.storage.tables.versions import VersionTable
-from previously.storage.tables.writing import PathWriter
 
 if TYPE_CHECKING:
     from previously.recall.outline import PathEntries
@@ -54,7 +53,7 @@ class Tables:
 
     def recall(self, key: StoryKey, branch: str | None = None) -> tuple[StoryIndex, PathEntries]:
         """Return the story's index of what is said, and the path of a branch as the index knows it."""
-        from previously.storage.tables.index_reading import path_entries, story_index
+        from previously.storage.tables.recall_index import path_entries, story_index
 
         path = path_entries(self.session, key, self.branch(key, branch), self.paths)
         return story_index(self.session, key, self.paths.indexes), path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from previously.core.snapshot import KeptRecipe
-from previously.storage.store import StoryKey
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
 
 

@@ -10,7 +10,7 @@ from previously.core.marks import Mark, MarkKind
 from previously.core.paths import OnPath
 from previously.core.snapshot import ALL_MARKS, KeptRecipe
 from previously.core.versions import Kind, LiveVersion, Status, Version
-from previously.storage.store import StoryKey
+from previously.storage.tables.records import StoryKey
 
 if TYPE_CHECKING:
     from previously.storage.tables import Tables

@@ -1,0 +1,194 @@
+"""The commands about who was present, what each character knows, and who knows of something."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from previously.cli import output
+from previously.cli.arguments import AsJson, Story, name, opened, position, stretch
+from previously.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from previously.runtime.standing import CastItem
+
+NOBODY = "Nothing is noted of what anybody knows"
+FROM_SUMMARY = "summary"
+"""Where a sentence comes from that is no fact of its own."""
+
+
+def cast(
+    ctx: typer.Context,
+    story: Story,
+    character: Annotated[
+        str | None, typer.Argument(metavar="CHARACTER", parser=name, help="One of them, with all facts.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the characters and what they know, or all that one of them knows."""
+    from previously.cli.memory_json import cast_json
+
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False).cast()
+    if character is not None:
+        one = _called(found, character)
+        if as_json:
+            output.emit({"story": story, **cast_json(one)})
+        else:
+            _print_one(story, one)
+        return
+    if as_json:
+        output.emit({"story": story, "cast": [cast_json(one) for one in found]})
+        return
+    console = output.console()
+    if not found:
+        console.print(output.from_model(story, NOBODY), soft_wrap=True)
+        return
+    for one in found:
+        facts = output.counted(len(one.knowledge.facts), "fact")
+        console.print(output.one_line(f"{one.name} ({facts}{', stale' if one.stale else ''})"), style="bold")
+        if not one.knowledge.is_empty:
+            console.print(output.printable(one.knowledge.summary))
+    if all(one.knowledge.is_empty for one in found):
+        console.print(output.from_model(story, "Nothing is noted of what they know"), soft_wrap=True)
+
+
+def who_knows(
+    ctx: typer.Context,
+    story: Story,
+    asked: Annotated[list[str], typer.Argument(metavar="WORDS…", help="What somebody may know of.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show who knows of something, what they know of it, from whom and since when."""
+    query = " ".join(asked)
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False).who_knows(query)
+    if as_json:
+        rows = [
+            {
+                "name": one.name,
+                "facts": [fact.as_json() for fact in one.facts],
+                "sentences": list(one.summary_sentences),
+            }
+            for one in found
+        ]
+        output.emit({"story": story, "query": query, "knows": rows})
+        return
+    if not found:
+        output.console().print(f"Nobody is known to know of that: {output.one_line(query)}.", soft_wrap=True)
+        return
+    from previously.cli.terminal import table
+
+    lines: list[tuple[object, ...]] = []
+    for one in found:
+        lines += [(one.name, fact.text, fact.source, f"message {fact.since}") for fact in one.facts]
+        lines += [(one.name, sentence, FROM_SUMMARY, "-") for sentence in one.summary_sentences]
+    columns = ("who", "knows", "source", "since")
+    output.console().print(table(columns, lines, left=columns))
+
+
+def presence(
+    ctx: typer.Context,
+    story: Story,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME…", help="With --set: who was present; none = nobody was.")
+    ] = None,
+    meant: Annotated[
+        str | None,
+        typer.Option("--set", metavar="FIRST-LAST", help="Say who was present at these messages."),
+    ] = None,
+    everybody: Annotated[bool, typer.Option("--everybody", help="With --set: everybody was present.")] = False,
+    unset: Annotated[
+        int | None,
+        typer.Option("--unset", metavar="POSITION", parser=position, help="Take back what was set last there."),
+    ] = None,
+    leave: Annotated[
+        list[str] | None, typer.Option("--leave", metavar="N", help="Who is not there from now on; repeatable.")
+    ] = None,
+    enter: Annotated[
+        list[str] | None, typer.Option("--enter", metavar="N", help="Who is there again; repeatable.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show who was present at each stretch and where that is known from, and correct it; or say who leaves or comes
+    back with the next message."""
+    from previously.core.people import NARRATORS
+    from previously.core.witnessing import folded_name
+
+    if meant is None and (names or everybody):
+        raise BadInput("Names and --everybody say who was present at some messages: give those with --set FIRST-LAST.")
+    if names and everybody:
+        raise BadInput("Either everybody was present or those who are named.")
+    with opened(ctx) as memory:
+        found = memory.story(story, create=False)
+        for name in leave or ():
+            found.leave(name)
+        for name in enter or ():
+            found.enter(name)
+        if meant is not None:
+            heard = {folded_name(one.name) for one in found.people()}
+            heard |= {folded_name(name) for one in found.presence() for name in one.names or ()}
+            span = found.set_presence(*stretch(meant), None if everybody else names or [])
+            new = [name for name in names or () if folded_name(name) not in heard]
+            output.note(f"Set for {span}." + (f" Not heard of before: {', '.join(new)}." if new else ""))
+        if unset is not None:
+            output.note(f"Taken back for {found.unset_presence(unset)}.")
+        people = [one for one in found.people() if folded_name(one.name) not in NARRATORS]
+        absent, stretches = found.absent(), found.presence()
+    gone = {folded_name(one) for one in absent}
+    present = [one.name for one in people if folded_name(one.name) not in gone]
+    if as_json:
+        rows = [
+            {
+                "span": [one.span.first, one.span.last],
+                "names": None if one.names is None else list(one.names),
+                "source": one.source.value,
+            }
+            for one in stretches
+        ]
+        output.emit({"story": story, "absent": absent, "present": present, "stretches": rows})
+        return
+    console = output.console()
+    if not people and not absent:
+        console.print("Nobody in this story has a name yet.")
+        return
+    console.print(f"There: {output.one_line(', '.join(present)) or 'nobody'}.", soft_wrap=True)
+    console.print(f"Not there: {output.one_line(', '.join(absent)) or 'nobody'}.", soft_wrap=True)
+    from previously.cli.terminal import table
+
+    lines = [(str(one.span), _who(one.names), one.source.value) for one in stretches]
+    columns = ("stretch", "present", "source")
+    console.print(table(columns, lines, left=columns))
+
+
+def _who(names: tuple[str, ...] | None) -> str:
+    return "everybody" if names is None else ", ".join(names) or "nobody"
+
+
+def _called(found: list[CastItem], character: str) -> CastItem:
+    from previously.core.presence import Names
+
+    names = Names(one.name for one in found)
+    for one in found:
+        if names.same_person(one.name, character):
+            return one
+    listed = [one.name for one in found]
+    there = f"the only one is {listed[0]}" if len(listed) == 1 else f"there are {', '.join(listed)}"
+    raise BadInput(f"There is no character {character!r} in this story; {there if listed else 'there is none'}.")
+
+
+def _print_one(story: str, one: CastItem) -> None:
+    console = output.console()
+    console.print(output.one_line(f"{one.name}{' (stale)' if one.stale else ''}"), style="bold")
+    if one.knowledge.is_empty:
+        console.print(output.from_model(story, "Nothing is noted of what they know"), soft_wrap=True)
+        return
+    console.print(output.printable(one.knowledge.summary))
+    if not one.knowledge.facts:
+        return
+    from previously.cli.terminal import table
+
+    rows = [(fact.text, fact.source, f"message {fact.since}") for fact in one.knowledge.facts]
+    console.print()
+    console.print(table(("fact", "source", "since"), rows, left=("fact", "source", "since")))
