@@ -17,6 +17,7 @@ from previously.folds.brief import BriefNote
 from previously.folds.briefs.sections import Brief, failure, is_failure, parse, render
 from previously.folds.noting import Note, Noted, Unusable, judge_reply
 from previously.runtime.prompts import load_prompt
+from tests.effort import cases
 from tests.folds.briefs.agent_conversations import GERMAN, ROTATION, UPGRADE
 
 GOLDEN = Path(__file__).parent / "golden" / "brief.txt"
@@ -228,7 +229,7 @@ MESSAGES = st.lists(st.sampled_from([*ROTATION, *UPGRADE, *GERMAN]), max_size=8)
 
 
 @given(st.text(max_size=200) | st.lists(st.sampled_from(render(ANSWER).splitlines())).map("\n".join), MESSAGES)
-@settings(max_examples=60)
+@settings(max_examples=cases(60))
 def test_any_answer_is_judged_and_what_is_kept_is_canonical(answer: str, delta: tuple[Message, ...]) -> None:
     found = BriefNote(delta, most_tokens=500).judge(answer)
     if isinstance(found, Noted):

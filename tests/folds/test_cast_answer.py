@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from previously.folds.cast_answer import Wanted, wanted_in
 from previously.folds.noting import Unusable
+from tests.effort import cases
 
 PLAIN = Wanted("Maya waits.", ("Bram hid the key",), (2,), ((3, "Bram left"),))
 
@@ -97,7 +98,7 @@ GARBLED = st.one_of(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @given(GARBLED)
 def test_garbled_answers_never_raise(answer: str) -> None:
     found = wanted_in(answer)

@@ -18,6 +18,7 @@ from previously.folds.cast import MOST_SENTENCES, MOST_WORDS, CastNote, bounded
 from previously.folds.noting import Note, Noted, Unusable, canonical, judge_reply
 from previously.runtime.prompts import load_prompt
 from previously.text.sentences import whole_sentences
+from tests.effort import cases
 
 GOLDEN = Path(__file__).parent / "golden"
 TEMPLATE = load_prompt("cast")
@@ -180,7 +181,7 @@ def stories(draw: st.DrawFn) -> list[tuple[str, Message]]:
     return found
 
 
-@settings(max_examples=60)
+@settings(max_examples=cases(60))
 @given(stories(), st.sampled_from(NAMES))
 def test_nothing_that_was_not_witnessed_gets_into_a_note(story: list[tuple[str, Message]], name: str) -> None:
     so_far = ""
@@ -197,7 +198,7 @@ def test_nothing_that_was_not_witnessed_gets_into_a_note(story: list[tuple[str, 
         so_far = made.text
 
 
-@settings(max_examples=80)
+@settings(max_examples=cases(80))
 @given(
     st.one_of(
         st.text(max_size=400),

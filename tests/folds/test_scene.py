@@ -23,6 +23,7 @@ from previously.folds.scene import SceneNote, scene_of, scene_text, validate
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS
 from previously.folds.scene_shape import SCHEMA, scene_note
 from previously.runtime.prompts import load_prompt
+from tests.effort import cases
 from tests.folds.scene_corpus import SEED, bad_memories, good_memories
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -239,7 +240,7 @@ def test_good_answers_are_kept_and_bad_ones_never_raise() -> None:
         assert isinstance(judged, Noted) or judged.reason
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 @given(st.text(max_size=300) | st.text('{}[]":,nkctsumary ', max_size=120))
 def test_judging_is_total(answer: str) -> None:
     judged = SceneNote(SAID).judge(answer)
@@ -247,7 +248,7 @@ def test_judging_is_total(answer: str) -> None:
         assert validate(json.loads(judged.text)).valid
 
 
-@settings(max_examples=60)
+@settings(max_examples=cases(60))
 @given(st.lists(st.tuples(st.sampled_from(["Wren", "Grim", None]), st.text(max_size=200)), max_size=6))
 def test_the_built_in_scene_can_always_be_kept(lines: list[tuple[str | None, str]]) -> None:
     delta: tuple[Message, ...] = tuple(message("user", text, speaker=name) for name, text in lines)

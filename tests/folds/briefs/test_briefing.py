@@ -16,6 +16,7 @@ from previously.folds.brief import BriefNote
 from previously.folds.briefs.sections import NEWEST_REQUEST, Brief, failure, parse, render
 from previously.folds.builtin.agents.told_files import MOST_FILES, split_file
 from previously.folds.builtin.briefing import briefed
+from tests.effort import cases
 from tests.folds.briefs.agent_conversations import GERMAN, ROTATION, UPGRADE, does, gives
 
 DATA = os.environ.get("PREVIOUSLY_DATA", "")
@@ -219,7 +220,7 @@ MESSAGES = st.lists(st.builds(Message, st.sampled_from(Role), st.lists(PARTS, ma
 
 
 @given(MESSAGES, MESSAGES, st.integers(150, 400))
-@settings(max_examples=120)
+@settings(max_examples=cases(120))
 def test_any_conversation_can_be_told_in_its_cap(first: list[Message], second: list[Message], most: int) -> None:
     note = BriefNote(tuple(first), most_tokens=most)
     again = note.part(tuple(second), note.builtin().text)
