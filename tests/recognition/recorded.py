@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from previously.core.messages import ToolCall
-from previously.models.reasoning import split_reasoning
-from previously.models.received import ReceivedChoice, ReceivedReply
-from previously.recognition.heard import Ask
-from previously.runtime.recognising import Place, Recognising
+from previously.recognition.client_list import Ask
+from previously.runtime.follow_client import ClientFollower, ClientPlace
 from previously.server.chat_request import ChatRequest, parse_chat_request
 from previously.server.turn import make_replies
 from previously.storage.sqlite import SqliteStore
+from previously.wire.reasoning import split_reasoning
+from previously.wire.reply import Reply, ReplyChoice
 
 FOLDER = "sillytavern-requests"
 OWNER = "local"
@@ -124,7 +124,7 @@ class Replay:
         self.recording = recording
         self.meta = meta
         self.store = SqliteStore(":memory:")
-        self.recognising = Recognising(self.store)
+        self.recognising = ClientFollower(self.store)
 
     async def outcomes(self) -> list[Outcome]:
         """Of every request, in order."""
@@ -137,7 +137,7 @@ class Replay:
         asked = parse_chat_request(
             json.dumps(fields).encode(), {name.lower(): value for name, value in request["headers"].items()}
         )
-        place = await self.recognising.follow(asked.listed(OWNER), f"story {request['n']}")
+        place = await self.recognising.follow(asked.client_request(OWNER), f"story {request['n']}")
         taken, wanted = place.ask if place else Ask.ASIDE, ASKS.get(request["kind"], Ask.ASIDE)
         if taken is not wanted:
             outcome.faults.append(f"taken for {taken}, and was {wanted}")
@@ -150,23 +150,23 @@ class Replay:
             outcome.faults += list(_differences(await self._on_screen(place), _shown(state)))
         return outcome
 
-    async def _answer(self, place: Place, asked: ChatRequest, response: dict[str, Any]) -> None:
+    async def _answer(self, place: ClientPlace, asked: ChatRequest, response: dict[str, Any]) -> None:
         texts = response.get("texts") or [] if response.get("kind") != "error" else []
         broken_off = bool(response.get("aborted"))
         if broken_off:
             texts = [text[: (response["sent_chars"] or [0])[0]] for text in texts[:1]]
         calls = (ToolCall("call_1", response["tool_call"], "{}"),) if response.get("tool_call") else ()
         choices = [
-            ReceivedChoice(number, text, response.get("reasoning") or "", tool_calls=calls)
+            ReplyChoice(number, text, response.get("reasoning") or "", tool_calls=calls)
             for number, text in enumerate(texts)
         ]
-        replies = make_replies(ReceivedReply(tuple(choices)), asked.heard, place.prefill.begins)
+        replies = make_replies(Reply(tuple(choices)), asked.client_list, place.prefill.begins)
         if replies:
             await self.recognising.answer(place, replies, partial=broken_off)
         else:
             await self.recognising.unanswered(place)
 
-    async def _on_screen(self, place: Place) -> list[str]:
+    async def _on_screen(self, place: ClientPlace) -> list[str]:
         path = await self.store.path(place.key, place.branch, 0, 1_000_000)
         texts = [_plain(item.entry.message.text) for item in path if not item.entry.attributes.hidden]
         return [text for text in texts if text]

@@ -42,10 +42,10 @@ from previously.core.messages import Image, Role, Text, Thinking, ToolCall, Tool
 from previously.core.versions import IN_FORCE, Kind, Status
 from previously.folds.amend import AMENDED
 from previously.folds.update import UPDATED
-from previously.models.scripted import Scripted
 from previously.runtime import model_folder
 from previously.runtime.folding import KEPT
 from previously.storage.store import NO_NODE
+from previously.testing.scripted_model import Scripted
 from previously.view.turn import remove_turn_memory
 from previously.view.view import Reason, Section, View
 from tests.effort import cases

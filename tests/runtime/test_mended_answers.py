@@ -15,8 +15,8 @@ from previously.folds.analysis import AnalysisNote, analysis_of
 from previously.folds.noting import Note
 from previously.folds.scene import SceneNote, scene_of
 from previously.models.retry import MAX_CALLS
-from previously.models.scripted import Scripted
 from previously.runtime.folder import FolderReply
+from previously.testing.scripted_model import Scripted
 from tests.runtime.echoing import folder_of
 
 SAID = (message("assistant", "Grim, a gruff dwarf, sets down two mugs for Wren.", speaker="Narrator"),)

@@ -27,7 +27,7 @@ async def test_what_waits_is_there_after_a_restart_with_its_answer(tmp_path: Pat
     assert first is not None and second is not None
     await spool.keep_answer(second, [message("assistant", "Two, yes.")], partial=True)
     found = await PendingTurns(path, MUCH).read_all()
-    assert [(one.owner, one.request.heard.body[0].message.text) for one in found] == [
+    assert [(one.owner, one.request.client_list.body[0].message.text) for one in found] == [
         ("ann", "one \ufffd"),
         ("bob", "two"),
     ]

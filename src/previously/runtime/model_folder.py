@@ -44,11 +44,11 @@ from previously.models.retry import (
     MAX_CALLS,
     BreakerState,
     Wait,
-    after_failure,
-    after_success,
-    before_call,
     decide_retry,
     may_call,
+    note_call,
+    note_failure,
+    note_success,
 )
 from previously.runtime.folder import Attempt, BuiltinFolder, FolderReply
 from previously.runtime.kept_answers import KeptAnswers, Source
@@ -174,7 +174,7 @@ class ModelFolder:
             )
         if why_not:
             return await self._without(asked, why_not, ())
-        self._breaker = before_call(self._breaker, self._clock())
+        self._breaker = note_call(self._breaker, self._clock())
         attempts: list[Attempt] = []
         before, cost, accepted = so_far(asked), NOTHING, None
         beside: list[tuple[Kind, str]] = []
@@ -190,13 +190,13 @@ class ModelFolder:
                 continue
             if answer.accepted is None:
                 if answer.fault is Fault.MODEL or (answer.fault is Fault.ANSWER and not asked.again):
-                    self._breaker = after_failure(self._breaker, self._clock())
+                    self._breaker = note_failure(self._breaker, self._clock())
                 given_up = asked.again and answer.fault is Fault.ANSWER
                 return await self._without(asked, answer.reason, tuple(attempts), spent=cost, for_good=given_up)
             cost, accepted, runs, used = cost + answer.cost, answer.accepted, runs[1:], 0
             before = accepted.text or before  # where no recap is asked for, the next part is told the same one
             beside = joined_beside(beside, answer.accepted.beside)
-        self._breaker = after_success(self._breaker)
+        self._breaker = note_success(self._breaker)
         return FolderReply(
             accepted.text if accepted else "",
             UPDATED if isinstance(asked, UpdateFold) else _carry(asked),

@@ -22,7 +22,7 @@ from previously.runtime.fold_report import FoldReport
 from previously.runtime.folder import Folder
 from previously.runtime.folding import Progress, fold, plan_folds
 from previously.runtime.history import History
-from previously.runtime.lore_hands import LoreByHand
+from previously.runtime.lore_edits import LoreEdits
 from previously.runtime.noted import every_note
 from previously.runtime.presence import PresenceByHand
 from previously.runtime.reading import persistently
@@ -41,7 +41,7 @@ from previously.view.reader import Reader, ReaderKind, parse_reader
 from previously.view.view import NO_FURNITURE, Furniture, View, parse_sections
 
 
-class Story(Transcript, History, PresenceByHand, LoreByHand, Standing):
+class Story(Transcript, History, PresenceByHand, LoreEdits, Standing):
     """One conversation with its memory."""
 
     def __init__(self, store: Store, info: StoryInfo, folder: Folder, tuning: Tuning) -> None:

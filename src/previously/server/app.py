@@ -19,13 +19,12 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from previously.app import Memory, model_at
-from previously.runtime.recognising import Recognising
+from previously.runtime.follow_client import ClientFollower
 from previously.runtime.story import Story
 from previously.server.background_folds import BackgroundFolds
 from previously.server.callers import Callers
 from previously.server.chat import Chat
 from previously.server.commands import Commands
-from previously.server.dialects import DIALECTS
 from previously.server.guard import Guard, GuardRules
 from previously.server.hosts import is_loopback
 from previously.server.logs import RequestLog
@@ -37,6 +36,7 @@ from previously.server.pending_turns import PendingTurns
 from previously.server.refusals import Refusal, answer_refusal
 from previously.server.turn import ChatTurns
 from previously.server.upstream import Facts, Upstream
+from previously.wire.interface import INTERFACES
 
 log = logging.getLogger("previously.server")
 
@@ -54,7 +54,7 @@ class Proxy:
         self.memory = memory
         self.options = options
         self.upstream = Upstream(options.upstream, key=options.upstream_key, timeout_s=options.timeout_s)
-        self.recognising = Recognising(memory.store)
+        self.recognising = ClientFollower(memory.store)
         self.pending = PendingTurns(pending_path, options.spool_bytes)
         self.turns = ChatTurns(
             self.memory_of,
@@ -182,7 +182,10 @@ def make_routes(proxy: Proxy) -> list[BaseRoute]:
     return [
         Route("/healthz", healthz),
         Route("/readyz", readyz),
-        *(_make_route(f"/v1/{dialect.path}", proxy.chat.answer_in(dialect), "POST") for dialect in DIALECTS.values()),
+        *(
+            _make_route(f"/v1/{interface.path}", proxy.chat.answer_in(interface), "POST")
+            for interface in INTERFACES.values()
+        ),
         _make_route("/v1/messages/count_tokens", proxy.passthrough, "POST"),
         *(_make_route(f"/v1/responses/{path}", proxy.passthrough, "POST") for path in ("compact", "input_tokens")),
         _make_route("/v1/responses/{response}/cancel", proxy.passthrough, "POST"),

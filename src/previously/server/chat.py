@@ -21,7 +21,6 @@ from previously.core.errors import BadInput
 from previously.server.background_folds import BackgroundFolds
 from previously.server.chat_request import ChatRequest, parse_fields, read_fields, write_body
 from previously.server.commands import Commands
-from previously.server.dialects import Dialect
 from previously.server.guard import get_caller, read_whole_body
 from previously.server.logs import RequestNote, get_note
 from previously.server.metrics import Metrics
@@ -31,6 +30,7 @@ from previously.server.refusals import Header, Refusal
 from previously.server.relay import Outcome, Outgoing, ReplyListener, relay
 from previously.server.turn import ChatTurn, ChatTurns
 from previously.server.upstream import Upstream
+from previously.wire.interface import Interface
 
 log = logging.getLogger("previously.server")
 
@@ -65,21 +65,21 @@ class Chat:
         self._keeping: set[asyncio.Task[None]] = set()
         self._answering: set[asyncio.Task[Any]] = set()
 
-    def answer_in(self, dialect: Dialect) -> ASGIApp:
+    def answer_in(self, interface: Interface) -> ASGIApp:
         """Return the application that answers requests of one interface."""
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            await self._answer(dialect, scope, receive, send)
+            await self._answer(interface, scope, receive, send)
 
         return answer
 
-    async def _answer(self, dialect: Dialect, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, interface: Interface, scope: Scope, receive: Receive, send: Send) -> None:
         begun = time.perf_counter()
         caller, note = get_caller(scope), get_note(scope)
         given = dict(scope["headers"])
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in given.items()}
         content = await read_whole_body(receive)
-        request = await _read(content, headers, dialect)
+        request = await _read(content, headers, interface)
         if request is None:
             await self._passthrough.pass_on(scope, content, receive, send, [WITHOUT_MEMORY])
             return
@@ -95,7 +95,7 @@ class Chat:
                     body = write_body(request, turn.messages)
                     sent = self._upstream.headers(given, caller)
                     told, query = make_memory_headers(turn), scope["query_string"]
-                    return Outgoing("POST", dialect.path, sent, body, query, request.streams, told, dialect.wording)
+                    return Outgoing("POST", interface.path, sent, body, query, request.streams, told, interface.errors)
 
                 first = make_outgoing()
                 self._metrics.added_ms.observe((time.perf_counter() - begun) * 1_000)
@@ -122,7 +122,7 @@ class Chat:
     ) -> None:
         """Ask the upstream, and keep what comes, whatever becomes of it. `make_outgoing` gives what is asked once the
         turn has changed."""
-        listener = ReplyListener(turn.request.dialect.reader)
+        listener = ReplyListener(turn.request.interface.open_reader)
         kept = False
 
         async def again(status: int, body: bytes) -> Outgoing | None:
@@ -198,12 +198,12 @@ def make_memory_headers(turn: ChatTurn) -> list[Header]:
     return [(b"x-previously-memory", state), *story]
 
 
-async def _read(body: bytes, headers: dict[str, str], dialect: Dialect) -> ChatRequest | None:
+async def _read(body: bytes, headers: dict[str, str], interface: Interface) -> ChatRequest | None:
     """Return the request; None for one that goes on without memory, since its history does not lie in it."""
 
     def read() -> ChatRequest | None:
         fields = parse_fields(body)
-        return None if dialect.passes(fields) else read_fields(fields, headers, dialect)
+        return None if interface.is_partial(fields) else read_fields(fields, headers, interface)
 
     try:
         return await asyncio.to_thread(read) if len(body) > LARGE_BODY else read()
@@ -217,11 +217,11 @@ async def _say(words: str, request: ChatRequest, send: Send) -> None:
     if request.streams:
         head: list[Header] = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
         await send({"type": "http.response.start", "status": 200, "headers": head})
-        for chunk in request.dialect.stream(words, request.model, created=now):
+        for chunk in request.interface.stream_reply(words, request.model, created=now):
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
         return
-    body = json.dumps(request.dialect.words(words, request.model, created=now)).encode()
+    body = json.dumps(request.interface.write_reply(words, request.model, created=now)).encode()
     head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": head})
     await send({"type": "http.response.body", "body": body, "more_body": False})

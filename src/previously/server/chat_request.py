@@ -17,15 +17,15 @@ from typing import Any
 from urllib.parse import unquote
 
 from previously.core.errors import BadInput
+from previously.core.json_values import kind, parse_json
 from previously.core.messages import Draft, Role, Text, cleaned
 from previously.core.text import clean
-from previously.formats.reading import kind, parse_json
-from previously.recognition.commands import Command, command_in
-from previously.recognition.heard import Ask, Heard, hear, is_lone_task
-from previously.recognition.wording import Names, is_nudge
-from previously.runtime.listed import Listed
-from previously.server.dialects import CHAT, Dialect, Raw
+from previously.recognition.choose_story import ClientRequest
+from previously.recognition.client_list import Ask, ClientList, is_lone_task, parse_client_list
+from previously.recognition.client_marks import ChatNames, is_nudge
+from previously.recognition.commands import Command, parse_command
 from previously.view.turn import remove_echoes
+from previously.wire.interface import CHAT, Interface, Raw
 
 STORY_HEADERS = (
     "x-previously-story", "x-openwebui-chat-id", "x-sm-conversation-id", "x-opencode-session", "x-session-id",
@@ -64,13 +64,13 @@ class ChatRequest:
 
     body: dict[str, Any]
     """As it was sent, but for what is meant for us."""
-    dialect: Dialect
+    interface: Interface
     """The interface it came by."""
     messages: list[Raw]
     """As the client sent them;"""
     drafts: list[Draft]
     """as they would be stored, in the same order;"""
-    heard: Heard
+    client_list: ClientList
     """and taken apart."""
     command: Command | None
     """The question to memory in the last message, if it is one."""
@@ -86,32 +86,34 @@ class ChatRequest:
     history: int | None
     """The length of the client's history, where it says so."""
 
-    def listed(self, owner: str) -> Listed:
+    def client_request(self, owner: str) -> ClientRequest:
         """Return what is needed to recognise its story."""
         story = self.story
         if self.user and story:  # two people may have given the same name to theirs
             told_apart = blake2b(json.dumps([self.user, story]).encode(), digest_size=4).hexdigest()
             story = f"{self.user}/{story} {told_apart}"
         adopts = story is not None and not self.named
-        return Listed(owner, self.heard, self.streams, story, self.ask, self.history, self.user, adopts=adopts)
+        return ClientRequest(
+            owner, self.client_list, self.streams, story, self.ask, self.history, self.user, adopts=adopts
+        )
 
     def make_story_name(self) -> str:
         """Return a name for a new story: who is in it and when it began, and some letters, since no two may have the
         same name."""
-        names = self.heard.names
+        names = self.client_list.names
         who = ", ".join(names.members) or names.character or "Chat"
         who = " ".join(clean(who)[0].split())[:_LONGEST_CAST] or "Chat"
         return f"{who} {datetime.now():%Y-%m-%d %H:%M} {secrets.token_hex(4)}"
 
 
-def parse_chat_request(body: bytes, headers: Mapping[str, str], dialect: Dialect = CHAT) -> ChatRequest:
+def parse_chat_request(body: bytes, headers: Mapping[str, str], interface: Interface = CHAT) -> ChatRequest:
     """Return the request in a body. `headers` have lower-case names."""
-    return read_fields(parse_fields(body), headers, dialect)
+    return read_fields(parse_fields(body), headers, interface)
 
 
-def read_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Dialect = CHAT) -> ChatRequest:
+def read_fields(fields: dict[str, Any], headers: Mapping[str, str], interface: Interface = CHAT) -> ChatRequest:
     """Return the request in a parsed body, whose fields from now on are the request's."""
-    messages = dialect.raws(fields)
+    messages = interface.read_raws(fields)
     given = fields.pop("chat_meta", None)
     meta = given if isinstance(given, dict) else {}
     drafts = []
@@ -119,32 +121,34 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Dia
         if not isinstance(item, dict):
             raise BadInput(f"Message {number} must be an object, not {kind(item)}.")
         try:
-            draft, _ = cleaned(dialect.draft_of(item))
+            draft, _ = cleaned(interface.parse_raw(item))
         except (BadInput, RecursionError) as error:
             sentence = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
             raise BadInput(f"Message {number}: {sentence}") from None
         drafts.append(_remove_echoes(draft))
     streams = fields.get("stream") is True
     ask = _TYPES.get(str(headers.get("x-previously-kind") or meta.get("type") or "").lower())
-    heard = hear(drafts, _find_names(meta), is_turn=ask is Ask.TURN)
-    if ask is not None and not heard.body:
+    client_list = parse_client_list(drafts, _find_names(meta), is_turn=ask is Ask.TURN)
+    if ask is not None and not client_list.body:
         ask = Ask.ASIDE
-    elif ask is Ask.CONTINUE and not heard.ends_in_a_reply:
+    elif ask is Ask.CONTINUE and not client_list.ends_in_a_reply:
         ask = Ask.TURN  # there is no reply to go on with
-    if ask is None and _is_sillytavern(headers) and is_lone_task(heard, streams=streams):
+    if ask is None and _is_sillytavern(headers) and is_lone_task(client_list, streams=streams):
         ask = Ask.ASIDE
     last = next((draft.message for draft in reversed(drafts) if _is_said(draft)), drafts[-1].message)
     return ChatRequest(
         fields,
-        dialect,
+        interface,
         messages,
         drafts,
-        heard,
-        command_in(last.text) if last.role is Role.USER else None,
+        client_list,
+        parse_command(last.text) if last.role is Role.USER else None,
         str(fields.get("model") or ""),
         streams,
         _find_answer_tokens(fields),
-        _make_name(str(user)) if isinstance(user := dialect.user(fields), str | int) and user is not True else "",
+        _make_name(str(user))
+        if isinstance(user := interface.find_user(fields), str | int) and user is not True
+        else "",
         *_find_story(fields, headers, meta),
         ask,
         _count_history(meta),
@@ -172,10 +176,10 @@ def _remove_echoes(draft: Draft) -> Draft:
     return Draft(type(message)(message.role, parts, message.speaker, message.witnesses), draft.attributes)
 
 
-def _find_names(meta: Mapping[str, Any]) -> Names:
+def _find_names(meta: Mapping[str, Any]) -> ChatNames:
     character, user, group = (str(meta.get(name) or "").strip() for name in ("char", "user", "group"))
     members = tuple(name.strip() for name in group.split(",") if name.strip()) if "," in group else ()
-    return Names(character or None, user or None, members)
+    return ChatNames(character or None, user or None, members)
 
 
 def _find_story(
@@ -234,7 +238,7 @@ def _is_sillytavern(headers: Mapping[str, str]) -> bool:
 
 def write_body(request: ChatRequest, messages: list[Raw]) -> bytes:
     """Return the body that goes upstream."""
-    body = request.dialect.body(request.body, messages)
+    body = request.interface.write_body(request.body, messages)
     try:
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:  # half a character, as some clients cut them: it goes on as it came

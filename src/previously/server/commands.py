@@ -13,10 +13,10 @@ from dataclasses import replace
 from previously.app import Memory
 from previously.core.errors import PreviouslyError
 from previously.core.witnessing import folded_name
+from previously.recognition.choose_story import ClientRequest
+from previously.recognition.client_list import Ask
 from previously.recognition.commands import COMMANDS, MARK, Command
-from previously.recognition.heard import Ask
-from previously.runtime.listed import Listed
-from previously.runtime.recognising import Recognising
+from previously.runtime.follow_client import ClientFollower
 from previously.runtime.story import Story
 from previously.server.chat_request import ChatRequest
 from previously.view.view import Section, View
@@ -30,7 +30,9 @@ NO_STORY = "There is no story yet: say something first."
 class Commands:
     """Answers commands."""
 
-    def __init__(self, memory_of: Callable[[str], Memory], recognising: Recognising, deadline_s: float = 2.0) -> None:
+    def __init__(
+        self, memory_of: Callable[[str], Memory], recognising: ClientFollower, deadline_s: float = 2.0
+    ) -> None:
         self._memory_of = memory_of
         self._recognising = recognising
         self._deadline_s = deadline_s
@@ -41,28 +43,28 @@ class Commands:
             return None
         try:
             async with asyncio.timeout(self._deadline_s):
-                words = await self._answer(owner, request.command, request.listed(owner))
+                words = await self._answer(owner, request.command, request.client_request(owner))
         except PreviouslyError as error:
             words = str(error)
         except TimeoutError:
             words = "Memory is busy; ask again in a moment."
         return f"{MARK} {words}"
 
-    async def _answer(self, owner: str, command: Command, listed: Listed) -> str:
+    async def _answer(self, owner: str, command: Command, request: ClientRequest) -> str:
         if command.name == "help":
             return "Commands:\n" + "\n".join(f"- `//{name}` {what}" for name, what in COMMANDS.items())
-        if not listed.heard.body and not listed.story:
+        if not request.client_list.body and not request.story:
             return NO_STORY
-        place = await self._recognising.follow(_as_turn(listed), "")
+        place = await self._recognising.follow(_as_turn(request), "")
         if place is None:
             return NO_STORY
         story = await self._memory_of(owner).story(place.name, create=False)
         return await _ANSWERS[command.name](story, command.argument)
 
 
-def _as_turn(listed: Listed) -> Listed:
+def _as_turn(request: ClientRequest) -> ClientRequest:
     """Return the list before the command, which is no request for more of the story and yet shows where it stands."""
-    return replace(listed, ask=Ask.TURN, creates=False)
+    return replace(request, ask=Ask.TURN, creates=False)
 
 
 async def _recap(story: Story, _: str) -> str:

@@ -12,11 +12,11 @@ from typing import Any
 
 from previously.core.asking import FailureKind
 from previously.folds.briefs.pins import newest_request
-from previously.models.failures import error_words, kind_of, tokens_told, window_told
-from previously.models.wire import parse_body
 from previously.server.chat_request import ChatRequest
-from previously.server.dialects import Dialect, Raw
 from previously.server.upstream_messages import ANSWER_TOKENS, RESERVE, find_budget
+from previously.wire.errors import collect_error_words, find_counted_tokens, find_window, judge_failure
+from previously.wire.interface import Interface, Raw
+from previously.wire.model_call import parse_body
 
 SMALLER = 0.6
 """The part of what was sent that is sent again, where the server does not say how much it takes: there is no third try,
@@ -46,10 +46,10 @@ def find_overflow(status: int, body: bytes) -> Overflow | None:
     """Return what an error says of the request's length; None if that is not what it is about. Some servers say
     nothing."""
     payload = parse_body(body)
-    words = error_words(payload)
-    if kind_of(status, words) is FailureKind.OVERFLOW or (status == 400 and not body.strip()):
+    words = collect_error_words(payload)
+    if judge_failure(status, words) is FailureKind.OVERFLOW or (status == 400 and not body.strip()):
         window, counted = (_field(payload, name) for name in ("n_ctx", "n_prompt_tokens"))  # llama.cpp
-        return Overflow(window or window_told(words), counted or tokens_told(words))
+        return Overflow(window or find_window(words), counted or find_counted_tokens(words))
     return None
 
 
@@ -71,29 +71,29 @@ def shrink_budget(request: ChatRequest, overflow: Overflow, sent_tokens: int) ->
     return budget if budget < sent_tokens * NO_GAIN else guess
 
 
-def find_window(request: ChatRequest, budget_tokens: int) -> int:
+def compute_window(request: ChatRequest, budget_tokens: int) -> int:
     """Return the window in which there is just that much room."""
     answer = request.answer_tokens or ANSWER_TOKENS
     window = (budget_tokens + answer) * RESERVE // (RESERVE - 1)
     return window if answer <= window // 2 else budget_tokens * 2 * RESERVE // (RESERVE - 2)
 
 
-def remove_media(raws: Sequence[Raw], dialect: Dialect) -> list[Raw]:
+def remove_media(raws: Sequence[Raw], interface: Interface) -> list[Raw]:
     """Return the messages with a few words in place of older pictures and files."""
-    asked = newest_request([dialect.draft_of(raw).message for raw in raws])
+    asked = newest_request([interface.parse_raw(raw).message for raw in raws])
     newest = {asked, len(raws) - 1}
-    return [raw if at in newest else _replace_media(raw, dialect) for at, raw in enumerate(raws)]
+    return [raw if at in newest else _replace_media(raw, interface) for at, raw in enumerate(raws)]
 
 
-def _replace_media(raw: Raw, dialect: Dialect) -> Raw:
+def _replace_media(raw: Raw, interface: Interface) -> Raw:
     for field in ("content", "output"):
         given = raw.get(field)
-        if isinstance(given, list) and (changed := [_replace_part(part, dialect) for part in given]) != given:
+        if isinstance(given, list) and (changed := [_replace_part(part, interface) for part in given]) != given:
             return {**raw, field: changed}
     return raw
 
 
-def _replace_part(part: Any, dialect: Dialect) -> Any:
+def _replace_part(part: Any, interface: Interface) -> Any:
     if not isinstance(part, dict):
         return part
-    return dialect.text_part(LEFT_OUT) if part.get("type") in _MEDIA else _replace_media(part, dialect)
+    return interface.write_text_part(LEFT_OUT) if part.get("type") in _MEDIA else _replace_media(part, interface)

@@ -13,7 +13,7 @@ from previously.server.guard import get_caller, read_whole_body
 from previously.server.refusals import Header, Refusal
 from previously.server.relay import Outgoing, relay
 from previously.server.upstream import Upstream
-from previously.server.wording import wording_at
+from previously.wire.errors import find_error_format
 
 _MODEL_PATH = re.compile(r"[A-Za-z0-9._:@+ /-]{1,300}")
 
@@ -34,7 +34,7 @@ class Passthrough:
         """Pass a request on whose body was read."""
         headers = self._upstream.headers(dict(scope["headers"]), get_caller(scope))
         path = _check_path(scope["path"].removeprefix("/v1/"))
-        wording = wording_at(scope["path"])
+        wording = find_error_format(scope["path"])
         out = Outgoing(scope["method"], path, headers, body, scope["query_string"], _is_stream(body), told, wording)
         await relay(self._upstream, out, receive, send)
 

@@ -19,9 +19,9 @@ from urllib.parse import quote
 
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Message
-from previously.formats.openai import draft_of, to_openai
 from previously.server.chat_request import ChatRequest, parse_chat_request
-from previously.server.dialects import CHAT, DIALECTS
+from previously.wire.chat import parse_chat_message, to_openai
+from previously.wire.interface import CHAT, INTERFACES
 
 log = logging.getLogger("previously.server")
 
@@ -66,12 +66,16 @@ class PendingTurns:
             line = {
                 "id": number,
                 "owner": owner,
-                "dialect": request.dialect.name,
+                "dialect": request.interface.name,
                 "body": request.body,
                 "story": request.story,
                 "named": request.named,
                 "kind": str(request.ask) if request.ask else "",
-                "names": [request.heard.names.character, request.heard.names.user, list(request.heard.names.members)],
+                "names": [
+                    request.client_list.names.character,
+                    request.client_list.names.user,
+                    list(request.client_list.names.members),
+                ],
             }
             if not await self._write(line):
                 return None
@@ -171,7 +175,7 @@ def _parse_line(line: dict[str, Any]) -> PendingTurn:
     meta = {"char": character, "user": user, "group": ",".join(members) if len(members) > 1 else ""}
     naming = "x-previously-story" if line.get("named", True) else "x-session-id"
     headers = {naming: quote(line.get("story") or ""), "x-previously-kind": line.get("kind") or ""}
-    dialect = DIALECTS[line.get("dialect", CHAT.name)]
-    request = parse_chat_request(json.dumps({**line["body"], "chat_meta": meta}).encode(), headers, dialect)
-    replies = tuple(draft_of(item).message for items in line.get("replies") or [] for item in items)
+    interface = INTERFACES[line.get("dialect", CHAT.name)]
+    request = parse_chat_request(json.dumps({**line["body"], "chat_meta": meta}).encode(), headers, interface)
+    replies = tuple(parse_chat_message(item).message for items in line.get("replies") or [] for item in items)
     return PendingTurn(line["id"], line["owner"], request, replies, bool(line.get("partial")))

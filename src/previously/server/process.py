@@ -27,8 +27,8 @@ from previously.server.app import make_app
 from previously.server.hosts import check_bind
 from previously.server.logs import start_log
 from previously.server.options import ServerOptions
-from previously.server.wording import error_json
 from previously.settings_file import effective
+from previously.wire.errors import write_openai_error
 
 HEAD_S = 10.0
 """Seconds that a head may take: seconds over the worst line, and no time to hold connections open for nothing."""
@@ -136,7 +136,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def _end_with(self, status: int, code: str, message: str) -> None:
         """Answer what never became a request, unless an answer is on its way already, and close."""
         if not self._mid_answer:
-            body = error_json(message, "invalid_request_error", code)
+            body = write_openai_error(message, "invalid_request_error", code)
             head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
             self.transport.write(STATUS_LINE[status] + head + body)
         self.transport.close()

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import httpx
 from starlette.types import Receive, Send
 
-from previously.models.received import ReceivedReply
-from previously.models.sse import ReplyReader
 from previously.server.refusals import Header, Refusal
 from previously.server.upstream import Upstream, passed_back
-from previously.server.wording import CHAT, Wording
+from previously.wire.errors import CHAT_ERRORS, ErrorFormat
+from previously.wire.reply import Reply
+from previously.wire.sse import ReplyReader
 
 log = logging.getLogger("previously.server")
 
@@ -52,7 +52,7 @@ class Outgoing:
     streams: bool = False
     told: Sequence[Header] = ()
     """What the client is told in headers of ours."""
-    wording: Wording = CHAT
+    wording: ErrorFormat = CHAT_ERRORS
     """How it is told what went wrong."""
 
 
@@ -325,7 +325,7 @@ class ReplyListener:
         """Forget what was heard."""
         self._reader = self._make()
 
-    def finish(self) -> ReceivedReply:
+    def finish(self) -> Reply:
         """What the client got, now that no more comes."""
         return self._reader.finish()
 

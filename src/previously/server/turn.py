@@ -18,19 +18,19 @@ from typing import Any, TypeVar
 from previously.app import Memory
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem
 from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, cleaned
-from previously.models.reasoning import split_reasoning
-from previously.models.received import ReceivedChoice, ReceivedReply
-from previously.recognition.heard import Heard
-from previously.runtime.recognising import Place, Recognising
+from previously.recognition.client_list import ClientList
+from previously.runtime.follow_client import ClientFollower, ClientPlace
 from previously.runtime.story import Story
 from previously.server.chat_request import ChatRequest
-from previously.server.dialects import Raw
-from previously.server.overflow import Overflow, find_window, remove_media, shrink_budget
+from previously.server.overflow import Overflow, compute_window, remove_media, shrink_budget
 from previously.server.pending_turns import PendingTurns
 from previously.server.upstream import UNKNOWN_WINDOW_TOKENS
 from previously.server.upstream_messages import UpstreamViews, count_sent_tokens, cut_client_list, find_budget
 from previously.view.turn import remove_echoes
 from previously.view.view import View
+from previously.wire.interface import Raw
+from previously.wire.reasoning import split_reasoning
+from previously.wire.reply import Reply, ReplyChoice
 
 log = logging.getLogger("previously.server")
 
@@ -58,7 +58,7 @@ class ChatTurn:
     request: ChatRequest
     messages: list[Raw]
     """The list that goes upstream."""
-    place: Place | None = None
+    place: ClientPlace | None = None
     story: Story | None = None
     view: View | None = None
     degraded: bool = False
@@ -66,7 +66,7 @@ class ChatTurn:
     """Its number among the pending turns."""
     window_tokens: int | None = None
     """The most that the model was found to read."""
-    late: asyncio.Task[Place | None] | None = field(default=None, repr=False)
+    late: asyncio.Task[ClientPlace | None] | None = field(default=None, repr=False)
     """Still finding out where the turn belongs, after its time was up."""
 
 
@@ -76,7 +76,7 @@ class ChatTurns:
     def __init__(
         self,
         memory_of: Callable[[str], Memory],
-        recognising: Recognising,
+        recognising: ClientFollower,
         pending: PendingTurns,
         *,
         deadline_s: float,
@@ -104,11 +104,11 @@ class ChatTurns:
             async with asyncio.timeout(self._deadline_s):
                 turn.place = await asyncio.shield(following)
                 if turn.place:
-                    if turn.place.created and request.body.get("tools") and not request.heard.names.all:
+                    if turn.place.created and request.body.get("tools") and not request.client_list.names.all:
                         await self._views.set_agent_preset(owner, turn.place.name)
                     turn.degraded = not await self._show(turn, turn.place, window, budget)
                 else:
-                    place = await self._recognising.find(request.listed(owner))
+                    place = await self._recognising.find(request.client_request(owner))
                     turn.messages = await self._views.make_view_beside(owner, request, place, budget)
         except BadInput:
             raise
@@ -137,17 +137,19 @@ class ChatTurns:
         if turn.place and turn.view:
             with suppress(Exception):
                 async with asyncio.timeout(self._deadline_s):
-                    window = find_window(request, budget)
+                    window = compute_window(request, budget)
                     shown = await self._show(turn, turn.place, window, budget, recalled=False)
         if not shown:
             turn.degraded = turn.degraded or turn.place is not None
             turn.messages = cut_client_list(request, budget)
         turn.view = None  # what goes out is less than that
-        turn.messages = remove_media(turn.messages, request.dialect)
-        turn.window_tokens = find_window(request, budget)
+        turn.messages = remove_media(turn.messages, request.interface)
+        turn.window_tokens = compute_window(request, budget)
         return count_sent_tokens(request, turn.messages) < count_sent_tokens(request, before)
 
-    async def _show(self, turn: ChatTurn, place: Place, window: int, budget: int, *, recalled: bool = True) -> bool:
+    async def _show(
+        self, turn: ChatTurn, place: ClientPlace, window: int, budget: int, *, recalled: bool = True
+    ) -> bool:
         """Put the view of a story into a turn; False if there is none to be had."""
         turn.story = await self._views.open_story(turn.owner, place.name, window)
         shown = await self._views.make_view(turn.story, turn.owner, turn.request, place, budget, recalled=recalled)
@@ -157,7 +159,7 @@ class ChatTurns:
         self._start(shown.afterwards())
         return True
 
-    async def end(self, turn: ChatTurn, reply: ReceivedReply, *, whole: bool) -> None:
+    async def end(self, turn: ChatTurn, reply: Reply, *, whole: bool) -> None:
         """Keep the answer, and learn from what the server counted. Takes as long as it takes."""
         try:
             await self._end(turn, reply, whole=whole)
@@ -165,12 +167,12 @@ class ChatTurns:
             if turn.pending is not None:
                 self._unanswered.discard(turn.pending)
 
-    async def _end(self, turn: ChatTurn, reply: ReceivedReply, *, whole: bool) -> None:
+    async def _end(self, turn: ChatTurn, reply: Reply, *, whole: bool) -> None:
         begins = turn.place.prefill.begins if turn.place else ""
         if sum(len(choice.text) for choice in reply.choices) > LARGE_CHARS:
-            replies = await asyncio.to_thread(make_replies, reply, turn.request.heard, begins)
+            replies = await asyncio.to_thread(make_replies, reply, turn.request.client_list, begins)
         else:
-            replies = make_replies(reply, turn.request.heard, begins)
+            replies = make_replies(reply, turn.request.client_list, begins)
         if turn.pending is not None and replies:
             await self._pending.keep_answer(turn.pending, replies, partial=not whole)
         if turn.late is not None:
@@ -182,7 +184,7 @@ class ChatTurns:
             await self._pending.remove(turn.pending)
         await self._learn(turn, reply)
 
-    async def _await_place(self, late: asyncio.Task[Place | None]) -> Place | None:
+    async def _await_place(self, late: asyncio.Task[ClientPlace | None]) -> ClientPlace | None:
         """Return where a turn belongs that was late."""
         try:
             return await late
@@ -190,7 +192,7 @@ class ChatTurns:
             log.warning("A turn waits in the spool: %s", _describe(error))
             return None
 
-    async def _answer(self, turn: ChatTurn, place: Place, replies: Sequence[Message], *, partial: bool) -> None:
+    async def _answer(self, turn: ChatTurn, place: ClientPlace, replies: Sequence[Message], *, partial: bool) -> None:
         """Put the answer into the story; where that takes long or fails, it waits on disk meanwhile."""
         if not replies:
             await self._recognising.unanswered(place)
@@ -209,7 +211,7 @@ class ChatTurns:
         if turn.pending is not None:
             self._unanswered.add(turn.pending)
 
-    async def _learn(self, turn: ChatTurn, reply: ReceivedReply) -> None:
+    async def _learn(self, turn: ChatTurn, reply: Reply) -> None:
         counted = (reply.usage or {}).get("prompt_tokens")
         if turn.story is None or turn.view is None or type(counted) is not int or counted <= 0:
             return
@@ -223,12 +225,12 @@ class ChatTurns:
             return
         await turn.story.report_usage(turn.view, counted, model=turn.request.model)
 
-    async def _follow(self, owner: str, request: ChatRequest) -> Place | None:
+    async def _follow(self, owner: str, request: ChatRequest) -> ClientPlace | None:
         if time.monotonic() < self._down_until:
             raise StoreProblem("the stories could not be reached a moment ago")
         if self._pending.count:
             await self.catch_up()  # what came before comes first
-        return await self._recognising.follow(request.listed(owner), request.make_story_name())
+        return await self._recognising.follow(request.client_request(owner), request.make_story_name())
 
     async def catch_up(self) -> None:
         """Follow the pending turns, oldest first, up to the first whose answer is still on its way."""
@@ -236,7 +238,7 @@ class ChatTurns:
             for turn in await self._pending.read_all():
                 if turn.id in self._unanswered:
                     break
-                listed, name = turn.request.listed(turn.owner), turn.request.make_story_name()
+                listed, name = turn.request.client_request(turn.owner), turn.request.make_story_name()
                 place = await self._recognising.follow(listed, name, only_adding=True)
                 if place and turn.replies:
                     await self._recognising.answer(place, turn.replies, partial=turn.partial)
@@ -252,7 +254,7 @@ class ChatTurns:
     def _forget(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # it was told where it was waited for; nobody else needs to hear of it
+            task.exception()  # it was told where it was waited for; nobody else needs to parse_client_list of it
 
 
 def _describe(error: Exception) -> str:
@@ -260,16 +262,16 @@ def _describe(error: Exception) -> str:
     return str(error) if isinstance(error, PreviouslyError) else type(error).__name__
 
 
-def make_replies(reply: ReceivedReply, heard: Heard, begins: str = "") -> list[Message]:
+def make_replies(reply: Reply, client_list: ClientList, begins: str = "") -> list[Message]:
     """Return the choices of an answer as messages, without empty ones. `begins`: what the client has put before the
     answer, and shows before it."""
-    speaker = heard.speaker or (heard.names.character if not heard.names.members else None)
+    speaker = client_list.speaker or (client_list.names.character if not client_list.names.members else None)
     return [
         cleaned(Draft(_make_reply(choice, speaker, begins)))[0].message for choice in reply.choices if not choice.empty
     ]
 
 
-def _make_reply(choice: ReceivedChoice, speaker: str | None, begins: str) -> Message:
+def _make_reply(choice: ReplyChoice, speaker: str | None, begins: str) -> Message:
     thought, text = split_reasoning(choice.text)
     if not text.strip():
         thought, text = "", choice.text  # words that only look like reasoning are all there is

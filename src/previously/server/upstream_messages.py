@@ -24,15 +24,15 @@ from previously.core.messages import Message, Role, Text, ToolResult
 from previously.core.pairing import units
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.folds.briefs.pins import newest_request
-from previously.recognition.commands import ours_in
-from previously.recognition.heard import Piece
-from previously.recognition.unfolding import split_single
-from previously.runtime.recognising import Place
+from previously.recognition.client_list import ClientMessage
+from previously.recognition.commands import find_command_messages
+from previously.recognition.undo_postprocessing import split_single_text
+from previously.runtime.follow_client import ClientPlace
 from previously.runtime.story import Story
 from previously.server.chat_request import ChatRequest
-from previously.server.dialects import Dialect, Raw
 from previously.view.render import PlacedMessage, ViewPart, place_messages
 from previously.view.view import Furniture, View
+from previously.wire.interface import Interface, Raw
 
 log = logging.getLogger("previously.server")
 
@@ -93,11 +93,11 @@ class UpstreamViews:
             await (await memory.story(name, create=False)).set(["preset=agent"])
 
     async def make_view(
-        self, story: Story, owner: str, request: ChatRequest, place: Place, budget: int, *, recalled: bool = True
+        self, story: Story, owner: str, request: ChatRequest, place: ClientPlace, budget: int, *, recalled: bool = True
     ) -> UpstreamView | None:
         """Return the view of a story; None if there is no room for one. Without `recalled`, what the user said stays as
         it is."""
-        names = request.heard.names
+        names = request.client_list.names
         speaker = names.character or "" if len(names.members) > 1 else ""
         known = self._kept.get((owner, place.name), frozenset())
         needed = [number for number, position in enumerate(place.positions) if position in known]
@@ -114,7 +114,9 @@ class UpstreamViews:
         _remember(self._kept, (owner, place.name), frozenset(place.positions[number] for number in kept))
         return UpstreamView(view, compose_messages(view, request, place, kept, recalled=recalled), afterwards)
 
-    async def make_view_beside(self, owner: str, request: ChatRequest, place: Place | None, budget: int) -> list[Raw]:
+    async def make_view_beside(
+        self, owner: str, request: ChatRequest, place: ClientPlace | None, budget: int
+    ) -> list[Raw]:
         """Return the messages for a request beside a story: the story's view where the list shows what is known, else
         as much of the client's list as there is room for."""
         if place:
@@ -133,18 +135,18 @@ def find_budget(request: ChatRequest, window_tokens: int) -> int:
 
 def cut_client_list(request: ChatRequest, budget: int) -> list[Raw]:
     """Return as much of the client's list as there is room for."""
-    ours = ours_in([draft.message for draft in request.drafts])
+    ours = find_command_messages([draft.message for draft in request.drafts])
     theirs = [at for at in range(len(request.messages)) if at not in ours]
     messages = [request.drafts[at].message for at in theirs]
     tokens = [message_tokens(message, ESTIMATE) for message in messages]
     room = budget - ESTIMATE.tokens(write_tools(request))
-    kept = choose_messages(messages, tokens, room, begins_with_user=request.dialect.begins_with_user)
+    kept = choose_messages(messages, tokens, room, begins_with_user=request.interface.begins_with_user)
     return [request.messages[theirs[at]] for at in kept]
 
 
 def count_sent_tokens(request: ChatRequest, raws: Sequence[Raw]) -> int:
     """Return what a list costs, by estimate, with the client's tools."""
-    messages = (request.dialect.draft_of(raw).message for raw in raws)
+    messages = (request.interface.parse_raw(raw).message for raw in raws)
     return ESTIMATE.tokens(write_tools(request)) + sum(message_tokens(message, ESTIMATE) for message in messages)
 
 
@@ -153,34 +155,34 @@ def write_tools(request: ChatRequest) -> str:
     return json.dumps(request.body["tools"], ensure_ascii=False) if request.body.get("tools") else ""
 
 
-def make_furniture(request: ChatRequest, place: Place, kept: Sequence[int] = ()) -> Furniture:
+def make_furniture(request: ChatRequest, place: ClientPlace, kept: Sequence[int] = ()) -> Furniture:
     """Return what of the client's list is not the story; and `kept`, the numbers of messages of the story that stand
     before its tail, whatever that begins with."""
-    heard, tools = request.heard, write_tools(request)
+    client_list, tools = request.client_list, write_tools(request)
     notes = tuple((depth, piece.message) for depth, piece in _list_notes(request, place, kept))
-    if heard.is_single:
-        front = Message(Role.SYSTEM, (Text(split_single(heard.body[0].message.text)[0]),))
+    if client_list.is_single:
+        front = Message(Role.SYSTEM, (Text(split_single_text(client_list.body[0].message.text)[0]),))
         return Furniture((front,), notes, tools)
-    return Furniture(tuple(piece.message for piece in heard.front), notes, tools)
+    return Furniture(tuple(piece.message for piece in client_list.front), notes, tools)
 
 
-def _list_notes(request: ChatRequest, place: Place, kept: Sequence[int]) -> list[tuple[int, Piece]]:
+def _list_notes(request: ChatRequest, place: ClientPlace, kept: Sequence[int]) -> list[tuple[int, ClientMessage]]:
     """Return the notes of the furniture, each with its depth: those between the messages of the story, the messages
     that are kept before the tail, and what stands behind the story."""
-    behind = [(0, piece) for piece in (*request.heard.behind, *place.prefill.pieces)]
-    if request.heard.is_single:
+    behind = [(0, piece) for piece in (*request.client_list.behind, *place.prefill.pieces)]
+    if request.client_list.is_single:
         return behind
     before = [(ALWAYS_IN_FRONT - at, place.pieces[number]) for at, number in enumerate(kept)]
     return [*place.notes, *before, *behind]
 
 
 def compose_messages(
-    view: View, request: ChatRequest, place: Place, kept: Sequence[int] = (), *, recalled: bool = True
+    view: View, request: ChatRequest, place: ClientPlace, kept: Sequence[int] = (), *, recalled: bool = True
 ) -> list[Raw]:
     """Return the messages of a view, each as the client sent it where it did. `kept` are those that its furniture was
     made with; without `recalled` nothing is added to what the user said."""
-    heard, sent, dialect = request.heard, request.messages, request.dialect
-    if heard.is_single:
+    client_list, sent, interface = request.client_list, request.messages, request.interface
+    if client_list.is_single:
         return [_compose_single(view, request, place)]
     notes = _list_notes(request, place, kept)
     pieces = dict(zip(place.positions, place.pieces, strict=True))
@@ -188,42 +190,42 @@ def compose_messages(
     composed = _compose_front(view, request)
     written: set[int] = set()
     for placed in place_messages(view.parts):
-        piece: Piece | None
+        piece: ClientMessage | None
         match placed.part:
             case ViewPart.SYSTEM:
                 continue
             case ViewPart.FRONT:
-                piece = heard.front[placed.index]
+                piece = client_list.front[placed.index]
             case ViewPart.NOTE:
                 piece = notes[placed.index][1]
             case ViewPart.TAIL:
                 piece = pieces.get(placed.index)
         if piece is None:
-            composed += dialect.raws_of(placed.message)
+            composed += interface.write_raws(placed.message)
         elif piece.index not in written:
             written.add(piece.index)
             raw = sent[piece.index]
             if placed.part is ViewPart.TAIL and _shows_less(placed, piece):
-                composed += dialect.rewritten(raw, placed.message)
+                composed += interface.rewrite_raw(raw, placed.message)
             elif turn and placed.position == turn.position:
-                composed.append(_put_before(raw, turn.text, dialect))
+                composed.append(_put_before(raw, turn.text, interface))
             else:
                 composed.append(raw)
-    return _begin_with_user(composed, dialect) if dialect.begins_with_user else composed
+    return _begin_with_user(composed, interface) if interface.begins_with_user else composed
 
 
-def _compose_single(view: View, request: ChatRequest, place: Place) -> Raw:
+def _compose_single(view: View, request: ChatRequest, place: ClientPlace) -> Raw:
     """Return a list that is one text, with memory behind the mark that the chat begins, and as much of the history as
     the view shows."""
-    heard = request.heard
-    raw = request.messages[heard.body[0].index]
+    client_list = request.client_list
+    raw = request.messages[client_list.body[0].index]
     memory = "\n\n".join([*view.parts.opening, *view.parts.memory]).strip("\n")
     if not memory and view.parts.turn_memory is None and list(place.positions) == view.tail_positions:
         return raw
     lines = []
     for placed in place_messages(view.parts):
         message = placed.message
-        name = message.speaker or (heard.names.user if message.role is Role.USER else heard.names.character)
+        name = message.speaker or (client_list.names.user if message.role is Role.USER else client_list.names.character)
         if message.role is not Role.SYSTEM:
             lines.append(f"{name}: {message.text}" if name and placed.part is ViewPart.TAIL else message.text)
     front = view.parts.furniture.system_texts
@@ -232,7 +234,7 @@ def _compose_single(view: View, request: ChatRequest, place: Place) -> Raw:
 
 def _compose_front(view: View, request: ChatRequest) -> list[Raw]:
     """Return the client's system messages, with memory at the end of the last that is not somebody's words."""
-    leading = [piece for piece in request.heard.front if piece.message.role is Role.SYSTEM]
+    leading = [piece for piece in request.client_list.front if piece.message.role is Role.SYSTEM]
     raws = [request.messages[piece.index] for piece in leading]
     memory = "\n\n".join([*view.parts.opening, *view.parts.memory])
     if leading:
@@ -244,13 +246,13 @@ def _compose_front(view: View, request: ChatRequest) -> list[Raw]:
         return [*raws, {"role": "system", "content": memory}]
     content = raws[at].get("content")
     if isinstance(content, list):
-        raws[at] = {**raws[at], "content": [*content, request.dialect.text_part(memory)]}
+        raws[at] = {**raws[at], "content": [*content, request.interface.write_text_part(memory)]}
     else:
         raws[at] = {**raws[at], "content": f"{content}\n\n{memory}" if content else memory}
     return raws
 
 
-def _shows_less(placed: PlacedMessage, piece: Piece) -> bool:
+def _shows_less(placed: PlacedMessage, piece: ClientMessage) -> bool:
     """Return whether the view shows less of the outputs of tools than the client sent."""
     shown, sent = (
         [part.text for part in message.parts if isinstance(part, ToolResult)]
@@ -259,12 +261,12 @@ def _shows_less(placed: PlacedMessage, piece: Piece) -> bool:
     return shown != sent
 
 
-def _put_before(raw: Raw, block: str, dialect: Dialect) -> Raw:
+def _put_before(raw: Raw, block: str, interface: Interface) -> Raw:
     """Return what the client sent with this turn's memory before it; results of calls stay in front."""
     content = raw.get("content")
     if isinstance(content, list):
         at = next((at for at, part in enumerate(content) if not _is_result(part)), len(content))
-        return {**raw, "content": [*content[:at], dialect.text_part(block.rstrip("\n")), *content[at:]]}
+        return {**raw, "content": [*content[:at], interface.write_text_part(block.rstrip("\n")), *content[at:]]}
     return {**raw, "content": block + str(content or "")}
 
 
@@ -272,10 +274,10 @@ def _is_result(part: object) -> bool:
     return isinstance(part, dict) and part.get("type") == "tool_result"
 
 
-def _begin_with_user(raws: list[Raw], dialect: Dialect) -> list[Raw]:
+def _begin_with_user(raws: list[Raw], interface: Interface) -> list[Raw]:
     """Return the list without what stands before the first words of the user, where that can be."""
     first = next((at for at, raw in enumerate(raws) if raw.get("role") != "system"), len(raws))
-    begins = next((at for at in range(first, len(raws)) if is_turn_start(dialect.draft_of(raws[at]).message)), first)
+    begins = next((at for at in range(first, len(raws)) if is_turn_start(interface.parse_raw(raws[at]).message)), first)
     return [*raws[:first], *raws[begins:]]
 
 
@@ -284,18 +286,18 @@ def is_turn_start(message: Message) -> bool:
     return message.role is Role.USER and not any(isinstance(part, ToolResult) for part in message.parts)
 
 
-def _find_needed(view: View, place: Place, request: ChatRequest) -> list[int]:
+def _find_needed(view: View, place: ClientPlace, request: ChatRequest) -> list[int]:
     """Return the numbers of the messages of the story that a view must show and its tail does not: the newest request,
     with the call whose results it came with, and, where the user must begin, the message that began the first turn in
     it."""
-    if request.heard.is_single:
+    if request.client_list.is_single:
         return []
     shown = set(view.tail_positions)
     messages = [piece.message for piece in place.pieces]
     asked = newest_request(messages)
     together = next((unit for unit in units(messages) if asked in unit), range(0))
     needed = set() if asked is None or place.positions[asked] in shown else set(together)
-    if request.dialect.begins_with_user:
+    if request.interface.begins_with_user:
         seen = [number for number, position in enumerate(place.positions) if position in shown or number in needed]
         if seen and not is_turn_start(messages[seen[0]]):
             needed |= set([number for number in range(seen[0]) if is_turn_start(messages[number])][-1:])
