@@ -45,7 +45,7 @@ from previously.folds.update import UPDATED
 from previously.runtime import model_folder
 from previously.runtime.folding import KEPT
 from previously.storage.store import NO_NODE
-from previously.testing.scripted_model import Scripted
+from previously.testing.model import Scripted
 from previously.view.turn import remove_turn_memory
 from previously.view.view import Reason, Section, View
 from tests.effort import cases

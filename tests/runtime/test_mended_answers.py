@@ -16,7 +16,7 @@ from previously.folds.noting import Note
 from previously.folds.scene import SceneNote, scene_of
 from previously.models.retry import MAX_CALLS
 from previously.runtime.folder import FolderReply
-from previously.testing.scripted_model import Scripted
+from previously.testing.model import Scripted
 from tests.runtime.echoing import folder_of
 
 SAID = (message("assistant", "Grim, a gruff dwarf, sets down two mugs for Wren.", speaker="Narrator"),)

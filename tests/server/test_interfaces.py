@@ -17,7 +17,7 @@ from previously.server.chat_request import parse_chat_request, write_body
 from previously.server.overflow import Overflow, compute_window, find_overflow, shrink_budget
 from previously.server.upstream_messages import choose_messages, find_budget, is_turn_start
 from previously.testing import find_anthropic_faults, find_chat_faults, find_responses_faults
-from previously.testing.scripted_interface import ScriptedMessagesReply, ScriptedReply, ScriptedResponsesReply
+from previously.testing.bodies import ScriptedMessagesReply, ScriptedReply, ScriptedResponsesReply
 from previously.wire.interface import CHAT, INTERFACES, MESSAGES, RESPONSES, Interface
 
 TOOL = Message(Role.TOOL, (ToolResult("a", "seen"), ToolResult("b", "seen too")))

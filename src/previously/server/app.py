@@ -80,7 +80,7 @@ class Proxy:
         self.stopping = False
         self._folds_upstream = folds_upstream
         self._writers: dict[tuple[str, str, str], Memory] = {}
-        self._address = options.upstream.below("").rstrip("/")
+        self._address = options.upstream.join("").rstrip("/")
 
     def memory_of(self, owner: str) -> Memory:
         """Return the stories of an owner."""
@@ -89,15 +89,15 @@ class Proxy:
     async def _window(self, model: str, key: str | None) -> int | None:
         known = self.options.window_tokens
         if known is None:
-            known = (await self.upstream.facts(model, key)).window_tokens
-        return self.upstream.at_most(model, known)
+            known = (await self.upstream.find_facts(model, key)).window_tokens
+        return self.upstream.limit_window(model, known)
 
     def _facts(self, model: str) -> Facts:
-        return self.upstream.known(model)
+        return self.upstream.get_facts(model)
 
     async def _open_story_to_fold(self, owner: str, name: str, model: str, key: str | None) -> Story:
         """Return a story with the writer that is to fold it."""
-        window = self.upstream.at_most(model, self.options.window_tokens or self._facts(model).window_tokens)
+        window = self.upstream.limit_window(model, self.options.window_tokens or self._facts(model).window_tokens)
         if not self._folds_upstream:
             return await self.memory.sharing(owner).story(name, create=False, window_tokens=window)
         wanted = owner, self.options.memory_model or model or "default", self.options.upstream_key or key or ""

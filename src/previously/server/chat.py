@@ -27,7 +27,7 @@ from previously.server.metrics import Metrics
 from previously.server.overflow import find_overflow
 from previously.server.passthrough import Passthrough
 from previously.server.refusals import Header, Refusal
-from previously.server.relay import Outcome, Outgoing, ReplyListener, relay
+from previously.server.relay import Outgoing, RelayOutcome, ReplyListener, relay
 from previously.server.turn import ChatTurn, ChatTurns
 from previously.server.upstream import Upstream
 from previously.wire.interface import Interface
@@ -93,7 +93,7 @@ class Chat:
 
                 def make_outgoing() -> Outgoing:
                     body = write_body(request, turn.messages)
-                    sent = self._upstream.headers(given, caller)
+                    sent = self._upstream.build_headers(given, caller)
                     told, query = make_memory_headers(turn), scope["query_string"]
                     return Outgoing("POST", interface.path, sent, body, query, request.streams, told, interface.errors)
 
@@ -132,7 +132,7 @@ class Chat:
             log.warning("A request was too long for the model and is sent once more, smaller")
             return make_outgoing()
 
-        def keep(outcome: Outcome) -> asyncio.Task[None]:
+        def keep(outcome: RelayOutcome) -> asyncio.Task[None]:
             nonlocal kept
             kept = True
             reply = listener.finish()
@@ -143,11 +143,11 @@ class Chat:
             whole = (reply.done and reply.error is None) or (reply.whole and not outcome.broken)
             return self._keep(self._turns.end(turn, reply, whole=whole), turn)
 
-        def keep_before_end(outcome: Outcome) -> asyncio.Future[Any]:
+        def keep_before_end(outcome: RelayOutcome) -> asyncio.Future[Any]:
             kept_soon = {keep(outcome)}
             return asyncio.ensure_future(asyncio.wait(kept_soon, timeout=0 if turn.degraded else KEEP_S))
 
-        outcome = Outcome(broken=True)
+        outcome = RelayOutcome(broken=True)
         try:
             outcome = await relay(
                 self._upstream, first, receive, send,

@@ -14,7 +14,7 @@ from previously.core.asking import FailureKind
 from previously.folds.briefs.pins import newest_request
 from previously.server.chat_request import ChatRequest
 from previously.server.upstream_messages import ANSWER_TOKENS, RESERVE, find_budget
-from previously.wire.errors import collect_error_words, find_counted_tokens, find_window, judge_failure
+from previously.wire.errors import collect_error_words, find_counted_tokens, find_named_window, judge_failure
 from previously.wire.interface import Interface, Raw
 from previously.wire.model_call import parse_body
 
@@ -49,7 +49,7 @@ def find_overflow(status: int, body: bytes) -> Overflow | None:
     words = collect_error_words(payload)
     if judge_failure(status, words) is FailureKind.OVERFLOW or (status == 400 and not body.strip()):
         window, counted = (_field(payload, name) for name in ("n_ctx", "n_prompt_tokens"))  # llama.cpp
-        return Overflow(window or find_window(words), counted or find_counted_tokens(words))
+        return Overflow(window or find_named_window(words), counted or find_counted_tokens(words))
     return None
 
 

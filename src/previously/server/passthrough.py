@@ -32,7 +32,7 @@ class Passthrough:
         self, scope: Scope, body: bytes, receive: Receive, send: Send, told: Sequence[Header] = ()
     ) -> None:
         """Pass a request on whose body was read."""
-        headers = self._upstream.headers(dict(scope["headers"]), get_caller(scope))
+        headers = self._upstream.build_headers(dict(scope["headers"]), get_caller(scope))
         path = _check_path(scope["path"].removeprefix("/v1/"))
         wording = find_error_format(scope["path"])
         out = Outgoing(scope["method"], path, headers, body, scope["query_string"], _is_stream(body), told, wording)

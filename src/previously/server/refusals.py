@@ -37,7 +37,7 @@ class Refusal(Exception):
     def body(self, wording: ErrorFormat = CHAT_ERRORS) -> bytes:
         """Return the error as the clients of an interface expect it."""
         kind = "server_error" if self.status >= 500 else _KINDS.get(self.status, "invalid_request_error")
-        return wording.error(self.message, kind, self.code)
+        return wording.write_body(self.message, kind, self.code)
 
 
 def make_retry_header(seconds: float) -> Header:

@@ -20,7 +20,7 @@ import httpx
 from starlette.types import Receive, Send
 
 from previously.server.refusals import Header, Refusal
-from previously.server.upstream import Upstream, passed_back
+from previously.server.upstream import Upstream, select_headers
 from previously.wire.errors import CHAT_ERRORS, ErrorFormat
 from previously.wire.reply import Reply
 from previously.wire.sse import ReplyReader
@@ -28,6 +28,8 @@ from previously.wire.sse import ReplyReader
 log = logging.getLogger("previously.server")
 
 MOST_ERROR_BYTES = 1024 * 1024
+"""A longer complaint is no complaint of a model's server."""
+
 MOST_ANSWER_BYTES = 256 * 1024 * 1024
 """A stream beyond this has no end."""
 
@@ -35,7 +37,7 @@ MOST_WHOLE_BYTES = 32 * 1024 * 1024
 """An answer in one piece is held in memory, so it may be less."""
 
 PAGE = b"(a page)"
-"""What stands for the body of an error that says nothing."""
+"""Stands for the body of an error that says nothing."""
 
 EVENT_STREAM, JSON = "text/event-stream", "application/json"
 
@@ -51,32 +53,32 @@ class Outgoing:
     query: bytes = b""
     streams: bool = False
     told: Sequence[Header] = ()
-    """What the client is told in headers of ours."""
-    wording: ErrorFormat = CHAT_ERRORS
-    """How it is told what went wrong."""
+    """Headers of ours that the client gets."""
+    errors: ErrorFormat = CHAT_ERRORS
+    """The format in which the client is told what went wrong."""
 
 
 @dataclass
-class Outcome:
-    """What came of it."""
+class RelayOutcome:
+    """The outcome of a request that was passed on."""
 
     status: int = 0
-    """0 = the upstream was not heard of."""
+    """0 when the upstream never answered."""
     broken: bool = False
-    """Whether the answer ended before its end."""
+    """True when the answer broke off."""
     gone: bool = False
-    """Whether the client went away."""
+    """True when the client went away."""
     sent: int = 0
-    """How many bytes of the answer went out."""
+    """The bytes of the answer that went out."""
 
     @property
     def answered(self) -> bool:
-        """Whether the upstream took the request."""
+        """True when the upstream took the request."""
         return 200 <= self.status < 300
 
 
 Again = Callable[[int, bytes], Awaitable[Outgoing | None]]
-"""What to ask instead when the upstream has refused with this status and body; None for nothing."""
+"""Gives the request to send instead when the upstream has refused with this status and body; None for nothing."""
 
 
 async def relay(
@@ -86,15 +88,17 @@ async def relay(
     send: Send,
     *,
     hearing: ReplyListener | None = None,
-    before_end: Callable[[Outcome], asyncio.Future[None]] | None = None,
+    before_end: Callable[[RelayOutcome], asyncio.Future[None]] | None = None,
     again: Again | None = None,
-) -> Outcome:
-    """Ask the upstream and pass its answer on; `hearing` gets every byte of an answer that was given. `before_end` is
-    waited for before the client is told that the answer is at its end. `again` may give a second request in place of
-    one that was refused. `Refusal` if there is no answer to pass on."""
-    outcome = Outcome()
+) -> RelayOutcome:
+    """Ask the upstream and pass its answer on. `Refusal` if there is no answer to pass on.
+
+    `hearing` gets every byte of an answer that was given. `before_end` is waited for before the client is told that the
+    answer is at its end. `again` may give a second request in place of one that was refused.
+    """
+    outcome = RelayOutcome()
     passing = asyncio.create_task(_pass(upstream, out, send, hearing, outcome, before_end, again))
-    leaving = asyncio.create_task(_left(receive))
+    leaving = asyncio.create_task(_wait_until_gone(receive))
     try:
         await asyncio.wait({passing, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if not passing.done():
@@ -115,8 +119,8 @@ async def relay(
     return outcome
 
 
-async def _left(receive: Receive) -> None:
-    """Returns when the client has gone."""
+async def _wait_until_gone(receive: Receive) -> None:
+    """Return when the client has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -126,13 +130,13 @@ async def _pass(
     out: Outgoing,
     send: Send,
     hearing: ReplyListener | None,
-    outcome: Outcome,
-    before_end: Callable[[Outcome], asyncio.Future[None]] | None,
+    outcome: RelayOutcome,
+    before_end: Callable[[RelayOutcome], asyncio.Future[None]] | None,
     again: Again | None,
 ) -> None:
     try:
         while True:
-            async with upstream.asked(out.method, out.path, out.headers, out.body, out.query) as response:
+            async with upstream.open_response(out.method, out.path, out.headers, out.body, out.query) as response:
                 outcome.status = response.status_code
                 kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
                 if not outcome.answered:
@@ -151,7 +155,7 @@ async def _pass(
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         outcome.broken = True
         if not outcome.sent:
-            raise _refusal(error, upstream) from None
+            raise _explain_loss(error, upstream) from None
         await _say_broken(send, out, "The upstream broke off before its answer was whole.")
     if before_end:
         await before_end(outcome)
@@ -163,16 +167,20 @@ async def _pass_stream(
     send: Send,
     hearing: ReplyListener | None,
     out: Outgoing,
-    outcome: Outcome,
+    outcome: RelayOutcome,
     again: Again | None,
 ) -> Outgoing | None:
     held = HeldStream(response.aiter_bytes() if response.headers.get("content-encoding") else response.aiter_raw())
     try:
         if hearing and again:
             await held.look(hearing)
-            if (failed := hearing.failed) is not None and (other := await again(400, _as_body(failed))):
+            if (failed := hearing.failed) is not None and (other := await again(400, _write_error_body(failed))):
                 return other
-        start = {"type": "http.response.start", "status": 200, "headers": [*passed_back(response.headers), *out.told]}
+        start = {
+            "type": "http.response.start",
+            "status": 200,
+            "headers": [*select_headers(response.headers), *out.told],
+        }
         await send(start)
         async for chunk, heard in held.all():
             outcome.sent += len(chunk)
@@ -196,8 +204,8 @@ async def _pass_whole(
     send: Send,
     hearing: ReplyListener | None,
     out: Outgoing,
-    outcome: Outcome,
-    before_end: Callable[[Outcome], asyncio.Future[None]] | None,
+    outcome: RelayOutcome,
+    before_end: Callable[[RelayOutcome], asyncio.Future[None]] | None,
     again: Again | None,
 ) -> Outgoing | None:
     body = await _read(response, MOST_WHOLE_BYTES)
@@ -212,24 +220,24 @@ async def _pass_whole(
     if hearing:
         hearing.feed(body)
         hearing.finish()
-        if again and (failed := hearing.failed) is not None and (other := await again(400, _as_body(failed))):
+        if again and (failed := hearing.failed) is not None and (other := await again(400, _write_error_body(failed))):
             return other
     if before_end:
         await before_end(outcome)
-    own = [*passed_back(response.headers), *out.told, (b"content-length", str(len(body)).encode())]
+    own = [*select_headers(response.headers), *out.told, (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": response.status_code, "headers": own})
     outcome.sent = len(body)
     await send({"type": "http.response.body", "body": body, "more_body": False})
     return None
 
 
-def _as_body(error: object) -> bytes:
-    """An error that came in an answer, as the body of one."""
+def _write_error_body(error: object) -> bytes:
+    """Write an error that came in an answer as the body of one."""
     return json.dumps({"error": error}).encode()
 
 
 def _is_answer(body: bytes) -> bool:
-    """Whether a client can make anything of it: an object, or a stream that goes by another name."""
+    """Return whether a client can make anything of a body: an object, or a stream that goes by another name."""
     if body.lstrip()[:1] != b"{":
         return b"data:" in body
     try:
@@ -240,7 +248,7 @@ def _is_answer(body: bytes) -> bool:
 
 
 async def _pass_error(response: httpx.Response, send: Send, out: Outgoing, again: Again | None) -> Outgoing | None:
-    """What the upstream complains of, as it says it; or what to ask instead."""
+    """Pass on what the upstream complains of, as it says it; or return the request to send instead."""
     status = response.status_code
     if 300 <= status < 400:
         raise Refusal(
@@ -251,9 +259,9 @@ async def _pass_error(response: httpx.Response, send: Send, out: Outgoing, again
         body = None  # a page for people, or without end
     if again and (other := await again(status, PAGE if body is None else body)):
         return other
-    own = passed_back(response.headers)
+    own = select_headers(response.headers)
     if body is None:
-        body = out.wording.error(f"The upstream failed with status {status}.", "upstream_error", "bad_upstream")
+        body = out.errors.write_body(f"The upstream failed with status {status}.", "upstream_error", "bad_upstream")
         own = [(name, JSON.encode() if name == b"content-type" else value) for name, value in own]
     length = (b"content-length", str(len(body)).encode())
     await send({"type": "http.response.start", "status": status, "headers": [*own, *out.told, length]})
@@ -262,7 +270,7 @@ async def _pass_error(response: httpx.Response, send: Send, out: Outgoing, again
 
 
 async def _read(response: httpx.Response, most: int) -> bytes | None:
-    """All of a body; None if it is larger than that."""
+    """Read all of a body; None if it is larger than that."""
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
@@ -272,11 +280,11 @@ async def _read(response: httpx.Response, most: int) -> bytes | None:
 
 
 async def _say_broken(send: Send, out: Outgoing, sentence: str) -> None:
-    await send({"type": "http.response.body", "body": out.wording.event(sentence), "more_body": True})
+    await send({"type": "http.response.body", "body": out.errors.write_event(sentence), "more_body": True})
 
 
-def _refusal(error: Exception, upstream: Upstream) -> Refusal:
-    """Why there is no answer. The error's own words may hold an address with a key."""
+def _explain_loss(error: Exception, upstream: Upstream) -> Refusal:
+    """Return why there is no answer. The error's own words may hold an address with a key."""
     where = upstream.endpoint.shown
     match error:
         case httpx.ConnectTimeout() | httpx.PoolTimeout():
