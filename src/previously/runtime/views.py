@@ -31,8 +31,8 @@ from previously.runtime.view_recipes import (
 from previously.view.build import Material, ViewRequest, build_view, fills_room
 from previously.view.epoch import Epoch
 from previously.view.memory import Remembered
-from previously.view.recipe import Recipe, digest_messages, unchanged_tokens, write_recipe
-from previously.view.turn import MARKS_TOKENS, LoreShown, Recalled, add_turn_memory, block
+from previously.view.recipe import Recipe, count_unchanged_tokens, digest_messages, write_recipe
+from previously.view.turn import MARKS_TOKENS, LoreShown, Recalled, add_turn_memory, render_block
 from previously.view.view import Section, View
 
 MOST_LOOKED_AT = 1_024
@@ -95,7 +95,7 @@ def make_view(moment: StoryMoment, asked: ViewRequest, at: str) -> MadeView:
     else:
         lore = _choose_lore(moment, read, stable.view, counted)
         recalled = _recall(moment, read, stable.view, counted, lore)
-    view = add_turn_memory(stable.view, recalled, read.turn.entry.message if read.turn else None, stable.counter, lore)
+    view = add_turn_memory(stable.view, recalled, read.turn, stable.counter, lore)
     return _with_recipe(moment.snapshot, asked, stable, view, recalled, lore, at)
 
 
@@ -116,7 +116,7 @@ def make_view_before(moment: StoryMoment, asked: ViewRequest, position: int) -> 
     if read.turn:
         lore = _choose_lore(earlier, read, view, asked)
         recalled = _recall(earlier, read, view, asked, lore)
-        view = add_turn_memory(view, recalled, read.turn.entry.message, asked.counter, lore)
+        view = add_turn_memory(view, recalled, read.turn, asked.counter, lore)
     return replace(view, epoch="", fold_due=False)
 
 
@@ -132,7 +132,7 @@ def _build_stable(moment: StoryMoment, asked: ViewRequest) -> _Stable:
         if asked.recall_tokens:
             kept = read_recalled(moment.snapshot, earlier.recipe.recalled, asked.reader, dated=asked.dated)
     counter = earlier.counter or asked.counter
-    held_tokens = counter.tokens(block(kept, lore)) if kept or lore else 0
+    held_tokens = counter.tokens(render_block(kept, lore)) if kept or lore else 0
     counted = replace(asked, counter=counter, held_tokens=held_tokens)
     view, epoch = build_view(read.material, counted, earlier.epoch, earlier.ended)
     if view.epoch and counter.name != asked.counter.name:
@@ -164,7 +164,7 @@ def _with_recipe(
         recipe = replace(recipe, began=same.began, unchanged_tokens=same.unchanged_tokens)
     elif earlier.recipe:
         opening = [item.entry.message.text for item in material.opening if asked.reader.witnessed(item)]
-        unchanged = unchanged_tokens(view, recipe, earlier.recipe, opening, stable.counter)
+        unchanged = count_unchanged_tokens(view, recipe, earlier.recipe, opening, stable.counter)
         recipe = replace(recipe, unchanged_tokens=unchanged)
     view = replace(view, epoch=recipe.began, unchanged_tokens=recipe.unchanged_tokens)
     if same is not None and same is last:
@@ -285,7 +285,7 @@ def _recall(
     shown, turn, length = _list_shown(view), read.turn, read.material.path_length
     if turn is None or turn.position not in shown or not asked.recall_tokens or len(shown) == length:
         return []
-    marks, taken = (asked.counter.tokens(block((), beside)) for beside in ((), lore))
+    marks, taken = (asked.counter.tokens(render_block((), beside)) for beside in ((), lore))
     most = asked.recall_tokens if asked.for_agent else compute_recall_ceiling(asked.recall_tokens)
     room = min(most - marks, view.budget_tokens - view.tokens - taken)
     seen = [item for item in read.material.newest if item.position in shown]
@@ -297,7 +297,7 @@ def _is_same_turn(earlier: EarlierView, turn: OnPath | None) -> bool:
 
 
 def _list_shown(view: View) -> set[int]:
-    return {item.sources[0].first for item in view.items if item.section is Section.TAIL}
+    return set(view.tail_positions)
 
 
 def _make_recipe(
