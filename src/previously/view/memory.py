@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from previously.core.path import Span
 from previously.core.quote_lines import is_line_at, is_within_line, parse_line
 from previously.core.tokens import Counter
+from previously.text.cuts import GAP
 from previously.text.sentences import find_starts
 from previously.view.view import LeftOut, Reason, Section
 
@@ -36,9 +37,6 @@ STALE = "(Written before an earlier message was changed.)"
 
 LISTS = frozenset({Section.WISHES, Section.THREADS, Section.STATE, Section.CAST, Section.LORE})
 """The sections that are lists, the most important item first. They stand for no messages."""
-
-GAP = "[…]"
-"""Stands where sentences are missing, so that nobody reads two that were apart as one thought."""
 
 OPENING_SHARE = 3
 """A third of the sentences kept, and no more than the first paragraph, are the opening: it says who and where in a
