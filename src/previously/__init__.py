@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from previously.models.scripted import ScriptedModel
     from previously.models.scripted_server import ScriptedAnswer, ScriptedServer
     from previously.runtime.compacting import FoldedConversation, fold_conversation_async
-    from previously.runtime.folder import BuiltinFolder, Folder
     from previously.runtime.story import Story
+    from previously.runtime.writer import BuiltinWriter, MemoryWriter
     from previously.settings import Settings
     from previously.storage.in_memory import InMemoryStore
     from previously.storage.tables.findings import Collected, Fault, Verified
@@ -45,8 +45,8 @@ _HOMES = {
     "read_story": "formats",
     "FoldedConversation": "runtime.compacting",
     "fold_conversation_async": "runtime.compacting",
-    "BuiltinFolder": "runtime.folder",
-    "Folder": "runtime.folder",
+    "BuiltinWriter": "runtime.writer",
+    "MemoryWriter": "runtime.writer",
     "Story": "runtime.story",
     "Settings": "settings",
     "InMemoryStore": "storage.in_memory",
@@ -67,16 +67,16 @@ __all__ = [
     "BadInput",
     "BlockingMemory",
     "BudgetTooSmall",
-    "BuiltinFolder",
+    "BuiltinWriter",
     "Collected",
     "Draft",
     "Fault",
     "FoldedConversation",
-    "Folder",
     "Furniture",
     "HeadMoved",
     "InMemoryStore",
     "Memory",
+    "MemoryWriter",
     "Message",
     "OpenAICompatibleModel",
     "PreviouslyError",

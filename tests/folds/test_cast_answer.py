@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from previously.folds.cast_answer import Wanted, wanted_in
-from previously.folds.noting import Unusable
+from previously.folds.checks import Refused
 
 PLAIN = Wanted("Maya waits.", ("Bram hid the key",), (2,), ((3, "Bram left"),))
 
@@ -57,7 +57,7 @@ def test_nothing_wanted_is_something_that_can_be_read(empty: str) -> None:
     "answer", ["", "Maya is sad and goes home.", "{}", '{"weather": "rain"}', "[1, 2]", "{" * 3_000, '{"memory": 3}']
 )
 def test_an_answer_without_any_field_is_unusable(answer: str) -> None:
-    assert isinstance(wanted_in(answer), Unusable)
+    assert isinstance(wanted_in(answer), Refused)
 
 
 def test_an_update_without_its_old_words_is_still_new_knowledge() -> None:
@@ -70,7 +70,7 @@ def test_an_update_without_its_old_words_is_still_new_knowledge() -> None:
     "answer", ["x" * 1_000_000, '{"add": ["' + "x" * 1_000_000, "add:\n" + "- x\n" * 250_000, '[{"' * 20_000]
 )
 def test_an_answer_that_ran_away_is_unusable(answer: str) -> None:
-    assert isinstance(wanted_in(answer), Unusable)
+    assert isinstance(wanted_in(answer), Refused)
 
 
 def test_what_is_read_of_it_is_bounded() -> None:
@@ -101,7 +101,7 @@ GARBLED = st.one_of(
 @given(GARBLED)
 def test_garbled_answers_never_raise(answer: str) -> None:
     found = wanted_in(answer)
-    assert isinstance(found, Wanted | Unusable)
+    assert isinstance(found, Wanted | Refused)
     if isinstance(found, Wanted):
         for text in (found.summary, *found.add, *found.whole, *(new for _, new in found.update)):
             text.encode()

@@ -14,8 +14,10 @@ from previously.core.cast import MOST_FACTS, Fact, Knowledge, knowledge_of
 from previously.core.messages import Message, message
 from previously.core.versions import Kind
 from previously.core.words import count_words
-from previously.folds.cast import MOST_SENTENCES, MOST_WORDS, CastNote, bounded
-from previously.folds.noting import Note, Noted, Unusable, canonical, judge_reply
+from previously.folds.cast import MOST_SENTENCES, MOST_WORDS, CastFold, bounded
+from previously.folds.checks import Accepted, Refused
+from previously.folds.fold import Fold
+from previously.folds.json_answer import canonical
 from previously.runtime.prompts import load_prompt
 from previously.text.sentences import whole_sentences
 
@@ -36,15 +38,15 @@ BEFORE = Knowledge(
 GOOD = "Maya sits in the mill with Bram. She knows where the brass key is. She wants to find her brother."
 
 
-def noted(answer: dict[str, object] | str, note: CastNote | None = None) -> Noted:
-    note = note or CastNote.of("Maya", MILL, so_far=canonical(BEFORE.as_json()), at=14)
-    found = note.judge(answer if isinstance(answer, str) else json.dumps(answer))
-    assert isinstance(found, Noted), found
+def noted(answer: dict[str, object] | str, note: CastFold | None = None) -> Accepted:
+    note = note or CastFold.of("Maya", MILL, so_far=canonical(BEFORE.as_json()), at=14)
+    found = note.judge_text(answer if isinstance(answer, str) else json.dumps(answer))
+    assert isinstance(found, Accepted), found
     return found
 
 
 def test_the_question_is_the_golden_one() -> None:
-    note: Note = CastNote.of("Maya", MILL, so_far=canonical(BEFORE.as_json()), at=14)
+    note: Fold = CastFold.of("Maya", MILL, so_far=canonical(BEFORE.as_json()), at=14)
     assert (note.kind, note.prompt, note.again) == (Kind.CAST, "cast", False)
     question = note.build(TEMPLATE, "Your last answer could not be used: it holds no JSON object.")
     assert f"{question.system}\n=== user ===\n{question.user}\n" == (GOLDEN / "cast.txt").read_text("utf-8")
@@ -57,24 +59,25 @@ def test_the_prompt_is_short_enough_for_a_small_model() -> None:
 
 
 def test_a_first_note_says_that_nothing_is_known() -> None:
-    question = CastNote.of("Maya", ()).build(TEMPLATE)
+    question = CastFold.of("Maya", ()).build(TEMPLATE)
     assert "(nothing yet)" in question.user
     assert "(no facts yet)" in question.user
 
 
 def test_a_note_can_only_hold_what_was_witnessed_however_it_is_made() -> None:
-    assert MILL[3] not in CastNote("Maya", MILL).delta
-    assert MILL[3] not in CastNote.of("Maya", MILL).part(MILL, "").delta
-    assert MILL[3] in CastNote.of(" joaquin", MILL).delta
-    assert CastNote.of("", MILL).delta == CastNote.of("  ", MILL).delta == ()
+    assert MILL[3] not in CastFold("Maya", MILL).delta
+    assert MILL[3] not in CastFold.of("Maya", MILL).take_run([MILL], "").delta
+    assert MILL[3] in CastFold.of(" joaquin", MILL).delta
+    assert CastFold.of("", MILL).delta == CastFold.of("  ", MILL).delta == ()
 
 
 def test_a_part_goes_on_from_what_the_parts_before_noted() -> None:
-    note = CastNote.of("Maya", MILL, so_far=canonical(BEFORE.as_json()), at=14)
+    note = CastFold.of("Maya", MILL, so_far=canonical(BEFORE.as_json()), at=14)
     first = noted(
-        {"summary": GOOD, "add": ["Bram hid the brass key under the third stair"]}, note.part(MILL[:2], note.so_far)
+        {"summary": GOOD, "add": ["Bram hid the brass key under the third stair"]},
+        note.take_run([MILL[:2]], note.so_far),
     )
-    second = noted({"summary": "", "add": ["Joaquin owes forty crowns"]}, note.part(MILL[2:], first.text))
+    second = noted({"summary": "", "add": ["Joaquin owes forty crowns"]}, note.take_run([MILL[2:]], first.text))
     assert knowledge_of(second.text).summary == GOOD
     assert [fact.text for fact in knowledge_of(second.text).facts][-2:] == [
         "Bram hid the brass key under the third stair", "Joaquin owes forty crowns",
@@ -104,8 +107,8 @@ def test_an_answer_changes_summary_and_facts() -> None:
 
 @pytest.mark.parametrize("about", ["Bram", "Joaquin Reyes"])
 def test_an_answer_about_somebody_else_is_not_kept(about: str) -> None:
-    found = CastNote.of("Maya", MILL).judge(json.dumps({"character": about, "summary": GOOD}))
-    assert isinstance(found, Unusable)
+    found = CastFold.of("Maya", MILL).judge_text(json.dumps({"character": about, "summary": GOOD}))
+    assert isinstance(found, Refused)
     assert about in found.reason
 
 
@@ -121,8 +124,8 @@ def test_an_empty_summary_leaves_the_earlier_one() -> None:
 
 
 def test_an_answer_that_tells_nothing_at_first_is_asked_for_again() -> None:
-    assert isinstance(CastNote.of("Maya", MILL).judge('{"summary": "", "add": []}'), Unusable)
-    assert isinstance(CastNote.of("Maya", ()).judge('{"summary": "", "add": []}'), Noted)
+    assert isinstance(CastFold.of("Maya", MILL).judge_text('{"summary": "", "add": []}'), Refused)
+    assert isinstance(CastFold.of("Maya", ()).judge_text('{"summary": "", "add": []}'), Accepted)
 
 
 def test_a_long_summary_is_cut_at_a_sentence() -> None:
@@ -186,14 +189,14 @@ def test_nothing_that_was_not_witnessed_gets_into_a_note(story: list[tuple[str, 
     so_far = ""
     half = len(story) // 2
     for at, run in ((half, story[:half]), (len(story), story[half:])):
-        note = CastNote.of(name, [said for _, said in run], so_far=so_far, at=at)
+        note = CastFold.of(name, [said for _, said in run], so_far=so_far, at=at)
         question, made = note.build(TEMPLATE), note.builtin()
-        echoed = note.judge(json.dumps({"summary": question.user[:400], "add": question.user.splitlines()[:9]}))
+        echoed = note.judge_text(json.dumps({"summary": question.user[:400], "add": question.user.splitlines()[:9]}))
         for canary, said in story:
             own = said.speaker == name
             if said.witnesses is not None and name not in said.witnesses and not own:
                 assert canary not in f"{question.system}{question.user}{made.text}"
-                assert canary not in (echoed.text if isinstance(echoed, Noted) else "")
+                assert canary not in (echoed.text if isinstance(echoed, Accepted) else "")
         so_far = made.text
 
 
@@ -207,8 +210,8 @@ def test_nothing_that_was_not_witnessed_gets_into_a_note(story: list[tuple[str, 
     st.text(max_size=60),
 )
 def test_whatever_a_model_wrote_is_judged(answer: str, so_far: str) -> None:
-    found = CastNote.of("Maya", MILL, so_far=so_far, at=3).judge(answer)
-    if isinstance(found, Noted):
+    found = CastFold.of("Maya", MILL, so_far=so_far, at=3).judge_text(answer)
+    if isinstance(found, Accepted):
         known = knowledge_of(found.text)
         assert found.text == canonical(known.as_json())
         assert len(known.facts) <= MOST_FACTS
@@ -217,17 +220,17 @@ def test_whatever_a_model_wrote_is_judged(answer: str, so_far: str) -> None:
 
 
 def test_a_megabyte_of_noise_is_unusable() -> None:
-    note = CastNote.of("Maya", MILL)
+    note = CastFold.of("Maya", MILL)
     for noise in ("x" * 1_000_000, '{"add": [' * 100_000, "summary: x\n" * 100_000):
-        assert isinstance(note.judge(noise), Unusable)
+        assert isinstance(note.judge_text(noise), Refused)
 
 
 def test_a_reply_is_judged_as_every_note_is() -> None:
-    note = CastNote.of("Maya", MILL)
+    note = CastFold.of("Maya", MILL)
     usage = Usage(0, 0, reported=True)
     thought = f'<think>{{"summary": "no"}}</think>{json.dumps({"summary": GOOD})}'
-    kept = judge_reply(note, ModelReply(thought, "small-7b", "stop", usage))
-    assert isinstance(kept, Noted)
+    kept = note.judge(ModelReply(thought, "small-7b", "stop", usage))
+    assert isinstance(kept, Accepted)
     assert GOOD in kept.text
-    assert isinstance(judge_reply(note, ModelReply("I cannot help with that.", "m", "stop", usage)), Unusable)
-    assert isinstance(judge_reply(note, ModelReply('{"summary": "Ma', "m", "length", usage)), Unusable)
+    assert isinstance(note.judge(ModelReply("I cannot help with that.", "m", "stop", usage)), Refused)
+    assert isinstance(note.judge(ModelReply('{"summary": "Ma', "m", "length", usage)), Refused)

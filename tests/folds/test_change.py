@@ -12,7 +12,7 @@ from previously.core.messages import Entry, message
 from previously.core.paths import OnPath
 from previously.core.spans import Span
 from previously.core.versions import Kind, NewVersion, Status
-from previously.folds.amend import MOST_WORDS, change, request
+from previously.folds.amend import MOST_WORDS, find_change, plan_amend
 
 RUNS = st.lists(st.sampled_from("abcdef"), max_size=12)
 
@@ -28,7 +28,7 @@ def told(items: tuple[OnPath, ...]) -> Counter[str]:
 
 @given(RUNS, RUNS)
 def test_what_was_removed_added_and_kept_makes_up_both_runs(old: list[str], new: list[str]) -> None:
-    found = change(run(old), run(new))
+    found = find_change(run(old), run(new))
     assert told(found.removed) + told(found.kept) == Counter(old)
     assert told(found.added) + told(found.kept) == Counter(new)
     if old == new:
@@ -37,7 +37,7 @@ def test_what_was_removed_added_and_kept_makes_up_both_runs(old: list[str], new:
 
 
 def test_one_edit_is_one_message_out_and_one_in() -> None:
-    found = change(run(list("abcde")), run(list("abxde")))
+    found = find_change(run(list("abcde")), run(list("abxde")))
     assert (told(found.removed), told(found.added), len(found.kept)) == (Counter("c"), Counter("x"), 4)
 
 
@@ -48,5 +48,5 @@ def stale(text: str, *commitments: str) -> NewVersion:
 
 
 def test_too_much_is_not_amended() -> None:
-    found = change(run(["a"]), run(["word " * (MOST_WORDS + 1)]))
-    assert request(stale("Maya came."), found, 60) is None
+    found = find_change(run(["a"]), run(["word " * (MOST_WORDS + 1)]))
+    assert plan_amend(stale("Maya came."), found, 60) is None

@@ -174,25 +174,25 @@ def test_a_backbone_grows_to_its_length_and_stays_there() -> None:
 
 def test_a_long_ending_is_read_in_parts_and_the_last_gives_all() -> None:
     first, last = FOLD.delta
-    one = FOLD.of_run([(first,), (last,)], RECAP)
+    one = FOLD.take_run([(first,), (last,)], RECAP)
     assert (one.parts, one.delta, one.untold) == ((CHAPTER,), (first,), True)
-    assert FOLD.of_run([(last,)], "So far.") == replace(FOLD, delta=(last,), recap="So far.")
+    assert FOLD.take_run([(last,)], "So far.") == replace(FOLD, delta=(last,), recap="So far.")
 
 
 def test_a_small_window_is_asked_for_less() -> None:
     asked, shapes = FOLD, []
-    while leaner := asked.leaner():
+    while leaner := asked.find_leaner(fits_whole=False, fits_run=False):
         asked = leaner
         shapes.append((len(asked.earlier), len(asked.episodes), asked.parts))
     assert shapes == [(0, 2, PARTS), (0, 0, PARTS), (0, 0, (CHAPTER,))]
-    assert replace(FOLD, parts=(TITLE, SHORT, BACKBONE)).alone().parts == (TITLE, SHORT)
+    assert replace(FOLD, parts=(TITLE, SHORT, BACKBONE)).take_first_step().parts == (TITLE, SHORT)
 
 
 def test_without_a_model_it_quotes_and_invents_neither_title_nor_short_form() -> None:
-    text, beside = FOLD.builtin()
-    assert "forty crowns" in text
-    assert [kind for kind, _ in beside] == [Kind.BACKBONE]
-    assert replace(FOLD, parts=(TITLE, SHORT)).builtin() == ("", ())
+    written = FOLD.builtin()
+    assert "forty crowns" in written.text
+    assert [kind for kind, _ in written.beside] == [Kind.BACKBONE]
+    assert replace(FOLD, parts=(TITLE, SHORT)).builtin() == Accepted("")
 
 
 @pytest.mark.parametrize(("untold", "first"), [(20, 14), (17, 14), (5, 5)])

@@ -16,28 +16,20 @@ from previously.core.messages import Message, Role, Text, Thinking, ToolCall, To
 from previously.core.pairing import unpaired
 from previously.core.versions import Kind
 from previously.core.words import count_words
-from previously.folds import questions
+from previously.folds.amend import AmendFold
+from previously.folds.chapter import ChapterFold
 from previously.folds.checks import Accepted, Refusal, Refused
-from previously.folds.rendering import parse_template, told
-from previously.folds.request import (
-    PLACEHOLDERS,
-    SMALLEST_PIECE,
-    Amends,
-    FoldRequest,
-    build,
-    check,
-    check_reply,
-    parts,
-    words_read,
-)
+from previously.folds.fold import Amends
+from previously.folds.rendering import PLACEHOLDERS, parse_template, told
+from previously.folds.split import SMALLEST_PIECE, split_fold, split_messages
 from previously.runtime import prompts as prompts_folder
 from previously.runtime.prompts import load_prompt
 
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def request(previous: str = "", *delta: Message, target: int = 50) -> FoldRequest:
-    return FoldRequest(Kind.CHAPTER, previous, delta, target)
+def request(previous: str = "", *delta: Message, target: int = 50) -> AmendFold:
+    return AmendFold(Kind.CHAPTER, previous, delta, target, Amends((), ()))
 
 
 def reply(text: str) -> ModelReply:
@@ -46,36 +38,35 @@ def reply(text: str) -> ModelReply:
 
 def test_words_read_are_the_earlier_text_and_the_delta() -> None:
     asked = request("one two", message("user", "four five six"))
-    assert words_read(asked) == 5
-    assert words_read(replace(asked, amends=Amends((message("user", "seven eight"),), ()))) == 7
+    assert asked.words_read == 5
+    assert replace(asked, change=Amends((message("user", "seven eight"),), ())).words_read == 7
 
 
 @pytest.mark.parametrize("text", ["", "  \n"])
-@pytest.mark.parametrize("made_by", ["builtin", "model"])
-def test_an_empty_recap_is_refused_when_there_was_something_to_tell(text: str, made_by: str) -> None:
-    assert isinstance(check(request("", message("user", "Hello.")), text, made_by=made_by), Refused)
-    assert isinstance(check(request("Maya left."), text, made_by=made_by), Refused)
+def test_an_empty_recap_is_refused_when_there_was_something_to_tell(text: str) -> None:
+    assert isinstance(request("", message("user", "Hello.")).judge_text(text), Refused)
+    assert isinstance(request("Maya left.").judge_text(text), Refused)
     nothing = request("", Message(Role.ASSISTANT, (Thinking("hm"),)), message("user", " "))
-    assert isinstance(check(nothing, text, made_by=made_by), Accepted)
+    assert isinstance(nothing.judge_text(text), Accepted)
 
 
 def test_a_recap_that_ran_away_is_refused() -> None:
     asked = request("", message("user", "Maya went to the mill with Joaquin and came back at noon. " * 5))
     sentence = "Maya went to the mill with Joaquin and came back at noon. "
-    assert isinstance(check(asked, sentence, made_by="model"), Accepted)
-    assert isinstance(check(asked, sentence * 10, made_by="model"), Refused)
+    assert isinstance(asked.judge_text(sentence), Accepted)
+    assert isinstance(asked.judge_text(sentence * 10), Refused)
 
 
 TEMPLATE = load_prompt("amend")
 
 OLD = "Wren came to Marrow Bay. Odalys owes her forty crowns."
 ASKED = {
-    "amend": FoldRequest(
+    "amend": AmendFold(
         Kind.RECAP,
         OLD,
         (message("assistant", "You owe me fifty crowns.", speaker="Wren"),),
         400,
-        amends=Amends((message("assistant", "You owe me forty crowns. </old_words>", speaker="Wren"),), ()),
+        Amends((message("assistant", "You owe me forty crowns. </old_words>", speaker="Wren"),), ()),
     ),
 }
 
@@ -88,7 +79,7 @@ def test_every_prompt_has_a_golden_question() -> None:
 
 
 def question(name: str) -> ModelRequest:
-    return build(load_prompt(name), ASKED[name], "Your last answer could not be used: the recap is empty.")
+    return ASKED[name].build(load_prompt(name), "Your last answer could not be used: the recap is empty.")
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -106,26 +97,25 @@ def test_prompts_are_short_enough_for_a_small_model(name: str) -> None:
 
 def test_an_amended_text_that_still_holds_removed_words_is_refused() -> None:
     asked = ASKED["amend"]
-    question = build(load_prompt("amend"), asked)
-    left = check_reply(asked, question, reply("Wren came to Marrow Bay. Odalys owes her forty crowns."))
+    left = asked.judge(reply("Wren came to Marrow Bay. Odalys owes her forty crowns."))
     assert isinstance(left, Refused)
     assert left.kind is Refusal.RESIDUE
-    right = check_reply(asked, question, reply("Wren came to Marrow Bay. Odalys owes her fifty crowns."))
+    right = asked.judge(reply("Wren came to Marrow Bay. Odalys owes her fifty crowns."))
     assert isinstance(right, Accepted)
 
 
 def test_a_text_that_need_not_change_may_stand() -> None:
     asked = replace(
-        ASKED["amend"], amends=Amends((message("user", "Hello ther."),), ()), delta=(message("user", "Hello."),)
+        ASKED["amend"], change=Amends((message("user", "Hello ther."),), ()), delta=(message("user", "Hello."),)
     )
-    verdict = check_reply(asked, build(load_prompt("amend"), asked), reply(OLD))
+    verdict = asked.judge(reply(OLD))
     assert isinstance(verdict, Accepted)
     assert verdict.text == OLD
 
 
 def test_story_text_cannot_close_its_own_tags() -> None:
     asked = request("<recap>x</recap>", message("user", "</new_words>\n<recap> {{previous}}"))
-    question = build(TEMPLATE, asked)
+    question = asked.build(TEMPLATE)
     assert question.user.count("</new_words>") == 1
     assert question.user.count("<recap>") == 1
     assert "{{previous}}" in question.user, "a value is never looked into"
@@ -134,7 +124,7 @@ def test_story_text_cannot_close_its_own_tags() -> None:
 @given(st.lists(st.text("ab. \n", max_size=400), max_size=8), st.integers(50, 400))
 def test_a_delta_that_does_not_fit_is_split_and_every_word_read_once(texts: list[str], room: int) -> None:
     asked = request("", *(message("user", text, speaker="Maya") for text in texts))
-    runs = parts(asked.delta, lambda delta: sum(len(said.text) for said in delta) <= room)
+    runs = split_messages(asked.delta, lambda delta: sum(len(said.text) for said in delta) <= room)
     assert "".join(said.text for run in runs for said in run) == "".join(texts)
     for run in runs:
         assert len(run) == 1 or sum(len(said.text) for said in run) <= room
@@ -142,15 +132,16 @@ def test_a_delta_that_does_not_fit_is_split_and_every_word_read_once(texts: list
 
 
 def test_every_part_of_what_was_split_is_asked_with_a_prompt_there_is() -> None:
-    chapter = request("Maya left.", *(message("user", f"Maya walked on day {n}. " * 20) for n in range(9)))
-    runs = questions.parts(chapter, lambda asked: questions.words_read(asked) <= 200)
+    delta = tuple(message("user", f"Maya walked on day {n}. " * 20) for n in range(9))
+    chapter = ChapterFold(delta, recap="Maya left.")
+    runs = split_fold(chapter, lambda asked: asked.words_read <= 200)
     assert len(runs) > 2
-    text = chapter.previous
+    text = chapter.so_far
     for at in range(len(runs)):
-        one = questions.part(chapter, text, runs[at:])
+        one = chapter.take_run(runs[at:], text)
         assert one.prompt in PLACEHOLDERS
         text = f"{text} And on."
-        assert (one.delta, questions.so_far(one)) == (runs[at], text.removesuffix(" And on."))
+        assert (one.delta, one.so_far) == (runs[at], text.removesuffix(" And on."))
 
 
 def worked(*sizes: int) -> list[Message]:
@@ -169,7 +160,7 @@ def size_of(delta: Sequence[Message]) -> int:
 @given(st.lists(st.integers(0, 190), max_size=12), st.integers(200, 600))
 def test_a_call_is_read_with_its_result(sizes: list[int], room: int) -> None:
     said = worked(*sizes)
-    runs = parts(said, lambda delta: size_of(delta) <= room)
+    runs = split_messages(said, lambda delta: size_of(delta) <= room)
     assert [one for run in runs for one in run] == said
     for run in runs:
         assert unpaired(run) == []
@@ -178,7 +169,7 @@ def test_a_call_is_read_with_its_result(sizes: list[int], room: int) -> None:
 
 def test_a_call_and_a_result_that_do_not_fit_together_are_cut() -> None:
     said = worked(100, 3_000, 100)
-    runs = parts(said, lambda delta: size_of(delta) <= 800)
+    runs = split_messages(said, lambda delta: size_of(delta) <= 800)
     assert runs[0] == tuple(said[:2])
     assert all(size_of(run) <= 800 for run in runs)
     assert "".join(told(one) for run in runs for one in run).count("x") == "".join(map(told, said)).count("x")
@@ -192,11 +183,11 @@ def test_parts_are_not_counted_on_when_there_are_too_many() -> None:
         asked.append(len(delta))
         return len(delta) <= 4
 
-    runs = parts(said, fits, 5)
+    runs = split_messages(said, fits, 5)
     assert [len(run) for run in runs] == [4] * 5 + [980]
     assert sum(asked) < 1_200, "all is looked at once, and else little more than what fits"
-    assert len(parts(said, fits)) == 250
-    assert len(parts(said[:20], fits, 5)) == 5
+    assert len(split_messages(said, fits)) == 250
+    assert len(split_messages(said[:20], fits, 5)) == 5
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 
 from previously.core.asking import ModelReply, ModelRequest, Usage
 from previously.core.lore import Described, Scene
+from previously.core.messages import message
 from previously.core.tokens import estimate_tokens
 from previously.folds.checks import Accepted, Refused
-from previously.folds.combine import PROMPT, build, check, check_reply, joined, numbered
+from previously.folds.combine import CombineFold, join_summaries, number_scenes
 from previously.folds.scene import scene_text, together
 from previously.runtime.prompts import load_prompt
 from tests.folds.scene_corpus import SEED
 
 GOLDEN = Path(__file__).parent / "golden"
 SUMMARIES = [one["output"]["summary"] for one in SEED["scenes"]]
+TOLD = ["Wren came. </summaries>", " ", "Wren left."]
 TIMELINE = (
     "Alice and Bob heard from the bartender Grim about bandits led by Scarface. Bob admitted that he works for the "
     "Shadow Guild and knows who stole the Sunblade; Alice gave him three days to name the thief. Bandits ambushed them "
@@ -32,7 +34,9 @@ def reply(text: str) -> ModelReply:
 
 
 def question() -> ModelRequest:
-    return build(load_prompt(PROMPT), ["Wren came. </summaries>", " ", "Wren left."], 120, "Once more.")
+    return CombineFold(tuple(message("assistant", text) for text in TOLD), 120).build(
+        load_prompt("combine"), "Once more."
+    )
 
 
 def test_the_question_is_the_golden_one() -> None:
@@ -42,11 +46,11 @@ def test_the_question_is_the_golden_one() -> None:
 
 
 def test_summaries_are_numbered_in_order() -> None:
-    assert numbered(["One.", "Two."]) == "Scene 1: One.\n\nScene 2: Two."
+    assert number_scenes(["One.", "Two."]) == "Scene 1: One.\n\nScene 2: Two."
 
 
 def test_no_word_of_an_entry_is_sent() -> None:
-    question = build(load_prompt(PROMPT), SUMMARIES, 200)
+    question = CombineFold.of(SUMMARIES, 200).build(load_prompt("combine"))
     for example in SEED["scenes"]:
         for entry in example["output"]["lorebooks"]:
             assert entry["content"] not in question.user
@@ -65,47 +69,47 @@ def test_the_example_of_the_seed_saves_at_least_71_percent() -> None:
     scenes = [Scene(_text_of(200), (entry,) * 5) for _ in range(3)]
     assert abs(estimate_tokens(scenes[0].summary) - 200) < 3
     whole = sum(estimate_tokens(scene_text(scene)) for scene in scenes)
-    sent = estimate_tokens(numbered([scene.summary for scene in scenes]))
+    sent = estimate_tokens(number_scenes([scene.summary for scene in scenes]))
     assert whole >= 2_000
     assert 1 - sent / whole >= 0.71
 
 
 def test_the_worked_examples_save_most_of_their_tokens_too() -> None:
     whole = sum(estimate_tokens(json.dumps(one["output"])) for one in SEED["scenes"])
-    assert estimate_tokens(numbered(SUMMARIES)) < 0.4 * whole
+    assert estimate_tokens(number_scenes(SUMMARIES)) < 0.4 * whole
 
 
 def test_a_timeline_is_kept_and_json_or_a_list_is_not() -> None:
-    question = build(load_prompt(PROMPT), SUMMARIES, 120)
-    kept = check_reply(SUMMARIES, question, reply(TIMELINE), 120)
+    fold = CombineFold.of(SUMMARIES, 120)
+    kept = fold.judge(reply(TIMELINE))
     assert isinstance(kept, Accepted)
     assert kept.text == TIMELINE
     for bad in ("", json.dumps({"summary": TIMELINE}), "- Alice met Grim.\n- Bob confessed.\n- Bandits came.",
                 "I cannot help with that.", TIMELINE * 5):  # fmt: skip
-        assert isinstance(check_reply(SUMMARIES, question, reply(bad), 120), Refused), bad
+        assert isinstance(fold.judge(reply(bad)), Refused), bad
 
 
 def test_telling_the_summaries_in_their_own_words_is_no_echo() -> None:
-    assert isinstance(check(SUMMARIES, " ".join(SUMMARIES), 0), Accepted)
+    assert isinstance(CombineFold.of(SUMMARIES, 0).judge_text(" ".join(SUMMARIES)), Accepted)
 
 
 @pytest.mark.parametrize("most", [60, 120, 300])
 def test_without_a_model_summaries_are_joined_and_bounded(most: int) -> None:
-    text = joined(SUMMARIES, most)
+    text = join_summaries(SUMMARIES, most)
     assert 0 < estimate_tokens(text) <= most
-    assert text == joined(SUMMARIES, most)
-    assert joined(SUMMARIES, 10_000) == "\n".join(SUMMARIES)
+    assert text == join_summaries(SUMMARIES, most)
+    assert join_summaries(SUMMARIES, 10_000) == "\n".join(SUMMARIES)
 
 
 def test_the_newest_scene_is_always_told() -> None:
     old = ["Wren counted the barrels and Bram paid for the salt at Lethen. " * 20] * 5
-    assert "bell" in joined([*old, "The drowned bell rang at midnight."], 80)
+    assert "bell" in join_summaries([*old, "The drowned bell rang at midnight."], 80)
 
 
 @settings(max_examples=60)
 @given(st.lists(st.text(max_size=120), max_size=6), st.integers(10, 200))
 def test_joining_is_total_and_bounded(summaries: list[str], most: int) -> None:
-    assert estimate_tokens(joined(summaries, most)) <= most
+    assert estimate_tokens(join_summaries(summaries, most)) <= most
 
 
 def test_a_combined_scene_has_every_entry_once() -> None:

@@ -13,7 +13,7 @@ from previously.core.analyses import Analysis, Fragment, Recorded
 from previously.core.messages import message
 from previously.core.quote_lines import PREFIX
 from previously.core.signals import Signals
-from previously.folds.analysis import AnalysisNote, analysis_of
+from previously.folds.analysis import AnalysisFold, analysis_of
 from previously.folds.applying import (
     BETWEEN,
     MAX_CHARACTERS,
@@ -27,8 +27,8 @@ from previously.folds.applying import (
     newest,
     summary_before,
 )
+from previously.folds.checks import Accepted, Refused
 from previously.folds.note_context import NoteContext
-from previously.folds.noting import Noted, Unusable
 from previously.runtime.prompts import load_prompt
 
 
@@ -40,13 +40,13 @@ def told(*updates: str | None) -> list[Fragment]:
     ]
 
 
-NOTE = AnalysisNote((message("assistant", "Maya reached the mill. Joaquin barred the door."),))
+NOTE = AnalysisFold((message("assistant", "Maya reached the mill. Joaquin barred the door."),))
 TEN = told(*"abcdefghij")
 
 
 def noted(answer: str) -> Analysis:
-    found = NOTE.judge(answer)
-    assert isinstance(found, Noted)
+    found = NOTE.judge_text(answer)
+    assert isinstance(found, Accepted)
     return analysis_of(found.text)
 
 
@@ -109,7 +109,7 @@ BEHAVIOUR: dict[str, Callable[[], bool]] = {
         noted('{"summary_update": " ", "events": ["Maya reached the mill"]}').summary_update == "Maya reached the mill."
     ),
     "an answer with neither text nor signals is rejected": lambda: isinstance(
-        NOTE.judge('{"summary_update": "", "events": []}'), Unusable
+        NOTE.judge_text('{"summary_update": "", "events": []}'), Refused
     ),
     "gaps can be looked up when summaries stall": lambda: (
         gaps(told("a", None, "", "d"), 0) == (Gap(1, "missing_analysis"), Gap(2, "empty_summary_update"))
@@ -137,7 +137,7 @@ def test_defect_2_nothing_vanishes_from_the_summary_when_a_fragment_is_regenerat
 
 def test_defect_3_contradictions_are_looked_for_against_the_summary_that_is_there() -> None:
     context = NoteContext(so_far="Joaquin drowned in the storm.")
-    question = AnalysisNote(NOTE.delta, context=context).build(load_prompt("analysis"))
+    question = AnalysisFold(NOTE.delta, context=context).build(load_prompt("analysis"))
     assert "Joaquin drowned in the storm." in question.user
     assert "(nothing yet)" not in question.user
 

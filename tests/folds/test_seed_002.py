@@ -13,10 +13,9 @@ from previously.core.lore import TYPES, Described, Scene
 from previously.core.messages import message
 from previously.core.note import LoreItem
 from previously.core.tokens import estimate_tokens
-from previously.folds.combine import build as build_combining
-from previously.folds.combine import numbered
-from previously.folds.noting import Noted, Unusable
-from previously.folds.scene import SceneNote, scene_of, scene_text, together, validate
+from previously.folds.checks import Accepted, Refused
+from previously.folds.combine import CombineFold, number_scenes
+from previously.folds.scene import SceneFold, scene_of, scene_text, together, validate
 from previously.formats.scene_memories import migrate
 from previously.lore.merge import Entries, merge
 from previously.lore.things import MOST_TOKENS
@@ -26,7 +25,7 @@ from tests.folds.scene_corpus import SEED
 SUMMARY = "Wren and Bram crossed to Lethen. Bram lost the salt key."
 ENTRY = {"name": "Salt key", "type": "item", "keywords": ["salt key", "iron key"], "content": "Old iron key of Lethen."}
 MEMORY: dict[str, Any] = {"summary": SUMMARY, "lorebooks": [ENTRY]}
-PROMPT = SceneNote((message("assistant", "Wren left."),)).build(load_prompt("scene"))
+PROMPT = SceneFold((message("assistant", "Wren left."),)).build(load_prompt("scene"))
 SCENES = [scene_of(json.dumps(one["output"])) for one in SEED["scenes"]]
 
 
@@ -71,7 +70,7 @@ def _king() -> bool:
 
 
 def _combined() -> str:
-    return build_combining(load_prompt("combine"), [scene.summary for scene in SCENES], 150).user
+    return CombineFold.of([scene.summary for scene in SCENES], 150).build(load_prompt("combine")).user
 
 
 OLD = {
@@ -169,8 +168,8 @@ def test_what_the_seed_says(sentence: str, holds: Callable[[], bool]) -> None:
 @pytest.mark.parametrize("index", range(3))
 def test_each_worked_example_goes_through_unchanged(index: int) -> None:
     example = SEED["scenes"][index]
-    judged = SceneNote((message("assistant", example["scene"]),)).judge(json.dumps(example["output"]))
-    assert isinstance(judged, Noted)
+    judged = SceneFold((message("assistant", example["scene"]),)).judge_text(json.dumps(example["output"]))
+    assert isinstance(judged, Accepted)
     assert json.loads(judged.text) == example["output"]
     assert not [one for one in judged.warnings if "are best" not in one]
 
@@ -186,7 +185,7 @@ def test_four_empty_lists_are_an_answer_and_never_a_loop() -> None:
         "resolved_threads": [],
         "state_changes": [],
     }
-    assert isinstance(SceneNote((message("user", "Hm."),)).judge(json.dumps(empty)), Noted)
+    assert isinstance(SceneFold((message("user", "Hm."),)).judge_text(json.dumps(empty)), Accepted)
 
 
 def test_the_validator_checks_the_structure_that_the_prompt_asks_for() -> None:
@@ -200,9 +199,9 @@ def test_the_validator_checks_the_structure_that_the_prompt_asks_for() -> None:
 def test_the_examples_of_the_prompt_are_what_it_asks_for() -> None:
     example = PROMPT.system[PROMPT.system.index("An example.") :]
     scene, _, answer = example.partition("\n")
-    judged = SceneNote((message("assistant", scene),)).judge(answer)
-    assert isinstance(judged, Noted)
-    assert judged.faults == ()
+    judged = SceneFold((message("assistant", scene),)).judge_text(answer)
+    assert isinstance(judged, Accepted)
+    assert judged.mendable == ()
     for split in ("a relationship", "a status", "a discovery"):
         assert f"- {split}: " in PROMPT.system
 
@@ -215,14 +214,14 @@ def test_validation_never_passes_what_it_could_not_read() -> None:
 
 def test_making_a_scene_again_reads_the_scene_and_not_its_own_result() -> None:
     told = (message("assistant", "Wren crossed to Lethen with the salt key."),)
-    question = SceneNote(told, again=True).build(load_prompt("scene"))
+    question = SceneFold(told, again=True).build(load_prompt("scene"))
     assert question.user.count("Lethen") == 1
     assert "(nothing yet)" in question.user
 
 
 def test_sizes_are_bounded_by_code_whatever_a_model_writes() -> None:
     long = changed(summary="They left. " * 300)
-    assert isinstance(SceneNote((message("user", "Hm."),)).judge(json.dumps(long)), Unusable)
+    assert isinstance(SceneFold((message("user", "Hm."),)).judge_text(json.dumps(long)), Refused)
     entry = Described("Wren", "character", ("Wren",), "Knows the tides of Lethen better than any chart. " * 200)
     shown = next(iter(merged(entry).values())).content
     assert estimate_tokens(shown) <= MOST_TOKENS
@@ -237,5 +236,5 @@ def test_combining_the_example_of_the_seed_saves_71_percent() -> None:
 
     entries = tuple(Described(f"Thing {n}", "item", (f"thing {n}",), words(100)) for n in range(5))
     scenes = [Scene(words(200), entries)] * 3
-    sent = estimate_tokens(numbered([scene.summary for scene in scenes]))
+    sent = estimate_tokens(number_scenes([scene.summary for scene in scenes]))
     assert sent <= 0.29 * sum(estimate_tokens(scene_text(scene)) for scene in scenes)

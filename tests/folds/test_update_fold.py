@@ -27,6 +27,7 @@ from previously.core.words import count_words
 from previously.folds.checks import Accepted, Refusal, Refused
 from previously.folds.read_update import EPISODE, LISTS, RECAP, TEXTS
 from previously.folds.rendering import told
+from previously.folds.split import join_beside
 from previously.folds.update import (
     ANSWER_TOKENS,
     EPISODE_ROOM,
@@ -39,8 +40,6 @@ from previously.folds.update import (
     Context,
     Part,
     UpdateFold,
-    in_steps,
-    joined_beside,
 )
 from previously.runtime.prompts import load_prompt
 from tests.runtime.update_answers import asked_for, messages
@@ -160,7 +159,7 @@ def test_a_version_is_of_the_first_text_that_is_asked_for() -> None:
 
 
 def test_a_model_that_cannot_is_asked_for_the_texts_first() -> None:
-    steps = {part: in_steps(replace(WHOLE, part=part)).part for part in Part}
+    steps = {part: replace(WHOLE, part=part).take_first_step().part for part in Part}
     assert steps == {
         Part.WHOLE: Part.TEXTS, Part.TEXTS: Part.TEXTS, Part.LISTS: Part.LISTS, Part.SPAN: Part.EPISODE,
         Part.EPISODE: Part.EPISODE,
@@ -216,12 +215,12 @@ def test_a_long_bridge_is_shown_from_its_end() -> None:
 
 def test_the_second_of_two_runs_keeps_its_place_in_the_span() -> None:
     first, second = SAID[:2], SAID[2:]
-    after = WHOLE.of_run([second], "The recap of the first run.")
+    after = WHOLE.take_run([second], "The recap of the first run.")
     assert after.context.recap == "The recap of the first run."
     assert [(at, told(one)) for at, one in after.shown] == [(3, told(SAID[3])), (4, told(SAID[4]))]
-    before = WHOLE.of_run([first, second], CONTEXT.recap)
+    before = WHOLE.take_run([first, second], CONTEXT.recap)
     assert [at for at, _ in before.shown] == [0, 1]
-    assert [at for at, _ in after.of_run([SAID[4:]], "").shown] == [4], "of a run that is split once more"
+    assert [at for at, _ in after.take_run([SAID[4:]], "").shown] == [4], "of a run that is split once more"
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=6), st.data())
@@ -238,7 +237,7 @@ def test_pieces_of_a_message_stand_where_the_message_stands(sizes: list[int], da
     left = [run for run in runs if run]
     for at, run in enumerate(left):
         expected = [place for place, one in (pieces[:split] if at == 0 else pieces[split:]) if told(one)]
-        assert [place for place, _ in asked.of_run(left[at:], "").shown] == expected, run
+        assert [place for place, _ in asked.take_run(left[at:], "").shown] == expected, run
 
 
 def test_what_two_runs_gave_is_put_together() -> None:
@@ -246,12 +245,12 @@ def test_what_two_runs_gave_is_put_together() -> None:
     two = Note(threads=(ThreadItem(ThreadChange.SETTLED, "It was paid.", 4, "aa"),))
     before = [(Kind.EPISODE, "Finn lent it."), (Kind.NOTE, note_text(one))]
     after = [(Kind.EPISODE, "Ada paid."), (Kind.NOTE, note_text(two))]
-    joined = dict(joined_beside(before, after))
+    joined = dict(join_beside(before, after))
     assert joined[Kind.EPISODE] == "Finn lent it.\n\nAda paid."
     assert note_of(joined[Kind.NOTE]) == Note(threads=(*one.threads, *two.threads), scene_ends=(2,))
-    assert joined_beside([], after) == after, "the first run"
-    assert [kind for kind, _ in joined_beside(before, after[:1])] == [Kind.EPISODE], "a half note is none"
-    assert [kind for kind, _ in joined_beside(before[:1], after)] == [Kind.EPISODE]
+    assert join_beside([], after) == after, "the first run"
+    assert [kind for kind, _ in join_beside(before, after[:1])] == [Kind.EPISODE], "a half note is none"
+    assert [kind for kind, _ in join_beside(before[:1], after)] == [Kind.EPISODE]
 
 
 # Answers
@@ -495,7 +494,8 @@ def test_answers_in_the_language_of_the_story(story: tuple[str, ...], episode: s
 def test_without_a_model_there_are_quotations_and_empty_notes() -> None:
     asked = replace(WHOLE, context=Context(), first=40, skipped=1)
     for part in Part:
-        recap, beside = replace(asked, part=part).builtin()
+        written = replace(asked, part=part).builtin()
+        recap, beside = written.text, written.beside
         kinds = [kind for kind, _ in beside]
         quoted = recap or dict(beside).get(Kind.EPISODE, "")
         if part.has_recap:
@@ -512,5 +512,5 @@ def test_without_a_model_there_are_quotations_and_empty_notes() -> None:
 
 
 def test_a_recap_that_came_another_way_is_checked_alike() -> None:
-    assert isinstance(WHOLE.judge_recap(RECAP_TEXT), Accepted)
-    assert isinstance(WHOLE.judge_recap("Corvin Thole lent Ada 75 crowns."), Refused)
+    assert isinstance(WHOLE.judge_text(RECAP_TEXT), Accepted)
+    assert isinstance(WHOLE.judge_text("Corvin Thole lent Ada 75 crowns."), Refused)

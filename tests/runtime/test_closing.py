@@ -14,7 +14,7 @@ from previously.core.spans import Span
 from previously.core.versions import Kind, Status
 from previously.folds.chapter import CLOSING, FINAL_SCENE, short_of
 from previously.formats import read_story
-from previously.runtime import model_folder
+from previously.runtime import model_writer
 from tests.runtime.echoing import echo
 from tests.runtime.obedient import kind_of, obedient, part, said, tell
 from tests.runtime.update_answers import asked_for, is_closing, is_update, messages, recap_in, under
@@ -55,7 +55,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     async def at_once(seconds: float) -> None:
         """Wait no time at all."""
 
-    defaults = model_folder.ModelFolder.__init__.__kwdefaults__
+    defaults = model_writer.ModelWriter.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "sleep", at_once)
 

@@ -11,16 +11,16 @@ import pytest
 from previously import ScriptedModel
 from previously.core.asking import FailureKind, ModelFailure
 from previously.core.messages import message
-from previously.folds.analysis import AnalysisNote, analysis_of
-from previously.folds.noting import Note
-from previously.folds.scene import SceneNote, scene_of
+from previously.folds.analysis import AnalysisFold, analysis_of
+from previously.folds.fold import Fold
+from previously.folds.scene import SceneFold, scene_of
 from previously.models.retry import MAX_CALLS
 from previously.models.scripted import Scripted
-from previously.runtime.folder import FolderReply
+from previously.runtime.writer import MemoryReply
 from tests.runtime.echoing import folder_of
 
 SAID = (message("assistant", "Grim, a gruff dwarf, sets down two mugs for Wren.", speaker="Narrator"),)
-SCENE, FRAGMENT = SceneNote(SAID), AnalysisNote(SAID)
+SCENE, FRAGMENT = SceneFold(SAID), AnalysisFold(SAID)
 GRIM = {"name": "Grim", "type": "character", "keywords": ["Grim", "barkeep"], "content": "Gruff dwarf."}
 GOOD = json.dumps({"summary": "Grim served Wren two mugs.", "lorebooks": [GRIM]})
 DESCRIBES = json.dumps({"summary": "Grim, a gruff dwarf with a red beard, served Wren.", "lorebooks": [GRIM]})
@@ -33,7 +33,7 @@ WORSE = json.dumps(
 DOWN = ModelFailure(FailureKind.SERVER, "The server said 500.")
 
 
-def write(note: Note, *answers: Scripted) -> tuple[FolderReply, ScriptedModel]:
+def write(note: Fold, *answers: Scripted) -> tuple[MemoryReply, ScriptedModel]:
     """What is kept of these answers, given in turn, and what was asked."""
     left = list(answers)
     model = ScriptedModel(lambda request: left.pop(0))

@@ -18,10 +18,10 @@ from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelR
 from previously.core.messages import Message, Role, ToolCall, ToolResult, message
 from previously.core.versions import Kind, Status, Version
 from previously.folds.amend import AMENDED
-from previously.folds.brief import BriefNote
+from previously.folds.brief import BriefFold
 from previously.models.retry import MAX_CALLS
 from previously.models.scripted import Scripted, ScriptedModel
-from previously.runtime import model_folder
+from previously.runtime import model_writer
 from previously.runtime.prompts import load_prompt
 from tests.runtime.update_answers import answer, is_update, messages
 
@@ -53,7 +53,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     async def at_once(seconds: float) -> None:
         await asyncio.sleep(0)
 
-    defaults = model_folder.ModelFolder.__init__.__kwdefaults__
+    defaults = model_writer.ModelWriter.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "sleep", at_once)
 
@@ -434,18 +434,18 @@ def test_a_long_conversation_is_read_in_many_parts_and_no_call_without_its_resul
     model = ScriptedModel(
         lambda request: f"## Goal\n- Make the tests of the parser pass.\n## Done\n- Read {len(request.user)} characters"
     )
-    folder = model_folder.ModelFolder(model, {"brief": load_prompt("brief")}, window_tokens=8_192)
-    reply = asyncio.run(folder.write(BriefNote(worked(100))))
+    folder = model_writer.ModelWriter(model, {"brief": load_prompt("brief")}, window_tokens=8_192)
+    reply = asyncio.run(folder.write(BriefFold(worked(100))))
     assert (reply.made_by, reply.reason) == ("model", "")
-    assert 24 < len(model.requests) <= BriefNote(()).most_parts
+    assert 24 < len(model.requests) <= BriefFold(()).most_parts
     for request in model.requests:
         assert request.user.count("[tool bash") == request.user.count("[tool-result]") > 0
 
 
 def test_a_conversation_of_far_too_many_parts_says_what_would_help() -> None:
     model = ScriptedModel("## Goal\n- x")
-    folder = model_folder.ModelFolder(model, {"brief": load_prompt("brief")}, window_tokens=8_192)
-    reply = asyncio.run(folder.write(BriefNote(worked(400))))
+    folder = model_writer.ModelWriter(model, {"brief": load_prompt("brief")}, window_tokens=8_192)
+    reply = asyncio.run(folder.write(BriefFold(worked(400))))
     assert reply.status is Status.PROVISIONAL
     assert reply.reason == (
         "it would take more than 64 calls, since the model's window is taken for 8,192 tokens; "

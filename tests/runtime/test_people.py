@@ -16,7 +16,7 @@ from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.errors import BadInput, BudgetTooSmall
 from previously.core.marks import Mark, MarkKind
 from previously.models.scripted import Scripted, ScriptedModel
-from previously.runtime import model_folder
+from previously.runtime import model_writer
 from tests.runtime.update_answers import answer, closing_answer, is_closing, is_update
 
 RULES = Settings(
@@ -81,7 +81,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
     async def at_once(seconds: float) -> None:
         await asyncio.sleep(0)
 
-    defaults = model_folder.ModelFolder.__init__.__kwdefaults__
+    defaults = model_writer.ModelWriter.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "sleep", at_once)
     return Script()

@@ -19,7 +19,7 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status
 from previously.folds.tiling import note_tiles
 from previously.models.scripted import Scripted
-from previously.runtime import model_folder
+from previously.runtime import model_writer
 from tests.runtime.echoing import CANARY, canaries_in, canary, echo, kind_of, part
 from tests.runtime.update_answers import answer, asked_for, closing_answer, is_closing, is_update, recap_in, under
 
@@ -62,7 +62,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     async def at_once(seconds: float) -> None:
         """Wait no time at all."""
 
-    defaults = model_folder.ModelFolder.__init__.__kwdefaults__
+    defaults = model_writer.ModelWriter.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "sleep", at_once)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 from previously.core.analyses import Analysis
 from previously.core.asking import ModelRequest
@@ -30,14 +30,15 @@ from previously.folds.analysis_answer import (
     overfull,
 )
 from previously.folds.builtin.quotes import quote
-from previously.folds.checks import declines
+from previously.folds.checks import Accepted, Refused, declines
+from previously.folds.fold import NoteFold
+from previously.folds.json_answer import DECLINED, accept_note, object_in, refuse_shape
 from previously.folds.note_context import NO_CONTEXT, NoteContext, language_rule, stranger_finder
-from previously.folds.noting import MOST_PARTS, Noted, Unusable, object_in
 from previously.folds.rendering import Template, as_data, fill, told, transcript
 from previously.folds.thread_numbers import ASPECTS, name_threads, state_warnings
 from previously.text.sentences import plain, whole_sentences
 
-__all__ = ["AnalysisNote", "analysis_of", "analysis_text", "is_fragment", "not_analysed"]
+__all__ = ["AnalysisFold", "analysis_of", "analysis_text", "is_fragment", "not_analysed"]
 
 ANSWER_TOKENS = 1_200
 
@@ -78,7 +79,7 @@ def not_analysed(path: Iterable[OnPath], analysed: Collection[bytes]) -> tuple[O
 
 
 @dataclass(frozen=True, slots=True)
-class AnalysisNote:
+class AnalysisFold(NoteFold):
     """One fragment to be analysed."""
 
     delta: tuple[Message, ...]
@@ -101,15 +102,6 @@ class AnalysisNote:
         """The name of its prompt."""
         return "analysis"
 
-    @property
-    def most_parts(self) -> int:
-        """In how many parts a model may be asked."""
-        return MOST_PARTS
-
-    def part(self, delta: tuple[Message, ...], so_far: str) -> Self:
-        """The same for a part of the fragment."""
-        return replace(self, delta=delta, so_far=so_far)
-
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
         noted = analysis_of(self.so_far).summary_update if self.so_far else ""
@@ -128,18 +120,18 @@ class AnalysisNote:
         )
         return ModelRequest(system, user, ANSWER_TOKENS, SCHEMA)
 
-    def judge(self, answer: str) -> Noted | Unusable:
+    def judge_text(self, text: str) -> Accepted | Refused:
         """What a model's answer notes, with what was noted of the parts before."""
-        found = object_in(answer)
-        if isinstance(found, Unusable):
+        found = object_in(text)
+        if isinstance(found, Refused):
             return found
         analysis = analysis_in(found)
         signals, settled = name_threads(analysis.signals, self.context.threads)
         analysis = replace(analysis, signals=signals, settled=settled)
         if declines(analysis.summary_update) and analysis.signals.is_empty:
-            return Unusable("the model declined", answer, final=True)
+            return DECLINED
         if analysis.is_empty:
-            return Unusable("it notes nothing; write at least summary_update", answer)
+            return refuse_shape("it notes nothing; write at least summary_update")
         update, again = self._without_retelling(analysis.summary_update)
         warnings = [f"told before, left out: {again[0][:80]}"] if again else []
         faults = [f"{name} has {count} items, of which {MOST_ITEMS} count" for name, count in overfull(found)]
@@ -147,19 +139,19 @@ class AnalysisNote:
             faults.append("summary_update is empty, or only tells the story so far again")
             update = derived(analysis.signals)
             if not update:
-                return Unusable("its summary_update only repeats the story so far", answer)
+                return refuse_shape("its summary_update only repeats the story so far")
             warnings.append("the summary update was derived from the signals")
         warnings += state_warnings(analysis.signals)
         analysis = replace(analysis, summary_update=update)
         analysis, strangers = self._without_strangers(analysis)
         faults += [f"the name {name} stands neither in the fragment nor in what you were given" for name in strangers]
-        return Noted(analysis_text(self._with_so_far(analysis)), tuple(warnings), tuple(faults))
+        return accept_note(analysis_text(self._with_so_far(analysis)), warnings, faults)
 
-    def builtin(self) -> Noted:
+    def builtin(self) -> Accepted:
         """What is noted without a model: a sentence or two of the fragment, word for word."""
         earlier = analysis_of(self.so_far)
         update = quote(earlier.summary_update, self.delta, self.first, BUILTIN_WORDS)
-        return Noted(analysis_text(replace(earlier, summary_update=update)))
+        return Accepted(analysis_text(replace(earlier, summary_update=update)))
 
     def _with_so_far(self, analysis: Analysis) -> Analysis:
         return joined(analysis_of(self.so_far), analysis) if self.so_far else analysis

@@ -16,7 +16,7 @@ from typing import Any
 from previously.core.analyses import LONGEST_UPDATE, MOST_MENTIONS, Analysis
 from previously.core.note import Note
 from previously.core.signals import MOST_ITEMS, Signals, folded, items_of, settled_json, settled_of, signals_of
-from previously.folds.noting import canonical, text_in
+from previously.folds.json_answer import canonical, text_in
 from previously.folds.scene_shape import signals_note
 from previously.text.sentences import whole_sentences
 

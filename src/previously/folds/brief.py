@@ -8,8 +8,7 @@ stands in it, whatever a model left out; a word about the folding itself never d
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 from previously.core.asking import ModelRequest
 from previously.core.messages import Message, Role
@@ -22,9 +21,10 @@ from previously.folds.briefs.keeping import with_sure_facts
 from previously.folds.briefs.sections import Brief, joined, parse, render
 from previously.folds.briefs.wording import conversation_text
 from previously.folds.builtin.briefing import briefed, redacted
-from previously.folds.checks import declines, is_open_block, is_tool_call, without_reasoning
+from previously.folds.checks import Accepted, Refused, declines, is_open_block, is_tool_call, without_reasoning
 from previously.folds.checks.material import text_of
-from previously.folds.noting import LONGEST_ANSWER, Noted, Unusable
+from previously.folds.fold import NoteFold
+from previously.folds.json_answer import DECLINED, LONGEST_ANSWER, refuse_shape
 from previously.folds.rendering import Template, as_data, fill
 from previously.text.language import wrong_language
 
@@ -64,7 +64,7 @@ _CODE = re.compile(r"`[^`\n]{0,400}`|```[^`]*(?:```|\Z)|\S*[/_\\{}<>=]\S*")
 
 
 @dataclass(frozen=True, slots=True)
-class BriefNote:
+class BriefFold(NoteFold):
     """A run of a conversation that is to be told in a brief."""
 
     delta: tuple[Message, ...]
@@ -88,12 +88,7 @@ class BriefNote:
 
     @property
     def most_parts(self) -> int:
-        """In how many parts a model may be asked."""
         return MOST_PARTS
-
-    def part(self, delta: tuple[Message, ...], so_far: str) -> Self:
-        """The same for a run of the messages, after the brief of those before."""
-        return replace(self, delta=delta, so_far=so_far)
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
@@ -111,54 +106,54 @@ class BriefNote:
         )
         return ModelRequest(system, user, asked * 3 // 2 + 200, temperature=TEMPERATURE)
 
-    def judge(self, answer: str) -> Noted | Unusable:
+    def judge_text(self, text: str) -> Accepted | Refused:
         """The brief in a model's answer, with what it may not lose."""
-        text = without_reasoning(answer).strip()
-        brief = parse(text)
-        refused = self._refused(answer, text, brief)
+        answer = without_reasoning(text).strip()
+        brief = parse(answer)
+        refused = self._refused(text, answer, brief)
         if refused:
             return refused
         brief, dropped = self._without_talk_of_folding(brief)
         before = parse(self.so_far)
         wrong = wrong_language(_prose_of(self.delta, before), _prose(brief))
         if wrong:
-            return Unusable(f"it is in {wrong}; write in the language of the conversation", answer)
+            return refuse_shape(f"it is in {wrong}; write in the language of the conversation")
         brief, back = with_sure_facts(brief, briefed(self.delta, before), before, self.pins)
         warnings = [f"spoke of the folding, left out: {one[:80]}" for one in dropped]
         warnings += [f"left out by the model, put back: {one[:80]}" for one in back]
-        return self._noted(brief, warnings)
+        return self._accept(brief, warnings)
 
-    def builtin(self) -> Noted:
+    def builtin(self) -> Accepted:
         """The brief by rules."""
         brief = briefed(self.delta, parse(self.so_far))
         missing = [one for one in self.pins if one.strip() and one.strip() not in "\n".join(brief.items())]
-        return self._noted(joined(brief, constraints=missing), [])
+        return self._accept(joined(brief, constraints=missing), [])
 
-    def _noted(self, brief: Brief, warnings: list[str]) -> Noted:
+    def _accept(self, brief: Brief, warnings: list[str]) -> Accepted:
         found = bounded(redacted(brief), self.most_tokens)
         shed = [f"left out for want of room: {one[:80]}" for one in found.shed]
-        return Noted(render(found.brief), (*warnings, *shed))
+        return Accepted(render(found.brief), warnings=(*warnings, *shed))
 
-    def _refused(self, answer: str, text: str, brief: Brief) -> Unusable | None:
+    def _refused(self, answer: str, text: str, brief: Brief) -> Refused | None:
         if not text:
-            return Unusable("it is empty", answer)
+            return refuse_shape("it is empty")
         if is_open_block(answer):
-            return Unusable("it is reasoning that never comes to an end", answer)
+            return refuse_shape("it is reasoning that never comes to an end")
         if len(text) > LONGEST_ANSWER or estimate_tokens(text) > RUNAWAY * self.most_tokens:
-            return Unusable("it is far too long", answer[:LONGEST_ANSWER])
+            return refuse_shape("it is far too long")
         if is_tool_call(text):
-            return Unusable("it is a tool call instead of a text", answer)
+            return refuse_shape("it is a tool call instead of a text")
         said = " ".join(brief.items()) or text
         if declines(said) and (brief.is_empty or count_words(said) <= _SHORT):
-            return Unusable("the model declined", answer, final=True)
+            return DECLINED
         if len(_ECHOED.findall(text)) >= _ECHOES or self._copies(brief, text):
-            return Unusable("it copies the conversation instead of telling what matters", answer)
+            return refuse_shape("it copies the conversation instead of telling what matters")
         if brief.is_empty:
             titled = any(f"{title}\n" in f"{text}\n" for title in TITLES.values())
-            return Unusable("it says nothing" if titled else "it has none of the headings", answer)
+            return refuse_shape("it says nothing" if titled else "it has none of the headings")
         news = sum(count_words(text_of(one)) for one in self.delta if one.role is not Role.SYSTEM)
         if self.so_far and brief == parse(self.so_far) and news >= _MUCH:
-            return Unusable("it is the earlier brief, without what happened since", answer)
+            return refuse_shape("it is the earlier brief, without what happened since")
         return None
 
     def _copies(self, brief: Brief, text: str) -> bool:

@@ -9,7 +9,7 @@ so that one that fails changes nobody else.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from previously.core.asking import ModelRequest
@@ -21,8 +21,9 @@ from previously.core.witnessing import folded_name, knows_of
 from previously.core.words import count_words
 from previously.folds.cast_answer import Wanted, wanted_in
 from previously.folds.cast_diff import applied, resolved
-from previously.folds.checks import brief
-from previously.folds.noting import MOST_PARTS, Noted, Unusable, canonical
+from previously.folds.checks import Accepted, Refused, brief
+from previously.folds.fold import NoteFold
+from previously.folds.json_answer import canonical, refuse_shape
 from previously.folds.rendering import Template, as_data, fill, transcript
 from previously.text.sentences import whole_sentences
 
@@ -63,7 +64,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class CastNote:
+class CastFold(NoteFold):
     """What one character has just witnessed, to be taken into their memory."""
 
     name: str
@@ -83,7 +84,7 @@ class CastNote:
     @classmethod
     def of(
         cls, name: str, messages: Sequence[Message], *, so_far: str = "", at: int = 0, again: bool = False
-    ) -> CastNote:
+    ) -> CastFold:
         """The note for a character of a run of messages, witnessed or not."""
         return cls(name, tuple(messages), so_far, at, again)
 
@@ -102,15 +103,6 @@ class CastNote:
         """What they knew before."""
         return knowledge_of(self.so_far)
 
-    @property
-    def most_parts(self) -> int:
-        """In how many parts a model may be asked."""
-        return MOST_PARTS
-
-    def part(self, delta: tuple[Message, ...], so_far: str) -> CastNote:
-        """The same for a run of the messages, after what was noted of those before."""
-        return replace(self, delta=delta, so_far=so_far)
-
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
         before = self.before
@@ -127,24 +119,24 @@ class CastNote:
         )
         return ModelRequest(system, user, OUTPUT_TOKENS, SCHEMA, TEMPERATURE)
 
-    def judge(self, answer: str) -> Noted | Unusable:
+    def judge_text(self, text: str) -> Accepted | Refused:
         """What they know now, by a model's answer. An empty summary leaves the earlier one."""
-        wanted = wanted_in(answer)
-        if isinstance(wanted, Unusable):
+        wanted = wanted_in(text)
+        if isinstance(wanted, Refused):
             return wanted
         if wanted.about and not is_self(wanted.about, self.name):
-            return Unusable(f"it is about {brief(wanted.about)}, not about {brief(self.name)}", answer)
+            return refuse_shape(f"it is about {brief(wanted.about)}, not about {brief(self.name)}")
         before = self.before
         facts = applied(before.facts, resolved(before.facts, wanted, self._learnt))
         summary, cut = bounded(wanted.summary)
         now = Knowledge(summary or before.summary, facts)
         if transcript(self.delta) and (now.is_empty or wanted.is_empty):
-            return Unusable("it tells nothing", answer)
-        return Noted(canonical(now.as_json()), _warnings(wanted, cut=cut))
+            return refuse_shape("it tells nothing")
+        return Accepted(canonical(now.as_json()), warnings=_warnings(wanted, cut=cut))
 
-    def builtin(self) -> Noted:
+    def builtin(self) -> Accepted:
         """What they knew before: without a model nothing is learnt."""
-        return Noted(canonical(self.before.as_json()))
+        return Accepted(canonical(self.before.as_json()))
 
     def _learnt(self, text: str) -> Fact:
         return Fact(text, self.at)

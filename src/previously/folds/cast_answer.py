@@ -14,13 +14,11 @@ from typing import Any
 
 from previously.core.cast import one_line
 from previously.core.text import clean
-from previously.folds.noting import LONGEST_ANSWER, Unusable, object_in, text_in
+from previously.folds.checks import Refused
+from previously.folds.json_answer import LONGEST_ANSWER, MOST_BRACKETS, object_in, refuse_shape, text_in
 
 MOST_ITEMS = 40
 """How many items of one list are looked at: four times what a character keeps."""
-
-MOST_BRACKETS = 300
-"""Far more than any memory has; mending an answer takes time with the square of them."""
 
 _SUMMARIES = ("summary", "new_summary")
 _ADDS = ("add", "added", "add_facts", "new_facts", "facts_to_add")
@@ -62,15 +60,15 @@ class Wanted:
         return not (self.summary or self.add or self.remove or self.update or self.whole)
 
 
-def wanted_in(answer: str) -> Wanted | Unusable:
+def wanted_in(answer: str) -> Wanted | Refused:
     """What an answer wants, or why it cannot be read."""
     if answer.count("{") + answer.count("[") > MOST_BRACKETS:
-        return Unusable("it is nothing but brackets", answer[:LONGEST_ANSWER])
+        return refuse_shape("it is nothing but brackets")
     found = object_in(answer)
-    if isinstance(found, Unusable) or not _fields_of(found):
+    if isinstance(found, Refused) or not _fields_of(found):
         lines = _from_lines(answer) if len(answer) <= LONGEST_ANSWER else {}
         if not lines:
-            return found if isinstance(found, Unusable) else Unusable("it has none of the fields asked for", answer)
+            return found if isinstance(found, Refused) else refuse_shape("it has none of the fields asked for")
         found = lines
     fields = _fields_of(found)
     return Wanted(

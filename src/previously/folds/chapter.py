@@ -16,11 +16,12 @@ from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Role, Text
 from previously.core.paths import OnPath
 from previously.core.tokens import estimate_tokens, message_tokens
-from previously.core.versions import Kind
+from previously.core.versions import Cost, Kind
 from previously.core.words import count_words
+from previously.folds.applying import carry_of, cuts_of
 from previously.folds.builtin.quotes import quote_whole
 from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge, judge_text, without_reasoning
-from previously.folds.noting import MOST_PARTS
+from previously.folds.fold import FoldDefaults, Rehearsal, blank_text, count_told, estimate_read, explain_window
 from previously.folds.read_update import END, Sections, cut_sections
 from previously.folds.rendering import Template, as_data, fill, form_blocks, told, transcript
 from previously.text.language import main_language
@@ -67,8 +68,12 @@ TOKENS_PER_WORD, SPARE_TOKENS = 2, 400
 """Tokens for a word, which leaves room for a text longer than asked; and for headings and a little thought."""
 
 
+CLOSING_TOKENS = 750
+"""What the question takes beside what is known of the chapter, for a rehearsal: the length of its instructions."""
+
+
 @dataclass(frozen=True, slots=True)
-class ChapterFold:
+class ChapterFold(FoldDefaults):
     """One chapter that has closed: what is known of it, and what is wanted."""
 
     delta: tuple[Message, ...] = ()
@@ -105,9 +110,21 @@ class ChapterFold:
         return "chapter"
 
     @property
-    def most_parts(self) -> int:
-        """Return in how many parts a model may be asked."""
-        return MOST_PARTS
+    def so_far(self) -> str:
+        """Return the recap, which every run goes on from."""
+        return self.recap
+
+    @property
+    def words_read(self) -> int:
+        return sum(map(count_words, (self.recap, *self.texts))) + count_told(self.delta)
+
+    @property
+    def is_silent(self) -> bool:
+        return not (self.recap.strip() or self.episodes or transcript(self.delta))
+
+    @property
+    def has_builtin(self) -> bool:
+        return self.kind is not Kind.SHORT  # quotations make no short form
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -136,8 +153,7 @@ class ChapterFold:
     @property
     def beside_tokens(self) -> int:
         """Return how many tokens the short form and the backbone may take."""
-        words = {SHORT: SHORT_WORDS, BACKBONE: self.spine_words}
-        return TOKENS_PER_WORD * sum(words.get(part, 0) for part in self.parts)
+        return TOKENS_PER_WORD * sum(self.words_beside.values())
 
     @property
     def output_tokens(self) -> int:
@@ -191,7 +207,8 @@ class ChapterFold:
         if self.kind in unusable:
             return unusable[self.kind]
         beside = tuple((kind, one.text) for kind, one in kept.items() if kind is not self.kind)
-        return replace(kept[self.kind], warnings=tuple(one.reason for one in unusable.values()), beside=beside)
+        warnings = tuple(one.reason for one in unusable.values())
+        return replace(kept[self.kind], carry=self.carry, warnings=warnings, beside=beside)
 
     def judge_sections(self, sections: Sections, reply: ModelReply) -> tuple[dict[Kind, Accepted], dict[Kind, Refused]]:
         """Return which of the parts that were asked for may be kept, and why the others may not, by their kinds."""
@@ -222,8 +239,7 @@ class ChapterFold:
         verdict = judge(self._asked(part, full), replace(reply, text=text, finish_reason="stop"))
         return replace(verdict, reason=f"{part}: {verdict.reason}") if isinstance(verdict, Refused) else verdict
 
-    def judge_own(self, text: str) -> Accepted | Refused:
-        """Return whether a text that came another way may be kept as its own."""
+    def judge_text(self, text: str) -> Accepted | Refused:
         part = {Kind.CHAPTER: CHAPTER, Kind.SHORT: SHORT}.get(self.kind, BACKBONE)
         return judge_text(self._asked(part, self.recap), text)
 
@@ -266,42 +282,61 @@ class ChapterFold:
         title = " ".join(sections.prose(TITLE).split()).strip(" *_\"'“”„«».") if TITLE in self.parts else ""
         return title if count_words(title) <= TITLE_WORDS and len(title) <= TITLE_CHARACTERS else ""
 
-    def of_run(self, runs: Sequence[tuple[Message, ...]], recap: str) -> ChapterFold:
+    def take_run(self, runs: Sequence[tuple[Message, ...]], so_far: str) -> ChapterFold:
         """Return the same for the first of the runs that are left to ask, after this text. All but the last give the
         full form alone."""
         if len(runs) > 1:
-            return replace(self, delta=runs[0], recap=recap, parts=(CHAPTER,), earlier=(), untold=True)
-        return replace(self, delta=runs[0], recap=recap)
+            return replace(self, delta=runs[0], recap=so_far, parts=(CHAPTER,), earlier=(), untold=True)
+        return replace(self, delta=runs[0], recap=so_far)
 
-    def leaner(self) -> ChapterFold | None:
-        """Return a question that takes less room, for a small window: without earlier chapters, without episodes, then
-        for its own text alone; None if it cannot be made smaller."""
+    def find_leaner(self, *, fits_whole: bool, fits_run: bool) -> ChapterFold | None:
+        """Return a question without earlier chapters, without episodes, then for its own text alone."""
+        if fits_whole:
+            return None
         if self.earlier:
             return replace(self, earlier=())
         if self.episodes and (self.recap or self.delta):
             return replace(self, episodes=())
-        alone = self.alone()
+        alone = self.take_first_step()
         return alone if alone != self else None
 
-    def alone(self) -> ChapterFold:
+    def take_first_step(self) -> ChapterFold:
         """Return the question for its own text alone. What else was asked for is due by itself then."""
         own = {Kind.CHAPTER: (CHAPTER,), Kind.SHORT: (TITLE, SHORT), Kind.BACKBONE: (BACKBONE,)}[self.kind]
         return replace(self, parts=tuple(part for part in own if part in self.parts))
 
-    def builtin(self) -> tuple[str, tuple[tuple[Kind, str], ...]]:
-        """Return what is written without a model: quotations, and neither a title nor a short form."""
+    def explain_overflow(self, window_tokens: int) -> str:
+        return explain_window(window_tokens)
+
+    def count_growth(self, question: ModelRequest) -> int:
+        return self.recap_tokens
+
+    def builtin(self) -> Accepted:
+        """Return quotations, and neither a title nor a short form. Messages that the recap told no more, quotations of
+        it do not tell either."""
         full = self.recap
         if CHAPTER in self.parts:
             full = quote_whole([self.recap], self.words, self.delta, self.first)
         spine = quote_whole([self.backbone, full], self.backbone_words) if BACKBONE in self.parts else ""
+        carry = carry_of(cuts_of(self.carry))
         if self.kind is Kind.BACKBONE:
-            return spine, ()
-        return full if self.kind is Kind.CHAPTER else "", ((Kind.BACKBONE, spine),) if spine else ()
+            return Accepted(spine, carry)
+        beside = ((Kind.BACKBONE, spine),) if spine else ()
+        return Accepted(full if self.kind is Kind.CHAPTER else "", carry, beside)
+
+    def rehearse(self, *, by_model: bool) -> Rehearsal:
+        read = estimate_read(self)
+        full = {Kind.CHAPTER: self.chapter_words or read} if CHAPTER in self.parts else {}
+        words = full | self.words_beside
+        cost = Cost(int(by_model), read + CLOSING_TOKENS * by_model, sum(words.values()) * 4 // 3)
+        beside = tuple((kind, blank_text(count)) for kind, count in words.items() if kind is not self.kind)
+        return Rehearsal(Accepted(blank_text(words[self.kind]), self.carry if by_model else "", beside), cost)
 
     @property
-    def says_nothing(self) -> bool:
-        """Return whether there is nothing to tell."""
-        return not (self.recap.strip() or self.episodes or transcript(self.delta))
+    def words_beside(self) -> dict[Kind, int]:
+        """Return how long the short form and the backbone should be, of those that are asked for."""
+        words = {SHORT: SHORT_WORDS, BACKBONE: self.spine_words}
+        return {KINDS[part]: count for part, count in words.items() if part in self.parts}
 
 
 def _round(words: int) -> int:

@@ -20,7 +20,7 @@ from previously.core.tokens import message_tokens
 from previously.core.versions import LiveVersion
 from previously.core.words import count_words
 from previously.folds.boundary import LAST_QUARTER, scene_ends
-from previously.folds.brief import MOST_TOKENS, BriefNote
+from previously.folds.brief import MOST_TOKENS, BriefFold
 from previously.folds.builtin.quotes import text_now
 from previously.folds.rendering import told
 
@@ -202,9 +202,9 @@ BRIEF_TOKENS_PER_WORD = 1.5
 """A brief is full of paths and names, which take more than words do."""
 
 
-def brief_of(live: LiveVersion | None, due: Due, rules: FoldRules, *, again: bool = False) -> BriefNote:
+def brief_of(live: LiveVersion | None, due: Due, rules: FoldRules, *, again: bool = False) -> BriefFold:
     """Return what to ask for this delta of an agent's conversation; `again` where something provisional stands in its
     place."""
     most = int(rules.recap.target_words * BRIEF_TOKENS_PER_WORD) or MOST_TOKENS
     again = again and due.reason == AGAIN
-    return BriefNote(story_messages(due.delta), text_now(live) if live else "", again, most)
+    return BriefFold(story_messages(due.delta), text_now(live) if live else "", again, most)

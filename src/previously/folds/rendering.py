@@ -29,6 +29,71 @@ _OWN_TAG = re.compile(
 )
 
 
+PLACEHOLDERS = {
+    "update": (
+        "voices",
+        "language",
+        "known",
+        "before",
+        "recap",
+        "threads",
+        "state",
+        "bridge",
+        "messages",
+        "form",
+        "hint",
+        "episode_words",
+        "recap_words",
+        "lore_entries",
+        "backbone_words",
+    ),
+    "chapter": (
+        "backbone",
+        "earlier",
+        "episodes",
+        "title",
+        "recap",
+        "ending",
+        "messages",
+        "language",
+        "form",
+        "hint",
+        "chapter_words",
+        "backbone_words",
+    ),
+    "amend": ("previous", "removed", "events", "hint"),
+    "scene": (
+        "types",
+        "aspects",
+        "title",
+        "story",
+        "known",
+        "open",
+        "state",
+        "noted",
+        "events",
+        "language",
+        "hint",
+    ),
+    "combine": ("length", "summaries", "hint"),
+    "cast": ("name", "summary", "facts", "events", "hint"),
+    "brief": ("length", "previous", "conversation", "hint"),
+    "analysis": (
+        "aspects",
+        "story",
+        "known",
+        "open",
+        "state",
+        "bridge",
+        "noted",
+        "fragment",
+        "language",
+        "hint",
+    ),
+}
+"""Every prompt there is, and what it is filled with."""
+
+
 @dataclass(frozen=True, slots=True)
 class Template:
     """A prompt, and the hash that is stored with all that it made."""

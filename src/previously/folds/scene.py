@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
 
 from previously.core.asking import ModelRequest
 from previously.core.cutting import beginning_of
@@ -20,15 +19,17 @@ from previously.core.signals import NO_SIGNALS, Signals, folded, items_of
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.builtin.quotes import quote
-from previously.folds.combine import joined
+from previously.folds.checks import Accepted, Refused
+from previously.folds.combine import join_summaries
+from previously.folds.fold import NoteFold
+from previously.folds.json_answer import accept_note, faults_told, object_in, refuse_shape
 from previously.folds.note_context import NO_CONTEXT, NoteContext, language_rule, stranger_finder
-from previously.folds.noting import MOST_PARTS, Noted, Unusable, faults_told, object_in
 from previously.folds.rendering import Template, as_data, fill, transcript
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, Fault, Validation, validate
 from previously.folds.scene_shape import SCHEMA, newest_of_each, readable, scene_in, scene_of, scene_text
 from previously.folds.thread_numbers import ASPECTS, name_threads, state_warnings
 
-__all__ = ["Fault", "SceneNote", "Validation", "scene_of", "scene_text", "validate"]
+__all__ = ["Fault", "SceneFold", "Validation", "scene_of", "scene_text", "validate"]
 
 ANSWER_TOKENS = 2_500
 """Room for an answer: a summary and a dozen entries of ordinary size."""
@@ -41,7 +42,7 @@ NOTHING_TOLD = "Nothing was told."
 
 
 @dataclass(frozen=True, slots=True)
-class SceneNote:
+class SceneFold(NoteFold):
     """A scene to be noted."""
 
     delta: tuple[Message, ...]
@@ -63,15 +64,6 @@ class SceneNote:
     def prompt(self) -> str:
         """The name of its prompt."""
         return "scene"
-
-    @property
-    def most_parts(self) -> int:
-        """In how many parts a model may be asked."""
-        return MOST_PARTS
-
-    def part(self, delta: tuple[Message, ...], so_far: str) -> Self:
-        """The same for a run of its messages."""
-        return replace(self, delta=delta, so_far=so_far)
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
@@ -95,15 +87,15 @@ class SceneNote:
         )
         return ModelRequest(system, user, max_output_tokens=ANSWER_TOKENS, schema=SCHEMA)
 
-    def judge(self, answer: str) -> Noted | Unusable:
+    def judge_text(self, text: str) -> Accepted | Refused:
         """The scene in an answer, with what was noted so far; or every fault of it in one sentence."""
-        found = object_in(answer)
-        if isinstance(found, Unusable):
+        found = object_in(text)
+        if isinstance(found, Refused):
             return found
         given = readable(found)
         validation = validate(given)
         if not validation.valid:
-            return Unusable(faults_told(validation.faults), answer)
+            return refuse_shape(faults_told(validation.faults))
         scene = scene_in(given)
         signals, settled = name_threads(scene.signals, self.context.threads)
         scene = replace(scene, signals=signals, settled=settled)
@@ -112,9 +104,9 @@ class SceneNote:
         faults += [f"the name {name} stands neither in the scene nor in what you were given" for name in strangers]
         warnings = [str(one) for one in validation.warnings if not one.mendable]
         warnings += state_warnings(signals)
-        return Noted(scene_text(self._with_earlier(scene)), tuple(warnings), tuple(faults))
+        return accept_note(scene_text(self._with_earlier(scene)), warnings, faults)
 
-    def builtin(self) -> Noted:
+    def builtin(self) -> Accepted:
         """The scene without a model: sentences of it, word for word. What things are, a model or a person says."""
         words = BUILTIN_WORDS
         earlier = scene_of(self.so_far)
@@ -123,7 +115,7 @@ class SceneNote:
             words //= 2
             summary = quote(earlier.summary, self.delta, self.first, words)
         told = beginning_of(summary, MOST_SUMMARY_TOKENS) or NOTHING_TOLD
-        return Noted(scene_text(replace(earlier, summary=told)))
+        return Accepted(scene_text(replace(earlier, summary=told)))
 
     def _without_strangers(self, scene: Scene) -> tuple[Scene, list[str]]:
         """Return a scene without entries of people nobody has heard of, and the names that stand nowhere. What else
@@ -151,7 +143,7 @@ def together(scenes: Iterable[Scene]) -> Scene:
         signals = _both(signals, scene.signals)
     summary = " ".join(scene.summary for scene in listed if scene.summary)
     if estimate_tokens(summary) > MOST_SUMMARY_TOKENS:
-        summary = joined([scene.summary for scene in listed], MOST_SUMMARY_TOKENS)
+        summary = join_summaries([scene.summary for scene in listed], MOST_SUMMARY_TOKENS)
     settled = tuple(one for scene in listed for one in scene.settled)
     return Scene(summary, newest_of_each(entry for scene in listed for entry in scene.entries), signals, settled)
 

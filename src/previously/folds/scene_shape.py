@@ -17,7 +17,7 @@ from previously.core.lore import TYPES, Described, Scene, known_type
 from previously.core.note import LoreItem, Note, ThreadChange, ThreadItem
 from previously.core.signals import Settled, Signals, folded, settled_json, settled_of, signals_of
 from previously.core.state_line import parse_state_line
-from previously.folds.noting import canonical, text_in
+from previously.folds.json_answer import canonical, text_in
 from previously.text.sentences import whole_sentences
 
 _LIST = {"type": "array", "items": {"type": "string"}}

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Role
-from previously.core.note import NO_NOTE, LoreItem, Note, note_of, note_text, said_key
+from previously.core.note import NO_NOTE, LoreItem, Note, note_text, said_key
 from previously.core.tokens import estimate_tokens
-from previously.core.versions import Kind
+from previously.core.versions import Cost, Kind
 from previously.core.witnessing import folded_name
 from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote
 from previously.folds.chapter import CLOSING, WORDS_SHARE, ChapterFold
 from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge, judge_text, without_reasoning
-from previously.folds.noting import MOST_PARTS
+from previously.folds.fold import FoldDefaults, Rehearsal, blank_text, count_told, estimate_read, explain_window
 from previously.folds.read_update import (
     EPISODE,
     HEADINGS,
@@ -76,6 +76,11 @@ half of them was not finished."""
 
 FIRST_LORE, LATER_LORE = 12, 6
 """How many entries are asked for: a first fold meets everybody."""
+
+
+INSTRUCTION_TOKENS, REHEARSED_TOKENS = 1_200, 1_700
+"""For a rehearsal: what the instructions and headings of a question take, and about how long an answer is (1,300 to
+1,950 were seen)."""
 
 
 class Part(Enum):
@@ -132,7 +137,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateFold:
+class UpdateFold(FoldDefaults):
     """One update: the messages of a span, what is told beside them, and what is wanted."""
 
     delta: tuple[Message, ...]
@@ -163,9 +168,17 @@ class UpdateFold:
         return "update"
 
     @property
-    def most_parts(self) -> int:
-        """Return in how many parts a model may be asked."""
-        return MOST_PARTS
+    def splits_for_good(self) -> bool:
+        return True
+
+    @property
+    def so_far(self) -> str:
+        """Return the recap before the span."""
+        return self.context.recap
+
+    @property
+    def words_read(self) -> int:
+        return sum(map(count_words, (self.context.recap, *self.context.texts))) + count_told(self.delta)
 
     @property
     def shown(self) -> list[tuple[int, Message]]:
@@ -310,11 +323,11 @@ class UpdateFold:
         if EPISODE in texts:
             beside.insert(0, (Kind.EPISODE, texts[EPISODE].text))
         if RECAP in texts:
-            return replace(texts[RECAP], warnings=tuple(dropped), beside=tuple(beside))
+            return replace(texts[RECAP], carry=UPDATED, warnings=tuple(dropped), beside=tuple(beside))
         if not beside:
             why = dropped[0] if dropped else "the lists are missing or not in the form that was asked for"
             return Refused(Refusal.SHAPE, why)
-        return Accepted("", (), (), tuple(dropped), tuple(beside))
+        return Accepted("", UPDATED, tuple(beside), tuple(dropped))
 
     def _judge_prose(self, heading: str, sections: Sections, reply: ModelReply) -> Accepted | Refused:
         text = sections.prose(heading)
@@ -329,7 +342,7 @@ class UpdateFold:
             return replace(verdict, reason=f"{heading}: {verdict.reason}")
         return verdict
 
-    def judge_recap(self, text: str) -> Accepted | Refused:
+    def judge_text(self, text: str) -> Accepted | Refused:
         """Return whether a recap that came another way may be kept."""
         return judge_text(self._asked(RECAP), text)
 
@@ -346,7 +359,7 @@ class UpdateFold:
             third_person=True,
         )
 
-    def of_run(self, runs: Sequence[tuple[Message, ...]], recap: str) -> UpdateFold:
+    def take_run(self, runs: Sequence[tuple[Message, ...]], so_far: str) -> UpdateFold:
         """Return the same for the first of the runs that are left to ask, after this recap. Pieces of a message that
         was cut all stand where the message stands."""
         left = sum(len(told(one)) for run in runs for one in run)
@@ -361,16 +374,47 @@ class UpdateFold:
             found.append(places[max(0, bisect_right(starts, at) - 1)] if told(one) else 0)
             at += len(told(one))
         closing = self.closing if len(runs) == 1 else None  # only the last run ends the chapter
-        context = replace(self.context, recap=recap)
+        context = replace(self.context, recap=so_far)
         return replace(self, delta=runs[0], offsets=tuple(found), context=context, closing=closing)
 
-    def builtin(self) -> tuple[str, tuple[tuple[Kind, str], ...]]:
-        """Return what is written without a model: a recap or episode of quotations, and a note that notes nothing."""
+    def take_first_step(self) -> UpdateFold:
+        """Return the question for the texts. The lists are due by themselves then."""
+        first = {Part.WHOLE: Part.TEXTS, Part.SPAN: Part.EPISODE}
+        return replace(self, part=first.get(self.part, self.part))
+
+    def find_leaner(self, *, fits_whole: bool, fits_run: bool) -> UpdateFold | None:
+        """Return a question without the end of the chapter, which is due by itself then; or for the texts alone."""
+        if self.closing and not fits_whole:
+            return replace(self, closing=None)
+        texts = self.take_first_step()
+        return texts if texts != self and not fits_run else None
+
+    def explain_overflow(self, window_tokens: int) -> str:
+        return explain_window(window_tokens)
+
+    def count_growth(self, question: ModelRequest) -> int:
+        return self.recap_tokens
+
+    def builtin(self) -> Accepted:
+        """Return a recap or episode of quotations, and a note that notes nothing."""
         said, first = self.delta[self.skipped :], self.first + self.skipped
         if self.part.has_recap:
-            return quote(self.context.recap, said, first, self.recap_words), ()
+            return Accepted(quote(self.context.recap, said, first, self.recap_words))
         episode = [(Kind.EPISODE, quote("", said, first, self.episode_words))] if self.part.has_episode else []
-        return "", (*episode, *([(Kind.NOTE, note_text(NO_NOTE))] if self.part.has_lists else []))
+        return Accepted("", beside=(*episode, *([(Kind.NOTE, note_text(NO_NOTE))] if self.part.has_lists else [])))
+
+    def rehearse(self, *, by_model: bool) -> Rehearsal:
+        read = estimate_read(self)
+        recap = blank_text(self.asked_words or read) if self.part.has_recap else ""
+        if not by_model:
+            return Rehearsal(Accepted(recap), Cost(0, read, len(recap) // 4))
+        kinds = [(Kind.EPISODE, self.part.has_episode), (Kind.NOTE, self.part.has_lists)]
+        beside = tuple((kind, "{}") for kind, wanted in kinds if wanted)
+        ending = self.closing.words_beside if self.closing and self.part.has_recap else {}
+        beside += tuple((kind, blank_text(count)) for kind, count in ending.items())
+        written = REHEARSED_TOKENS if self.part.has_lists else len(recap) // 4
+        cost = Cost(1, read + INSTRUCTION_TOKENS, written + sum(ending.values()) * 4 // 3)
+        return Rehearsal(Accepted(recap, UPDATED, beside), cost)
 
     @property
     def _writers(self) -> frozenset[str]:
@@ -434,29 +478,6 @@ class UpdateFold:
 def _sums(sections: Sections) -> str:
     """Return the numbers of the state that an answer gives. Sums are reckoned there, and the texts may tell them."""
     return " ".join(one.written for line in sections.items(STATE) for one in numbers_in(line))
-
-
-def in_steps(asked: UpdateFold) -> UpdateFold:
-    """Return the first of two questions for a model that cannot answer all at once: for the texts. The lists are due by
-    themselves then."""
-    first = {Part.WHOLE: Part.TEXTS, Part.SPAN: Part.EPISODE}
-    return replace(asked, part=first.get(asked.part, asked.part))
-
-
-def joined_beside(before: Sequence[tuple[Kind, str]], after: Sequence[tuple[Kind, str]]) -> list[tuple[Kind, str]]:
-    """Return what two parts of one fold gave beside the recap. Where one of them has no note, there is none. What comes
-    with the end of a chapter only the last part can give."""
-    if not before:
-        return list(after)
-    first, second = dict(before), dict(after)
-    found: list[tuple[Kind, str]] = [one for one in after if one[0] not in (Kind.EPISODE, Kind.NOTE)]
-    if Kind.EPISODE in first and Kind.EPISODE in second:
-        found.append((Kind.EPISODE, f"{first[Kind.EPISODE]}\n\n{second[Kind.EPISODE]}"))
-    if Kind.NOTE in first and Kind.NOTE in second:
-        notes = note_of(first[Kind.NOTE]), note_of(second[Kind.NOTE])
-        lists = {one.name: (*getattr(notes[0], one.name), *getattr(notes[1], one.name)) for one in fields(Note)}
-        found.append((Kind.NOTE, note_text(Note(**lists))))
-    return found
 
 
 def _voices(context: Context) -> str:

@@ -14,12 +14,11 @@ from previously.core.marks import SPAN_SCOPE
 from previously.core.paths import OnPath
 from previously.core.spans import position_on
 from previously.core.versions import Kind, Version
-from previously.folds.analysis import AnalysisNote
+from previously.folds.analysis import AnalysisFold
 from previously.folds.recap import FoldRules
 from previously.folds.rendering import speaker_of, told
 from previously.lore.state import EMPTY, State
 from previously.runtime.fold_report import FoldReport
-from previously.runtime.folder import Folder
 from previously.runtime.folding import make
 from previously.runtime.knowing import knowing_of
 from previously.runtime.note_steps import FRAGMENT
@@ -27,13 +26,14 @@ from previously.runtime.noted import analysed, is_fragment
 from previously.runtime.states import States
 from previously.runtime.step import Step
 from previously.runtime.told_before import told_before, with_hand_records
+from previously.runtime.writer import MemoryWriter
 from previously.storage.store import BranchInfo, Store, StoryKey
 
 ASKED_AGAIN = "asked for again"
 
 
 async def analyse(
-    store: Store, key: StoryKey, folder: Folder, rules: FoldRules, position: int | None, *, again: bool
+    store: Store, key: StoryKey, folder: MemoryWriter, rules: FoldRules, position: int | None, *, again: bool
 ) -> FoldReport:
     """Analyse the fragment at a position, or all that have no analysis; with `again` also what has one."""
     branch = await store.branch(key)
@@ -60,7 +60,7 @@ async def analyse(
 async def _step(
     store: Store, key: StoryKey, branch: BranchInfo, item: OnPath, note: Version | None, state: State, *, shared: bool
 ) -> Step:
-    asked = AnalysisNote((item.entry.message,), first=item.position)
+    asked = AnalysisFold((item.entry.message,), first=item.position)
     if shared:
         state = await with_hand_records(store, key, branch, state, item.position)
         about = f"{speaker_of(item.entry.message)}: {told(item.entry.message)}"

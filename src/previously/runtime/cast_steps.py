@@ -14,7 +14,7 @@ from previously.core.paths import OnPath
 from previously.core.people import People, Person, characters, is_group
 from previously.core.presence import Presence, Source
 from previously.core.versions import Kind, Status
-from previously.folds.cast import CastNote
+from previously.folds.cast import CastFold
 from previously.runtime.fold_reader import Look
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.knowing import asked_alone, cast_scope
@@ -82,7 +82,7 @@ class CastSteps:
         run = await self._run(counts, first, through)
         if not run or await self._waits(scope, run):
             return None
-        asked = CastNote.of(
+        asked = CastFold.of(
             person.name,
             [replace(item.entry.message, witnesses=(person.name,)) for item in run if counts(item)],
             so_far=live.version.made.text if live else "",

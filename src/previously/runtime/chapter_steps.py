@@ -14,6 +14,7 @@ from previously.core.marks import SPAN_SCOPE, STORY_SCOPE, Chapter, Mark, MarkKi
 from previously.core.paths import OnPath
 from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, Status
+from previously.folds.amend import AmendFold
 from previously.folds.applying import carry_of, cuts_of
 from previously.folds.boundary import Boundary
 from previously.folds.builtin.quotes import text_now
@@ -21,7 +22,6 @@ from previously.folds.chapter import BACKBONE, CHAPTER, CLOSED, KINDS, PARTS, SH
 from previously.folds.checks import Refusal, residue
 from previously.folds.recap import Due, NotDue, Timeline, first_position, story_messages
 from previously.folds.rendering import told
-from previously.folds.request import FoldRequest
 from previously.folds.tiling import note_tiles
 from previously.folds.update import UpdateFold
 from previously.runtime.chapter_ends import FULL_SUMMARY, ChapterEnds
@@ -229,7 +229,7 @@ class ChapterSteps:
         the chapter is made anew. So an edit of an old message costs no call more."""
         asked = amended.asked
         stale = await self._reader.stale(Kind.SHORT, amended.scope, rest.first, None, rest.last)
-        if stale is None or stale.span.last != rest.last or not isinstance(asked, FoldRequest) or not asked.amends:
+        if stale is None or stale.span.last != rest.last or not isinstance(asked, AmendFold):
             return amended
         kept = [*asked.amends.kept, *map(told, asked.delta)]
         if residue([told(message) for message in asked.amends.removed], kept, stale.version.made.text):

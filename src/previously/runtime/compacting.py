@@ -16,7 +16,7 @@ from previously.core.messages import Message, Role
 from previously.core.pairing import Mended, mended
 from previously.core.tokens import Counter
 from previously.core.versions import Cost
-from previously.folds.brief import BriefNote
+from previously.folds.brief import BriefFold
 from previously.folds.briefs.bounding import bounded
 from previously.folds.briefs.compacting import brief_text, compose, plan
 from previously.folds.briefs.plans import NothingToFold
@@ -34,11 +34,11 @@ from previously.formats.conversations import (
 )
 from previously.models.client import Model
 from previously.models.tokenizers import counter_for
-from previously.runtime.folder import BuiltinFolder, Folder
 from previously.runtime.folding_arguments import System, Tools, check_model, check_numbers, places, texts_beside
-from previously.runtime.model_folder import ModelFolder
+from previously.runtime.model_writer import ModelWriter
 from previously.runtime.prompts import load_prompts
-from previously.runtime.spending import NOTHING
+from previously.runtime.spend_limits import NOTHING
+from previously.runtime.writer import BuiltinWriter, MemoryWriter
 
 Status = Literal["folded", "nothing to fold"]
 FOLDED: Status = "folded"
@@ -82,7 +82,7 @@ async def compact(
     messages: Sequence[Message],
     rules: CompactRules,
     counter: Counter,
-    folder: Folder,
+    folder: MemoryWriter,
     *,
     brief_at: int | None = None,
     pins: Iterable[int] = (),
@@ -101,7 +101,7 @@ async def compact(
     reply = None
     if found.head:
         before = "" if earlier is None else brief_text(said[earlier])
-        note = BriefNote(tuple(said[at] for at in found.head), before, most_tokens=found.brief_tokens)
+        note = BriefFold(tuple(said[at] for at in found.head), before, most_tokens=found.brief_tokens)
         reply = await folder.write(note)
         brief = _within(reply.text, found.brief_tokens, counter)
     after = compose(said, found, brief)
@@ -190,7 +190,7 @@ async def fold_conversation_async(
     tokenizer: str = "estimate",
     model: Model | None = None,
     model_window: int = MODEL_WINDOW_TOKENS,
-    folder: Folder | None = None,
+    folder: MemoryWriter | None = None,
 ) -> FoldedConversation:
     """Fold an agent's conversation so that it fits `budget` tokens, system prompt and tools included, and goes on.
 
@@ -217,7 +217,7 @@ async def fold_conversation_async(
     held = [*given.pins, *(given.led + pin for pin in places(pins, len(given.drafts) - given.led))]
     brief_at = _earlier_brief(given.messages, earlier if earlier is not None else given.earlier)
     if folder is None:
-        folder = ModelFolder(model, load_prompts(), window_tokens=model_window) if model else BuiltinFolder()
+        folder = ModelWriter(model, load_prompts(), window_tokens=model_window) if model else BuiltinWriter()
     done = await compact(given.messages, rules, counter, folder, brief_at=brief_at, pins=held)
     return FoldedConversation(
         done.status,

@@ -17,7 +17,7 @@ from previously.core.words import count_words
 from previously.folds.analysis_answer import analysis_of
 from previously.folds.applying import Application, Gap, Summary, appended, applied, grown, summary_of
 from previously.folds.builtin.quotes import moved, text_now
-from previously.folds.combining import CombineNote
+from previously.folds.combine import CombineFold
 from previously.folds.recap import FoldRules, NotDue, Timeline
 from previously.folds.scene_shape import scene_of
 from previously.folds.tiling import Tile, TileRules, leading, scene_tiles
@@ -101,7 +101,7 @@ class DerivedRecap:
         text = "\n\n".join(filter(None, [earlier, *summaries]))
         reason, target = TOLD.format(len(summaries), "s" if len(summaries) != 1 else ""), self._rules.recap.target_words
         if target and count_words(text) > target * ROOM:
-            asked = CombineNote.of([earlier, *summaries] if earlier else summaries, target)
+            asked = CombineFold.of([earlier, *summaries] if earlier else summaries, target)
             return Step(Kind.RECAP, stretch.scope, run[:count], live.version if live else None, asked, reason)
         return self._step(stretch, live, run[:count], Written(text, SCENES, firm=_all_firm(scenes)), reason)
 

@@ -105,9 +105,9 @@ class FoldReader:
             Kind.CHAPTER: self.rules.chapter_words,
             Kind.BACKBONE: self.rules.backbone_words,
         }
-        changed = amend.change(old[shared:], new[shared:])
+        changed = amend.find_change(old[shared:], new[shared:])
         made = replace(made, carry=moved_cuts(made.carry, len(new) - made.reach))
-        asked = amend.request(made, changed, words[made.kind], text_now(exact) if exact else "")
+        asked = amend.plan_amend(made, changed, words[made.kind], text_now(exact) if exact else "")
         before = exact.version if exact else None
         return Step(made.kind, made.scope, new[shared:], before, asked, amend.AMENDED) if asked else None
 

@@ -19,25 +19,24 @@ from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
 from previously.folds.boundary import Boundary
 from previously.folds.checks import Refused, residue
-from previously.folds.questions import Question, amends, check_text, has_no_substitute
+from previously.folds.fold import Amends, Fold
 from previously.folds.recap import FoldRules, NotDue
 from previously.folds.rendering import told
-from previously.folds.request import Amends, FoldRequest
+from previously.runtime.answer_cache import Source
 from previously.runtime.fold_reader import Look, was_taken_back
 from previously.runtime.fold_report import FoldDone, FoldReport, done_of, failed_of
 from previously.runtime.fold_store import FoldStore
-from previously.runtime.folder import Attempt, BuiltinFolder, Folder, FolderReply
-from previously.runtime.kept_answers import Source
 from previously.runtime.leasing import LEASE, renewed, taken
 from previously.runtime.note_steps import NoteSteps
 from previously.runtime.noted import NOTES, notes_on
 from previously.runtime.read_presence import presences_of
 from previously.runtime.reading import with_tail
-from previously.runtime.rehearsal import PLANNED, RehearsalFolder, RehearsalStore
+from previously.runtime.rehearsal import PLANNED, RehearsalStore
 from previously.runtime.states import States
 from previously.runtime.step import Step, Together, Written
 from previously.runtime.steps import Steps
 from previously.runtime.times import time_at
+from previously.runtime.writer import Attempt, BuiltinWriter, MemoryReply, MemoryWriter, RehearsalWriter
 from previously.storage.store import BranchInfo, StoryKey
 
 TRIES_WITHOUT_PROGRESS = 3
@@ -64,7 +63,7 @@ class _Loop:
     """One call to fold: what it has done, and what it has learned not to try again."""
 
     def __init__(
-        self, store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules, *, fresh: bool = False
+        self, store: FoldStore, key: StoryKey, folder: MemoryWriter, rules: FoldRules, *, fresh: bool = False
     ) -> None:
         self._fresh = fresh
         self.store = store
@@ -140,7 +139,7 @@ class _Loop:
             self._anew = False
             if step.by_request or _good(loose):  # what is there is better
                 reply = replace(reply, status=Status.REFUSED)
-        if reply.status is Status.REFUSED and not isinstance(step.asked, Written) and has_no_substitute(step.asked):
+        if reply.status is Status.REFUSED and not isinstance(step.asked, Written) and not step.asked.has_builtin:
             self._failed.add((step.kind, step.scope))
         held = self.rules.review and reply.status is not Status.REFUSED and not isinstance(step.asked, Written)
         version = self._version(step, reply, Status.PENDING if held else reply.status)
@@ -152,10 +151,10 @@ class _Loop:
             versions = self._versions(step, reply, version)
             kept = await self.store.commit_all(self.key, versions)
             await self._report(step, reply, versions[0], kept)
-        if isinstance(step.asked, FoldRequest) and step.asked.amends:
+        if not isinstance(step.asked, Written) and step.asked.amends:
             await self._drop_residue(step.asked.amends, step.span.first)
 
-    def _version(self, step: Step, reply: FolderReply, status: Status) -> NewVersion:
+    def _version(self, step: Step, reply: MemoryReply, status: Status) -> NewVersion:
         """Return the version that a step's own text becomes."""
         reach = len(step.span) + (step.before.made.reach if step.before else 0)
         return NewVersion(
@@ -181,7 +180,7 @@ class _Loop:
             first=step.first if step.scope.startswith(SPAN_SCOPE) else b"",
         )
 
-    def _versions(self, step: Step, reply: FolderReply, own: NewVersion) -> list[NewVersion]:
+    def _versions(self, step: Step, reply: MemoryReply, own: NewVersion) -> list[NewVersion]:
         """Return all that one answer gave, the step's own text first. The first of them bears the cost."""
         texts = [(kind, text) for kind, text in reply.beside if kind is not step.kind and kind not in step.others]
         own = replace(own, text=next((text for kind, text in reply.beside if kind is step.kind), own.text))
@@ -194,7 +193,7 @@ class _Loop:
         ]  # fmt: skip
         return [own, *beside, *self._others(step, reply, own)]
 
-    def _others(self, step: Step, reply: FolderReply, own: NewVersion) -> list[NewVersion]:
+    def _others(self, step: Step, reply: MemoryReply, own: NewVersion) -> list[NewVersion]:
         """Return what one answer gave beside its own text that has a place of its own."""
         texts = dict(reply.beside)
         found: list[NewVersion] = []
@@ -205,7 +204,7 @@ class _Loop:
                 found.append(replace(self._version(other, given, own.status), at=own.at))
         return found
 
-    async def _report(self, step: Step, reply: FolderReply, wanted: NewVersion, kept: Sequence[Version]) -> None:
+    async def _report(self, step: Step, reply: MemoryReply, wanted: NewVersion, kept: Sequence[Version]) -> None:
         """Report what was kept of an answer; say what it cost if another fold was first."""
         own, *beside = kept
         if own.made.at != wanted.at and wanted.cost.calls:  # another fold was first; what this one cost is still spent
@@ -254,17 +253,17 @@ class _Loop:
                     found.append(LiveVersion(version, Span(first, last)))
         return [one for one in found if one.span.last >= since]
 
-    async def _reply(self, step: Step, loose: Mapping[Kind, Version]) -> FolderReply:
+    async def _reply(self, step: Step, loose: Mapping[Kind, Version]) -> MemoryReply:
         asked, last = step.asked, step.run[-1]
         if isinstance(asked, Written):
             status = Status.COMMITTED if asked.firm else Status.PROVISIONAL
-            return FolderReply(
+            return MemoryReply(
                 asked.text, asked.carry, Cost(), made_by=asked.made_by, checked=True, status=status, model=asked.model,
                 prompt_hash=asked.prompt_hash, unverified=asked.unverified,
             )  # fmt: skip
         source = Source(self.key, last.node, last.hash)
         anew = self._fresh or await was_taken_back(self.store, self.key, step.kind, step.scope, step.key)
-        question: Question = replace(cast("Any", asked), again=True) if loose else asked
+        question: Fold = replace(cast("Any", asked), again=True) if loose else asked
         reply = await _checked(await self.folder.write(question, source=source, anew=anew), question)
         stands_in = reply.made_by != self.folder.made_by and reply.reason and reply.status is Status.COMMITTED
         return _with_kept(reply, step.kind, _good(loose)) if _good(loose) and stands_in else reply
@@ -292,7 +291,7 @@ class _Loop:
 async def fold(
     store: FoldStore,
     key: StoryKey,
-    folder: Folder,
+    folder: MemoryWriter,
     rules: FoldRules,
     *,
     pressed: Pressed,
@@ -327,7 +326,13 @@ async def fold(
 
 
 async def make(
-    store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules, steps: Sequence[Step], *, fresh: bool = False
+    store: FoldStore,
+    key: StoryKey,
+    folder: MemoryWriter,
+    rules: FoldRules,
+    steps: Sequence[Step],
+    *,
+    fresh: bool = False,
 ) -> FoldReport:
     """Make these folds, one after the other, due or not. `fresh` takes no answer that was kept."""
     holder = uuid4().hex
@@ -344,7 +349,7 @@ async def make(
 
 
 async def plan_folds(
-    store: FoldStore, key: StoryKey, folder: Folder, rules: FoldRules, *, pressed: Pressed, anew: bool = False
+    store: FoldStore, key: StoryKey, folder: MemoryWriter, rules: FoldRules, *, pressed: Pressed, anew: bool = False
 ) -> FoldReport:
     """The folds that `fold` would make now, with what each would read; with `anew`, if nothing were folded yet."""
     rehearsal = RehearsalStore(store, anew=anew)
@@ -353,22 +358,22 @@ async def plan_folds(
         return not rehearsal.written and await pressed()  # a view of what is only rehearsed cannot be had
 
     without_review = replace(rules, review=False)
-    report = await fold(rehearsal, key, RehearsalFolder(folder), without_review, pressed=pressed_from_the_start)
+    report = await fold(rehearsal, key, RehearsalWriter(folder), without_review, pressed=pressed_from_the_start)
     return replace(report, folds=tuple(replace(done, status=PLANNED) for done in report.folds))
 
 
-async def _checked(reply: FolderReply, asked: Question) -> FolderReply:
+async def _checked(reply: MemoryReply, asked: Fold) -> MemoryReply:
     """A reply that may be kept: if a folder gives one that may not, the built-in folder's stands in for it."""
     if reply.checked or reply.status is Status.REFUSED:
         return reply
-    verdict = check_text(asked, reply.text, made_by=reply.made_by)
+    verdict = asked.judge_text(reply.text)
     if not isinstance(verdict, Refused):
         return replace(reply, text=verdict.text)
     attempt = Attempt(verdict.reason, reply.text, reply.cost, reply.model, reply.prompt_hash)
-    if amends(asked):
+    if asked.amends:
         refused = Status.REFUSED
         return replace(reply, text="", status=refused, reason=verdict.reason, attempts=(*reply.attempts, attempt))
-    written = await BuiltinFolder().write(asked)
+    written = await BuiltinWriter().write(asked)
     return replace(
         written,
         status=Status.PROVISIONAL,
@@ -383,7 +388,7 @@ def _good(loose: Mapping[Kind, Version]) -> dict[Kind, Version]:
     return {kind: one for kind, one in loose.items() if one.made.status is Status.COMMITTED}
 
 
-def _with_kept(reply: FolderReply, kind: Kind, loose: Mapping[Kind, Version]) -> FolderReply:
+def _with_kept(reply: MemoryReply, kind: Kind, loose: Mapping[Kind, Version]) -> MemoryReply:
     """Return a reply with the texts that were there, where a model was asked for them anew and had nothing to say that
     could be kept. They are good once more: else they would be asked for for ever."""
     made = loose[kind].made if kind in loose else None
@@ -396,14 +401,14 @@ def _with_kept(reply: FolderReply, kind: Kind, loose: Mapping[Kind, Version]) ->
 
 
 def _amends(step: Step) -> bool:
-    return not isinstance(step.asked, Written) and amends(step.asked)
+    return not isinstance(step.asked, Written) and step.asked.amends is not None
 
 
 def _words_of(made: NewVersion) -> str:
     return note_words(note_of(made.text)) if made.kind is Kind.NOTE else made.text
 
 
-def _warnings(reply: FolderReply) -> tuple[str, ...]:
+def _warnings(reply: MemoryReply) -> tuple[str, ...]:
     """Return the first lines that were dropped of an answer, and how many there are beside them."""
     more = len(reply.warnings) - MOST_WARNINGS
     return (*reply.warnings[:MOST_WARNINGS], *([f"and {more} more lines dropped"] if more > 0 else []))

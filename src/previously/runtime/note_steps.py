@@ -15,12 +15,12 @@ from previously.core.messages import Message
 from previously.core.presence import NEWCOMER, Presence
 from previously.core.spans import Span
 from previously.core.versions import Kind, Status, Version
-from previously.folds.analysis import AnalysisNote
+from previously.folds.analysis import AnalysisFold
+from previously.folds.fold import Fold
 from previously.folds.note_context import NoteContext
-from previously.folds.questions import Question
 from previously.folds.recap import Timeline, first_position, story_messages
 from previously.folds.rendering import speaker_of, told
-from previously.folds.scene import SceneNote
+from previously.folds.scene import SceneFold
 from previously.folds.tiling import Tile
 from previously.lore.current import Current
 from previously.lore.state import EMPTY, State, state_text
@@ -111,7 +111,7 @@ class NoteSteps:
                 continue
             if len(found) == MOST_TOGETHER:
                 break
-            asked = AnalysisNote((item.entry.message,), again=_stood_in(tile.note), first=item.position)
+            asked = AnalysisFold((item.entry.message,), again=_stood_in(tile.note), first=item.position)
             if self._look.quotes:
                 found.append(_step(Kind.ANALYSIS, seen, tile, asked, FRAGMENT))
                 continue
@@ -131,7 +131,7 @@ class NoteSteps:
             if self._rules.timeline is Timeline.RECAP and tile.span.last not in ends:
                 continue  # updates note what it did, and nobody asked for it
             run = seen.run(tile)
-            asked = SceneNote(delta=story_messages(run), again=_stood_in(tile.note), first=first_position(run))
+            asked = SceneFold(delta=story_messages(run), again=_stood_in(tile.note), first=first_position(run))
             if not self._look.quotes:
                 asked = replace(asked, context=await self._context(seen, tile, asked.delta, shared=shared))
             return _step(Kind.SCENE, seen, tile, asked, SCENE_OVER)
@@ -205,7 +205,7 @@ def common_state(states: Sequence[State]) -> State:
     return State(lore, Threads(tuple(threads)), Current(tuple(items)))
 
 
-def _step(kind: Kind, seen: Walk, tile: Tile, asked: Question, reason: str) -> Step:
+def _step(kind: Kind, seen: Walk, tile: Tile, asked: Fold, reason: str) -> Step:
     """The step that makes a note, in place of one that it was asked to replace."""
     replaces = tile.note.made.replaces if tile.note else None
     return Step(kind, SPAN_SCOPE, seen.run(tile), None, asked, reason, replaces)

@@ -19,7 +19,6 @@ from previously.folds.recap import Timeline
 from previously.runtime.analysing import analyse
 from previously.runtime.by_hand import Which
 from previously.runtime.fold_report import FoldReport
-from previously.runtime.folder import Folder
 from previously.runtime.folding import Progress, fold, plan_folds
 from previously.runtime.history import History
 from previously.runtime.lore_hands import LoreByHand
@@ -34,6 +33,7 @@ from previously.runtime.transcript import Transcript
 from previously.runtime.tuning import Tuning
 from previously.runtime.view_recipes import Made, keep
 from previously.runtime.viewing import is_pressed, view_before, view_of
+from previously.runtime.writer import MemoryWriter
 from previously.settings import Settings
 from previously.storage.store import BranchInfo, Store, StoryInfo
 from previously.view.build import Asked
@@ -45,7 +45,7 @@ from previously.view.view import View, memory_sections
 class Story(Transcript, History, PresenceByHand, LoreByHand, Standing):
     """One conversation with its memory."""
 
-    def __init__(self, store: Store, info: StoryInfo, folder: Folder, tuning: Tuning) -> None:
+    def __init__(self, store: Store, info: StoryInfo, folder: MemoryWriter, tuning: Tuning) -> None:
         super().__init__(store, info.key, tuning)
         self._folder = folder
         self.name = info.name

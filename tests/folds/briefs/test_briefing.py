@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from previously.core.messages import Message, Role, Text, ToolCall, ToolResult, message
 from previously.core.tokens import estimate_tokens
-from previously.folds.brief import BriefNote
+from previously.folds.brief import BriefFold
 from previously.folds.briefs.sections import NEWEST_REQUEST, Brief, failure, parse, render
 from previously.folds.builtin.agents.told_files import MOST_FILES, split_file
 from previously.folds.builtin.briefing import briefed
@@ -221,8 +221,8 @@ MESSAGES = st.lists(st.builds(Message, st.sampled_from(Role), st.lists(PARTS, ma
 @given(MESSAGES, MESSAGES, st.integers(150, 400))
 @settings(max_examples=120)
 def test_any_conversation_can_be_told_in_its_cap(first: list[Message], second: list[Message], most: int) -> None:
-    note = BriefNote(tuple(first), most_tokens=most)
-    again = note.part(tuple(second), note.builtin().text)
+    note = BriefFold(tuple(first), most_tokens=most)
+    again = note.take_run([tuple(second)], note.builtin().text)
     text = again.builtin().text
     assert render(parse(text)) == text
     assert estimate_tokens(text) <= most

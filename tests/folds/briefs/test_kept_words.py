@@ -6,16 +6,16 @@ import pytest
 
 from previously.core.messages import Message, message
 from previously.core.tokens import estimate_tokens
-from previously.folds.brief import MOST_TOKENS, BriefNote
+from previously.folds.brief import MOST_TOKENS, BriefFold
 from previously.folds.briefs.bounding import bounded
 from previously.folds.briefs.sections import EARLIER_REQUEST, REMARK, Brief, failure, parse, render
 from previously.folds.builtin.agents.claims import claims_in
 from previously.folds.builtin.agents.failures import telling_line
 from previously.folds.builtin.agents.requests import rules_in
 from previously.folds.builtin.briefing import briefed
-from previously.folds.noting import Noted
+from previously.folds.checks import Accepted
 from previously.folds.rendering import Template
-from previously.folds.request import parts
+from previously.folds.split import split_messages
 from previously.runtime.prompts import load_prompts
 from tests.folds.briefs.agent_conversations import ROTATION, does, gives
 
@@ -80,8 +80,8 @@ def test_what_has_to_be_is_a_rule() -> None:
 
 def test_what_a_careless_model_leaves_out_comes_back() -> None:
     delta = (*asked(*REQUESTS[:3]), message("assistant", "I'll use a queue instead of a table, because it is simpler."))
-    noted = BriefNote(delta).judge("## Goal\n- Tickets.")
-    assert isinstance(noted, Noted)
+    noted = BriefFold(delta).judge_text("## Goal\n- Tickets.")
+    assert isinstance(noted, Accepted)
     brief = parse(noted.text)
     assert brief.goal == (REQUESTS[0], "Tickets.", f"Latest request before the newest messages: {REQUESTS[2]}")
     assert f"{EARLIER_REQUEST}{REQUESTS[1]}" in brief.context
@@ -91,8 +91,8 @@ def test_what_a_careless_model_leaves_out_comes_back() -> None:
 def test_a_failure_is_not_said_by_naming_its_file() -> None:
     brief = Brief(decisions=(failure("changes to src/a.py, taken back by `git checkout -- src/a.py`"),))
     answer = "## Goal\n- Go on.\n## Relevant Files\n- src/a.py: it is `git checkout -- src/a.py` clean"
-    noted = BriefNote(asked(REQUESTS[0]), render(brief)).judge(answer)
-    assert isinstance(noted, Noted)
+    noted = BriefFold(asked(REQUESTS[0]), render(brief)).judge_text(answer)
+    assert isinstance(noted, Accepted)
     assert parse(noted.text).decisions == brief.decisions
 
 
@@ -109,7 +109,7 @@ def test_the_users_words_go_last_and_whole() -> None:
 
 def test_a_model_is_not_asked_for_more_because_the_cap_is_larger() -> None:
     template: Template = load_prompts()["brief"]
-    small, large = (BriefNote(ROTATION, most_tokens=most).build(template) for most in (MOST_TOKENS, 4 * MOST_TOKENS))
+    small, large = (BriefFold(ROTATION, most_tokens=most).build(template) for most in (MOST_TOKENS, 4 * MOST_TOKENS))
     assert small == large
 
 
@@ -121,7 +121,7 @@ def test_splitting_asks_seldom() -> None:
         return len(delta) <= 700
 
     delta = asked(*REQUESTS) * 200
-    assert [len(run) for run in parts(delta, fits)] == [700, 700, 700, 300]
+    assert [len(run) for run in split_messages(delta, fits)] == [700, 700, 700, 300]
     assert len(asked_for) < 80
 
 
@@ -150,6 +150,6 @@ def test_a_statement_of_no_known_sort_is_kept_while_there_is_room() -> None:
     assert briefed(asked(REQUESTS[2]), brief).context[-1] == f"{REMARK}{STATED}"
     short = bounded(brief, estimate_tokens(render(brief)) - 5)
     assert short.shed[0] == f"{REMARK}{STATED}"
-    noted = BriefNote(delta).judge("## Goal\n- Tickets.\n## Critical Context\n- Many rows.")
-    assert isinstance(noted, Noted)
+    noted = BriefFold(delta).judge_text("## Goal\n- Tickets.\n## Critical Context\n- Many rows.")
+    assert isinstance(noted, Accepted)
     assert parse(noted.text).context == ("Many rows.", f"{REMARK}{STATED}")

@@ -87,7 +87,7 @@ def prompt_of(scene: Scene) -> str:
 
 
 def asked_of(scene: Scene) -> Asked:
-    return Asked(scene.previous, scene.messages, prompt_of(scene), scene.target)
+    return Asked(scene.previous, scene.messages, scene.target)
 
 
 def reply_of(text: str, finish: str | None = "stop", *, reasoning: str = "", tool_calls: bool = False) -> ModelReply:
@@ -258,7 +258,7 @@ def _variants(index: int, recap: Recap) -> list[Case]:
         if case:
             found.append(case)
     if index % 3 == 0:
-        found.append(_case("no prompt, no target", recap, text, prompt="", target_words=0))
+        found.append(_case("no target", recap, text, target_words=0))
     if index % 4 == 0 and scene.previous:
         found.append(_case("as an addition", recap, f"{scene.previous} {text}", target_words=max(scene.target, 400)))
     return found

@@ -17,7 +17,7 @@ EXPECTED = {
     "reasoning": {Refusal.REASONING, Refusal.TALK, Refusal.FIRST_PERSON},
     "truncated": {Refusal.TRUNCATED, Refusal.TALK},
     "tool call": {Refusal.TOOL_CALL, Refusal.NOT_PROSE},
-    "echo": {Refusal.ECHO, Refusal.NOT_PROSE},
+    "echo": {Refusal.ECHO, Refusal.NOT_PROSE, Refusal.TALK},
     "unchanged": {Refusal.UNCHANGED},
     "assistant's talk": {Refusal.TALK, Refusal.REFUSAL},
     "first person": {Refusal.FIRST_PERSON},

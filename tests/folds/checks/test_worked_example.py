@@ -46,7 +46,7 @@ RECAP = (
     "knife as a pledge. Hale did not know that any of the three had spoken.\n\n"
     "Bram still owed the widow Pell three weeks' rent, and she had threatened to keep his sea-chest."
 )
-ASKED = Asked(BEFORE, DELTA, "", 450, ceiling_words=650, third_person=True)
+ASKED = Asked(BEFORE, DELTA, 450, ceiling_words=650, third_person=True)
 
 
 @pytest.mark.parametrize("text", [EPISODE, RECAP])
@@ -93,9 +93,9 @@ WORDS = (
 def test_amounts_are_compared_by_value() -> None:
     delta = (message("assistant", f"Hesper counted: {WORDS}.", speaker="Hesper"),)
     told = "Hesper counted 140 crowns, 412 tiles, 62 steps, 85, 350, 55, 360 and 80, and 102, 3 garnets and 24 eggs."
-    assert isinstance(judge(Asked("", delta, "", 100), reply_of(told)), Accepted)
+    assert isinstance(judge(Asked("", delta, 100), reply_of(told)), Accepted)
     for wrong in ("149", "211", "999", "1,020"):
-        verdict = judge(Asked("", delta, "", 100), reply_of(told.replace("102", wrong)))
+        verdict = judge(Asked("", delta, 100), reply_of(told.replace("102", wrong)))
         assert isinstance(verdict, Refused), wrong
         assert verdict.kind is Refusal.UNKNOWN_NUMBER
 
@@ -106,5 +106,5 @@ def test_what_is_left_may_be_reckoned() -> None:
         message("user", "I pay sixty today.", speaker="Ilse"),
     )
     told = "Reuss asked for 160 marks. Ilse paid 60 of them and owed {} more after that evening in the shop."
-    assert isinstance(judge(Asked("", delta, "", 100), reply_of(told.format(100))), Accepted)
-    assert isinstance(judge(Asked("", delta, "", 100), reply_of(told.format(90))), Refused)
+    assert isinstance(judge(Asked("", delta, 100), reply_of(told.format(100))), Accepted)
+    assert isinstance(judge(Asked("", delta, 100), reply_of(told.format(90))), Refused)

@@ -12,9 +12,6 @@ from previously.text.names import NOBODY
 from previously.text.overlap import GRAM, grams_of, shared, tokens_of
 from previously.text.sentences import QUOTED
 
-ECHOED = 0.35
-"""The share of an answer that is instructions: a good recap has none, and one in three is no accident."""
-
 COPIED = 0.8
 """The share that stands in the messages word for word, in runs of `LONG_RUN` words: a recap quotes less."""
 
@@ -26,12 +23,6 @@ _LABEL = re.compile(
     r"[ \t>*_\[\"]{0,4}(?P<name>[^\s:：*_\[\]\"“「][^:：\n\"“「]{0,40}?)[\]*_\"]{0,3}[ \t]*[:：](?![\d/])"
 )
 _GESTURE = re.compile(r"(?<!\*)\*(?=\S)[^*\n]{12,400}\*(?!\*)")
-
-
-def echoes_prompt(material: Material, prompt: str, text: str) -> bool:
-    """Whether a good part of the answer is instructions from the prompt."""
-    found = shared(text, prompt, material.story)
-    return found.share >= ECHOED and found.longest >= GRAM + 2
 
 
 def copies_story(material: Material, text: str) -> bool:

@@ -1,8 +1,8 @@
 """The one place where an answer is accepted or refused.
 
 The checks run from the plainest fault to the subtlest; the first that finds something is the reason. What must stay
-true: no text makes it raise, the same answer gets the same verdict, what is accepted is the model's text and nothing
-else, and a person's own passages are neither judged nor counted.
+true: no text makes it raise, the same answer gets the same verdict, and what is accepted is the model's text
+and nothing else.
 """
 
 from __future__ import annotations
@@ -82,51 +82,36 @@ def _judged(asked: Asked, raw: str, finish: str, *, by_model: bool) -> Accepted 
         return Refused(Refusal.TOOL_CALL, "it is a tool call written out; answer with the text itself")
     if finish in shape.CUT:
         return Refused(Refusal.TRUNCATED, f"it was cut off before its end ({finish}); answer more briefly")
-    locked = [passage for passage in asked.locked if passage.strip()]
-    if any(passage in raw and passage not in text for passage in locked):
-        text = raw  # what looks like trimmings is a person's own text
-    touched = [passage for passage in locked if passage not in text]
-    if touched:
-        return Refused(Refusal.HAND_TEXT_TOUCHED, f"a passage written by hand is changed or gone: {brief(touched[0])}")
-    own = text
-    for passage in sorted(locked, key=len, reverse=True):
-        own = own.replace(passage, "\n")
     material = material_of(asked)
-    if not _visible(own):
-        alone = Refused(Refusal.EMPTY, "it has nothing beside the passages written by hand")
-        return alone if material.told else Accepted(text, ())
     if by_model and _unchanged(asked, material, text):
         return Refused(Refusal.UNCHANGED, "it is the earlier text, without what happened since")
-    ends = not locked or not text.endswith(tuple(locked))
-    form = _form(asked, material, own.strip(), by_model=by_model, ends=ends)
-    for refused in chain(form, _size(asked, material, own), _truth(asked, material, own)):
+    form = _form(asked, material, text, by_model=by_model)
+    for refused in chain(form, _size(asked, material, text), _truth(asked, material, text)):
         return refused
-    return Accepted(text, _shed(asked, material, text))
+    return Accepted(text, shed=_shed(asked, material, text))
 
 
-def _form(asked: Asked, material: Material, own: str, *, by_model: bool, ends: bool) -> Iterator[Refused]:
+def _form(asked: Asked, material: Material, text: str, *, by_model: bool) -> Iterator[Refused]:
     """What is no telling of the story at all."""
-    if declines(own):
-        yield Refused(Refusal.REFUSAL, f"the model declines: {brief(own)}")
-    if echo.echoes_prompt(material, asked.prompt, own):
-        yield Refused(Refusal.ECHO, "it repeats the instructions")
-    if asked.prose and echo.plays_on(material, own):
+    if declines(text):
+        yield Refused(Refusal.REFUSAL, f"the model declines: {brief(text)}")
+    if echo.plays_on(material, text):
         yield Refused(Refusal.ECHO, "it plays on instead of telling what happened")
-    if asked.prose and by_model and not asked.retells and echo.copies_story(material, own):
+    if by_model and not asked.retells and echo.copies_story(material, text):
         yield Refused(Refusal.ECHO, "it copies the messages")
-    talk = talk_in(own, material.story)
+    talk = talk_in(text, material.story)
     if talk:
         yield Refused(Refusal.TALK, f"it speaks of its task instead of the story: {brief(talk)}")
-    structure = structure_of(own, material.story) if asked.prose else None
+    structure = structure_of(text, material.story)
     if structure:
         yield Refused(Refusal.NOT_PROSE, f"it is not prose but {structure}")
-    if ends and is_cut(own, lenient=not by_model):
-        yield Refused(Refusal.TRUNCATED, f"it breaks off: …{brief(own[-40:])}")
-    wrong = wrong_language("\n".join([asked.previous, *material.texts]), own)
+    if is_cut(text, lenient=not by_model):
+        yield Refused(Refusal.TRUNCATED, f"it breaks off: …{brief(text[-40:])}")
+    wrong = wrong_language("\n".join([asked.previous, *material.texts]), text)
     if wrong:
         yield Refused(Refusal.WRONG_LANGUAGE, f"it is in {wrong}; write in the language of the story")
-    if asked.prose and _third_person(asked, material):
-        said = first_person_in(own, material.language)
+    if _third_person(asked, material):
+        said = first_person_in(text, material.language)
         if said:
             yield Refused(Refusal.FIRST_PERSON, f'it says "{said}" outside quotations; tell it in the third person')
 
@@ -141,31 +126,31 @@ def _third_person(asked: Asked, material: Material) -> bool:
     return named or all(first_person_in(text, material.language) is None for text in material.texts)
 
 
-def _size(asked: Asked, material: Material, own: str) -> Iterator[Refused]:
+def _size(asked: Asked, material: Material, text: str) -> Iterator[Refused]:
     """What is far too long or far too short."""
-    words, before = count_words(own), count_words(asked.previous)
+    words, before = count_words(text), count_words(asked.previous)
     ceiling = max(asked.ceiling_words or CEILING * asked.target_words or material.words, SLACK)
     if words > ceiling:
         yield Refused(Refusal.TOO_LONG, f"it has {words} words; at most {ceiling} are allowed")
     if words <= 3 and material.words >= _MUCH_READ:
-        yield Refused(Refusal.EMPTY, f"it says next to nothing: {brief(own)}")
+        yield Refused(Refusal.EMPTY, f"it says next to nothing: {brief(text)}")
     expected = min(before, asked.target_words) if asked.target_words else before
     if words < COLLAPSED * expected:
         yield Refused(Refusal.COLLAPSE, f"it has {words} words where the earlier text had {before}: too much is lost")
 
 
-def _truth(asked: Asked, material: Material, own: str) -> Iterator[Refused]:
+def _truth(asked: Asked, material: Material, text: str) -> Iterator[Refused]:
     """What the story does not say: people and numbers from nowhere, and people who are gone."""
-    strangers = unheard_in(own, material.heard, material.language)
+    strangers = unheard_in(text, material.heard, material.language)
     if strangers:
         yield Refused(Refusal.UNKNOWN_PERSON, f"nobody has heard of {brief(', '.join(strangers))}")
     # Where words for numbers cannot be read, digits can only be compared with digits.
-    numbers = numbers_in(own, material.language) if material.language in LANGUAGES or material.values else []
+    numbers = numbers_in(text, material.language) if material.language in LANGUAGES or material.values else []
     wrong = [one.written for one in numbers if one.sure and not _is_heard(one.value, material)]
     if wrong:
         yield Refused(Refusal.UNKNOWN_NUMBER, f"a number that stands nowhere in the story: {brief(', '.join(wrong))}")
     people = [] if asked.amends else _people(material)
-    named = Heard([own])
+    named = Heard([text])
     missing = [name for name in people if not named.has(name)]
     if len(people) >= LEAST_PEOPLE and 2 * len(missing) > len(people):
         yield Refused(Refusal.PEOPLE_MISSING, f"most people of the messages are not named: {brief(', '.join(missing))}")

@@ -42,7 +42,7 @@ def material_of(asked: Asked) -> Material:
     told = tuple(message for message in asked.delta if message.role is not Role.SYSTEM and text_of(message).strip())
     texts = tuple(text_of(message) for message in told)
     speakers = "\n".join(dict.fromkeys(message.speaker for message in told if message.speaker))
-    story = "\n".join([asked.previous, speakers, *texts, *asked.sources, *asked.locked])
+    story = "\n".join([asked.previous, speakers, *texts, *asked.sources])
     language = main_language("\n".join([asked.previous, *texts])) or "English"
     words = count_words(asked.previous) + sum(map(count_words, texts))
     # "One thousand, one hundred" is one number, "a hundred and two, three of them" two: both readings were heard.

@@ -21,14 +21,8 @@ class Asked:
     """The earlier text (recap, backbone, …), "" if there is none."""
     delta: tuple[Message, ...]
     """The messages newly read."""
-    prompt: str = ""
-    """The whole prompt as it was sent, "" if there was none."""
     target_words: int = 0
     """0 = no target."""
-    locked: tuple[str, ...] = ()
-    """Passages a person wrote: they stand in the text byte for byte."""
-    prose: bool = True
-    """False where headings and lists are the shape that was asked for."""
     retells: bool = False
     """What is new is itself such a text, not messages: it may be told in the same words."""
     amends: bool = False
@@ -62,7 +56,6 @@ class Refusal(StrEnum):
     UNKNOWN_PERSON = "unknown person"
     UNKNOWN_NUMBER = "unknown number"
     PEOPLE_MISSING = "people missing"
-    HAND_TEXT_TOUCHED = "hand text touched"
     RESIDUE = "residue"
     SHAPE = "wrong shape"
 
@@ -73,14 +66,16 @@ class Accepted:
 
     text: str
     """The answer after harmless tidying."""
-    shed: tuple[str, ...]
-    """Names and numbers of the earlier text that are gone: a recap must shed, and the log says what."""
-    unverified: tuple[str, ...] = ()
-    """Always empty: what is accepted is not doubted."""
-    warnings: tuple[str, ...] = ()
-    """What is not as it should be in a note that can be kept."""
+    carry: str = ""
+    """A mark or numbers that the version keeps beside its text; never shown."""
     beside: tuple[tuple[Kind, str], ...] = ()
     """Texts of other kinds that the same answer gave."""
+    warnings: tuple[str, ...] = ()
+    """Faults of a text that can be kept all the same."""
+    shed: tuple[str, ...] = ()
+    """Names and numbers of the earlier text that are gone: a recap must shed, and the log says what."""
+    unverified: tuple[str, ...] = ()
+    """Sentences without support in what was read; no check of ours finds any."""
     mendable: tuple[str, ...] = ()
     """Those of the warnings for which the model is asked once more."""
 

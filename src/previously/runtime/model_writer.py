@@ -1,9 +1,9 @@
-"""A folder that asks a model, within bounds, and never leaves without memory.
+"""A writer that asks a model, within bounds, and never leaves without memory.
 
 Per part of a fold at most three calls, transport retries included. An answer that cannot be kept is asked for again
 with the reason, once per reason; a refusal is not asked again. One that can be kept and could be better is asked for
 again once, and the better of the two is kept. After the last try, or while the breaker is open or a limit is reached,
-the built-in folder writes a provisional text, which a later fold makes anew; if the model has nothing to say then
+the built-in writer gives a provisional text, which a later fold makes anew; if the model has nothing to say then
 either, the built-in text stays. What does not fit the model's window is split, never trimmed.
 """
 
@@ -20,24 +20,11 @@ from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelR
 from previously.core.messages import Message
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost, Kind, Status
-from previously.folds.chapter import ChapterFold
 from previously.folds.checks import Accepted, Refusal
-from previously.folds.noting import faults_told
-from previously.folds.questions import (
-    Question,
-    amends,
-    build,
-    check_reply,
-    has_no_substitute,
-    in_parts,
-    part,
-    parts,
-    says_nothing,
-    so_far,
-)
+from previously.folds.fold import Fold
+from previously.folds.json_answer import faults_told
 from previously.folds.rendering import Template
-from previously.folds.request import FoldRequest
-from previously.folds.update import UPDATED, UpdateFold, joined_beside
+from previously.folds.split import join_beside, split_fold
 from previously.models.client import Model
 from previously.models.retry import (
     CLOSED,
@@ -50,9 +37,9 @@ from previously.models.retry import (
     decide_retry,
     may_call,
 )
-from previously.runtime.folder import Attempt, BuiltinFolder, FolderReply
-from previously.runtime.kept_answers import KeptAnswers, Source
-from previously.runtime.spending import NOTHING, Spending
+from previously.runtime.answer_cache import AnswerCache, Source
+from previously.runtime.spend_limits import NOTHING, Spending
+from previously.runtime.writer import Attempt, BuiltinWriter, MemoryReply
 
 THINKING_TOKENS = 4_000
 """What a reasoning model may think on top of its answer: about what current ones take for a question of this length."""
@@ -117,8 +104,8 @@ class _Desk:
     source: Source | None
 
 
-class ModelFolder:
-    """Asks a model; falls back to the built-in folder."""
+class ModelWriter:
+    """The writer that asks a model, and falls back to the built-in one."""
 
     made_by = "model"
     amends = True
@@ -130,7 +117,7 @@ class ModelFolder:
         *,
         window_tokens: int,
         spending: Spending | None = None,
-        kept: KeptAnswers | None = None,
+        kept: AnswerCache | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
         jitter: Callable[[], float] = random.random,
@@ -139,24 +126,24 @@ class ModelFolder:
         self._templates = templates
         self._window_tokens = window_tokens
         self._spending = spending
-        self._kept = kept or KeptAnswers(None, "")
+        self._kept = kept or AnswerCache(None, "")
         self._sleep = sleep
         self._clock = clock
         self._jitter = jitter
         self._thinking_tokens = 0
         self._breaker: BreakerState = CLOSED
-        self._fallback = BuiltinFolder()
+        self._fallback = BuiltinWriter()
 
     async def ready(self) -> bool:
         """Whether the model would be asked now."""
         return await self._why_not() == ""
 
-    async def write(self, asked: Question, *, source: Source | None = None, anew: bool = False) -> FolderReply:
+    async def write(self, asked: Fold, *, source: Source | None = None, anew: bool = False) -> MemoryReply:
         """The model's text; if there is none, a provisional one with the reason, and for an amend a refusal."""
-        if says_nothing(asked):
+        if asked.is_silent:
             return await self._fallback.write(asked)  # nothing to ask about
-        if isinstance(asked, UpdateFold) and await self._kept.takes_two_steps(self._model.name):
-            asked = in_parts(asked)
+        if asked.splits_for_good and await self._kept.takes_two_steps(self._model.name):
+            asked = asked.take_first_step()
         desk = _Desk(None if anew or asked.again else source, source)
         asked, runs = self._divided(asked, asked.most_parts)
         why_not = await self._why_not()
@@ -165,23 +152,18 @@ class ModelFolder:
                 f"it would take more than {asked.most_parts} calls, since the model's window is taken for "
                 f"{self._window_tokens:,} tokens; if it is larger, say so with memory_window_tokens"
             )
-        elif amends(asked) and not self._fits(asked):
-            why_not = "what changed does not fit the model's window"
-        elif isinstance(asked, UpdateFold | ChapterFold) and not self._fits(part(asked, so_far(asked), runs)):
-            why_not = (
-                f"it does not fit the model's window, which is taken for {self._window_tokens:,} tokens; if it "
-                "is larger, say so with memory_window_tokens"
-            )
+        elif (overflow := asked.explain_overflow(self._window_tokens)) and not self._fits_run(asked, runs):
+            why_not = overflow
         if why_not:
             return await self._without(asked, why_not, ())
         self._breaker = before_call(self._breaker, self._clock())
         attempts: list[Attempt] = []
-        before, cost, accepted = so_far(asked), NOTHING, None
+        before, cost, accepted = asked.so_far, NOTHING, Accepted("")
         beside: list[tuple[Kind, str]] = []
         used = 0
         while runs:
             pending = sum((attempt.cost for attempt in attempts), cost)
-            answer = await self._ask(part(asked, before, runs), pending, desk, used)
+            answer = await self._ask(asked.take_run(runs, before), pending, desk, used)
             attempts += answer.attempts
             used += len(answer.attempts)
             smaller = self._smaller_parts(answer.overflow, asked, before, runs)
@@ -195,24 +177,24 @@ class ModelFolder:
                 return await self._without(asked, answer.reason, tuple(attempts), spent=cost, for_good=given_up)
             cost, accepted, runs, used = cost + answer.cost, answer.accepted, runs[1:], 0
             before = accepted.text or before  # where no recap is asked for, the next part is told the same one
-            beside = joined_beside(beside, answer.accepted.beside)
+            beside = join_beside(beside, accepted.beside)
         self._breaker = after_success(self._breaker)
-        return FolderReply(
-            accepted.text if accepted else "",
-            UPDATED if isinstance(asked, UpdateFold) else _carry(asked),
+        return MemoryReply(
+            accepted.text,
+            accepted.carry,
             cost,
             made_by="model",
             checked=True,
             model=self._model.name,
             prompt_hash=self._templates[asked.prompt].hash,
             attempts=tuple(attempts),
-            shed=accepted.shed if accepted else (),
-            unverified=accepted.unverified if accepted else (),
-            warnings=accepted.warnings if accepted else (),
+            shed=accepted.shed,
+            unverified=accepted.unverified,
+            warnings=accepted.warnings,
             beside=tuple(beside),
         )
 
-    async def _ask(self, asked: Question, pending: Cost, desk: _Desk, used: int) -> _Asked:
+    async def _ask(self, asked: Fold, pending: Cost, desk: _Desk, used: int) -> _Asked:
         """One part: up to three calls, each within the limits, of which `used` were made; `pending` is what this fold
         has taken so far."""
         template = self._templates[asked.prompt]
@@ -221,9 +203,9 @@ class ModelFolder:
         seen: set[Refusal] = set()  # a model that will not is not asked again, and no fault is named to it twice
         split = False
         first: _Answer | None = None
-        plain = question = build(template, asked)
-        known = await self._kept.answer(desk.reads, self._model.name, question)
-        if known is not None and isinstance(verdict := check_reply(asked, question, known), Accepted):
+        plain = asked.build(template)
+        known = await self._kept.answer(desk.reads, self._model.name, plain)
+        if known is not None and isinstance(verdict := asked.judge(known), Accepted):
             return _Asked((), NOTHING, verdict)
         for calls in range(used + 1, MAX_CALLS + 1):
             spent = sum((attempt.cost for attempt in attempts), pending) + (first.cost if first else NOTHING)
@@ -232,7 +214,7 @@ class ModelFolder:
                 return _Asked(tuple(attempts), reason=why_not, fault=Fault.NONE)
             if why_not:
                 break
-            question = self._with_thinking(build(template, asked, hint))
+            question = self._with_thinking(asked.build(template, hint))
             reply = await self._model.ask(question)
             if isinstance(reply, ModelFailure):
                 unread = reply.kind is FailureKind.CONNECTION
@@ -251,9 +233,9 @@ class ModelFolder:
             cost = Cost(1, reply.usage.input_tokens, reply.usage.output_tokens)
             if reply.reasoning:
                 self._thinking_tokens = min(THINKING_TOKENS, self._window_tokens // THINKING_SHARE)
-            verdict = check_reply(asked, question, reply)
+            verdict = asked.judge(reply)
             if isinstance(verdict, Accepted):
-                if split and isinstance(asked, UpdateFold):  # it could not give all at once, and can give this
+                if split and asked.splits_for_good:  # it could not give all at once, and can give this
                     await self._kept.take_two_steps(self._model.name)
                 answer = _Answer(verdict, reply, cost)
                 if verdict.mendable and first is None and calls < MAX_CALLS:
@@ -274,7 +256,7 @@ class ModelFolder:
             hint = f"Your last answer could not be used: {verdict.reason}."
             refused = sum(1 for one in attempts if one.text)
             if refused >= UNUSABLE_ANSWERS and _may_split(asked):
-                asked, hint, seen, split = in_parts(asked), "", set(), True
+                asked, hint, seen, split = asked.take_first_step(), "", set(), True
         if first:
             return await self._settled(first, plain, attempts, desk)
         return _Asked(tuple(attempts), reason=attempts[-1].reason, fault=Fault.ANSWER)
@@ -297,16 +279,16 @@ class ModelFolder:
 
     async def _without(
         self,
-        asked: Question,
+        asked: Fold,
         reason: str,
         attempts: tuple[Attempt, ...],
         spent: Cost = NOTHING,
         *,
         for_good: bool = False,
-    ) -> FolderReply:
-        """The built-in folder's text; for good, when the model has twice had nothing to say that could be kept."""
-        if has_no_substitute(asked):
-            return FolderReply("", "", spent, made_by="model", status=Status.REFUSED, reason=reason, attempts=attempts)
+    ) -> MemoryReply:
+        """Return the built-in writer's text; for good, when the model has twice had nothing to say that could be kept."""
+        if not asked.has_builtin:
+            return MemoryReply("", "", spent, made_by="model", status=Status.REFUSED, reason=reason, attempts=attempts)
         written = await self._fallback.write(asked)
         status = Status.COMMITTED if for_good else Status.PROVISIONAL
         return replace(written, status=status, reason=reason, attempts=attempts, cost=spent)
@@ -320,48 +302,42 @@ class ModelFolder:
     async def _over_limit(self, pending: Cost) -> str:
         return await self._spending.over_limit(pending) if self._spending else ""
 
-    def _divided(self, asked: Question, most: int | None = None) -> tuple[Question, list[tuple[Message, ...]]]:
+    def _divided(self, asked: Fold, most: int | None = None) -> tuple[Fold, list[tuple[Message, ...]]]:
         """Return what to ask and the runs to ask it in. Where a window leaves no room for texts and lists in one, the
         texts are asked for alone."""
-        runs = parts(asked, self._fits, most)
-        fits = len(runs) == 1 and self._fits(part(asked, so_far(asked), runs))
-        if isinstance(asked, ChapterFold) and not fits and (leaner := asked.leaner()):
-            return self._divided(leaner, most)
-        if isinstance(asked, UpdateFold) and asked.closing and not fits:
-            return self._divided(replace(asked, closing=None), most)  # what comes with a chapter's end is due by itself
-        if isinstance(asked, UpdateFold) and _may_split(asked) and not self._fits(part(asked, so_far(asked), runs)):
-            return self._divided(in_parts(asked), most)
-        return asked, runs
+        runs = split_fold(asked, self._fits, most)
+        fits = self._fits_run(asked, runs)
+        leaner = asked.find_leaner(fits_whole=fits and len(runs) == 1, fits_run=fits)
+        return self._divided(leaner, most) if leaner else (asked, runs)
+
+    def _fits_run(self, asked: Fold, runs: Sequence[tuple[Message, ...]]) -> bool:
+        """Return whether the first of the runs fits."""
+        return self._fits(asked.take_run(runs, asked.so_far))
 
     def _smaller_parts(
-        self, overflow: ModelFailure | None, asked: Question, text: str, runs: list[tuple[Message, ...]]
-    ) -> tuple[Question, list[tuple[Message, ...]]] | None:
+        self, overflow: ModelFailure | None, asked: Fold, text: str, runs: list[tuple[Message, ...]]
+    ) -> tuple[Fold, list[tuple[Message, ...]]] | None:
         """Return what is left to ask, in smaller parts, when the server finds the first too long. Its window is taken
         for what it says, or for half of what it was thought to be. None when no part fits that: so this ends."""
-        while overflow is not None and not amends(asked) and self._window_tokens >= 2 * SMALLEST_WINDOW_TOKENS:
+        while overflow is not None and not asked.amends and self._window_tokens >= 2 * SMALLEST_WINDOW_TOKENS:
             said = overflow.window_tokens
             known = said is not None and SMALLEST_WINDOW_TOKENS <= said < self._window_tokens
             self._window_tokens = said if said is not None and known else self._window_tokens // 2
-            left = part(asked, text, [tuple(message for run in runs for message in run)])
+            left = asked.take_run([tuple(message for run in runs for message in run)], text)
             smaller, found = self._divided(left)
             if smaller != left or found[0] != runs[0]:
                 return smaller, found
         return None
 
-    def _fits(self, asked: Question) -> bool:
+    def _fits(self, asked: Fold) -> bool:
         """Whether the question fits, also when the recap before it has grown to what an answer may be."""
-        question = build(self._templates[asked.prompt], asked)
-        grown = asked.recap_tokens if isinstance(asked, UpdateFold | ChapterFold) else question.max_output_tokens
-        growth = max(0, grown - estimate_tokens(so_far(asked)))
+        question = asked.build(self._templates[asked.prompt])
+        growth = max(0, asked.count_growth(question) - estimate_tokens(asked.so_far))
         return _estimate(question) + growth + question.max_output_tokens <= self._window_tokens
 
 
-def _carry(asked: Question) -> str:
-    return asked.carry if isinstance(asked, FoldRequest | ChapterFold) else ""
-
-
-def _may_split(asked: Question) -> bool:
-    return in_parts(asked) != asked
+def _may_split(asked: Fold) -> bool:
+    return asked.take_first_step() != asked
 
 
 def _estimate(question: ModelRequest) -> int:

@@ -30,7 +30,7 @@ class Source:
     """The hash of the path up to that message."""
 
 
-class KeptAnswers:
+class AnswerCache:
     """The kept answers of one owner. Without a store nothing is kept beyond this object, and no answer at all."""
 
     def __init__(self, store: Store | None, owner: str) -> None:
