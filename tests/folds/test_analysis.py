@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from previously.core.analyses import LONGEST_UPDATE, Analysis
 from previously.core.asking import ModelReply, ModelRequest, Usage
-from previously.core.digests import digest, span_key
+from previously.core.digests import digest
 from previously.core.messages import Attributes, Entry, Image, Message, Role, Thinking, message
 from previously.core.note import LoreItem
 from previously.core.paths import OnPath
 from previously.core.signals import MOST_ITEMS, Signals
 from previously.core.versions import Kind
 from previously.core.words import count_words
-from previously.folds.analysis import AnalysisFold, analysis_of, analysis_text, is_fragment, not_analysed
+from previously.folds.analysis import AnalysisFold, analysis_of, analysis_text, is_fragment
 from previously.folds.analysis_answer import analysis_in, derived
 from previously.folds.checks import Accepted, Refusal, Refused
 from previously.folds.fold import Fold
@@ -289,15 +289,6 @@ def test_what_is_a_fragment(said: Message, expected: bool) -> None:
 
 def on_path(position: int, said: Message, attributes: Attributes | None = None) -> OnPath:
     return OnPath(position, position + 1, b"", Entry(position + 1, said, digest(said), attributes or Attributes()))
-
-
-def test_a_fragment_is_analysed_again_only_when_its_words_changed() -> None:
-    before = [on_path(0, message("assistant", "Maya came.")), on_path(1, message("assistant", "Joaquin left."))]
-    analysed = {span_key([one.entry.digest]) for one in before}
-    assert not_analysed(before, analysed) == ()
-    touched = on_path(0, message("assistant", "Maya came."), Attributes(at="2026-01-01", hidden=True, source_id="9"))
-    edited = on_path(1, message("assistant", "Joaquin stayed."))
-    assert not_analysed([touched, edited], analysed) == (edited,)
 
 
 texts = st.text(max_size=60)

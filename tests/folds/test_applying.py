@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.core.analyses import Analysis, Fragment, Recorded
+from previously.core.analyses import Analysis, Fragment
 from previously.core.quote_lines import PREFIX
 from previously.folds.applying import (
     BETWEEN,
@@ -22,8 +22,6 @@ from previously.folds.applying import (
     cuts_of,
     gaps,
     moved_cuts,
-    newest,
-    summary_before,
 )
 
 
@@ -52,27 +50,6 @@ def test_a_run_that_does_not_start_at_the_front_is_applied_like_any_other() -> N
 def test_nothing_to_apply_leaves_the_anchor_where_it_is() -> None:
     assert applied([], 0) == applied(path("a"), 0, 4)
     assert applied(path("a", "b"), 2, 0).through == 1
-
-
-@pytest.mark.parametrize(
-    ("records", "expected"),
-    [
-        ([(1, "2026-01-01T10:00:00Z"), (2, "2026-01-02T10:00:00Z")], 2),
-        ([(2, "2026-01-02T10:00:00Z"), (1, "2026-01-03T10:00:00Z")], 1),
-        ([(1, "2026-01-01T10:00:00Z"), (3, "2026-01-01T10:00:00Z"), (2, "2026-01-01T10:00:00Z")], 3),
-        ([(1, "2026-01-01T12:00:00+02:00"), (2, "2026-01-01T09:59:00Z")], 1),
-        ([(10, "2026-01-01T10:00:00"), (9, "2026-01-01T10:00:00Z")], 10),
-        ([(5, "yesterday"), (4, "2026-01-01")], 4),
-    ],
-)
-def test_the_newest_analysis_counts_and_of_two_the_larger_id(records: list[tuple[int, str]], expected: int) -> None:
-    found = newest(Recorded(number, at, Analysis("")) for number, at in records)
-    assert found is not None
-    assert found.id == expected
-
-
-def test_of_no_analyses_none_is_the_newest() -> None:
-    assert newest([]) is None
 
 
 def test_every_gap_is_listed() -> None:
@@ -122,14 +99,6 @@ def test_applying_step_by_step_applies_each_once_and_gives_the_whole(
         done += found.applied
     assert summary == applied(fragments, 0, 0).text
     assert len(done) == len(set(done))
-
-
-@given(updates, st.integers(0, 25), st.integers(0, 5))
-def test_the_summary_before_a_fragment_knows_nothing_later(
-    said: list[str | bool | None], position: int, threshold: int
-) -> None:
-    fragments = path(*said)
-    assert summary_before(fragments, position, threshold) == applied(fragments[:position], 0, threshold)
 
 
 def test_a_short_summary_is_kept_as_it_is() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from previously.core.analyses import Analysis, Fragment, Recorded
+from previously.core.analyses import Analysis, Fragment
 from previously.core.messages import message
 from previously.core.quote_lines import PREFIX
 from previously.core.signals import Signals
@@ -24,8 +24,6 @@ from previously.folds.applying import (
     applied,
     compacted,
     gaps,
-    newest,
-    summary_before,
 )
 from previously.folds.checks import Accepted, Refused
 from previously.folds.note_context import NoteContext
@@ -61,18 +59,6 @@ BEHAVIOUR: dict[str, Callable[[], bool]] = {
     "compaction runs when needed": lambda: compacted("x" * MAX_CHARACTERS) == "x" * MAX_CHARACTERS,
     "maxCharacters is 12000 by default": lambda: MAX_CHARACTERS == 12_000,
     "targetCharacters is 9000 by default": lambda: TARGET_CHARACTERS == 9_000,
-    "each fragment is resolved to its latest analysis first": lambda: (
-        newest([Recorded(1, "2026-01-01", Analysis("old")), Recorded(2, "2026-01-02", Analysis("new"))])
-        == Recorded(2, "2026-01-02", Analysis("new"))
-    ),
-    "the newest createdAt is preferred": lambda: (
-        newest([Recorded(9, "2026-01-01", Analysis("")), Recorded(2, "2026-01-02", Analysis(""))])
-        == Recorded(2, "2026-01-02", Analysis(""))
-    ),
-    "ties are broken by the larger id": lambda: (
-        newest([Recorded(9, "2026-01-01", Analysis("")), Recorded(2, "2026-01-01", Analysis(""))])
-        == Recorded(9, "2026-01-01", Analysis(""))
-    ),
     "the threshold says how many of the newest positions are not folded yet": lambda: (
         applied(TEN).applied == tuple(range(10 - THRESHOLD))
     ),
@@ -103,7 +89,7 @@ BEHAVIOUR: dict[str, Callable[[], bool]] = {
     ),
     "the target is at most the maximum": lambda: len(compacted("x" * 500, 200, 400)) <= 200,
     "the summary before a fragment uses the latest analyses": lambda: (
-        summary_before(told("new", "b", "c"), 2, 0).text == f"new{BETWEEN}b"
+        applied(told("new", "b", "c")[:2], threshold=0).text == f"new{BETWEEN}b"
     ),
     "an update is derived from the signals when the text is empty": lambda: (
         noted('{"summary_update": " ", "events": ["Maya reached the mill"]}').summary_update == "Maya reached the mill."
@@ -132,7 +118,7 @@ def test_defect_1_the_whole_summary_stays_bounded_however_long_the_story_gets() 
 
 def test_defect_2_nothing_vanishes_from_the_summary_when_a_fragment_is_regenerated() -> None:
     fragments = told(*(f"update {number}." for number in range(300)))
-    assert summary_before(fragments, 250, 0).text.splitlines() == [f"update {number}." for number in range(250)]
+    assert applied(fragments[:250], threshold=0).text.splitlines() == [f"update {number}." for number in range(250)]
 
 
 def test_defect_3_contradictions_are_looked_for_against_the_summary_that_is_there() -> None:
@@ -158,12 +144,9 @@ def test_defect_4_nothing_is_applied_twice_when_the_anchor_is_deleted() -> None:
 
 
 def test_defect_5_an_analysis_made_anew_behind_the_anchor_changes_the_summary() -> None:
-    old, new = Recorded(1, "2026-01-01", Analysis("wrong")), Recorded(2, "2026-01-02", Analysis("right"))
-    counts = newest([old, new])
-    assert counts is not None
     fragments = told("wrong", *"bcdefg")
     assert applied(fragments).text.startswith("wrong")
-    fragments[0] = Fragment(0, True, counts.analysis)
+    fragments[0] = Fragment(0, True, Analysis("right"))
     assert applied(fragments).text == f"right{BETWEEN}b{BETWEEN}c"
 
 

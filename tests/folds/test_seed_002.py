@@ -171,7 +171,7 @@ def test_each_worked_example_goes_through_unchanged(index: int) -> None:
     judged = SceneFold((message("assistant", example["scene"]),)).judge_text(json.dumps(example["output"]))
     assert isinstance(judged, Accepted)
     assert json.loads(judged.text) == example["output"]
-    assert not [one for one in judged.warnings if "are best" not in one]
+    assert not [one for one in judged.warnings if one not in judged.mendable and "are best" not in one]
 
 
 # Faults of the project that the seed grew into.

@@ -17,7 +17,7 @@ from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
 from previously.core.spans import Span
 from previously.core.versions import Kind
-from previously.folds.applying import Summary, compacted, cut_of, grown, summary_of
+from previously.folds.applying import Summary, compacted, grown, summary_of
 from previously.view.view import Reason, Section, View
 from tests.runtime.echoing import folder_of, kind_of, part
 from tests.runtime.update_answers import closing_answer
@@ -283,7 +283,7 @@ def test_a_summary_knows_what_it_tells_however_it_grows(updates: list[str], most
         summary = summary_of(summary.text, summary.carry, reached)
         whole = [number for number, text in numbered[:reached] if text in summary.text]
         assert [last for last, _ in summary.pieces][-len(whole) or reached :] == whole or len(whole) <= 1
-        assert cut_of(summary.carry) == summary.cut <= max(0, reached - 1)
+        assert summary_of("", summary.carry, 0).cut == summary.cut <= max(0, reached - 1)
         assert set(range(summary.cut, reached - 1)) <= set(whole), "what it claims it tells"
         assert len(summary.text) <= max(most, 100)
 

@@ -9,15 +9,13 @@ then an empty summary update is derived from the signals, so that it is no gap.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from previously.core.analyses import Analysis
 from previously.core.asking import ModelRequest
-from previously.core.digests import span_key
 from previously.core.messages import Message, Role
-from previously.core.paths import OnPath
 from previously.core.signals import MOST_ITEMS, Signals, folded
 from previously.core.versions import Kind
 from previously.folds.analysis_answer import (
@@ -37,8 +35,6 @@ from previously.folds.note_context import NO_CONTEXT, NoteContext, language_rule
 from previously.folds.rendering import Template, as_data, fill, told, transcript
 from previously.folds.thread_numbers import ASPECTS, name_threads, state_warnings
 from previously.text.sentences import plain, whole_sentences
-
-__all__ = ["AnalysisFold", "analysis_of", "analysis_text", "is_fragment", "not_analysed"]
 
 ANSWER_TOKENS = 1_200
 
@@ -70,12 +66,6 @@ def is_fragment(message: Message) -> bool:
     character, not without words."""
     text = told(message).strip()
     return message.role is not Role.SYSTEM and not _MARKER.fullmatch(text) and not _MARKER.fullmatch(plain(text))
-
-
-def not_analysed(path: Iterable[OnPath], analysed: Collection[bytes]) -> tuple[OnPath, ...]:
-    """The fragments of a path that wait for an analysis. `analysed` are the span keys of those that have one: what
-    lies outside a message's identity (its time, its id, whether it is hidden) asks for nothing."""
-    return tuple(one for one in path if is_fragment(one.entry.message) and span_key([one.entry.digest]) not in analysed)
 
 
 @dataclass(frozen=True, slots=True)

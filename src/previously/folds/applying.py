@@ -13,10 +13,9 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Literal
 
-from previously.core.analyses import Fragment, Recorded
+from previously.core.analyses import Fragment
 from previously.core.quote_lines import PREFIX, first_line
 
 THRESHOLD = 4
@@ -52,20 +51,6 @@ class Application:
     through: int
     """The last position that is done, those passed over included; one before the start where nothing is."""
     gap: Gap | None = None
-
-
-def newest(analyses: Iterable[Recorded]) -> Recorded | None:
-    """The analysis that counts among those of one fragment: the newest, of equally new ones that of the larger id."""
-    return max(analyses, key=lambda one: (_time(one.created_at), one.id), default=None)
-
-
-def _time(text: str) -> datetime:
-    """When an analysis was made; a time that cannot be read is before all others, one without a zone is UTC."""
-    try:
-        at = datetime.fromisoformat(text)
-        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):
-        return datetime.min.replace(tzinfo=UTC)
 
 
 def applied(fragments: Sequence[Fragment], start: int = 0, threshold: int = THRESHOLD) -> Application:
@@ -111,11 +96,6 @@ def appended(summary: str, addition: str) -> str:
     if not summary.strip() or not addition:
         return summary if summary.strip() else addition
     return f"{summary}{'' if summary.endswith(BETWEEN) else BETWEEN}{addition}"
-
-
-def summary_before(fragments: Sequence[Fragment], position: int, threshold: int = THRESHOLD) -> Application:
-    """The summary as it was to be had before a fragment, for regenerating it: nothing later is in it."""
-    return applied([one for one in fragments if one.position < position], threshold=threshold)
 
 
 _SENTENCE = re.compile(r"(?<=[.!?…。！？\"”])\s+|(?<=[。！？])|\n+")
@@ -165,12 +145,6 @@ def summary_of(text: str, carry: str, reach: int) -> Summary:
     piece."""
     found = _carried(carry)
     return Summary(text, *found) if found else Summary(text, ((reach - 1, _lines(text)),) if text.strip() else ())
-
-
-def cut_of(carry: str) -> int:
-    """Return how many messages at the beginning of its stretch a version tells no more, by what it carries."""
-    found = _carried(carry)
-    return found[1] if found else 0
 
 
 def cuts_of(carry: str) -> tuple[tuple[int, int], ...]:

@@ -25,11 +25,9 @@ from previously.folds.fold import NoteFold
 from previously.folds.json_answer import accept_note, faults_told, object_in, refuse_shape
 from previously.folds.note_context import NO_CONTEXT, NoteContext, language_rule, stranger_finder
 from previously.folds.rendering import Template, as_data, fill, transcript
-from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, Fault, Validation, validate
+from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, validate
 from previously.folds.scene_shape import SCHEMA, newest_of_each, readable, scene_in, scene_of, scene_text
 from previously.folds.thread_numbers import ASPECTS, name_threads, state_warnings
-
-__all__ = ["Fault", "SceneFold", "Validation", "scene_of", "scene_text", "validate"]
 
 ANSWER_TOKENS = 2_500
 """Room for an answer: a summary and a dozen entries of ordinary size."""

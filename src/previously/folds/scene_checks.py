@@ -39,9 +39,6 @@ HARD_LIMIT = 200
 
 _SIGNALS = tuple(one.name for one in fields(Signals))
 
-FIELDS = ("name", "type", "keywords", "content")
-"""What every entry must have."""
-
 
 @dataclass(frozen=True, slots=True)
 class Fault:

@@ -42,8 +42,6 @@ from previously.text.numbers import numbers_in
 UPDATED = "update"
 """What a recap carries that an update made: its span has an episode and a note, or is to have them."""
 
-CONTEXT_TOKENS = 2_700
-"""About what the question holds beside the new messages, judged from eleven folds: instructions and context."""
 
 ANSWER_TOKENS = 2_600
 """What an answer may take: 1,300 to 1,950 were needed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from previously.core.messages import Image, Message, Role, Text, ToolCall, ToolResult, message
+from previously.core.messages import Message, Role, ToolCall, ToolResult, message
 from previously.core.pairing import unpaired
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.folds.briefs.pruning import (
@@ -10,7 +10,6 @@ from previously.folds.briefs.pruning import (
     largest_outputs,
     old_outputs,
     outputs_of,
-    placeholders,
     without_outputs,
 )
 
@@ -93,17 +92,3 @@ def test_calls_of_one_message_are_told_apart() -> None:
     one, other = without_outputs(said, {1: ("b",)})[1].parts
     assert isinstance(one, ToolResult) and one.text.startswith("[output of bash")
     assert other == ToolResult("a", LOG)
-
-
-def test_pictures_become_words() -> None:
-    asked = Message(Role.USER, (Text("What is this?"), Image("data:image/png;base64,AAAA")))
-    seen = Message(Role.TOOL, (ToolResult("a", ""), Image("https://example.org/a.png"), Image("data:,x", "a door")))
-    said = message("assistant", "A door.")
-    worded = placeholders([asked, seen, said])
-    assert worded[0].parts == (Text("What is this?"), Text("[a picture, left out: image/png]"))
-    assert worded[1].parts == (
-        ToolResult("a", "[a picture, left out: https://example.org/a.png] [a picture, left out: a door]"),
-    )
-    assert worded[2] is said
-    assert placeholders(worded) == worded
-    assert placeholders([Message(Role.USER, (Image(f"data:{'x' * 500}"),))])[0].text == "[a picture, left out]"

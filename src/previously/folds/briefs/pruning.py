@@ -11,11 +11,10 @@ left out; and pruning what is pruned changes nothing, since a note is not worth 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from previously.core.messages import Image, Message, Part, Role, Text, ToolResult
+from previously.core.messages import Message, ToolResult
 from previously.core.outputs import note_of, with_outputs
 from previously.core.pairing import answered_calls
 from previously.core.tokens import Counter
@@ -23,9 +22,6 @@ from previously.folds.briefs.plans import Pruned
 
 LEAST_WORTH_TOKENS = 50
 """What an output must free to be left out: no note is written for a few words."""
-
-_MEDIA_TYPE = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)[;,]", re.IGNORECASE)
-LONGEST_ADDRESS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,37 +102,3 @@ def without_outputs(messages: Sequence[Message], pruned: Pruned) -> list[Message
         )
         for at, message in enumerate(messages)
     ]
-
-
-def placeholders(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages with words in the place of pictures, for a model that cannot take so many. Words stay as they are;
-    a message without a picture is the same object."""
-    return tuple(
-        Message(message.role, tuple(_without_pictures(message)), message.speaker, message.witnesses)
-        if any(isinstance(part, Image) for part in message.parts)
-        else message
-        for message in messages
-    )
-
-
-def _without_pictures(message: Message) -> Iterator[Part]:
-    pictures = " ".join(_worded(part) for part in message.parts if isinstance(part, Image))
-    last_result = max((at for at, part in enumerate(message.parts) if isinstance(part, ToolResult)), default=-1)
-    for at, part in enumerate(message.parts):
-        if message.role is Role.TOOL and last_result >= 0:  # a tool says nothing besides its results
-            if at == last_result and isinstance(part, ToolResult):
-                yield ToolResult(part.id, f"{part.text}\n{pictures}".strip("\n"), part.status)
-            elif not isinstance(part, Image):
-                yield part
-        else:
-            yield Text(_worded(part)) if isinstance(part, Image) else part
-
-
-def _worded(image: Image) -> str:
-    if image.caption:
-        return f"[a picture, left out: {image.caption}]"
-    media = _MEDIA_TYPE.match(image.url)
-    if media:
-        return f"[a picture, left out: {media['type']}]"
-    shown = bool(image.url) and not image.url.startswith("data:") and len(image.url) <= LONGEST_ADDRESS
-    return f"[a picture, left out: {image.url}]" if shown else "[a picture, left out]"
