@@ -10,7 +10,7 @@ from previously.core.asking import ModelFailure, ModelRequest
 from previously.core.spans import Span
 from previously.core.versions import Cost
 from previously.core.words import count_words
-from previously.folds.rendering import Template, fill, parse_template
+from previously.folds.prompts.templates import Template, fill, parse_template
 from previously.models.client import Model
 
 KIND = "rolling"

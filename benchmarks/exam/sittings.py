@@ -13,7 +13,7 @@ from previously import Memory, Message, Story
 from previously.core.messages import message
 from previously.core.tokens import Counter, message_tokens
 from previously.core.versions import Cost
-from previously.folds.rendering import Template
+from previously.folds.prompts.templates import Template
 from previously.models.client import Model
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.prompts import load_prompts

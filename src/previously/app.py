@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from previously.core.errors import BadInput, StoreProblem, UnknownStory
-from previously.folds.rendering import Template
+from previously.folds.prompts.templates import Template
 from previously.models.client import Model
 from previously.runtime.answer_cache import AnswerCache
 from previously.runtime.backups import check_name

@@ -18,11 +18,10 @@ from previously.core.paths import OnPath
 from previously.core.signals import MOST_ITEMS, Signals
 from previously.core.versions import Kind
 from previously.core.words import count_words
-from previously.folds.analysis import AnalysisFold, analysis_of, analysis_text, is_fragment
-from previously.folds.analysis_answer import analysis_in, derived
+from previously.folds.analysis import AnalysisFold, analysis_in, analysis_of, analysis_text, derived, is_fragment
 from previously.folds.checks import Accepted, Refusal, Refused
+from previously.folds.context import SO_FAR_CHARACTERS, NoteContext
 from previously.folds.fold import Fold
-from previously.folds.note_context import SO_FAR_CHARACTERS, NoteContext
 from previously.runtime.prompts import load_prompt
 
 GOLDEN = Path(__file__).parent / "golden" / "analysis.txt"

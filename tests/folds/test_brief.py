@@ -14,11 +14,11 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.core.words import count_words
 from previously.folds.brief import BriefFold
-from previously.folds.briefs.sections import Brief, failure, is_failure, parse, render
 from previously.folds.checks import Accepted, Refusal, Refused
+from previously.folds.conversation.sections import Brief, failure, is_failure, parse, render
 from previously.folds.fold import Fold
 from previously.runtime.prompts import load_prompt
-from tests.folds.briefs.agent_conversations import GERMAN, ROTATION, UPGRADE
+from tests.folds.builtin.agent_conversations import GERMAN, ROTATION, UPGRADE
 
 GOLDEN = Path(__file__).parent / "golden" / "brief.txt"
 TEMPLATE = load_prompt("brief")

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from previously.folds.cast_answer import Wanted, wanted_in
+from previously.folds.cast import wanted_in
+from previously.folds.cast_facts import Wanted
 from previously.folds.checks import Refused
 
 PLAIN = Wanted("Maya waits.", ("Bram hid the key",), (2,), ((3, "Bram left"),))

@@ -11,8 +11,8 @@ from previously.core.digests import digest
 from previously.core.messages import Entry, message
 from previously.core.paths import OnPath
 from previously.core.words import count_words
+from previously.folds.prompts.templates import told
 from previously.folds.recap import Due, NeedMore, NotDue, RecapRules, brief_of, plan
-from previously.folds.rendering import told
 from previously.settings import Settings
 
 RULES = RecapRules(tail_messages=3, due_messages=5, due_words=100, due_tokens=10_000, target_words=50)

@@ -18,11 +18,10 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.core.words import count_words
 from previously.folds.checks import Accepted, Refused
+from previously.folds.context import NoteContext
 from previously.folds.fold import Fold
-from previously.folds.note_context import NoteContext
-from previously.folds.scene import SceneFold, scene_of, scene_text, validate
-from previously.folds.scene_checks import MOST_SUMMARY_TOKENS
-from previously.folds.scene_shape import SCHEMA, scene_note
+from previously.folds.scene import SCHEMA, SceneFold, scene_note, scene_of, scene_text
+from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, validate
 from previously.runtime.prompts import load_prompt
 from tests.folds.scene_corpus import SEED, bad_memories, good_memories
 

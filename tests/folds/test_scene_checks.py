@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from previously.core.tokens import estimate_tokens
-from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, validate
-from previously.folds.scene_meaning import description_in, repeats, timeline_in
+from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, description_in, repeats, timeline_in, validate
 from tests.folds.scene_corpus import MUTATIONS, SEED, bad_memories, good_memories
 
 

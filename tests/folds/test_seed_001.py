@@ -14,7 +14,9 @@ from previously.core.messages import message
 from previously.core.quote_lines import PREFIX
 from previously.core.signals import Signals
 from previously.folds.analysis import AnalysisFold, analysis_of
-from previously.folds.applying import (
+from previously.folds.checks import Accepted, Refused
+from previously.folds.context import NoteContext
+from previously.folds.summary import (
     BETWEEN,
     MAX_CHARACTERS,
     TARGET_CHARACTERS,
@@ -25,8 +27,6 @@ from previously.folds.applying import (
     compacted,
     gaps,
 )
-from previously.folds.checks import Accepted, Refused
-from previously.folds.note_context import NoteContext
 from previously.runtime.prompts import load_prompt
 
 

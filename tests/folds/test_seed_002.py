@@ -15,7 +15,8 @@ from previously.core.note import LoreItem
 from previously.core.tokens import estimate_tokens
 from previously.folds.checks import Accepted, Refused
 from previously.folds.combine import CombineFold, number_scenes
-from previously.folds.scene import SceneFold, scene_of, scene_text, together, validate
+from previously.folds.scene import SceneFold, scene_of, scene_text, together
+from previously.folds.scene_checks import validate
 from previously.formats.scene_memories import migrate
 from previously.lore.merge import Entries, merge
 from previously.lore.things import MOST_TOKENS

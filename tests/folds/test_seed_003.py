@@ -11,10 +11,9 @@ import pytest
 from previously.core.messages import Image, Message, Role, Text, Thinking, ToolCall, ToolResult, message
 from previously.core.pairing import INTERRUPTED, mended, unpaired
 from previously.core.tokens import ESTIMATE
-from previously.folds.briefs.compacting import OPENING, brief_message, brief_text, compose, plan
-from previously.folds.briefs.plans import Composed, NothingToFold, Plan
-from previously.folds.briefs.proofs import Proved, prove, whole_tokens
-from previously.folds.briefs.rules import CompactRules
+from previously.folds.conversation.compaction import OPENING, brief_message, brief_text, compose, plan
+from previously.folds.conversation.proofs import Proved, prove, whole_tokens
+from previously.folds.conversation.rules import CompactRules, Composed, NothingToFold, Plan
 
 WORDS = "a sentence of a long talk about the code. "
 LOG = "a line of a long log\n"

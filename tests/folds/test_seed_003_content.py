@@ -6,12 +6,11 @@ import pytest
 
 from previously.core.messages import FAILED, Error, Message, Role, Text, Thinking, ToolCall, ToolResult, message
 from previously.core.tokens import estimate_tokens
-from previously.folds.brief import BriefFold
-from previously.folds.briefs.sections import Brief, parse, render
-from previously.folds.briefs.wording import OUTPUT_CHARACTERS, conversation_text
+from previously.folds.brief import OUTPUT_CHARACTERS, BriefFold, conversation_text
 from previously.folds.checks import Accepted
+from previously.folds.conversation.sections import Brief, parse, render
 from previously.runtime.prompts import load_prompt
-from tests.folds.briefs.agent_conversations import ROTATION
+from tests.folds.builtin.agent_conversations import ROTATION
 
 TEMPLATE = load_prompt("brief")
 HEADINGS = [

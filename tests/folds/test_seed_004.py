@@ -13,7 +13,7 @@ import pytest
 from previously.core.cast import MOST_FACTS, Fact, Knowledge, knowledge_of
 from previously.core.messages import Message, message
 from previously.folds.cast import CastFold
-from previously.folds.cast_diff import pointed_at
+from previously.folds.cast_facts import pointed_at
 from previously.folds.checks import Accepted, Refused
 from previously.folds.json_answer import canonical
 from previously.runtime.prompts import load_prompt

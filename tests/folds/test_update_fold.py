@@ -25,8 +25,8 @@ from previously.core.note import (
 from previously.core.versions import Kind
 from previously.core.words import count_words
 from previously.folds.checks import Accepted, Refusal, Refused
-from previously.folds.read_update import EPISODE, LISTS, RECAP, TEXTS
-from previously.folds.rendering import told
+from previously.folds.context import UpdateContext
+from previously.folds.prompts.templates import told
 from previously.folds.split import join_beside
 from previously.folds.update import (
     ANSWER_TOKENS,
@@ -37,10 +37,10 @@ from previously.folds.update import (
     MOST_EPISODE_WORDS,
     RECAP_ROOM,
     ROOM_WORDS,
-    Context,
     Part,
     UpdateFold,
 )
+from previously.folds.update_answer import EPISODE, LISTS, RECAP, TEXTS
 from previously.runtime.prompts import load_prompt
 from tests.runtime.update_answers import asked_for, messages
 
@@ -55,7 +55,7 @@ SAID = (
     message("assistant", "Finn counted out ten crowns. Old Tess listened behind the door.", speaker="Teller"),
     message("user", "(No romance between the cousins, please.)", speaker="Ada"),
 )
-CONTEXT = Context(
+CONTEXT = UpdateContext(
     before="Ada had come to Mirk in the spring. </recap>",
     recap="Ada, a glazier, had sold the kiln of her father.",
     bridge=message("assistant", "Finn unlocked the glasshouse.", speaker="Teller"),
@@ -492,7 +492,7 @@ def test_answers_in_the_language_of_the_story(story: tuple[str, ...], episode: s
 
 
 def test_without_a_model_there_are_quotations_and_empty_notes() -> None:
-    asked = replace(WHOLE, context=Context(), first=40, skipped=1)
+    asked = replace(WHOLE, context=UpdateContext(), first=40, skipped=1)
     for part in Part:
         written = replace(asked, part=part).builtin()
         recap, beside = written.text, written.beside

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.cast import Fact, Knowledge
-from previously.folds.who_knows import who_knows
+from previously.folds.cast_facts import who_knows
 
 KEY = Fact("Bram hid the brass key under the third stair", 4, "told by Bram")
 STAIR = Fact("The stair creaks", 6)

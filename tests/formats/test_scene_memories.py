@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
 from previously.core.lore import Described, Scene
-from previously.folds.scene import scene_text, validate
+from previously.folds.scene import scene_text
+from previously.folds.scene_checks import validate
 from previously.formats.scene_memories import ENTRY_FIELDS, OVERFLOW, TOLD_FIELDS, migrate
 
 OLD = {

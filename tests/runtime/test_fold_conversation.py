@@ -24,7 +24,7 @@ from previously.formats.openai import to_openai
 from previously.formats.responses import to_responses
 from previously.runtime.compacting import FoldedConversation, compact
 from previously.runtime.writer import BuiltinWriter
-from tests.folds.briefs.conversations import conversation
+from tests.folds.conversation.conversations import conversation
 
 DATA = Path(os.environ.get("PREVIOUSLY_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data")
 SAMPLES = sorted(path for path in (DATA / "agents").rglob("*") if path.is_file())
@@ -252,7 +252,7 @@ def test_every_real_transcript() -> None:
 
 def test_compact_of_messages_says_where_each_came_from() -> None:
     from previously.core.tokens import ESTIMATE
-    from previously.folds.briefs.rules import CompactRules
+    from previously.folds.conversation.rules import CompactRules
 
     given = conversation_of(chat()).messages
     done = asyncio.run(compact(given, CompactRules(3_000), ESTIMATE, BuiltinWriter()))

@@ -17,7 +17,7 @@ from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
 from previously.core.spans import Span
 from previously.core.versions import Kind
-from previously.folds.applying import Summary, compacted, grown, summary_of
+from previously.folds.summary import Summary, compacted, grown, summary_of
 from previously.view.view import Reason, Section, View
 from tests.runtime.echoing import folder_of, kind_of, part
 from tests.runtime.update_answers import closing_answer

@@ -21,7 +21,7 @@ from previously.core.marks import SPAN_SCOPE
 from previously.core.spans import Span
 from previously.core.versions import Kind, NewVersion, Status
 from previously.folds.analysis import analysis_text
-from previously.folds.applying import Gap
+from previously.folds.summary import Gap
 from previously.runtime.fold_report import FoldReport
 from previously.settings import DEFAULTS
 from tests.runtime.echoing import folder_of, kind_of, part

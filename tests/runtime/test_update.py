@@ -17,7 +17,7 @@ from previously.core.marks import SPAN_SCOPE
 from previously.core.note import NO_NOTE, note_of
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status
-from previously.folds.tiling import note_tiles
+from previously.folds.tiles import note_tiles
 from previously.models.scripted import Scripted
 from previously.runtime import model_writer
 from tests.runtime.echoing import CANARY, canaries_in, canary, echo, kind_of, part

@@ -19,7 +19,7 @@ from previously.formats.responses import to_responses
 from previously.models.scripted_server.strict_chat import faults_of_chat
 from previously.models.scripted_server.strict_messages import faults_of_anthropic
 from previously.models.scripted_server.strict_responses import faults_of_responses
-from tests.folds.briefs.conversations import conversation
+from tests.folds.conversation.conversations import conversation
 
 DATA = Path(os.environ.get("PREVIOUSLY_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data")
 SAMPLES = sorted(path for path in (DATA / "agents").rglob("*") if path.is_file())

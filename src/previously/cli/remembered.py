@@ -58,7 +58,7 @@ def episode_json(one: MemoryText) -> dict[str, Any]:
 
 def scene_json(number: int, one: SceneText) -> dict[str, Any]:
     """A scene that was noted."""
-    from previously.folds.scene_shape import entry_json
+    from previously.folds.scene import entry_json
 
     return {
         "scene": number,

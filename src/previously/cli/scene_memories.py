@@ -137,7 +137,7 @@ def _chosen(text: str, count: int) -> tuple[int, int]:
 
 def _give(scene: Scene, more: dict[str, Any], out: str | None, as_json: bool) -> None:
     """Print a scene memory, or write it to a file."""
-    from previously.folds.scene_shape import entry_json
+    from previously.folds.scene import entry_json
 
     shape: dict[str, Any] = {"summary": scene.summary, "lorebooks": [entry_json(one) for one in scene.entries]}
     shape |= {key: items for key, items in scene.signals.as_json().items() if items}

@@ -19,8 +19,8 @@ from previously.core.versions import Cost, Kind, NewVersion
 from previously.core.words import count_words
 from previously.folds.checks import Accepted, Asked, Refusal, Refused, judge, judge_text, residue
 from previously.folds.fold import Amends, FoldDefaults, Rehearsal, blank_text, count_told, estimate_read
+from previously.folds.prompts.templates import Template, as_data, fill, told, transcript
 from previously.folds.recap import story_messages
-from previously.folds.rendering import Template, as_data, fill, told, transcript
 
 AMENDED = "an earlier message was changed"
 

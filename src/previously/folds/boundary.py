@@ -15,7 +15,7 @@ from itertools import pairwise
 from previously.core.messages import Message, Role
 from previously.core.paths import OnPath
 from previously.core.tokens import message_tokens
-from previously.folds.rendering import told
+from previously.folds.prompts.templates import told
 from previously.text.numbers import LANGUAGES, numbers_in
 
 LONGEST = 2

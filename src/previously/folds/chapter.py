@@ -18,12 +18,12 @@ from previously.core.paths import OnPath
 from previously.core.tokens import estimate_tokens, message_tokens
 from previously.core.versions import Cost, Kind
 from previously.core.words import count_words
-from previously.folds.applying import carry_of, cuts_of
 from previously.folds.builtin.quotes import quote_whole
 from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge, judge_text, without_reasoning
 from previously.folds.fold import FoldDefaults, Rehearsal, blank_text, count_told, estimate_read, explain_window
-from previously.folds.read_update import END, Sections, cut_sections
-from previously.folds.rendering import Template, as_data, fill, form_blocks, told, transcript
+from previously.folds.prompts.templates import Template, as_data, fill, form_blocks, told, transcript
+from previously.folds.summary import carry_of, cuts_of
+from previously.folds.update_answer import END, Sections, cut_sections
 from previously.text.language import main_language
 
 TITLE, CHAPTER, SHORT, BACKBONE = "TITLE", "CHAPTER", "SHORT", "BACKBONE"

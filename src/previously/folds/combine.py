@@ -20,7 +20,7 @@ from previously.folds.builtin.quotes import quote_whole
 from previously.folds.checks import Accepted, Asked, Refused, judge_text
 from previously.folds.fold import NoteFold
 from previously.folds.json_answer import refuse_shape
-from previously.folds.rendering import Template, as_data, fill
+from previously.folds.prompts.templates import Template, as_data, fill
 
 NEWEST_SHARE = 4
 """A quarter is kept for the newest summary: what happens next goes on from it."""

@@ -16,7 +16,7 @@ from previously.core.versions import Cost, Kind
 from previously.core.words import count_words
 from previously.folds.checks import Accepted, Refused
 from previously.folds.json_answer import read_answer
-from previously.folds.rendering import Template, told, transcript
+from previously.folds.prompts.templates import Template, told, transcript
 
 MOST_PARTS = 24
 """In how many parts a model is asked at most: more calls than this for one fold are mostly a waste."""

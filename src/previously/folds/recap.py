@@ -22,7 +22,7 @@ from previously.core.words import count_words
 from previously.folds.boundary import LAST_QUARTER, scene_ends
 from previously.folds.brief import MOST_TOKENS, BriefFold
 from previously.folds.builtin.quotes import text_now
-from previously.folds.rendering import told
+from previously.folds.prompts.templates import told
 
 AGAIN = "made anew"
 

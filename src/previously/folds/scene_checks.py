@@ -3,11 +3,18 @@
 Owns the structural rules, which refuse, and asks `scene_meaning` for the others, which never do. What must stay true:
 any object at all can be judged; every fault says where it is and what is wrong there; an empty list of entries is
 never a fault, since a scene may leave nothing to describe; sizes below what is asked for only warn.
+
+What belongs in a summary and what in an entry: a summary tells what happened, an entry says what a thing is.
+
+Owns the rules by which one is told from the other. They see the plain cases, mostly in English: a model is asked
+once to mend what they find, and nothing is refused for it. What must stay true: every function is total, reads no more
+than `LONGEST_READ` characters, and gives back the words that made it speak.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -16,8 +23,9 @@ from previously.core.generic_words import is_generic
 from previously.core.lore import TYPES
 from previously.core.signals import Signals, folded
 from previously.core.tokens import estimate_tokens
-from previously.folds import scene_meaning
 from previously.folds.checks import brief
+from previously.text.sentences import QUOTED, whole_sentences
+from previously.text.terms import content_of
 
 MOST_SUMMARY_TOKENS = 500
 """A longer summary is refused."""
@@ -158,7 +166,7 @@ def _warnings(given: Mapping[str, Any]) -> Iterator[Fault]:
     summary = summary if isinstance(summary, str) and summary.strip() else ""
     if summary:
         yield from _size("summary", summary, SUMMARY_TOKENS)
-        described = scene_meaning.description_in(summary)
+        described = description_in(summary)
         if described:
             yield Fault("summary", f"describes instead of telling what happened: {brief(described)}", mendable=True)
     entries = given.get("lorebooks")
@@ -178,10 +186,10 @@ def _entry_warnings(where: str, entry: Mapping[str, Any], summary: str) -> Itera
     if not isinstance(content, str) or not content.strip():
         return
     yield from _size(f"{where}.content", content, ENTRY_TOKENS)
-    told = scene_meaning.timeline_in(content, kind if isinstance(kind, str) else "")
+    told = timeline_in(content, kind if isinstance(kind, str) else "")
     if told:
         yield Fault(f"{where}.content", f"tells what happened instead of what it is: {brief(told)}", mendable=True)
-    if summary and scene_meaning.repeats(summary, content):
+    if summary and repeats(summary, content):
         yield Fault(f"{where}.content", "repeats the summary", mendable=True)
 
 
@@ -212,3 +220,105 @@ def _kind(value: object) -> str:
     if isinstance(value, str):
         return "a text"
     return "a list" if isinstance(value, list | tuple) else "an object"
+
+
+LONGEST_READ = 5_000
+"""Characters of a text that are looked at: all of any summary that can be kept, and more than an entry should have."""
+
+# A sentence that opens with one of these sets a place or a time: what follows its comma describes nobody.
+_SETTING = re.compile(
+    r"(?:In|At|On|After|Before|Near|Outside|Inside|By|From|During|When|While|As|Upon|Once|Later|Then|With|For|To|"
+    r"Under|Over|Along|Back|Despite|Since|Until|If|Without|Through|Beyond|Behind|Of|Among|Between)\b"
+)
+_APPOSITION = re.compile(
+    r"[A-Z][\w'’-]+, (?:an?|the) (?!(?:[\w'-]+ )?and\b)[a-z][\w'-]+,? (?!and\b)[\w'-]+[^,.;]{0,200}"
+)
+_FEATURES = (
+    "hair|eyes|beard|complexion|build|physique|skin|features|demeanou?r|personality|temperament|accent|posture|stature|"
+    "loyalties|reputation|architecture|atmosphere"
+)
+_LOOKS = re.compile(
+    rf"\b(?:with|has|had|have|having) (?!(?:her|his|their|its|the|my|your|no) )(?:[\w'-]+,? ){{1,4}}(?:{_FEATURES})\b|"
+    r"\b\w+-(?:haired|eyed|skinned|bearded)\b"
+)
+_IS_A = re.compile(
+    r"\b(?:is|was) an? (?:[a-z][\w-]*,? (?:and )?){1,3}"
+    r"(?:man|woman|girl|boy|person|figure|place|building|city|town|village|creature|warrior|rogue|site)\b"
+)
+
+
+def description_in(summary: str) -> str:
+    """The first words of a summary that describe someone or something; empty where none do."""
+    for sentence in whole_sentences(QUOTED.sub('""', summary[:LONGEST_READ])):
+        found = _LOOKS.search(sentence) or _IS_A.search(sentence)
+        if not found and not _SETTING.match(sentence):
+            found = _APPOSITION.search(sentence)
+        if found:
+            return found.group()
+    return ""
+
+
+TELLING_TYPES = ("event", "lore", "document")
+"""Entries of these may well tell what happened."""
+
+_NEXT = re.compile(
+    r"(?:Then|Next|After that|Afterwards?|Finally|Meanwhile|Suddenly|Soon after|Moments later|Later that|"
+    r"The (?:next|following) \w+|That (?:night|evening|morning|day))\b|(?:,| and) then\b"
+)
+_ACTS = re.compile(
+    r"(?:(?:The )?[A-Z][\w'’-]+(?: (?:and|&) (?:the )?[A-Z][\w'’-]+)?|The [a-z]+) "
+    r"(?:then |finally |suddenly |quickly |slowly )?([a-z]+)\b"
+)
+_WENT = frozenset(
+    "went came ran fought found took gave met saw said told left fell broke drew struck flew rode slept woke stole "
+    "caught threw shot hit ate drank sang bought sold sent brought began became stood sat rose fled slew shook".split()
+)
+_STANDING = frozenset(
+    "lived owned loved served named called used trained married wanted believed trusted hated respected feared armed "
+    "located based dedicated wounded scarred skilled needed seemed appeared remained looked belonged kept".split()
+)
+
+
+def timeline_in(content: str, kind: str) -> str:
+    """The first words of an entry that tell what happened, where it mostly does that; empty where it does not."""
+    if kind.strip().lower() in TELLING_TYPES:
+        return ""
+    sentences = whole_sentences(QUOTED.sub('""', content[:LONGEST_READ]))
+    acts = [sentence for sentence in sentences if _is_act(sentence)]
+    marks = [sentence for sentence in sentences if _NEXT.search(sentence)]
+    told = list(dict.fromkeys([*marks, *acts]))
+    several = len(told) >= 2 and (bool(marks) or len(acts) == len(sentences))
+    mostly = len(acts) >= 3 and len(acts) >= 0.6 * len(sentences)
+    alone = len(marks) == len(sentences) == 1
+    return told[0] if several or mostly or alone else ""
+
+
+def _is_act(sentence: str) -> bool:
+    found = _ACTS.match(sentence)
+    if not found:
+        return False
+    verb = found.group(1)
+    return verb in _WENT or (verb.endswith("ed") and len(verb) > 4 and verb not in _STANDING)
+
+
+COVERED = 0.8
+"""The share of an entry's telling words that make it a repetition when the summary has them all."""
+
+ALIKE = 0.8
+"""How much two sentences have in common when one repeats the other."""
+
+_LEAST_TERMS = 5
+
+
+def repeats(summary: str, content: str) -> bool:
+    """Whether an entry says again what the summary says: nearly all of it, or one long sentence of it."""
+    summary, content = summary[:LONGEST_READ], content[:LONGEST_READ]
+    told, said = set(content_of(summary)), set(content_of(content))
+    if len(said) >= _LEAST_TERMS and len(said & told) >= COVERED * len(said):
+        return True
+    of_summary = [set(content_of(sentence)) for sentence in whole_sentences(summary)]
+    for sentence in whole_sentences(content):
+        terms = set(content_of(sentence))
+        if len(terms) > _LEAST_TERMS and any(len(terms & one) >= ALIKE * len(terms | one) for one in of_summary):
+            return True
+    return False

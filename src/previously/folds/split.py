@@ -14,7 +14,7 @@ from previously.core.note import Note, note_of, note_text
 from previously.core.pairing import units
 from previously.core.versions import Kind
 from previously.folds.fold import Fold
-from previously.folds.rendering import told
+from previously.folds.prompts.templates import told
 
 
 def split_fold(fold: Fold, fits: Callable[[Fold], bool], most: int | None = None) -> list[tuple[Message, ...]]:

@@ -22,8 +22,10 @@ from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote
 from previously.folds.chapter import CLOSING, WORDS_SHARE, ChapterFold
 from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge, judge_text, without_reasoning
+from previously.folds.context import UpdateContext
 from previously.folds.fold import FoldDefaults, Rehearsal, blank_text, count_told, estimate_read, explain_window
-from previously.folds.read_update import (
+from previously.folds.prompts.templates import Template, as_data, fill, form_blocks, speaker_of, told
+from previously.folds.update_answer import (
     EPISODE,
     HEADINGS,
     LISTS,
@@ -34,7 +36,6 @@ from previously.folds.read_update import (
     Sections,
     cut_sections,
 )
-from previously.folds.rendering import Template, as_data, fill, form_blocks, speaker_of, told
 from previously.text.language import main_language
 from previously.text.names import Heard, unheard_in
 from previously.text.numbers import numbers_in
@@ -61,9 +62,6 @@ EPISODE_ROOM, RECAP_ROOM = 2.0, 1.45
 
 ROOM_WORDS = 80
 """But a short text may be so many words longer: a recap of 80 was given in 124, and every sentence of it was needed."""
-
-BRIDGE_CHARACTERS = 700
-"""How much of the end of the bridge is shown: it is where the new messages pick up."""
 
 PEOPLE = frozenset({"person", "character"})
 """The kinds whose names must have been heard: things are called by words of any kind."""
@@ -105,42 +103,12 @@ class Part(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
-    """What the model is told beside the new messages."""
-
-    before: str = ""
-    """The story before this chapter."""
-    recap: str = ""
-    bridge: Message | None = None
-    known: tuple[LoreItem, ...] = ()
-    """The people and things that the new messages name, whole."""
-    others: tuple[str, ...] = ()
-    """All other people and things, a few words each."""
-    threads: tuple[tuple[str, str], ...] = ()
-    """The open threads, each with its id."""
-    state: tuple[str, ...] = ()
-    """Lines `Thing / aspect: value`."""
-    players: tuple[str, ...] = ()
-    """Who writes as a user, each with their character where that has another name."""
-    tellers: tuple[str, ...] = ()
-    """Who writes as the model."""
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Return every text the model is shown, for the checks: what they name has been heard of."""
-        entries = [f"{one.name} {' '.join(one.keywords)} {one.content}" for one in self.known]
-        threads = [text for _, text in self.threads]
-        bridge = [f"{speaker_of(self.bridge)}: {told(self.bridge)}"] if self.bridge else []
-        return (self.before, *entries, *self.others, *threads, *self.state, *bridge, *self.players, *self.tellers)
-
-
-@dataclass(frozen=True, slots=True)
 class UpdateFold(FoldDefaults):
     """One update: the messages of a span, what is told beside them, and what is wanted."""
 
     delta: tuple[Message, ...]
     """The messages of the span, all of them, in order."""
-    context: Context = Context()
+    context: UpdateContext = UpdateContext()
     part: Part = Part.WHOLE
     recap_words: int = 450
     """0 = no target."""
@@ -203,15 +171,8 @@ class UpdateFold(FoldDefaults):
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """Return the question for a model. `hint` says why its last answer could not be used."""
-        context = self.context
         values = {
-            "voices": _voices(context),
-            "known": _known(context),
-            "before": as_data(context.before.strip()) or "(nothing: this is the first chapter)",
-            "recap": as_data(context.recap.strip()) or "(none yet)",
-            "threads": _lines([f"T{n} {text}" for n, (_, text) in enumerate(context.threads, 1)]),
-            "state": _lines(context.state),
-            "bridge": _bridge(context.bridge),
+            **self.context.render(),
             "messages": as_data(
                 "\n\n".join(f"#{n} {speaker_of(one)}: {told(one)}" for n, (_, one) in enumerate(self.shown, 1))
             ),
@@ -476,27 +437,3 @@ class UpdateFold(FoldDefaults):
 def _sums(sections: Sections) -> str:
     """Return the numbers of the state that an answer gives. Sums are reckoned there, and the texts may tell them."""
     return " ".join(one.written for line in sections.items(STATE) for one in numbers_in(line))
-
-
-def _voices(context: Context) -> str:
-    """Return who writes, in a sentence or two; nothing where nobody has a name."""
-    players = f"Players write under the name: {', '.join(context.players)}." if context.players else ""
-    tellers = f"The storyteller writes under the name: {', '.join(context.tellers)}." if context.tellers else ""
-    return as_data(" ".join(filter(None, (players, tellers))))
-
-
-def _known(context: Context) -> str:
-    lines = [f"{one.name} | {one.type} | {', '.join(one.keywords)} | {one.content}" for one in context.known]
-    others = [f"Others in the story: {'; '.join(context.others)}"] if context.others else []
-    return _lines([*lines, *others])
-
-
-def _lines(lines: Sequence[str]) -> str:
-    return as_data("\n".join(" ".join(line.split()) for line in lines)) or "(none yet)"
-
-
-def _bridge(message: Message | None) -> str:
-    if message is None or not told(message):
-        return "(none: the story begins with the new messages)"
-    text = f"{speaker_of(message)}: {told(message)}"
-    return as_data(text if len(text) <= BRIDGE_CHARACTERS else f"…{text[-BRIDGE_CHARACTERS:]}")

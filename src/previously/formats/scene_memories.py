@@ -16,8 +16,8 @@ from previously.core.errors import BadInput
 from previously.core.lore import Described, Scene
 from previously.core.text import clean_json
 from previously.core.tokens import estimate_tokens
+from previously.folds.scene import readable, scene_in, united
 from previously.folds.scene_checks import HARD_LIMIT, MOST_SUMMARY_TOKENS, validate
-from previously.folds.scene_shape import readable, scene_in, united
 from previously.formats.reading import BrokenJson, kind, parse_json, shown
 from previously.lore.keywords import refined
 from previously.text.sentences import whole_sentences

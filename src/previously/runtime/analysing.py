@@ -15,8 +15,8 @@ from previously.core.paths import OnPath
 from previously.core.spans import position_on
 from previously.core.versions import Kind, Version
 from previously.folds.analysis import AnalysisFold
+from previously.folds.prompts.templates import speaker_of, told
 from previously.folds.recap import FoldRules
-from previously.folds.rendering import speaker_of, told
 from previously.lore.state import EMPTY, State
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.folding import make

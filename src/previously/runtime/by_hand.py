@@ -18,7 +18,7 @@ from previously.core.paths import OnPath
 from previously.core.spans import Span, position_on
 from previously.core.versions import Kind, NewVersion, Status
 from previously.folds.boundary import OPENING_MESSAGES, find_opening
-from previously.folds.rendering import told
+from previously.folds.prompts.templates import told
 from previously.runtime.handle import PERSON, StoryHandle
 from previously.runtime.reading import with_tail
 from previously.runtime.remembering import ChapterText, MemoryText, Remembering, joined

@@ -26,7 +26,7 @@ from previously.folds.boundary import (
 )
 from previously.folds.builtin.quotes import text_now
 from previously.folds.recap import FoldRules, NotDue, Timeline
-from previously.folds.tiling import note_tiles
+from previously.folds.tiles import note_tiles
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.reading import read_run
 from previously.runtime.step import Step, Written

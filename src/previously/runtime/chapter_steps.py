@@ -15,14 +15,14 @@ from previously.core.paths import OnPath
 from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, Status
 from previously.folds.amend import AmendFold
-from previously.folds.applying import carry_of, cuts_of
 from previously.folds.boundary import Boundary
 from previously.folds.builtin.quotes import text_now
 from previously.folds.chapter import BACKBONE, CHAPTER, CLOSED, KINDS, PARTS, SHORT, TITLE, ChapterFold, find_ending
 from previously.folds.checks import Refusal, residue
+from previously.folds.prompts.templates import told
 from previously.folds.recap import Due, NotDue, Timeline, first_position, story_messages
-from previously.folds.rendering import told
-from previously.folds.tiling import note_tiles
+from previously.folds.summary import carry_of, cuts_of
+from previously.folds.tiles import note_tiles
 from previously.folds.update import UpdateFold
 from previously.runtime.chapter_ends import FULL_SUMMARY, ChapterEnds
 from previously.runtime.fold_reader import FoldReader, stood_in, was_taken_back

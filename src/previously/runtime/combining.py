@@ -15,8 +15,7 @@ from previously.core.note import LoreItem
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost
 from previously.folds.combine import CombineFold
-from previously.folds.scene import together
-from previously.folds.scene_shape import scene_text
+from previously.folds.scene import scene_text, together
 from previously.lore.merge import Entries, merge
 from previously.runtime.writer import MemoryWriter
 

@@ -17,12 +17,11 @@ from previously.core.pairing import Mended, mended
 from previously.core.tokens import Counter
 from previously.core.versions import Cost
 from previously.folds.brief import BriefFold
-from previously.folds.briefs.bounding import bounded
-from previously.folds.briefs.compacting import brief_text, compose, plan
-from previously.folds.briefs.plans import NothingToFold
-from previously.folds.briefs.proofs import Fault, prove, whole_tokens
-from previously.folds.briefs.rules import MOST_BRIEF_TOKENS, CompactRules
-from previously.folds.briefs.sections import parse, render
+from previously.folds.brief_checks import bounded
+from previously.folds.conversation.compaction import brief_text, compose, plan
+from previously.folds.conversation.proofs import Fault, prove, whole_tokens
+from previously.folds.conversation.rules import MOST_BRIEF_TOKENS, CompactRules, NothingToFold
+from previously.folds.conversation.sections import parse, render
 from previously.formats.conversations import (
     Conversation,
     Dialect,

@@ -14,13 +14,13 @@ from previously.core.marks import SPAN_SCOPE, Stretch
 from previously.core.paths import OnPath
 from previously.core.versions import Kind, LiveVersion
 from previously.core.words import count_words
-from previously.folds.analysis_answer import analysis_of
-from previously.folds.applying import Application, Gap, Summary, appended, applied, grown, summary_of
+from previously.folds.analysis import analysis_of
 from previously.folds.builtin.quotes import moved, text_now
 from previously.folds.combine import CombineFold
 from previously.folds.recap import FoldRules, NotDue, Timeline
-from previously.folds.scene_shape import scene_of
-from previously.folds.tiling import Tile, TileRules, leading, scene_tiles
+from previously.folds.scene import scene_of
+from previously.folds.summary import Application, Gap, Summary, appended, applied, grown, summary_of
+from previously.folds.tiles import Tile, TileRules, leading, scene_tiles
 from previously.runtime.fold_store import FoldStore, PathStore
 from previously.runtime.noted import analysed, ends_of, is_fragment
 from previously.runtime.step import Step, Written

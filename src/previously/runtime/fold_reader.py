@@ -10,9 +10,9 @@ from previously.core.digests import span_key
 from previously.core.paths import OnPath
 from previously.core.versions import REJECTED, TAKEN_BACK, Kind, LiveVersion, Status
 from previously.folds import amend
-from previously.folds.applying import moved_cuts
 from previously.folds.builtin.quotes import text_now
 from previously.folds.recap import FoldRules, NotDue, Timeline
+from previously.folds.summary import moved_cuts
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.reading import read_run
 from previously.runtime.stale import stale_version

@@ -20,8 +20,8 @@ from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status
 from previously.folds.boundary import Boundary
 from previously.folds.checks import Refused, residue
 from previously.folds.fold import Amends, Fold
+from previously.folds.prompts.templates import told
 from previously.folds.recap import FoldRules, NotDue
-from previously.folds.rendering import told
 from previously.runtime.answer_cache import Source
 from previously.runtime.fold_reader import Look, was_taken_back
 from previously.runtime.fold_report import FoldDone, FoldReport, done_of, failed_of

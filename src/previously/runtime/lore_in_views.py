@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from previously.core.errors import BadInput
 from previously.core.paths import OnPath
 from previously.core.tokens import Counter
-from previously.folds.rendering import told
+from previously.folds.prompts.templates import told
 from previously.lore.decisions import Scan, Scanned, Spoken
 from previously.lore.entries import Entry
 from previously.lore.index import Index, can_fire, index_of

@@ -23,7 +23,7 @@ from previously.core.versions import Cost, Kind, Status
 from previously.folds.checks import Accepted, Refusal
 from previously.folds.fold import Fold
 from previously.folds.json_answer import faults_told
-from previously.folds.rendering import Template
+from previously.folds.prompts.templates import Template
 from previously.folds.split import join_beside, split_fold
 from previously.models.client import Model
 from previously.models.retry import (

@@ -16,12 +16,12 @@ from previously.core.presence import NEWCOMER, Presence
 from previously.core.spans import Span
 from previously.core.versions import Kind, Status, Version
 from previously.folds.analysis import AnalysisFold
+from previously.folds.context import NoteContext
 from previously.folds.fold import Fold
-from previously.folds.note_context import NoteContext
+from previously.folds.prompts.templates import speaker_of, told
 from previously.folds.recap import Timeline, first_position, story_messages
-from previously.folds.rendering import speaker_of, told
 from previously.folds.scene import SceneFold
-from previously.folds.tiling import Tile
+from previously.folds.tiles import Tile
 from previously.lore.current import Current
 from previously.lore.state import EMPTY, State, state_text
 from previously.lore.threads import Threads

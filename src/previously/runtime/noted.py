@@ -16,7 +16,7 @@ from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, has_read
 from previously.folds import analysis
 from previously.folds.recap import FoldRules, Timeline
-from previously.folds.tiling import Tile, TileRules, fragment_tiles, leading, note_tiles, scene_tiles
+from previously.folds.tiles import Tile, TileRules, fragment_tiles, leading, note_tiles, scene_tiles
 from previously.lore.state import FORM
 from previously.runtime.fold_store import PathStore, SnapshotStore
 from previously.runtime.stale import stale_version

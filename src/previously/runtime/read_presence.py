@@ -21,7 +21,7 @@ from previously.core.spans import Span
 from previously.core.versions import LiveVersion
 from previously.folds.boundary import scene_ends
 from previously.folds.recap import FoldRules
-from previously.folds.tiling import Tile
+from previously.folds.tiles import Tile
 from previously.runtime.fold_store import SnapshotStore
 from previously.runtime.noted import Walk, snapshots_to, walk_behind
 from previously.storage.store import BranchInfo, StoryKey

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
 from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, NewVersion
-from previously.folds.applying import cuts_of, moved_cuts
 from previously.folds.builtin.quotes import moved, text_now
 from previously.folds.chapter import short_of
 from previously.folds.recap import FoldRules, Timeline
+from previously.folds.summary import cuts_of, moved_cuts
 from previously.runtime.derived import put_together
 from previously.runtime.fold_store import MemoryStore
 from previously.runtime.noted import updated

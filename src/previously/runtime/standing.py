@@ -21,11 +21,11 @@ from previously.core.spans import Span, position_on
 from previously.core.text import clean
 from previously.core.versions import Kind
 from previously.core.witnessing import folded_name
-from previously.folds.applying import Gap, gaps
 from previously.folds.builtin.quotes import moved
+from previously.folds.cast_facts import Row, who_knows
 from previously.folds.recap import Timeline
-from previously.folds.scene_shape import scene_of
-from previously.folds.who_knows import Row, who_knows
+from previously.folds.scene import scene_of
+from previously.folds.summary import Gap, gaps
 from previously.lore.by_hand import HeldRecord, Op, Record, ThreadRecord, WishRecord, record_text
 from previously.lore.current import Held
 from previously.lore.players import Player
@@ -230,7 +230,7 @@ class Standing(StoryHandle):
 
     async def scenes(self) -> list[SceneText]:
         """Every scene that was noted and stands on the path, the oldest first."""
-        from previously.folds.tiling import TileRules, scene_tiles
+        from previously.folds.tiles import TileRules, scene_tiles
 
         async def read(store: Store) -> list[SceneText]:
             branch = await store.branch(self._key)

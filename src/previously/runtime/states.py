@@ -14,10 +14,10 @@ from previously.core.note import Note, note_of
 from previously.core.people import people_after
 from previously.core.presence import Presence
 from previously.core.versions import Kind, NewVersion
-from previously.folds.analysis_answer import analysis_note
+from previously.folds.analysis import analysis_note
 from previously.folds.recap import FoldRules, Timeline
-from previously.folds.scene_shape import scene_note
-from previously.folds.tiling import Tile
+from previously.folds.scene import scene_note
+from previously.folds.tiles import Tile
 from previously.lore.reader_state import after_for
 from previously.lore.state import EMPTY, Noted, State, after, state_of
 from previously.runtime.noted import Walk

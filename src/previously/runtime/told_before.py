@@ -17,7 +17,7 @@ from previously.core.signals import folded
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.builtin.quotes import text_now
-from previously.folds.note_context import NoteContext
+from previously.folds.context import NoteContext
 from previously.lore.by_hand import corrected, record_of
 from previously.lore.state import State
 from previously.lore.things import LoreEntry

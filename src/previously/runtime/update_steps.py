@@ -17,11 +17,11 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status, Version, has_read
 from previously.core.witnessing import folded_name
 from previously.core.words import count_words
-from previously.folds.missing_notes import Wanted, find_missing
+from previously.folds.context import UpdateContext
+from previously.folds.prompts.templates import speaker_of, told
 from previously.folds.recap import AGAIN, FoldRules
-from previously.folds.rendering import speaker_of, told
-from previously.folds.tiling import newest
-from previously.folds.update import UPDATED, Context, Part, UpdateFold
+from previously.folds.tiles import Wanted, find_missing, newest
+from previously.folds.update import UPDATED, Part, UpdateFold
 from previously.lore.state import State
 from previously.lore.threads import choose_shown
 from previously.runtime.fold_store import FoldStore
@@ -76,7 +76,7 @@ class UpdateSteps:
         about = "\n".join(f"{speaker_of(one)}: {told(one)}" for one in messages)
         lists = lists_before(state, first, about)
         known, others = divide_known(state.known, about)
-        context = Context(
+        context = UpdateContext(
             before=before,
             recap=so_far if recap is None else recap,
             bridge=bridge[0].entry.message if bridge else None,
@@ -91,15 +91,15 @@ class UpdateSteps:
 
     def ask_bare(self, run: Sequence[OnPath], recap: str) -> UpdateFold:
         """Return the question for a writer who reads the messages and the recap before them, and nothing else."""
-        return self._fold(run, Context(recap=recap), Part.WHOLE)
+        return self._fold(run, UpdateContext(recap=recap), Part.WHOLE)
 
-    def _fold(self, run: Sequence[OnPath], context: Context, part: Part, *, again: bool = False) -> UpdateFold:
+    def _fold(self, run: Sequence[OnPath], context: UpdateContext, part: Part, *, again: bool = False) -> UpdateFold:
         first = run[0].position
         messages = tuple(item.entry.message for item in run)
         skipped = len(opening_of(run)) if first == 0 else 0
         return UpdateFold(messages, context, part, self._words(run, context), first, skipped, again=again)
 
-    def _words(self, run: Sequence[OnPath], context: Context) -> int:
+    def _words(self, run: Sequence[OnPath], context: UpdateContext) -> int:
         """Return how long the recap should be: shorter while there is little to tell."""
         target = self._rules.recap.target_words
         tokens = sum(estimate_tokens(told(item.entry.message)) for item in run)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from previously.core.messages import Message, Role, Text, ToolResult
 from previously.core.pairing import units
-from previously.folds.briefs.pins import newest_request
+from previously.folds.conversation.pins import newest_request
 from previously.recognition.heard import Heard, Piece
 from previously.recognition.unfolding import split_single
 from previously.runtime.recognising import Place

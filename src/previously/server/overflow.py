@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from previously.core.asking import FailureKind
-from previously.folds.briefs.pins import newest_request
+from previously.folds.conversation.pins import newest_request
 from previously.models.failures import error_words, kind_of, tokens_told, window_told
 from previously.models.wire import parse_body
 from previously.server.asked import AskedChat

@@ -20,7 +20,7 @@ from previously.app import Memory
 from previously.core.errors import BudgetTooSmall
 from previously.core.pairing import units
 from previously.core.tokens import ESTIMATE, message_tokens
-from previously.folds.briefs.pins import newest_request
+from previously.folds.conversation.pins import newest_request
 from previously.recognition.commands import ours_in
 from previously.recognition.heard import Piece
 from previously.runtime.recognising import Place

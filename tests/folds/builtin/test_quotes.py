@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from previously.core.messages import Image, Message, Role, ToolCall, message
 from previously.core.quote_lines import PROMISES, parse_line, renumbered
 from previously.core.words import count_words
-from previously.folds.applying import compacted
 from previously.folds.builtin.quotes import MOST_PROMISES, is_promise, quote, quote_whole
+from previously.folds.summary import compacted
 from tests.quotations import faults
 
 SALT = (

@@ -19,7 +19,7 @@ from previously.core.quote_lines import PROMISES, parse_line, quote_line, renumb
 from previously.core.spans import Span
 from previously.core.versions import LiveVersion, NewVersion
 from previously.core.words import count_words
-from previously.folds.rendering import speaker_of, told
+from previously.folds.prompts.templates import speaker_of, told
 from previously.text.sentences import shortened, unwrapped, whole_sentences
 
 MOST_PROMISES = 12

@@ -3,25 +3,37 @@
 The checks run from the plainest fault to the subtlest; the first that finds something is the reason. What must stay
 true: no text makes it raise, the same answer gets the same verdict, and what is accepted is the model's text
 and nothing else.
+
+An answer that hands back what it was given, or plays on.
+
+What must stay true: a recap may quote; a copy is told by how long its runs are and how much of the answer they fill.
+
+What was read, looked at once for all checks.
+
+What must stay true: system messages and thinking are no part of the story; names and numbers count as heard where the
+earlier text, a message, its speaker or a source has them; the work is linear in what was asked.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from math import floor
 
 from previously.core.asking import ModelReply
+from previously.core.messages import Error, Image, Message, Role, Text, ToolCall, ToolResult
 from previously.core.words import count_words
-from previously.folds.checks import echo, shape
-from previously.folds.checks.material import Material, material_of, reckons
+from previously.folds.checks import shape
 from previously.folds.checks.verdict import Accepted, Asked, Refusal, Refused, brief
-from previously.text.language import wrong_language
+from previously.text.language import main_language, wrong_language
 from previously.text.names import NOBODY, Heard, names_in, unheard_in, words_of
 from previously.text.numbers import COUNTS, LANGUAGES, numbers_in, values_in
-from previously.text.overlap import tokens_of
-from previously.text.sentences import is_cut
+from previously.text.overlap import GRAM, grams_of, shared, tokens_of
+from previously.text.sentences import QUOTED, is_cut
 from previously.text.structure import structure_of
 from previously.text.terms import WORD
 from previously.text.voice import declines, first_person_in, talk_in
@@ -95,9 +107,9 @@ def _form(asked: Asked, material: Material, text: str, *, by_model: bool) -> Ite
     """What is no telling of the story at all."""
     if declines(text):
         yield Refused(Refusal.REFUSAL, f"the model declines: {brief(text)}")
-    if echo.plays_on(material, text):
+    if plays_on(material, text):
         yield Refused(Refusal.ECHO, "it plays on instead of telling what happened")
-    if by_model and not asked.retells and echo.copies_story(material, text):
+    if by_model and not asked.retells and copies_story(material, text):
         yield Refused(Refusal.ECHO, "it copies the messages")
     talk = talk_in(text, material.story)
     if talk:
@@ -193,3 +205,92 @@ def _shed(asked: Asked, material: Material, text: str) -> tuple[str, ...]:
 
 def _visible(text: str) -> bool:
     return any(mark.isalnum() for mark in text)
+
+
+COPIED = 0.8
+"""The share that stands in the messages word for word, in runs of `LONG_RUN` words: a recap quotes less."""
+
+LONG_RUN = 40
+SPOKEN = 0.6
+"""The share of speech that the story does not have from which on an answer plays on instead of telling."""
+
+_LABEL = re.compile(
+    r"[ \t>*_\[\"]{0,4}(?P<name>[^\s:：*_\[\]\"“「][^:：\n\"“「]{0,40}?)[\]*_\"]{0,3}[ \t]*[:：](?![\d/])"
+)
+_GESTURE = re.compile(r"(?<!\*)\*(?=\S)[^*\n]{12,400}\*(?!\*)")
+
+
+def copies_story(material: Material, text: str) -> bool:
+    """Whether the answer is the transcript again: nearly all of it copied, in runs as long as messages."""
+    words = len(tokens_of(text))
+    found = shared(text, " ".join(material.texts))
+    return words > 4 * GRAM and found.share >= COPIED and found.longest >= min(LONG_RUN, 0.6 * words)
+
+
+def plays_on(material: Material, text: str) -> bool:
+    """Whether the answer goes on with the story: lines with speakers, or talk and gestures that nobody made."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    known = {word for message in material.told for word in (message.speaker or "").lower().split()} | NOBODY
+    labels = [match.group("name").lower().split() for line in lines if (match := _LABEL.match(line[:200]))]
+    named = [name for name in labels if len(name) <= 5 and not known.isdisjoint(name)]
+    if len(named) >= 2 and len(named) >= 0.4 * len(lines):
+        return True
+    source = set(grams_of(material.story))
+    played = [match.group() for match in (*QUOTED.finditer(text), *_GESTURE.finditer(text))]
+    new = [len(tokens_of(one)) for one in played if source.isdisjoint(grams_of(one))]
+    return len(new) >= 2 and sum(new) >= SPOKEN * max(len(tokens_of(text)), 1)
+
+
+_KEPT = 2
+"""One fold asks up to three times of the same material: it is read once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """The earlier text, the messages told since, and what both are made of."""
+
+    told: tuple[Message, ...]
+    texts: tuple[str, ...]
+    """One per told message."""
+    story: str
+    """All that was shown in one text, speakers included."""
+    language: str
+    heard: Heard
+    values: frozenset[float]
+    words: int
+    """How many words there were to read."""
+
+
+@lru_cache(maxsize=_KEPT)
+def material_of(asked: Asked) -> Material:
+    """Gather what an answer may be made of."""
+    told = tuple(message for message in asked.delta if message.role is not Role.SYSTEM and text_of(message).strip())
+    texts = tuple(text_of(message) for message in told)
+    speakers = "\n".join(dict.fromkeys(message.speaker for message in told if message.speaker))
+    story = "\n".join([asked.previous, speakers, *texts, *asked.sources])
+    language = main_language("\n".join([asked.previous, *texts])) or "English"
+    words = count_words(asked.previous) + sum(map(count_words, texts))
+    # "One thousand, one hundred" is one number, "a hundred and two, three of them" two: both readings were heard.
+    values = values_in(story, language) | values_in(story.replace(",", " "), language)
+    return Material(told, texts, story, language, Heard([story]), values, words)
+
+
+def reckons(material: Material, value: float) -> bool:
+    """Return whether a value is the sum or the difference of two that stand in one message, or in two that follow one
+    another: sixty paid of a hundred and sixty leave a hundred, and the story need not say so."""
+    found: set[float] = set()
+    for text in material.texts:
+        here = values_in(text, material.language)
+        near = found | here
+        if any(not near.isdisjoint((value - one, one - value, value + one)) for one in here):
+            return True
+        found = set(here)
+    return False
+
+
+def text_of(message: Message) -> str:
+    """All of a message that a text may tell of: what was said, what tools were given and gave back."""
+    said = [part.text for part in message.parts if isinstance(part, Text | ToolResult | Error)]
+    said += [f"{part.name} {part.arguments}" for part in message.parts if isinstance(part, ToolCall)]
+    said += [part.caption for part in message.parts if isinstance(part, Image)]
+    return "\n".join(piece for piece in said if piece)
