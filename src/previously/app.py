@@ -20,7 +20,7 @@ from previously.runtime.combining import Combining
 from previously.runtime.forgetting import Forgetting
 from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
 from previously.runtime.prompts import check_prompts, load_prompts
-from previously.runtime.spend_limits import spending_of
+from previously.runtime.spend_limits import build_spending
 from previously.runtime.story import Story
 from previously.runtime.times import time_at
 from previously.runtime.tuning import Tuning
@@ -248,7 +248,7 @@ def _model_folder(
         model,
         templates,
         window_tokens=settings.memory_window_tokens,
-        spending=spending_of(store, owner, settings),
+        spending=build_spending(store, owner, settings),
         kept=AnswerCache(store, owner),
     )
 

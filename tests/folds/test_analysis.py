@@ -18,8 +18,15 @@ from previously.core.paths import OnPath
 from previously.core.signals import MOST_ITEMS, Signals
 from previously.core.versions import Kind
 from previously.core.words import count_words
-from previously.folds.analysis import AnalysisFold, analysis_in, analysis_of, analysis_text, derived, is_fragment
-from previously.folds.checks import Accepted, Refusal, Refused
+from previously.folds.analysis import (
+    AnalysisFold,
+    derive_update,
+    is_fragment,
+    parse_analysis,
+    read_analysis,
+    render_analysis,
+)
+from previously.folds.checks import Accepted, RefusalKind, Refused
 from previously.folds.context import SO_FAR_CHARACTERS, NoteContext
 from previously.folds.fold import Fold
 from previously.runtime.prompts import load_prompt
@@ -54,7 +61,7 @@ def kept(note: AnalysisFold, answer: object) -> Accepted:
 
 
 def read(note: AnalysisFold, answer: object) -> Analysis:
-    return analysis_of(kept(note, answer).text)
+    return parse_analysis(kept(note, answer).text)
 
 
 def test_it_is_a_note_of_its_kind() -> None:
@@ -64,7 +71,7 @@ def test_it_is_a_note_of_its_kind() -> None:
 
 def question() -> ModelRequest:
     """The golden question."""
-    return NOTE.take_run([NOTE.delta], analysis_text(Analysis("Rain fell on the road."))).build(
+    return NOTE.take_run([NOTE.delta], render_analysis(Analysis("Rain fell on the road."))).build(
         TEMPLATE, "Your last answer could not be used: it holds no JSON object."
     )
 
@@ -73,7 +80,7 @@ def test_the_question_is_the_golden_one() -> None:
     asked = question()
     assert f"{asked.system}\n=== user ===\n{asked.user}\n" == GOLDEN.read_text("utf-8")
     assert asked.schema is not None
-    assert set(asked.schema["required"]) == set(json.loads(analysis_text(Analysis(""))))
+    assert set(asked.schema["required"]) == set(json.loads(render_analysis(Analysis(""))))
 
 
 def test_the_example_of_the_prompt_is_what_it_asks_for() -> None:
@@ -83,7 +90,7 @@ def test_the_example_of_the_prompt_is_what_it_asks_for() -> None:
     note = AnalysisFold((message("assistant", said),), context=NoteContext(threads=(("a", "Who?"), ("b2", thread))))
     noted = kept(note, answer)
     assert (noted.mendable, noted.warnings) == ((), ())
-    assert [one.thread for one in analysis_of(noted.text).settled] == ["b2"]
+    assert [one.thread for one in parse_analysis(noted.text).settled] == ["b2"]
 
 
 def test_the_prompt_is_short_enough_for_a_small_model() -> None:
@@ -141,7 +148,7 @@ def test_items_about_somebody_nobody_has_heard_of_are_left_out_and_known_names_a
         "mentions": ["Maya", "Quintus"],
     }
     noted = kept(NOTE, answer)
-    found = analysis_of(noted.text)
+    found = parse_analysis(noted.text)
     assert (found.signals.events, found.mentions) == (("Maya came to Joaquin",), ("Maya",))
     assert found.signals.open_threads == ("Maya to Bram: a lamp",)
     assert [(one.thread, one.text) for one in found.settled] == [("b2", "It was Wren.")]
@@ -191,7 +198,7 @@ def test_an_answer_that_notes_nothing_is_no_analysis(answer: str) -> None:
 def test_a_model_that_declines_inside_the_object_is_not_asked_again() -> None:
     refused = SIMPLE.judge_text('{"summary_update": "I\'m sorry, but I cannot help with that request."}')
     assert isinstance(refused, Refused)
-    assert refused.kind is Refusal.REFUSAL
+    assert refused.kind is RefusalKind.REFUSAL
 
 
 @pytest.mark.parametrize(
@@ -213,14 +220,18 @@ def test_an_empty_update_is_derived_from_the_signals() -> None:
         SIMPLE, {"events": ["Maya reached the mill"], "state_changes": ["Joaquin / place: behind the barred door"]}
     )
     assert (
-        analysis_of(noted.text).summary_update == "Maya reached the mill. Now: Joaquin / place: behind the barred door."
+        parse_analysis(noted.text).summary_update
+        == "Maya reached the mill. Now: Joaquin / place: behind the barred door."
     )
     assert noted.warnings == (*noted.mendable, "the summary update was derived from the signals")
 
 
 def test_every_signal_can_be_what_an_update_is_derived_from() -> None:
     signals = Signals(("Maya came.",), ("Maya: at the mill",), ("Who barred the door?",), ("The debt.",))
-    assert derived(signals) == "Maya came. Now: Maya: at the mill. Still open: Who barred the door? Settled: The debt."
+    assert (
+        derive_update(signals)
+        == "Maya came. Now: Maya: at the mill. Still open: Who barred the door? Settled: The debt."
+    )
 
 
 def test_a_long_update_is_cut_at_a_sentence() -> None:
@@ -232,7 +243,7 @@ def test_a_long_update_is_cut_at_a_sentence() -> None:
 
 def test_what_the_summary_tells_already_is_not_told_again() -> None:
     noted = kept(NOTE, {"summary_update": "Maya left the harbour at night. She reached the mill at dusk."})
-    assert analysis_of(noted.text).summary_update == "She reached the mill at dusk."
+    assert parse_analysis(noted.text).summary_update == "She reached the mill at dusk."
     assert noted.warnings
     assert isinstance(NOTE.judge_text('{"summary_update": "Maya left the harbour at night."}'), Refused)
 
@@ -258,7 +269,7 @@ def test_parts_of_a_fragment_are_one_analysis() -> None:
     assert whole.signals.open_threads == ("Who barred the door?",)
     assert whole.signals.resolved_threads == ("the debt",)
     assert whole.mentions == ("Maya", "Joaquin")
-    assert analysis_of(second.builtin().text).summary_update == "Maya came.\n#0 Narrator: “Joaquin paid.”"
+    assert parse_analysis(second.builtin().text).summary_update == "Maya came.\n#0 Narrator: “Joaquin paid.”"
 
 
 @pytest.mark.parametrize(
@@ -311,8 +322,8 @@ analyses = st.builds(
 def test_whatever_is_kept_is_bounded_and_reads_back_as_it_is(answer: dict[str, object]) -> None:
     noted = NOTE.judge_text(json.dumps(answer))
     if isinstance(noted, Accepted):
-        again = analysis_of(noted.text)
-        assert analysis_text(again) == noted.text
+        again = parse_analysis(noted.text)
+        assert render_analysis(again) == noted.text
         assert again.summary_update.strip()
         assert len(again.summary_update) <= LONGEST_UPDATE
         assert all(len(items) <= MOST_ITEMS for items in again.signals.as_json().values())
@@ -322,7 +333,7 @@ def test_whatever_is_kept_is_bounded_and_reads_back_as_it_is(answer: dict[str, o
 @given(st.one_of(st.text(max_size=300), st.text('{}[]":,nulltrue0 \\', max_size=80)))
 def test_no_answer_makes_it_fail(answer: str) -> None:
     assert isinstance(NOTE.judge_text(answer), Accepted | Refused)
-    assert analysis_of(answer).summary_update is not None
+    assert parse_analysis(answer).summary_update is not None
 
 
 @settings(max_examples=40)
@@ -330,9 +341,9 @@ def test_no_answer_makes_it_fail(answer: str) -> None:
 def test_the_built_in_analysis_can_always_be_kept(said: list[tuple[str, str]]) -> None:
     note = AnalysisFold(tuple(message(role, text.replace("\x00", "")) for role, text in said))
     noted = note.builtin()
-    assert analysis_text(analysis_of(noted.text)) == noted.text
+    assert render_analysis(parse_analysis(noted.text)) == noted.text
 
 
 def test_mentions_in_one_text_are_told_apart() -> None:
-    assert analysis_in({"mentions": "Alice, Bob; Mr. Gray\nalice"}).mentions == ("Alice", "Bob", "Mr. Gray")
-    assert analysis_in({"mentions": ["Alice, the smith", "Bob"]}).mentions == ("Alice, the smith", "Bob")
+    assert read_analysis({"mentions": "Alice, Bob; Mr. Gray\nalice"}).mentions == ("Alice", "Bob", "Mr. Gray")
+    assert read_analysis({"mentions": ["Alice, the smith", "Bob"]}).mentions == ("Alice, the smith", "Bob")

@@ -10,14 +10,14 @@ from previously.core.cast import MOST_FACTS, Fact
 from previously.folds.cast_facts import (
     BINDS,
     HAPPENED,
-    Diff,
-    Wanted,
-    applied,
-    likeness,
-    pointed_at,
-    resolved,
+    CastAnswer,
+    FactDiff,
+    apply_diff,
+    find_fact,
+    measure_likeness,
+    resolve_answer,
     tells_nothing_new,
-    weight_of,
+    weigh_fact,
 )
 
 KEY = Fact("Bram hid the brass key under the third stair of the mill", 1)
@@ -30,8 +30,8 @@ def learnt(text: str) -> Fact:
     return Fact(text, 9)
 
 
-def change(wanted: Wanted, held: tuple[Fact, ...] = HELD) -> list[str]:
-    return [fact.text for fact in applied(held, resolved(held, wanted, learnt))]
+def change(wanted: CastAnswer, held: tuple[Fact, ...] = HELD) -> list[str]:
+    return [fact.text for fact in apply_diff(held, resolve_answer(held, wanted, learnt))]
 
 
 TEXTS = [fact.text for fact in HELD]
@@ -64,7 +64,7 @@ TEXTS = [fact.text for fact in HELD]
     ],
 )
 def test_what_is_pointed_at(pointed: str | int, meant: Fact | None) -> None:
-    assert pointed_at(pointed, HELD) == meant
+    assert find_fact(pointed, HELD) == meant
 
 
 def test_of_two_that_are_as_like_none_is_meant() -> None:
@@ -72,22 +72,22 @@ def test_of_two_that_are_as_like_none_is_meant() -> None:
         Fact("Bram keeps the spare key of the old mill", 1),
         Fact("Bram keeps the spare key of the old inn", 2),
     )
-    assert pointed_at("Bram keeps the spare key of the old barn", keys) is None
-    assert pointed_at("bram keeps the spare key of the old inn", keys) == keys[1]
+    assert find_fact("Bram keeps the spare key of the old barn", keys) is None
+    assert find_fact("bram keeps the spare key of the old inn", keys) == keys[1]
 
 
 def test_adding_removing_and_updating() -> None:
-    assert change(Wanted(add=("It rains",))) == [*TEXTS, "It rains"]
-    assert change(Wanted(remove=(2,))) == [KEY.text, LOVE.text]
-    assert change(Wanted(update=((1, "Bram moved the key to the inn"),))) == [
+    assert change(CastAnswer(add=("It rains",))) == [*TEXTS, "It rains"]
+    assert change(CastAnswer(remove=(2,))) == [KEY.text, LOVE.text]
+    assert change(CastAnswer(update=((1, "Bram moved the key to the inn"),))) == [
         DEBT.text, LOVE.text, "Bram moved the key to the inn",
     ]  # fmt: skip
-    assert change(Wanted()) == TEXTS
+    assert change(CastAnswer()) == TEXTS
 
 
 def test_an_update_of_what_is_not_there_is_a_new_fact() -> None:
-    assert change(Wanted(update=(("The duke is ill", "The duke is dead"),))) == [*TEXTS, "The duke is dead"]
-    both = Wanted(update=((7, "The duke is dead"), ("", "It rains")))
+    assert change(CastAnswer(update=(("The duke is ill", "The duke is dead"),))) == [*TEXTS, "The duke is dead"]
+    both = CastAnswer(update=((7, "The duke is dead"), ("", "It rains")))
     assert change(both) == [*TEXTS, "The duke is dead", "It rains"]
 
 
@@ -101,7 +101,7 @@ def test_an_update_of_what_is_not_there_is_a_new_fact() -> None:
     ],
 )
 def test_what_is_known_is_not_added_twice(again: str) -> None:
-    assert change(Wanted(add=(again,))) == TEXTS
+    assert change(CastAnswer(add=(again,))) == TEXTS
 
 
 @pytest.mark.parametrize(
@@ -117,22 +117,22 @@ def test_what_is_known_is_not_added_twice(again: str) -> None:
     ],
 )
 def test_what_is_only_alike_is_kept_beside_it(other: str) -> None:
-    assert change(Wanted(add=(other,))) == [*TEXTS, other]
+    assert change(CastAnswer(add=(other,))) == [*TEXTS, other]
 
 
 def test_a_fuller_wording_takes_the_place_of_the_shorter_one() -> None:
     held = (Fact("Bram hid the key", 1), DEBT)
-    assert change(Wanted(add=("Bram hid the brass key",)), held) == [DEBT.text, "Bram hid the brass key"]
-    assert change(Wanted(add=("Bram left", "Bram left for Lethen")), ()) == ["Bram left for Lethen"]
+    assert change(CastAnswer(add=("Bram hid the brass key",)), held) == [DEBT.text, "Bram hid the brass key"]
+    assert change(CastAnswer(add=("Bram left", "Bram left for Lethen")), ()) == ["Bram left for Lethen"]
 
 
 def test_what_an_answer_both_removes_and_adds_stays() -> None:
-    assert change(Wanted(add=(DEBT.text,), remove=(2,))) == [KEY.text, LOVE.text, DEBT.text]
+    assert change(CastAnswer(add=(DEBT.text,), remove=(2,))) == [KEY.text, LOVE.text, DEBT.text]
 
 
 def test_a_whole_list_changes_what_it_words_anew_and_takes_nothing_away() -> None:
     whole = ("Joaquin owes Maya forty silver crowns", "The duke is dead", "odalys loves the SMITH")
-    assert change(Wanted(whole=whole)) == [
+    assert change(CastAnswer(whole=whole)) == [
         KEY.text, LOVE.text, "Joaquin owes Maya forty silver crowns", "The duke is dead",
     ]  # fmt: skip
 
@@ -140,7 +140,7 @@ def test_a_whole_list_changes_what_it_words_anew_and_takes_nothing_away() -> Non
 def test_a_whole_list_takes_no_fact_for_another_that_it_names_too() -> None:
     keys = ("Bram keeps the spare key of the old mill", "Bram keeps the spare key of the old inn")
     held = tuple(Fact(text, 1) for text in keys)
-    assert change(Wanted(whole=(*keys, "Bram keeps the spare key of the old barn")), held)[:2] == list(keys)
+    assert change(CastAnswer(whole=(*keys, "Bram keeps the spare key of the old barn")), held)[:2] == list(keys)
 
 
 def test_the_eleventh_fact_is_kept_and_the_oldest_trivia_goes() -> None:
@@ -149,7 +149,7 @@ def test_the_eleventh_fact_is_kept_and_the_oldest_trivia_goes() -> None:
         + [Fact(f"Odalys trusts her cousin {name}", 3) for name in ("Ann", "Bea", "Cid", "Dov", "Eli", "Fay", "Gus")]
     )
     assert len(held) == MOST_FACTS
-    after = change(Wanted(add=("The dog is brown",)), held)
+    after = change(CastAnswer(add=("The dog is brown",)), held)
     assert len(after) == MOST_FACTS
     assert after[-1] == "The dog is brown"
     assert "The soup was cold" not in after
@@ -158,7 +158,7 @@ def test_the_eleventh_fact_is_kept_and_the_oldest_trivia_goes() -> None:
 
 def test_among_equals_the_oldest_goes() -> None:
     held = tuple(Fact(f"Bram promised {name} a boat", since) for since, name in enumerate("ABCDEFGHIJ"))
-    assert change(Wanted(add=("It rains",)), held)[0] == "Bram promised B a boat"
+    assert change(CastAnswer(add=("It rains",)), held)[0] == "Bram promised B a boat"
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_among_equals_the_oldest_goes() -> None:
     ],
 )
 def test_what_matters_more(fact: str, weight: int) -> None:
-    assert weight_of(fact) == weight
+    assert weigh_fact(fact) == weight
 
 
 WORDS = st.sampled_from("Bram Maya Joaquin hid found owes trusts key ledger mill inn brass third two not never".split())
@@ -181,7 +181,7 @@ FACT_TEXTS = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
 MANY = st.lists(FACT_TEXTS, max_size=14).map(tuple)
 POINTED = FACT_TEXTS | st.integers(-1, 12)
 WANTED = st.builds(
-    Wanted,
+    CastAnswer,
     add=MANY,
     remove=st.lists(POINTED, max_size=3).map(tuple),
     update=st.lists(st.tuples(POINTED, FACT_TEXTS), max_size=3).map(tuple),
@@ -193,9 +193,11 @@ FACTS = st.lists(st.tuples(FACT_TEXTS, st.integers(0, 8)), max_size=10, unique_b
 
 
 @given(FACTS, WANTED)
-def test_there_are_never_more_than_ten_and_the_newest_is_one_of_them(held: tuple[Fact, ...], wanted: Wanted) -> None:
-    diff = resolved(held, wanted, learnt)
-    after = applied(held, diff)
+def test_there_are_never_more_than_ten_and_the_newest_is_one_of_them(
+    held: tuple[Fact, ...], wanted: CastAnswer
+) -> None:
+    diff = resolve_answer(held, wanted, learnt)
+    after = apply_diff(held, diff)
     assert len(after) <= MOST_FACTS
     assert len({fact.text for fact in after}) == len(after)
     if diff.new:
@@ -206,24 +208,24 @@ def test_there_are_never_more_than_ten_and_the_newest_is_one_of_them(held: tuple
 
 
 @given(FACTS, WANTED)
-def test_applying_a_diff_twice_is_applying_it_once(held: tuple[Fact, ...], wanted: Wanted) -> None:
-    diff = resolved(held, wanted, learnt)
-    assert applied(applied(held, diff), diff) == applied(held, diff)
+def test_applying_a_diff_twice_is_applying_it_once(held: tuple[Fact, ...], wanted: CastAnswer) -> None:
+    diff = resolve_answer(held, wanted, learnt)
+    assert apply_diff(apply_diff(held, diff), diff) == apply_diff(held, diff)
 
 
 @given(FACTS, MANY)
 def test_what_was_added_is_not_added_again(held: tuple[Fact, ...], adds: tuple[str, ...]) -> None:
-    once = applied(held, resolved(held, Wanted(add=adds[:5]), learnt))
-    again = resolved(once, Wanted(add=adds[:5]), learnt)
+    once = apply_diff(held, resolve_answer(held, CastAnswer(add=adds[:5]), learnt))
+    again = resolve_answer(once, CastAnswer(add=adds[:5]), learnt)
     known = {fact.text for fact in once}
     assert [fact.text for fact in again.new if fact.text in known] == []
 
 
 @given(FACTS, WANTED)
-def test_only_what_was_pointed_at_or_gave_way_is_gone(held: tuple[Fact, ...], wanted: Wanted) -> None:
-    diff = resolved(held, wanted, learnt)
+def test_only_what_was_pointed_at_or_gave_way_is_gone(held: tuple[Fact, ...], wanted: CastAnswer) -> None:
+    diff = resolve_answer(held, wanted, learnt)
     assert set(diff.gone) <= {fact.text for fact in held}
-    after = applied(held, diff)
+    after = apply_diff(held, diff)
     if len(held) + len(diff.new) <= MOST_FACTS:
         assert [fact for fact in held if fact not in after and fact.text not in diff.gone] == [
             fact for fact in held if fact.text in {one.text for one in diff.new} - set(diff.gone)
@@ -234,9 +236,9 @@ def test_only_what_was_pointed_at_or_gave_way_is_gone(held: tuple[Fact, ...], wa
 def test_nothing_is_taken_for_another_on_fewer_than_two_words(one: str, other: str) -> None:
     shared = set(one.lower().split()) & set(other.lower().split())
     if len(shared) < 2:
-        assert likeness(one, other) == 0
+        assert measure_likeness(one, other) == 0
         assert one == other or not tells_nothing_new(one, other)
 
 
 def test_an_empty_diff_changes_nothing() -> None:
-    assert applied(HELD, Diff()) == HELD
+    assert apply_diff(HELD, FactDiff()) == HELD

@@ -14,10 +14,10 @@ from previously.core.cast import MOST_FACTS, Fact, Knowledge, knowledge_of
 from previously.core.messages import Message, message
 from previously.core.versions import Kind
 from previously.core.words import count_words
-from previously.folds.cast import MOST_SENTENCES, MOST_WORDS, CastFold, bounded
+from previously.folds.cast import MOST_SENTENCES, MOST_WORDS, CastFold, bound_summary
 from previously.folds.checks import Accepted, Refused
 from previously.folds.fold import Fold
-from previously.folds.json_answer import canonical
+from previously.folds.json_answer import dump_canonical
 from previously.runtime.prompts import load_prompt
 from previously.text.sentences import whole_sentences
 
@@ -39,14 +39,14 @@ GOOD = "Maya sits in the mill with Bram. She knows where the brass key is. She w
 
 
 def noted(answer: dict[str, object] | str, note: CastFold | None = None) -> Accepted:
-    note = note or CastFold.of("Maya", MILL, so_far=canonical(BEFORE.as_json()), at=14)
+    note = note or CastFold.of("Maya", MILL, so_far=dump_canonical(BEFORE.as_json()), at=14)
     found = note.judge_text(answer if isinstance(answer, str) else json.dumps(answer))
     assert isinstance(found, Accepted), found
     return found
 
 
 def test_the_question_is_the_golden_one() -> None:
-    note: Fold = CastFold.of("Maya", MILL, so_far=canonical(BEFORE.as_json()), at=14)
+    note: Fold = CastFold.of("Maya", MILL, so_far=dump_canonical(BEFORE.as_json()), at=14)
     assert (note.kind, note.prompt, note.again) == (Kind.CAST, "cast", False)
     question = note.build(TEMPLATE, "Your last answer could not be used: it holds no JSON object.")
     assert f"{question.system}\n=== user ===\n{question.user}\n" == (GOLDEN / "cast.txt").read_text("utf-8")
@@ -72,7 +72,7 @@ def test_a_note_can_only_hold_what_was_witnessed_however_it_is_made() -> None:
 
 
 def test_a_part_goes_on_from_what_the_parts_before_noted() -> None:
-    note = CastFold.of("Maya", MILL, so_far=canonical(BEFORE.as_json()), at=14)
+    note = CastFold.of("Maya", MILL, so_far=dump_canonical(BEFORE.as_json()), at=14)
     first = noted(
         {"summary": GOOD, "add": ["Bram hid the brass key under the third stair"]},
         note.take_run([MILL[:2]], note.so_far),
@@ -102,7 +102,7 @@ def test_an_answer_changes_summary_and_facts() -> None:
         ),
     )
     assert found.warnings == ()
-    assert found.text == canonical(json.loads(found.text))
+    assert found.text == dump_canonical(json.loads(found.text))
 
 
 @pytest.mark.parametrize("about", ["Bram", "Joaquin Reyes"])
@@ -141,7 +141,7 @@ def test_a_long_summary_is_cut_at_a_sentence() -> None:
     "endless", ["word " * 500, "x" * 9_000, "雨" * 3_000, "雨 " * 900, "word, " * 60 + "end. More."]
 )
 def test_an_endless_sentence_is_cut_too(endless: str) -> None:
-    text, cut = bounded(endless)
+    text, cut = bound_summary(endless)
     assert cut is (len(endless) > 1_000)
     assert text
     assert len(text) <= 12 * MOST_WORDS + 1
@@ -150,7 +150,7 @@ def test_an_endless_sentence_is_cut_too(endless: str) -> None:
 
 @given(st.text(max_size=1_500))
 def test_every_summary_is_bounded(text: str) -> None:
-    kept, cut = bounded(text)
+    kept, cut = bound_summary(text)
     assert len(whole_sentences(kept)) <= MOST_SENTENCES
     assert count_words(kept) <= MOST_WORDS + 1
     assert cut or kept == " ".join(kept.split())
@@ -213,7 +213,7 @@ def test_whatever_a_model_wrote_is_judged(answer: str, so_far: str) -> None:
     found = CastFold.of("Maya", MILL, so_far=so_far, at=3).judge_text(answer)
     if isinstance(found, Accepted):
         known = knowledge_of(found.text)
-        assert found.text == canonical(known.as_json())
+        assert found.text == dump_canonical(known.as_json())
         assert len(known.facts) <= MOST_FACTS
         assert len(whole_sentences(known.summary)) <= MOST_SENTENCES
         found.text.encode()

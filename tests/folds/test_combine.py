@@ -15,7 +15,7 @@ from previously.core.messages import message
 from previously.core.tokens import estimate_tokens
 from previously.folds.checks import Accepted, Refused
 from previously.folds.combine import CombineFold, join_summaries, number_scenes
-from previously.folds.scene import scene_text, together
+from previously.folds.scene import join_scenes, render_scene
 from previously.runtime.prompts import load_prompt
 from tests.folds.scene_corpus import SEED
 
@@ -68,7 +68,7 @@ def test_the_example_of_the_seed_saves_at_least_71_percent() -> None:
     entry = Described("Thing", "item", ("thing", "key"), _text_of(100))
     scenes = [Scene(_text_of(200), (entry,) * 5) for _ in range(3)]
     assert abs(estimate_tokens(scenes[0].summary) - 200) < 3
-    whole = sum(estimate_tokens(scene_text(scene)) for scene in scenes)
+    whole = sum(estimate_tokens(render_scene(scene)) for scene in scenes)
     sent = estimate_tokens(number_scenes([scene.summary for scene in scenes]))
     assert whole >= 2_000
     assert 1 - sent / whole >= 0.71
@@ -117,7 +117,7 @@ def test_a_combined_scene_has_every_entry_once() -> None:
         Scene(one["output"]["summary"], tuple(Described(e["name"], e["type"], tuple(e["keywords"]), e["content"])
                                               for e in one["output"]["lorebooks"])) for one in SEED["scenes"]
     ]  # fmt: skip
-    whole = together([*scenes, *scenes[:1]])
+    whole = join_scenes([*scenes, *scenes[:1]])
     names = [entry.name for entry in whole.entries]
     assert len(names) == len(set(names)) == 9
     assert whole.entries[0].content == scenes[0].entries[0].content

@@ -20,8 +20,8 @@ from previously.core.words import count_words
 from previously.folds.checks import Accepted, Refused
 from previously.folds.context import NoteContext
 from previously.folds.fold import Fold
-from previously.folds.scene import SCHEMA, SceneFold, scene_note, scene_of, scene_text
-from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, validate
+from previously.folds.scene import SCHEMA, SceneFold, parse_scene, parse_scene_note, render_scene
+from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, validate_scene
 from previously.runtime.prompts import load_prompt
 from tests.folds.scene_corpus import SEED, bad_memories, good_memories
 
@@ -52,7 +52,9 @@ def refused(note: Fold, answer: object) -> Refused:
 
 def golden_note() -> SceneFold:
     """The scene of the golden question."""
-    earlier = scene_text(Scene("Wren came to Marrow Bay.", (Described("Marrow Bay", "location", ("bay",), "A bay."),)))
+    earlier = render_scene(
+        Scene("Wren came to Marrow Bay.", (Described("Marrow Bay", "location", ("bay",), "A bay."),))
+    )
     context = NoteContext(
         so_far="Wren was looking for work.",
         known=(
@@ -103,7 +105,7 @@ def test_the_worked_examples_of_the_seed_are_kept_as_written(index: int) -> None
 
 def test_what_is_kept_is_canonical_and_reads_back_as_the_same_scene() -> None:
     one, other = noted(SceneFold(SAID), ANSWER), noted(SceneFold(SAID), json.dumps(ANSWER, indent=3, sort_keys=True))
-    assert one.text == other.text == scene_text(scene_of(one.text))
+    assert one.text == other.text == render_scene(parse_scene(one.text))
 
 
 @pytest.mark.parametrize(
@@ -172,14 +174,14 @@ def test_a_person_nobody_has_heard_of_gets_no_entry_and_known_ones_do() -> None:
     others = [{**ENTRY, "name": "Quintus"}, {**ENTRY, "name": "Bram", "content": "A smith who knows Quintus well."}]
     context = NoteContext(others=("Bram (a smith…)",))
     judged = noted(SceneFold(SAID, context=context), {**ANSWER, "lorebooks": [ENTRY, *others]})
-    assert [one.name for one in scene_of(judged.text).entries] == ["Grim", "Bram"]
+    assert [one.name for one in parse_scene(judged.text).entries] == ["Grim", "Bram"]
     assert judged.mendable == ("the name Quintus stands neither in the scene nor in what you were given",)
 
 
 def test_signals_are_kept_when_given() -> None:
     lists = {"open_threads": ["Scarface owes Grim forty crowns."], "state_changes": ["Wren is at the tavern."],
              "resolved_threads": []}  # fmt: skip
-    signals = scene_of(noted(SceneFold(SAID), {**ANSWER, **lists}).text).signals
+    signals = parse_scene(noted(SceneFold(SAID), {**ANSWER, **lists}).text).signals
     assert signals == Signals(
         state_changes=("Wren is at the tavern.",), open_threads=("Scarface owes Grim forty crowns.",)
     )
@@ -190,7 +192,7 @@ def test_parts_of_a_scene_are_put_together() -> None:
     second = SceneFold(SAID).take_run([SAID[1:]], first.text)
     assert (second.delta, second.so_far) == (SAID[1:], first.text)
     more = {**ENTRY, "name": "GRIM", "keywords": ["dwarf"], "content": "Gruff dwarf who runs the tavern. Owns a cat."}
-    whole = scene_of(
+    whole = parse_scene(
         noted(second, {"summary": "Wren found the key.", "lorebooks": [more, {**ENTRY, "name": "Wren"}],
                        "resolved_threads": ["where is the key?"]}).text
     )  # fmt: skip
@@ -207,9 +209,9 @@ def test_many_parts_stay_under_the_ceiling() -> None:
         told = " ".join(f"In part {number} Wren asked Grim about the {word} and he sent her on." for word in
                         ("key", "ledger", "bell", "map", "tide"))  # fmt: skip
         so_far = noted(SceneFold(SAID, so_far), {"summary": told, "lorebooks": []}).text
-        assert estimate_tokens(scene_of(so_far).summary) <= MOST_SUMMARY_TOKENS
-    assert validate(json.loads(so_far)).valid
-    assert "part 11" in scene_of(so_far).summary, "the newest part is still told"
+        assert estimate_tokens(parse_scene(so_far).summary) <= MOST_SUMMARY_TOKENS
+    assert validate_scene(json.loads(so_far)).valid
+    assert "part 11" in parse_scene(so_far).summary, "the newest part is still told"
 
 
 def test_the_answer_of_a_server_is_judged_as_any_other() -> None:
@@ -226,7 +228,7 @@ def test_without_a_model_there_is_a_scene_too() -> None:
     for example in SEED["scenes"]:
         note = SceneFold((message("assistant", example["scene"]),))
         made = json.loads(note.builtin().text)
-        assert validate(made).valid
+        assert validate_scene(made).valid
         assert len(made["summary"]) > 100
         assert not made["lorebooks"]
 
@@ -244,7 +246,7 @@ def test_good_answers_are_kept_and_bad_ones_never_raise() -> None:
 def test_judging_is_total(answer: str) -> None:
     judged = SceneFold(SAID).judge_text(answer)
     if isinstance(judged, Accepted):
-        assert validate(json.loads(judged.text)).valid
+        assert validate_scene(json.loads(judged.text)).valid
 
 
 @settings(max_examples=60)
@@ -252,7 +254,7 @@ def test_judging_is_total(answer: str) -> None:
 def test_the_built_in_scene_can_always_be_kept(lines: list[tuple[str | None, str]]) -> None:
     delta: tuple[Message, ...] = tuple(message("user", text, speaker=name) for name, text in lines)
     made = SceneFold(delta).builtin()
-    assert validate(json.loads(made.text)).valid
+    assert validate_scene(json.loads(made.text)).valid
     assert made == SceneFold(delta).builtin()
 
 
@@ -264,17 +266,17 @@ def test_long_messages_in_any_script_stay_under_the_ceiling_without_a_model() ->
         "x" * 5_000,
     ):
         made = json.loads(SceneFold((message("assistant", text),)).builtin().text)
-        assert validate(made).valid
+        assert validate_scene(made).valid
 
 
 def test_a_persons_plain_text_is_a_summary() -> None:
-    assert scene_of("They left.\n") == Scene("They left.")
-    assert scene_of('["a"]') == Scene('["a"]')
+    assert parse_scene("They left.\n") == Scene("They left.")
+    assert parse_scene('["a"]') == Scene('["a"]')
 
 
 def test_lists_of_another_shape_are_understood_and_endless_names_are_not() -> None:
     lists = {"open_threads": "Where is the key?", "state_changes": {"Wren": "at the tavern"}, "resolved_threads": None}
-    signals = scene_of(noted(SceneFold(SAID), {**ANSWER, **lists}).text).signals
+    signals = parse_scene(noted(SceneFold(SAID), {**ANSWER, **lists}).text).signals
     assert signals == Signals(state_changes=("Wren: at the tavern",), open_threads=("Where is the key?",))
     deep: object = "x"
     for _ in range(400):
@@ -289,10 +291,10 @@ def test_lists_of_another_shape_are_understood_and_endless_names_are_not() -> No
 def test_threads_are_settled_by_number_and_kept_by_what_opened_them() -> None:
     lists = {"resolved_threads": ["T1: He paid all forty.", "who lit the LAMP?", "T9: Something else."],
              "open_threads": ["T2 Who lit the lamp?", "Wren to Grim: a boat."]}  # fmt: skip
-    scene = scene_of(noted(SceneFold(SAID, context=NoteContext(threads=OPEN)), {**ANSWER, **lists}).text)
+    scene = parse_scene(noted(SceneFold(SAID, context=NoteContext(threads=OPEN)), {**ANSWER, **lists}).text)
     assert scene.settled == (Settled("a1", "He paid all forty."), Settled("b2", "Who lit the lamp?"))
     assert scene.signals.open_threads == ("Wren to Grim: a boat.",), "what is open already is no new thread"
-    note = scene_note(scene_text(scene))
+    note = parse_scene_note(render_scene(scene))
     assert [(one.change.value, one.thread, one.text) for one in note.threads] == [
         ("settled", "a1", "He paid all forty."), ("settled", "b2", "Who lit the lamp?"),
         ("settled", "", "T9: Something else."), ("new", "", "Wren to Grim: a boat."),
@@ -303,18 +305,18 @@ def test_a_line_of_the_state_needs_an_aspect() -> None:
     lists = {"state_changes": ["Wren / place: the tavern", "Wren is tired.", "Bar / condition: ended"]}
     judged = noted(SceneFold(SAID), {**ANSWER, **lists})
     assert any("Wren is tired." in one for one in judged.warnings)
-    assert scene_note(judged.text).state == (
+    assert parse_scene_note(judged.text).state == (
         StateItem("Wren", Aspect.PLACE, "the tavern"), StateItem("Bar", Aspect.CONDITION, ""),
     )  # fmt: skip
 
 
 def test_an_entry_that_is_known_is_shown_as_a_whole_and_described_anew() -> None:
-    earlier = scene_text(Scene("They met.", (Described("Grim", "character", ("Grim",), "A dwarf."),)))
+    earlier = render_scene(Scene("They met.", (Described("Grim", "character", ("Grim",), "A dwarf."),)))
     stood = LoreItem("Grim", "character", ("Grim",), "Somebody.")
     note = SceneFold(SAID, earlier, NoteContext(known=(stood,), others=("Lethen (a port…)",)))
     shown = part_of(note.build(load_prompt("scene")).user, "known")
     assert shown == "Grim | character | Grim | A dwarf.\nOthers in the story: Lethen (a port…)"
-    assert scene_of(noted(note, ANSWER).text).entries[0].content == ENTRY["content"], "replaced, not appended to"
+    assert parse_scene(noted(note, ANSWER).text).entries[0].content == ENTRY["content"], "replaced, not appended to"
 
 
 def part_of(text: str, tag: str) -> str:

@@ -15,8 +15,8 @@ from previously.core.note import LoreItem
 from previously.core.tokens import estimate_tokens
 from previously.folds.checks import Accepted, Refused
 from previously.folds.combine import CombineFold, number_scenes
-from previously.folds.scene import SceneFold, scene_of, scene_text, together
-from previously.folds.scene_checks import validate
+from previously.folds.scene import SceneFold, join_scenes, parse_scene, render_scene
+from previously.folds.scene_checks import validate_scene
 from previously.formats.scene_memories import migrate
 from previously.lore.merge import Entries, merge
 from previously.lore.things import MOST_TOKENS
@@ -27,7 +27,7 @@ SUMMARY = "Wren and Bram crossed to Lethen. Bram lost the salt key."
 ENTRY = {"name": "Salt key", "type": "item", "keywords": ["salt key", "iron key"], "content": "Old iron key of Lethen."}
 MEMORY: dict[str, Any] = {"summary": SUMMARY, "lorebooks": [ENTRY]}
 PROMPT = SceneFold((message("assistant", "Wren left."),)).build(load_prompt("scene"))
-SCENES = [scene_of(json.dumps(one["output"])) for one in SEED["scenes"]]
+SCENES = [parse_scene(json.dumps(one["output"])) for one in SEED["scenes"]]
 
 
 def changed(**fields: object) -> dict[str, Any]:
@@ -43,11 +43,11 @@ def without(field: str) -> dict[str, Any]:
 
 
 def refused(given: object, word: str) -> bool:
-    return any(word in str(one) for one in validate(given).faults)
+    return any(word in str(one) for one in validate_scene(given).faults)
 
 
 def warned(given: object, word: str) -> bool:
-    found = validate(given)
+    found = validate_scene(given)
     return found.valid and any(word in str(one) for one in found.warnings)
 
 
@@ -90,16 +90,16 @@ def has(name: str, kind: str, content: str) -> bool:
 
 SENTENCES: list[tuple[str, Callable[[], bool]]] = [
     # The structure
-    ("a memory has two fields", lambda: json.loads(scene_text(SCENES[0])).keys() == {"summary", "lorebooks"}),
+    ("a memory has two fields", lambda: json.loads(render_scene(SCENES[0])).keys() == {"summary", "lorebooks"}),
     ("a summary is required", lambda: refused({"lorebooks": []}, "summary is missing")),
     ("a summary is a string", lambda: refused(changed(summary=["a"]), "summary must be a text")),
     ("an object is no summary", lambda: refused(changed(summary={"text": "a"}), "summary must be a text")),
-    ("lorebooks are optional", lambda: validate({"summary": SUMMARY}).valid),
+    ("lorebooks are optional", lambda: validate_scene({"summary": SUMMARY}).valid),
     ("lorebooks are an array", lambda: refused(changed(lorebooks={"a": 1}), "lorebooks must be a list")),
-    ("lorebooks may be empty", lambda: validate(changed(lorebooks=[])).valid),
+    ("lorebooks may be empty", lambda: validate_scene(changed(lorebooks=[])).valid),
     *((f"an entry needs {field}", lambda field=field: refused(without(field), f"{field} is missing"))
       for field in ("name", "type", "keywords", "content")),
-    *((f"a type is {kind}", lambda kind=kind: validate(in_entry(type=kind)).valid) for kind in TYPES),
+    *((f"a type is {kind}", lambda kind=kind: validate_scene(in_entry(type=kind)).valid) for kind in TYPES),
     ("no other type is known", lambda: refused(in_entry(type="vehicle"), "is not one of")),
     # The summary
     ("100 to 300 tokens are the target", lambda: warned(changed(summary="Left. " * 200), "100 to 300")),
@@ -148,15 +148,15 @@ SENTENCES: list[tuple[str, Callable[[], bool]]] = [
     ("status is in both", lambda: has("Bram", "character", "Status: wounded") and "Bram: wounded" in MIGRATED.summary),
     ("memorable events become summary", lambda: "The bell rang." in MIGRATED.summary),
     ("other fields become concepts", lambda: has("Wren - Promises", "concept", "to come back")),
-    ("what was migrated is valid", lambda: validate(json.loads(scene_text(MIGRATED))).valid),
+    ("what was migrated is valid", lambda: validate_scene(json.loads(render_scene(MIGRATED))).valid),
     # Combining
     ("combining sends every summary", lambda: all(scene.summary in _combined() for scene in SCENES)),
     ("combining sends no entry", lambda: not any(e.content in _combined() for s in SCENES for e in s.entries)),
     ("summaries are numbered", lambda: "Scene 1: Alice and Bob" in _combined() and "Scene 3: Bandits" in _combined()),
     ("combining gives text, not JSON", lambda: "no JSON" in load_prompt("combine").system),
-    ("combining deduplicates by name and type", lambda: len(together([*SCENES, *SCENES]).entries) == 9),
-    ("entries of all scenes are kept", lambda: len(together(SCENES).entries) == sum(len(s.entries) for s in SCENES)),
-    ("the combined memory has the same structure", lambda: json.loads(scene_text(together(SCENES))).keys()
+    ("combining deduplicates by name and type", lambda: len(join_scenes([*SCENES, *SCENES]).entries) == 9),
+    ("entries of all scenes are kept", lambda: len(join_scenes(SCENES).entries) == sum(len(s.entries) for s in SCENES)),
+    ("the combined memory has the same structure", lambda: json.loads(render_scene(join_scenes(SCENES))).keys()
                                                            == {"summary", "lorebooks"}),
 ]  # fmt: skip
 
@@ -193,7 +193,7 @@ def test_the_validator_checks_the_structure_that_the_prompt_asks_for() -> None:
     (shape,) = [line for line in PROMPT.system.split("\n") if line.startswith('{"summary": "…"')]
     given = json.loads(shape.replace("…", "x"))
     given["lorebooks"][0]["type"] = "item"
-    assert validate(given).valid
+    assert validate_scene(given).valid
     assert set(given) == set(PROMPT.schema["properties"])  # type: ignore[index]
 
 
@@ -210,7 +210,7 @@ def test_the_examples_of_the_prompt_are_what_it_asks_for() -> None:
 def test_validation_never_passes_what_it_could_not_read() -> None:
     unreadable: list[object] = [None, 3, [], "text", {"summary": object()}, {"summary": "a", "lorebooks": [object()]}]
     for given in unreadable:
-        assert validate(given).valid is False
+        assert validate_scene(given).valid is False
 
 
 def test_making_a_scene_again_reads_the_scene_and_not_its_own_result() -> None:
@@ -238,4 +238,4 @@ def test_combining_the_example_of_the_seed_saves_71_percent() -> None:
     entries = tuple(Described(f"Thing {n}", "item", (f"thing {n}",), words(100)) for n in range(5))
     scenes = [Scene(words(200), entries)] * 3
     sent = estimate_tokens(number_scenes([scene.summary for scene in scenes]))
-    assert sent <= 0.29 * sum(estimate_tokens(scene_text(scene)) for scene in scenes)
+    assert sent <= 0.29 * sum(estimate_tokens(render_scene(scene)) for scene in scenes)

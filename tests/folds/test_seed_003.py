@@ -11,9 +11,9 @@ import pytest
 from previously.core.messages import Image, Message, Role, Text, Thinking, ToolCall, ToolResult, message
 from previously.core.pairing import INTERRUPTED, mended, unpaired
 from previously.core.tokens import ESTIMATE
-from previously.folds.conversation.compaction import OPENING, brief_message, brief_text, compose, plan
-from previously.folds.conversation.proofs import Proved, prove, whole_tokens
-from previously.folds.conversation.rules import CompactRules, Composed, NothingToFold, Plan
+from previously.folds.conversation.compaction import OPENING, build_brief_message, compose, plan, read_brief_text
+from previously.folds.conversation.proofs import Proved, count_whole, prove
+from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules, NothingToFold
 
 WORDS = "a sentence of a long talk about the code. "
 LOG = "a line of a long log\n"
@@ -48,15 +48,15 @@ def one_turn(steps: int, lines: int = 60) -> list[Message]:
 
 def planned(
     messages: list[Message] | tuple[Message, ...], rules: CompactRules = ANY_SIZE, at: int | None = None
-) -> Plan:
+) -> CompactPlan:
     found = plan(messages, rules, ESTIMATE, brief_at=at)
-    assert isinstance(found, Plan), found
+    assert isinstance(found, CompactPlan), found
     return found
 
 
 def folded(
     messages: list[Message] | tuple[Message, ...], rules: CompactRules = ANY_SIZE, at: int | None = None
-) -> Composed:
+) -> CompactedConversation:
     what = planned(messages, rules, at)
     brief = BRIEF if what.head else None
     after = compose(messages, what, brief)
@@ -76,7 +76,7 @@ def refused(
 def the_head_is_folded_and_the_newest_turns_stay_word_for_word() -> bool:
     before = talk(5)
     after = folded(before).messages
-    return after == (SYSTEM, brief_message(BRIEF), *before[7:])
+    return after == (SYSTEM, build_brief_message(BRIEF), *before[7:])
 
 
 def two_turns_stay_unless_told_otherwise() -> bool:
@@ -104,18 +104,19 @@ def a_tail_of_zero_or_less_folds_all() -> bool:
     before = talk(4)
     pinned = CompactRules(tail_turns=0), CompactRules(tail_turns=-1)
     return all(
-        folded(before, rules).messages == (SYSTEM, before[7], brief_message(BRIEF)) for rules in pinned
+        folded(before, rules).messages == (SYSTEM, before[7], build_brief_message(BRIEF)) for rules in pinned
     )  # the newest request stays, and what was answered stands behind it
 
 
 def the_brief_is_one_message_of_the_user_under_a_fixed_line() -> bool:
-    made = brief_message(BRIEF)
+    made = build_brief_message(BRIEF)
     return made.role is Role.USER and len(made.parts) == 1 and made.text.splitlines()[0] == OPENING
 
 
 def the_earlier_brief_is_read_back_without_the_line() -> bool:
     return all(
-        brief_text(brief_message(text)) == text for text in (BRIEF, "", " x\n\n", OPENING, f"{OPENING}\n\n{BRIEF}")
+        read_brief_text(build_brief_message(text)) == text
+        for text in (BRIEF, "", " x\n\n", OPENING, f"{OPENING}\n\n{BRIEF}")
     )
 
 
@@ -180,7 +181,7 @@ def test_two_huge_turns_do_not_stay_because_they_are_two() -> None:
     after = folded(huge, rules)
     assert after.messages[0] is SYSTEM and huge[7] in after.messages
     assert after.messages[-1] is huge[-1]
-    assert whole_tokens(after.messages, rules, ESTIMATE) <= 8_000
+    assert count_whole(after.messages, rules, ESTIMATE) <= 8_000
 
 
 def test_typing_the_opening_line_makes_no_brief() -> None:
@@ -234,7 +235,7 @@ def test_a_run_of_one_turn_is_folded_and_its_request_stays() -> None:
     before = one_turn(30)
     rules = CompactRules(budget_tokens=8_000, prune_least_tokens=10**9)
     after = folded(before, rules)
-    assert after.messages[:3] == (SYSTEM, before[1], brief_message(BRIEF))
+    assert after.messages[:3] == (SYSTEM, before[1], build_brief_message(BRIEF))
     assert after.messages[3].role is Role.ASSISTANT and after.messages[-1] is before[-1]
 
 
@@ -258,7 +259,7 @@ def test_no_message_is_invented_that_makes_the_model_act() -> None:
     for before in (talk(5), one_turn(30, 200)):
         after = folded(before, CompactRules(budget_tokens=8_000, fold_at=0.0))
         made = [one for one, origin in zip(after.messages, after.origin, strict=True) if origin is None]
-        assert made == [brief_message(BRIEF)]
+        assert made == [build_brief_message(BRIEF)]
         assert after.messages[-1] is before[-1], "what was newest is newest"
 
 
@@ -285,7 +286,7 @@ def test_what_every_request_takes_besides_counts_and_cannot_make_it_loop() -> No
     rules = CompactRules(budget_tokens=8_000, overhead_tokens=7_900)
     assert refused(talk(30), rules) == (
         "Folding cannot help: rules, tools and the newest request alone take "
-        f"{whole_tokens([SYSTEM, asked(29)], rules, ESTIMATE):,} tokens, a brief needs about "
+        f"{count_whole([SYSTEM, asked(29)], rules, ESTIMATE):,} tokens, a brief needs about "
         "235 more, and the budget is 8,000."
     )
 
@@ -298,18 +299,18 @@ def test_the_brief_does_not_grow_from_fold_to_fold() -> None:
     for turn in range(3, 60):
         messages = (*messages, asked(turn), said(turn))
         found = plan(messages, rules, ESTIMATE, brief_at=at)
-        if isinstance(found, Plan):
+        if isinstance(found, CompactPlan):
             caps.add(found.brief_tokens)
             after = compose(messages, found, "- a line of notes\n" * (found.brief_tokens // 8))
             messages, at = after.messages, after.brief_at
-        assert whole_tokens(messages, rules, ESTIMATE) <= 8_000
+        assert count_whole(messages, rules, ESTIMATE) <= 8_000
     assert caps == {rules.brief_cap}
 
 
 def test_a_conversation_that_fits_is_left_alone_and_one_that_is_nearly_full_is_not() -> None:
     """It did nothing at 97 % of a window."""
     before = talk(12)
-    size = whole_tokens(before, ANY_SIZE, ESTIMATE)
+    size = count_whole(before, ANY_SIZE, ESTIMATE)
     assert refused(before, CompactRules(budget_tokens=size * 2)) == (
         f"There is nothing to fold: the conversation takes {size:,} of {size * 2:,} tokens."
     )
@@ -330,7 +331,7 @@ def test_what_the_system_says_on_the_way_stays() -> None:
     mode = message("system", "Plan only: change nothing.")
     before = [*talk(3), mode, *talk(4)[1:]]
     after = folded(before)
-    assert after.messages[:3] == (SYSTEM, mode, brief_message(BRIEF))
+    assert after.messages[:3] == (SYSTEM, mode, build_brief_message(BRIEF))
 
 
 def test_the_newest_request_survives_with_its_pictures() -> None:

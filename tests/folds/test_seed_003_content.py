@@ -6,9 +6,9 @@ import pytest
 
 from previously.core.messages import FAILED, Error, Message, Role, Text, Thinking, ToolCall, ToolResult, message
 from previously.core.tokens import estimate_tokens
-from previously.folds.brief import OUTPUT_CHARACTERS, BriefFold, conversation_text
+from previously.folds.brief import OUTPUT_CHARACTERS, BriefFold, render_conversation
 from previously.folds.checks import Accepted
-from previously.folds.conversation.sections import Brief, parse, render
+from previously.folds.conversation.sections import Brief, parse_brief, render_brief
 from previously.runtime.prompts import load_prompt
 from tests.folds.builtin.agent_conversations import ROTATION
 
@@ -90,7 +90,7 @@ def test_without_an_earlier_brief_a_new_one_is_made() -> None:
 
 
 def test_an_earlier_brief_is_shown_to_be_updated() -> None:
-    earlier = render(Brief(goal=("Add rotation.",), constraints=("Keep it simple.",)))
+    earlier = render_brief(Brief(goal=("Add rotation.",), constraints=("Keep it simple.",)))
     question = BriefFold(ROTATION, earlier).build(TEMPLATE)
     assert f"<brief>\n{earlier}\n</brief>" in question.user
     for rule in ("keep what is still true", "remove what is not", "newer words win", "moves to Done"):
@@ -98,7 +98,7 @@ def test_an_earlier_brief_is_shown_to_be_updated() -> None:
 
 
 def test_what_is_still_true_is_kept_and_new_facts_are_merged_in() -> None:
-    earlier = render(Brief(goal=("Add rotation.",), constraints=("Keep /var/log/hub readable.",)))
+    earlier = render_brief(Brief(goal=("Add rotation.",), constraints=("Keep /var/log/hub readable.",)))
     text = kept(BriefFold(ROTATION, earlier), f"{ANSWER}\n## Done\n- Wrote rotation.py.")
     assert "Keep /var/log/hub readable." in text
     assert "Wrote rotation.py." in text
@@ -106,7 +106,7 @@ def test_what_is_still_true_is_kept_and_new_facts_are_merged_in() -> None:
 
 def test_what_is_stale_is_removed() -> None:
     earlier = Brief(goal=("g",), blocked=("`pytest tests/test_writer.py` fails: ImportError: x",), next_steps=("Old",))
-    text = BriefFold(ROTATION, render(earlier)).builtin().text
+    text = BriefFold(ROTATION, render_brief(earlier)).builtin().text
     assert "ImportError: x" not in text
     assert "- Old" not in text
 
@@ -122,35 +122,35 @@ def test_a_marker_in_a_users_words_is_only_words() -> None:
 
 
 def test_a_block_for_each_speaker() -> None:
-    told = conversation_text([message("user", "a"), message("assistant", "b"), message("system", "c")])
+    told = render_conversation([message("user", "a"), message("assistant", "b"), message("system", "c")])
     assert told == "## User\na\n\n## Assistant\nb\n\n## System\nc"
 
 
 def test_texts_are_trimmed_and_empty_ones_left_out() -> None:
-    assert conversation_text([Message(Role.USER, (Text("  a \n"), Text("  ")))]) == "## User\na"
+    assert render_conversation([Message(Role.USER, (Text("  a \n"), Text("  ")))]) == "## User\na"
 
 
 def test_empty_messages_are_skipped() -> None:
     empty = Message(Role.ASSISTANT, (Text(" "), Thinking("x"), Error("y")))
-    assert conversation_text([message("user", "a"), empty, message("user", "b")]) == "## User\na\n\n## User\nb"
+    assert render_conversation([message("user", "a"), empty, message("user", "b")]) == "## User\na\n\n## User\nb"
 
 
 def test_thinking_and_errors_of_the_client_are_omitted() -> None:
     assert (
-        conversation_text([Message(Role.ASSISTANT, (Thinking("hm"), Error("overloaded"), Text("b")))])
+        render_conversation([Message(Role.ASSISTANT, (Thinking("hm"), Error("overloaded"), Text("b")))])
         == "## Assistant\nb"
     )
 
 
 def test_a_call_is_told_with_its_name_and_arguments() -> None:
     call = Message(Role.ASSISTANT, (ToolCall("1", "read", '{"path":"a.py"}'),))
-    assert conversation_text([call]) == '## Assistant\n[tool read {"path":"a.py"}]'
+    assert render_conversation([call]) == '## Assistant\n[tool read {"path":"a.py"}]'
 
 
 @pytest.mark.parametrize("arguments", ["", "not json", "{"])
 def test_arguments_that_are_no_json_do_no_harm(arguments: str) -> None:
     call = Message(Role.ASSISTANT, (ToolCall("1", "read", arguments),))
-    assert conversation_text([call]) == f"## Assistant\n[tool read {arguments or '{}'}]"
+    assert render_conversation([call]) == f"## Assistant\n[tool read {arguments or '{}'}]"
 
 
 @pytest.mark.parametrize(("status", "tag"), [("", "tool-result"), (FAILED, "tool-error")])
@@ -159,25 +159,25 @@ def test_a_result_is_told_and_an_error_as_one(status: str, tag: str) -> None:
         Message(Role.ASSISTANT, (ToolCall("1", "run", "{}"),)),
         Message(Role.TOOL, (ToolResult("1", "out", status),)),
     ]
-    assert conversation_text(messages) == f"## Assistant\n[tool run {{}}]\n[{tag}] out"
+    assert render_conversation(messages) == f"## Assistant\n[tool run {{}}]\n[{tag}] out"
 
 
 def test_a_call_without_a_result_is_told_alone() -> None:
-    assert conversation_text([Message(Role.ASSISTANT, (ToolCall("1", "run", "{}"),))]).endswith("[tool run {}]")
+    assert render_conversation([Message(Role.ASSISTANT, (ToolCall("1", "run", "{}"),))]).endswith("[tool run {}]")
 
 
 def test_output_is_cut_with_its_count_only_when_it_is_too_long() -> None:
     exact = Message(Role.TOOL, (ToolResult("1", "x" * OUTPUT_CHARACTERS),))
     longer = Message(Role.TOOL, (ToolResult("1", "x" * (OUTPUT_CHARACTERS + 1_234)),))
-    assert "cut]" not in conversation_text([exact])
-    assert "[1,234 characters cut]" in conversation_text([longer])
-    assert "[3,134 characters cut]" in conversation_text([longer], most_characters=100)
+    assert "cut]" not in render_conversation([exact])
+    assert "[1,234 characters cut]" in render_conversation([longer])
+    assert "[3,134 characters cut]" in render_conversation([longer], most_characters=100)
     assert OUTPUT_CHARACTERS == 2_000
 
 
 def test_nothing_but_an_earlier_brief_is_nothing_new() -> None:
     """The brief before is never told as conversation: with nothing else, there is nothing to read."""
-    question = BriefFold((), render(Brief(goal=("g",)))).build(TEMPLATE)
+    question = BriefFold((), render_brief(Brief(goal=("g",)))).build(TEMPLATE)
     assert "<conversation>\n(nothing)\n</conversation>" in question.user
 
 
@@ -187,4 +187,4 @@ def test_a_brief_does_not_grow_fold_after_fold() -> None:
         text = kept(BriefFold(ROTATION, text), f"{ANSWER}\n## Done\n- Wrote rotation.py.")
         sizes.append(estimate_tokens(text))
     assert sizes[-1] == sizes[1]
-    assert render(parse(text)) == text
+    assert render_brief(parse_brief(text)) == text

@@ -13,9 +13,9 @@ import pytest
 from previously.core.cast import MOST_FACTS, Fact, Knowledge, knowledge_of
 from previously.core.messages import Message, message
 from previously.folds.cast import CastFold
-from previously.folds.cast_facts import pointed_at
+from previously.folds.cast_facts import find_fact
 from previously.folds.checks import Accepted, Refused
-from previously.folds.json_answer import canonical
+from previously.folds.json_answer import dump_canonical
 from previously.runtime.prompts import load_prompt
 from previously.text.sentences import whole_sentences
 
@@ -31,7 +31,7 @@ BEFORE = Knowledge(SUMMARY, (Fact("Bram owns the mill", 1), Fact("The duke is il
 
 
 def note(name: str = "Maya", turn: tuple[Message, ...] = TURN, before: Knowledge = BEFORE) -> CastFold:
-    return CastFold.of(name, turn, so_far=canonical(before.as_json()), at=9)
+    return CastFold.of(name, turn, so_far=dump_canonical(before.as_json()), at=9)
 
 
 def after(answer: dict[str, object], before: Knowledge = BEFORE) -> Knowledge:
@@ -186,7 +186,7 @@ def test_defect_5_adds_are_deduplicated() -> None:
 @pytest.mark.parametrize("pointed", ["Bram lies", "The mill", "Bram mill", "duke ill Bram", "owns"])
 def test_defect_6_two_words_do_not_match_the_wrong_fact(pointed: str) -> None:
     held = (Fact("Bram owns the old mill by the harbour road", 1), Fact("Bram leads the watch", 2))
-    assert pointed_at(pointed, held) is None
+    assert find_fact(pointed, held) is None
 
 
 def test_named_limit_a_fact_is_found_though_it_is_not_repeated_word_for_word() -> None:

@@ -18,9 +18,9 @@ from previously.core.versions import Kind
 from previously.core.words import count_words
 from previously.folds.amend import AmendFold
 from previously.folds.chapter import ChapterFold
-from previously.folds.checks import Accepted, Refusal, Refused
+from previously.folds.checks import Accepted, RefusalKind, Refused
 from previously.folds.fold import Amends
-from previously.folds.prompts.templates import PLACEHOLDERS, parse_template, told
+from previously.folds.prompts.templates import PLACEHOLDERS, parse_template, render_message
 from previously.folds.split import SMALLEST_PIECE, split_fold, split_messages
 from previously.runtime import prompts as prompts_folder
 from previously.runtime.prompts import load_prompt
@@ -99,7 +99,7 @@ def test_an_amended_text_that_still_holds_removed_words_is_refused() -> None:
     asked = ASKED["amend"]
     left = asked.judge(reply("Wren came to Marrow Bay. Odalys owes her forty crowns."))
     assert isinstance(left, Refused)
-    assert left.kind is Refusal.RESIDUE
+    assert left.kind is RefusalKind.RESIDUE
     right = asked.judge(reply("Wren came to Marrow Bay. Odalys owes her fifty crowns."))
     assert isinstance(right, Accepted)
 
@@ -172,7 +172,9 @@ def test_a_call_and_a_result_that_do_not_fit_together_are_cut() -> None:
     runs = split_messages(said, lambda delta: size_of(delta) <= 800)
     assert runs[0] == tuple(said[:2])
     assert all(size_of(run) <= 800 for run in runs)
-    assert "".join(told(one) for run in runs for one in run).count("x") == "".join(map(told, said)).count("x")
+    assert "".join(render_message(one) for run in runs for one in run).count("x") == "".join(
+        map(render_message, said)
+    ).count("x")
 
 
 def test_parts_are_not_counted_on_when_there_are_too_many() -> None:

@@ -12,7 +12,7 @@ from previously.blocking import BlockingStory
 from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.spans import Span
 from previously.core.versions import Kind, Status
-from previously.folds.chapter import CLOSING, FINAL_SCENE, short_of
+from previously.folds.chapter import CLOSING, FINAL_SCENE, parse_short
 from previously.formats import read_story
 from previously.runtime import model_writer
 from tests.runtime.echoing import echo
@@ -441,7 +441,7 @@ def test_a_title_and_a_short_form_are_one_version(story: BlockingStory) -> None:
     story.close_chapter(at=19)
     story.fold()
     (made,) = [one for one in story.log() if one.made.kind is Kind.SHORT]
-    assert short_of(made.made.text) == ("The Mill", story.chapters()[0].short)
+    assert parse_short(made.made.text) == ("The Mill", story.chapters()[0].short)
 
 
 def test_a_chapter_closed_by_command_takes_its_heading_as_title(story: BlockingStory) -> None:

@@ -16,7 +16,7 @@ from previously.demo.generated import generated_story
 from previously.folds.chapter import ChapterFold
 from previously.folds.fold import Fold
 from previously.folds.update import UpdateFold
-from previously.runtime.answer_cache import Source
+from previously.runtime.answer_cache import AnswerSource
 from previously.runtime.writer import BuiltinWriter, MemoryReply
 from previously.view.memory import STALE
 from tests.runtime.obedient import obedient
@@ -41,7 +41,7 @@ class Recorder(BuiltinWriter):
     def __init__(self) -> None:
         self.asked: list[ChapterFold | UpdateFold] = []
 
-    async def write(self, asked: Fold, *, source: Source | None = None, anew: bool = False) -> MemoryReply:
+    async def write(self, asked: Fold, *, source: AnswerSource | None = None, anew: bool = False) -> MemoryReply:
         if isinstance(asked, ChapterFold | UpdateFold):
             self.asked.append(asked)
         return await super().write(asked)
@@ -195,7 +195,7 @@ def test_an_answer_that_cannot_be_kept_is_refused_and_memory_goes_on(tmp_path: P
     class Silent(BuiltinWriter):
         made_by = "model"
 
-        async def write(self, asked: Fold, *, source: Source | None = None, anew: bool = False) -> MemoryReply:
+        async def write(self, asked: Fold, *, source: AnswerSource | None = None, anew: bool = False) -> MemoryReply:
             return MemoryReply("", "", Cost(1, 10, 0), made_by="model")
 
     place = tmp_path / "stories.db"

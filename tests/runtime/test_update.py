@@ -17,7 +17,7 @@ from previously.core.marks import SPAN_SCOPE
 from previously.core.note import NO_NOTE, note_of
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status
-from previously.folds.tiles import note_tiles
+from previously.folds.tiles import cut_note_tiles
 from previously.models.scripted import Scripted
 from previously.runtime import model_writer
 from tests.runtime.echoing import CANARY, canaries_in, canary, echo, kind_of, part
@@ -465,7 +465,9 @@ def in_force(story: BlockingStory) -> dict[str, str]:
         path = await inner.messages()
         digests = [item.entry.digest for item in path]
         kinds = (Kind.EPISODE, Kind.NOTE)
-        found = [note_tiles(path, await inner._store.notes(inner._key, kind, SPAN_SCOPE, digests)) for kind in kinds]
+        found = [
+            cut_note_tiles(path, await inner._store.notes(inner._key, kind, SPAN_SCOPE, digests)) for kind in kinds
+        ]
         return [one.note.made.text for tiles in found for one in tiles if one.note]
 
     recap, backbone = story.recap(), story.backbone()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from previously.blocking import BlockingMemory
     from previously.core.messages import Draft
     from previously.folds.fold import Fold
-    from previously.runtime.answer_cache import Source
+    from previously.runtime.answer_cache import AnswerSource
     from previously.runtime.writer import MemoryReply
     from previously.view.view import View
 
@@ -41,7 +41,7 @@ class CountingWriter:
     async def ready(self) -> bool:
         return True
 
-    async def write(self, asked: Fold, *, source: Source | None = None, anew: bool = False) -> MemoryReply:
+    async def write(self, asked: Fold, *, source: AnswerSource | None = None, anew: bool = False) -> MemoryReply:
         from previously.runtime.writer import BuiltinWriter
 
         self.words_read += asked.words_read

@@ -17,10 +17,10 @@ from previously.core.messages import Message
 from previously.core.paths import OnPath
 from previously.core.versions import Cost, Kind, NewVersion
 from previously.core.words import count_words
-from previously.folds.checks import Accepted, Asked, Refusal, Refused, judge, judge_text, residue
+from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, find_residue, judge, judge_text
 from previously.folds.fold import Amends, FoldDefaults, Rehearsal, blank_text, count_told, estimate_read
-from previously.folds.prompts.templates import Template, as_data, fill, told, transcript
-from previously.folds.recap import story_messages
+from previously.folds.prompts.templates import Template, defuse_tags, fill_template, render_message, render_transcript
+from previously.folds.recap import skip_opening
 
 AMENDED = "an earlier message was changed"
 
@@ -29,7 +29,7 @@ MOST_WORDS = 3_000
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PathChange:
     """What differs between two runs of messages."""
 
     removed: tuple[OnPath, ...]
@@ -38,7 +38,7 @@ class Change:
     """Unchanged messages of the new run: what they say is no residue."""
 
 
-def find_change(old: Sequence[OnPath], new: Sequence[OnPath]) -> Change:
+def find_change(old: Sequence[OnPath], new: Sequence[OnPath]) -> PathChange:
     """What was removed and added between two runs, in path order."""
     same = sum(1 for _ in takewhile(_equal, zip(old, new, strict=False)))
     most = min(len(old), len(new)) - same
@@ -55,20 +55,20 @@ def find_change(old: Sequence[OnPath], new: Sequence[OnPath]) -> Change:
         else:
             removed += old_middle[old_first:old_end]
             added += new_middle[new_first:new_end]
-    return Change(tuple(removed), tuple(added), tuple(kept))
+    return PathChange(tuple(removed), tuple(added), tuple(kept))
 
 
 def _equal(pair: tuple[OnPath, OnPath]) -> bool:
     return pair[0].entry.digest == pair[1].entry.digest
 
 
-def plan_amend(stale: NewVersion, change: Change, target_words: int, before: str = "") -> AmendFold | None:
+def plan_amend(stale: NewVersion, change: PathChange, target_words: int, before: str = "") -> AmendFold | None:
     """Return the fold that makes a stale text true of the new run; None when that is too much to amend. `before` is a
     text about what comes before the run: what it names is no residue."""
-    removed, added = story_messages(change.removed), story_messages(change.added)
+    removed, added = skip_opening(change.removed), skip_opening(change.added)
     if count_told((*removed, *added)) > MOST_WORDS:
         return None
-    kept = (before, *(told(message) for message in story_messages(change.kept)))
+    kept = (before, *(render_message(message) for message in skip_opening(change.kept)))
     return AmendFold(stale.kind, stale.text, added, target_words, Amends(removed, kept), carry=stale.carry)
 
 
@@ -108,12 +108,12 @@ class AmendFold(FoldDefaults):
         return count_words(self.so_far) + count_told((*self.change.removed, *self.delta))
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
-        system, user = fill(
+        system, user = fill_template(
             template,
             {
-                "previous": as_data(self.so_far.strip()) or "(none yet)",
-                "removed": transcript(self.change.removed) or "(nothing)",
-                "events": transcript(self.delta) or "(nothing)",
+                "previous": defuse_tags(self.so_far.strip()) or "(none yet)",
+                "removed": render_transcript(self.change.removed) or "(nothing)",
+                "events": render_transcript(self.delta) or "(nothing)",
                 "hint": f" {hint}" if hint else "",
             },
         )
@@ -124,23 +124,23 @@ class AmendFold(FoldDefaults):
         verdict = judge(self._asked, reply)
         if isinstance(verdict, Refused):
             return verdict
-        removed = [told(message) for message in self.change.removed]
-        kept = [*self.change.kept, *(told(message) for message in self.delta)]
-        left = residue(removed, kept, verdict.text)
+        removed = [render_message(message) for message in self.change.removed]
+        kept = [*self.change.kept, *(render_message(message) for message in self.delta)]
+        left = find_residue(removed, kept, verdict.text)
         if left:
-            return Refused(Refusal.RESIDUE, f"it still tells of what was removed: {', '.join(left[:5])}")
+            return Refused(RefusalKind.RESIDUE, f"it still tells of what was removed: {', '.join(left[:5])}")
         return replace(verdict, carry=self.carry)
 
     def judge_text(self, text: str) -> Accepted | Refused:
         if text.strip():
             return judge_text(self._asked, text)
-        something = self.so_far.strip() or transcript(self.delta)
-        return Refused(Refusal.EMPTY, "the text is empty") if something else Accepted("")
+        something = self.so_far.strip() or render_transcript(self.delta)
+        return Refused(RefusalKind.EMPTY, "the text is empty") if something else Accepted("")
 
     @property
-    def _asked(self) -> Asked:
+    def _asked(self) -> TextRequest:
         sources = tuple(filter(None, self.change.kept))
-        return Asked(self.so_far, self.delta, self.target_words, amends=True, sources=sources, third_person=True)
+        return TextRequest(self.so_far, self.delta, self.target_words, amends=True, sources=sources, third_person=True)
 
     def builtin(self) -> Accepted:
         raise NotImplementedError("no text is set right without a model")

@@ -8,7 +8,7 @@ then an empty summary update is derived from the signals, so that it is no gap.
 From an answer to an analysis, and back to text.
 
 Owns how forgiving the librarian reads: other spellings of the keys, items that are objects, lists that are texts, words
-for "nothing". What must stay true: no answer raises; what is kept is bounded; `analysis_of(analysis_text(x))` is `x`
+for "nothing". What must stay true: no answer raises; what is kept is bounded; `parse_analysis(render_analysis(x))` is `x`
 for all that was kept.
 """
 
@@ -32,15 +32,22 @@ from previously.folds.context import (
     ASPECTS,
     NO_CONTEXT,
     NoteContext,
-    language_rule,
+    build_signals_note,
+    build_stranger_finder,
+    find_state_faults,
     name_threads,
-    signals_note,
-    state_warnings,
-    stranger_finder,
+    render_language_rule,
 )
 from previously.folds.fold import NoteFold
-from previously.folds.json_answer import DECLINED, accept_note, canonical, object_in, refuse_shape, text_in
-from previously.folds.prompts.templates import Template, as_data, fill, told, transcript
+from previously.folds.json_answer import (
+    DECLINED,
+    accept_note,
+    dump_canonical,
+    find_object,
+    read_text_value,
+    refuse_shape,
+)
+from previously.folds.prompts.templates import Template, defuse_tags, fill_template, render_message, render_transcript
 from previously.text.sentences import plain, whole_sentences
 
 LISTS = tuple(field.name for field in fields(Signals))
@@ -74,7 +81,7 @@ SCHEMA: dict[str, Any] = {
 def is_fragment(message: Message) -> bool:
     """Whether a message tells something that is analysed: no instruction, no chapter heading, no remark out of
     character, not without words."""
-    text = told(message).strip()
+    text = render_message(message).strip()
     return message.role is not Role.SYSTEM and not _MARKER.fullmatch(text) and not _MARKER.fullmatch(plain(text))
 
 
@@ -104,17 +111,17 @@ class AnalysisFold(NoteFold):
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
-        noted = analysis_of(self.so_far).summary_update if self.so_far else ""
+        noted = parse_analysis(self.so_far).summary_update if self.so_far else ""
         beginning = "This was noted of how the fragment begins, which is not shown; do not note it again."
-        system, user = fill(
+        system, user = fill_template(
             template,
             {
                 **self.context.render(),
                 "bridge": self.context.render_bridge(),
                 "aspects": ASPECTS,
-                "language": language_rule(self.delta, "fragment", 'keys, aspects and the word "ended"'),
-                "noted": f"\n{beginning}\n<noted>\n{as_data(noted)}\n</noted>\n" if noted else "",
-                "fragment": transcript(self.delta) or "(nothing)",
+                "language": render_language_rule(self.delta, "fragment", 'keys, aspects and the word "ended"'),
+                "noted": f"\n{beginning}\n<noted>\n{defuse_tags(noted)}\n</noted>\n" if noted else "",
+                "fragment": render_transcript(self.delta) or "(nothing)",
                 "hint": f" {hint}" if hint else "",
             },
         )
@@ -122,10 +129,10 @@ class AnalysisFold(NoteFold):
 
     def judge_text(self, text: str) -> Accepted | Refused:
         """What a model's answer notes, with what was noted of the parts before."""
-        found = object_in(text)
+        found = find_object(text)
         if isinstance(found, Refused):
             return found
-        analysis = analysis_in(found)
+        analysis = read_analysis(found)
         signals, settled = name_threads(analysis.signals, self.context.threads)
         analysis = replace(analysis, signals=signals, settled=settled)
         if declines(analysis.summary_update) and analysis.signals.is_empty:
@@ -134,33 +141,33 @@ class AnalysisFold(NoteFold):
             return refuse_shape("it notes nothing; write at least summary_update")
         update, again = self._without_retelling(analysis.summary_update)
         warnings = [f"told before, left out: {again[0][:80]}"] if again else []
-        faults = [f"{name} has {count} items, of which {MOST_ITEMS} count" for name, count in overfull(found)]
+        faults = [f"{name} has {count} items, of which {MOST_ITEMS} count" for name, count in find_overfull(found)]
         if not update:
             faults.append("summary_update is empty, or only tells the story so far again")
-            update = derived(analysis.signals)
+            update = derive_update(analysis.signals)
             if not update:
                 return refuse_shape("its summary_update only repeats the story so far")
             warnings.append("the summary update was derived from the signals")
-        warnings += state_warnings(analysis.signals)
+        warnings += find_state_faults(analysis.signals)
         analysis = replace(analysis, summary_update=update)
         analysis, strangers = self._without_strangers(analysis)
         faults += [f"the name {name} stands neither in the fragment nor in what you were given" for name in strangers]
-        return accept_note(analysis_text(self._with_so_far(analysis)), warnings, faults)
+        return accept_note(render_analysis(self._with_so_far(analysis)), warnings, faults)
 
     def builtin(self) -> Accepted:
         """What is noted without a model: a sentence or two of the fragment, word for word."""
-        earlier = analysis_of(self.so_far)
+        earlier = parse_analysis(self.so_far)
         update = quote(earlier.summary_update, self.delta, self.first, BUILTIN_WORDS)
-        return Accepted(analysis_text(replace(earlier, summary_update=update)))
+        return Accepted(render_analysis(replace(earlier, summary_update=update)))
 
     def _with_so_far(self, analysis: Analysis) -> Analysis:
-        return joined(analysis_of(self.so_far), analysis) if self.so_far else analysis
+        return join_analyses(parse_analysis(self.so_far), analysis) if self.so_far else analysis
 
     def _without_strangers(self, analysis: Analysis) -> tuple[Analysis, list[str]]:
         """Return an analysis without items that name somebody nobody has heard of, and those names. The summary update
         stays: it is all that is remembered of the fragment."""
         strangers: list[str] = []
-        find_strangers = stranger_finder(self.context, self.delta, self.so_far)
+        find_strangers = build_stranger_finder(self.context, self.delta, self.so_far)
 
         def is_heard(text: str) -> bool:
             found = find_strangers(text)
@@ -200,11 +207,11 @@ _COMMAS = re.compile(r"[,;|\n]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def analysis_in(found: Mapping[str, Any]) -> Analysis:
+def read_analysis(found: Mapping[str, Any]) -> Analysis:
     """The analysis in a JSON object, whatever a model made of the shape it was asked for."""
     given = _by_name(found)
     signals = Signals(**{name: _items(given.get(name)) for name in LISTS})
-    update = " ".join(text_in(given.get("summary_update")).split())
+    update = " ".join(read_text_value(given.get("summary_update")).split())
     return Analysis(
         summary_update=_cut(update) if _says_something(update) else "",
         signals=signals,
@@ -213,7 +220,7 @@ def analysis_in(found: Mapping[str, Any]) -> Analysis:
     )
 
 
-def overfull(found: Mapping[str, Any]) -> list[tuple[str, int]]:
+def find_overfull(found: Mapping[str, Any]) -> list[tuple[str, int]]:
     """Return the lists of a JSON object that have more items than are kept, and how many each has."""
     given = _by_name(found)
     counts = ((name, given.get(name)) for name in (*LISTS, "contradictions"))
@@ -278,23 +285,23 @@ def _cut(text: str) -> str:
     return kept or text[: LONGEST_UPDATE - 1].rsplit(" ", 1)[0] + "…"
 
 
-def derived(signals: Signals) -> str:
+def derive_update(signals: Signals) -> str:
     """A summary update made of the signals: what happened, what changed, what is open and what is settled."""
-    told = " ".join(map(_ended, signals.events))
+    events = " ".join(map(_ended, signals.events))
     lists = (
         ("Now", signals.state_changes),
         ("Still open", signals.open_threads),
         ("Settled", signals.resolved_threads),
     )
     rest = [f"{_ended(f'{what}: ' + '; '.join(one.rstrip('. ') for one in items))}" for what, items in lists if items]
-    return _cut(" ".join([told, *rest]).strip())
+    return _cut(" ".join([events, *rest]).strip())
 
 
 def _ended(sentence: str) -> str:
     return sentence if sentence.endswith((".", "!", "?", "…", "。", "！", "？", '"', "”")) else f"{sentence}."
 
 
-def joined(earlier: Analysis, later: Analysis) -> Analysis:
+def join_analyses(earlier: Analysis, later: Analysis) -> Analysis:
     """The analysis of a fragment that was read in two parts. Where there is too much, what is later counts."""
     settled = {folded(one) for one in later.signals.resolved_threads}
     still_open = [one for one in earlier.signals.open_threads if folded(one) not in settled]
@@ -316,9 +323,9 @@ def _newest(items: Sequence[str]) -> tuple[str, ...]:
     return items_of(list(once.values())[-MOST_ITEMS:])
 
 
-def analysis_text(analysis: Analysis) -> str:
+def render_analysis(analysis: Analysis) -> str:
     """An analysis as canonical JSON."""
-    return canonical(
+    return dump_canonical(
         {
             "summary_update": analysis.summary_update,
             **analysis.signals.as_json(),
@@ -329,7 +336,7 @@ def analysis_text(analysis: Analysis) -> str:
     )
 
 
-def analysis_of(text: str) -> Analysis:
+def parse_analysis(text: str) -> Analysis:
     """The analysis in a text that was kept, as it was kept; an empty one where it cannot be read."""
     try:
         found = json.loads(text)
@@ -349,7 +356,7 @@ def analysis_of(text: str) -> Analysis:
     )
 
 
-def analysis_note(text: str) -> Note:
+def parse_analysis_note(text: str) -> Note:
     """Return the note in the text of an analysis' version."""
-    analysis = analysis_of(text)
-    return signals_note(analysis.signals, analysis.settled)
+    analysis = parse_analysis(text)
+    return build_signals_note(analysis.signals, analysis.settled)

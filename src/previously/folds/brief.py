@@ -23,15 +23,15 @@ from previously.core.messages import Image, Message, Part, Role, Text, ToolCall,
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.core.words import count_words
-from previously.folds.brief_checks import bounded, with_sure_facts
-from previously.folds.builtin.brief import briefed, redacted
-from previously.folds.checks import Accepted, Refused, declines, is_open_block, is_tool_call, without_reasoning
-from previously.folds.checks.judgement import text_of
+from previously.folds.brief_checks import bound_brief, restore_facts
+from previously.folds.builtin.brief import redact_brief, write_brief
+from previously.folds.checks import Accepted, Refused, declines, is_open_block, is_tool_call, strip_reasoning
+from previously.folds.checks.judgement import read_text
 from previously.folds.conversation.secrets import redact
-from previously.folds.conversation.sections import TITLES, Brief, joined, parse, render
+from previously.folds.conversation.sections import TITLES, Brief, extend_brief, parse_brief, render_brief
 from previously.folds.fold import NoteFold
 from previously.folds.json_answer import DECLINED, LONGEST_ANSWER, refuse_shape
-from previously.folds.prompts.templates import Template, as_data, fill
+from previously.folds.prompts.templates import Template, defuse_tags, fill_template
 from previously.text.language import wrong_language
 
 MOST_TOKENS = 1_500
@@ -98,15 +98,15 @@ class BriefFold(NoteFold):
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
-        before = redacted(parse(self.so_far))
+        before = redact_brief(parse_brief(self.so_far))
         asked = min(self.most_tokens, MOST_TOKENS)
         words = max(80, int(asked * WORDS_PER_TOKEN) // 10 * 10)
-        system, user = fill(
+        system, user = fill_template(
             template,
             {
                 "length": f"At most {words} words.",
-                "previous": "(none yet)" if before.is_empty else as_data(render(before)),
-                "conversation": conversation_text(self.delta) or "(nothing)",
+                "previous": "(none yet)" if before.is_empty else defuse_tags(render_brief(before)),
+                "conversation": render_conversation(self.delta) or "(nothing)",
                 "hint": f" {hint}" if hint else "",
             },
         )
@@ -114,31 +114,31 @@ class BriefFold(NoteFold):
 
     def judge_text(self, text: str) -> Accepted | Refused:
         """The brief in a model's answer, with what it may not lose."""
-        answer = without_reasoning(text).strip()
-        brief = parse(answer)
+        answer = strip_reasoning(text).strip()
+        brief = parse_brief(answer)
         refused = self._refused(text, answer, brief)
         if refused:
             return refused
         brief, dropped = self._without_talk_of_folding(brief)
-        before = parse(self.so_far)
+        before = parse_brief(self.so_far)
         wrong = wrong_language(_prose_of(self.delta, before), _prose(brief))
         if wrong:
             return refuse_shape(f"it is in {wrong}; write in the language of the conversation")
-        brief, back = with_sure_facts(brief, briefed(self.delta, before), before, self.pins)
+        brief, back = restore_facts(brief, write_brief(self.delta, before), before, self.pins)
         warnings = [f"spoke of the folding, left out: {one[:80]}" for one in dropped]
         warnings += [f"left out by the model, put back: {one[:80]}" for one in back]
         return self._accept(brief, warnings)
 
     def builtin(self) -> Accepted:
         """The brief by rules."""
-        brief = briefed(self.delta, parse(self.so_far))
+        brief = write_brief(self.delta, parse_brief(self.so_far))
         missing = [one for one in self.pins if one.strip() and one.strip() not in "\n".join(brief.items())]
-        return self._accept(joined(brief, constraints=missing), [])
+        return self._accept(extend_brief(brief, constraints=missing), [])
 
     def _accept(self, brief: Brief, warnings: list[str]) -> Accepted:
-        found = bounded(redacted(brief), self.most_tokens)
+        found = bound_brief(redact_brief(brief), self.most_tokens)
         shed = [f"left out for want of room: {one[:80]}" for one in found.shed]
-        return Accepted(render(found.brief), warnings=(*warnings, *shed))
+        return Accepted(render_brief(found.brief), warnings=(*warnings, *shed))
 
     def _refused(self, answer: str, text: str, brief: Brief) -> Refused | None:
         if not text:
@@ -157,8 +157,8 @@ class BriefFold(NoteFold):
         if brief.is_empty:
             titled = any(f"{title}\n" in f"{text}\n" for title in TITLES.values())
             return refuse_shape("it says nothing" if titled else "it has none of the headings")
-        news = sum(count_words(text_of(one)) for one in self.delta if one.role is not Role.SYSTEM)
-        if self.so_far and brief == parse(self.so_far) and news >= _MUCH:
+        news = sum(count_words(read_text(one)) for one in self.delta if one.role is not Role.SYSTEM)
+        if self.so_far and brief == parse_brief(self.so_far) and news >= _MUCH:
             return refuse_shape("it is the earlier brief, without what happened since")
         return None
 
@@ -167,7 +167,7 @@ class BriefFold(NoteFold):
         long = [one for one in brief.items() if len(one) >= _LONG_COPY]
         if sum(map(len, long)) < 0.6 * len(text):
             return False
-        said = " ".join(" ".join(text_of(one).split()) for one in self.delta)
+        said = " ".join(" ".join(read_text(one).split()) for one in self.delta)
         return all(" ".join(one.split()) in said for one in long)
 
     def _without_talk_of_folding(self, brief: Brief) -> tuple[Brief, list[str]]:
@@ -220,7 +220,7 @@ _OURS = re.compile(
 _DATA_URL = re.compile(r"data:(?P<type>[\w.+/\-]{1,80});base64,(?P<data>[A-Za-z0-9+/=]{64,})")
 
 
-def conversation_text(messages: Iterable[Message], most_characters: int = OUTPUT_CHARACTERS) -> str:
+def render_conversation(messages: Iterable[Message], most_characters: int = OUTPUT_CHARACTERS) -> str:
     """Messages in blocks, one for each that tells something; results stand under the calls they answer."""
     blocks: list[list[str]] = []
     calls = _Calls()
@@ -232,7 +232,7 @@ def conversation_text(messages: Iterable[Message], most_characters: int = OUTPUT
             blocks[-1] += lines
         else:
             blocks.append([f"## {_NAMES[message.role]}", *lines])
-    return as_data("\n\n".join("\n".join(lines) for lines in blocks))
+    return defuse_tags("\n\n".join("\n".join(lines) for lines in blocks))
 
 
 class _Calls:
@@ -255,13 +255,13 @@ class _Calls:
 def _told(part: Part, calls: _Calls, most: int) -> str:
     match part:
         case Text(text):
-            return capped(_as_said(text), TEXT_CHARACTERS)
+            return cap_text(_as_said(text), TEXT_CHARACTERS)
         case ToolCall(_, name, arguments):
             calls.made(part)
-            return f"[tool {_one_line(name)} {capped(_one_line(arguments) or '{}', ARGUMENTS_CHARACTERS)}]"
+            return f"[tool {_one_line(name)} {cap_text(_one_line(arguments) or '{}', ARGUMENTS_CHARACTERS)}]"
         case ToolResult(call, text):
             tag = "tool-error" if part.failed else "tool-result"
-            return f"[{tag}{calls.answered(call)}] {capped(_as_said(text), most) or '(empty)'}"
+            return f"[{tag}{calls.answered(call)}] {cap_text(_as_said(text), most) or '(empty)'}"
         case Image(_, caption):
             return f"[image: {redact(_one_line(caption))[:300]}]" if caption.strip() else "[image]"
         case _:
@@ -277,7 +277,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def capped(text: str, most: int) -> str:
+def cap_text(text: str, most: int) -> str:
     """At most so many characters of a text without its secrets, beginning and end, with the count of what was cut."""
     text = _DATA_URL.sub(lambda found: f"[{found['type']}, {len(found['data']):,} characters]", text)
     if len(text) <= 2 * _LOOKED_AT:

@@ -28,9 +28,9 @@ from previously.folds.conversation.sections import (
     REPORTED,
     TITLES,
     Brief,
+    extend_brief,
     is_failure,
-    joined,
-    render,
+    render_brief,
 )
 
 _LONG, _SHORT = 400, 160
@@ -84,26 +84,26 @@ _ORDER: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Bounded:
+class BoundedBrief:
     """A brief that fits, and what was left out of it."""
 
     brief: Brief
     shed: tuple[str, ...] = ()
 
 
-def least_tokens(counter: Counter = ESTIMATE) -> int:
+def count_least_tokens(counter: Counter = ESTIMATE) -> int:
     """What a brief takes that says nothing: no cap can be kept below."""
-    return counter.tokens(render(Brief()))
+    return counter.tokens(render_brief(Brief()))
 
 
-def bounded(brief: Brief, most_tokens: int, counter: Counter = ESTIMATE) -> Bounded:
+def bound_brief(brief: Brief, most_tokens: int, counter: Counter = ESTIMATE) -> BoundedBrief:
     """The brief in at most so many tokens, and what had to go."""
-    if counter.tokens(render(brief)) <= most_tokens:
-        return Bounded(brief)
+    if counter.tokens(render_brief(brief)) <= most_tokens:
+        return BoundedBrief(brief)
     for longest in (_LONG, _SHORT):
         brief = _clipped(brief, longest, _CUT_FIRST)
-        if counter.tokens(render(brief)) <= most_tokens:
-            return Bounded(brief)
+        if counter.tokens(render_brief(brief)) <= most_tokens:
+            return BoundedBrief(brief)
     held = _Held(brief, counter)
     for name, kept in _ORDER:
         if held.shed(name, kept, most_tokens):
@@ -117,7 +117,9 @@ class _Held:
     def __init__(self, brief: Brief, counter: Counter) -> None:
         self._cost: Callable[[str], int] = lambda item: counter.tokens(f"- {item}\n")
         self._items = {name: list(getattr(brief, name)) for name in TITLES}
-        self._total = least_tokens(counter) + sum(self._cost(one) for items in self._items.values() for one in items)
+        self._total = count_least_tokens(counter) + sum(
+            self._cost(one) for items in self._items.values() for one in items
+        )
         self.gone: list[str] = []
 
     def shed(self, what: str, kept: int, most: int) -> bool:
@@ -155,16 +157,16 @@ def _is_of(item: str, what: str) -> bool:
             return True
 
 
-def _to_the_word(held: _Held, most: int, counter: Counter) -> Bounded:
+def _to_the_word(held: _Held, most: int, counter: Counter) -> BoundedBrief:
     """The last resort: what cannot go is cut, by half and half again."""
     brief, longest = held.brief(), 8_000
     left = brief.items()
-    while counter.tokens(render(brief)) > most and longest > 8:
+    while counter.tokens(render_brief(brief)) > most and longest > 8:
         longest //= 2
         brief = _clipped(brief, longest, tuple(TITLES))
-    if counter.tokens(render(brief)) > most:
-        return Bounded(Brief(), (*held.gone, *left))
-    return Bounded(brief, tuple(held.gone))
+    if counter.tokens(render_brief(brief)) > most:
+        return BoundedBrief(Brief(), (*held.gone, *left))
+    return BoundedBrief(brief, tuple(held.gone))
 
 
 def _clipped(brief: Brief, longest: int, names: tuple[str, ...]) -> Brief:
@@ -198,19 +200,17 @@ _COVERED = 0.75
 """The share of a rule's words that one item must have to say the same."""
 
 
-def identifiers_in(text: str) -> list[str]:
+def find_identifiers(text: str) -> list[str]:
     """What must be written exactly to mean anything: paths, names in code, numbers, quotations; each once."""
     return list(dict.fromkeys(found.strip('`".,:;') for found in _IDENTIFIER.findall(text)))
 
 
-def with_sure_facts(
-    brief: Brief, sure: Brief, earlier: Brief, pins: Iterable[str] = ()
-) -> tuple[Brief, tuple[str, ...]]:
+def restore_facts(brief: Brief, sure: Brief, earlier: Brief, pins: Iterable[str] = ()) -> tuple[Brief, tuple[str, ...]]:
     """The brief with all that is sure and missing, and what was put back.
 
     `sure` is what rules make of the conversation after `earlier`, what was settled since left out.
     """
-    text = render(brief)
+    text = render_brief(brief)
     lower = text.casefold()
     rules = [_words(one) for one in (*brief.constraints, *brief.goal)]
     items = [_words(one) for one in brief.items()]
@@ -238,7 +238,7 @@ def with_sure_facts(
         "files": _files(sure, text),
     }
     told = replace(brief, goal=(*first, *brief.goal))
-    return joined(told, **missing), (*first, *(one for found in missing.values() for one in found))
+    return extend_brief(told, **missing), (*first, *(one for found in missing.values() for one in found))
 
 
 def _belongs(item: str, held: bool, text: str) -> bool:
@@ -246,7 +246,7 @@ def _belongs(item: str, held: bool, text: str) -> bool:
     if item.startswith(EARLIER_REQUEST):
         return True
     sure = held or item.startswith((REPORTED, REMARK, "http"))
-    return sure and bool(identifiers_in(item)) and not _all_in(item, text)
+    return sure and bool(find_identifiers(item)) and not _all_in(item, text)
 
 
 def _files(sure: Brief, text: str) -> list[str]:
@@ -258,7 +258,7 @@ def _files(sure: Brief, text: str) -> list[str]:
 
 def _all_in(item: str, text: str) -> bool:
     """Whether a text has all that is exact in an item, or, where nothing is, the item itself."""
-    exact = identifiers_in(item)
+    exact = find_identifiers(item)
     return all(one in text for one in exact) if exact else item.casefold() in text.casefold()
 
 
@@ -277,7 +277,7 @@ def _is_said(rule: str, lower: str, items: list[frozenset[str]]) -> bool:
     words = _words(rule)
     return (
         bool(words)
-        and all(one.casefold() in lower for one in identifiers_in(rule))
+        and all(one.casefold() in lower for one in find_identifiers(rule))
         and any(len(words & item) >= _COVERED * len(words) for item in items)
     )
 

@@ -26,11 +26,19 @@ from previously.core.text import clean
 from previously.core.versions import Kind
 from previously.core.witnessing import folded_name, knows_of
 from previously.core.words import count_words
-from previously.folds.cast_facts import Pointed, Wanted, applied, resolved
-from previously.folds.checks import Accepted, Refused, brief
+from previously.folds.cast_facts import CastAnswer, FactPointer, apply_diff, resolve_answer
+from previously.folds.checks import Accepted, Refused
+from previously.folds.checks.verdict import clip_words
 from previously.folds.fold import NoteFold
-from previously.folds.json_answer import LONGEST_ANSWER, MOST_BRACKETS, canonical, object_in, refuse_shape, text_in
-from previously.folds.prompts.templates import Template, as_data, fill, transcript
+from previously.folds.json_answer import (
+    LONGEST_ANSWER,
+    MOST_BRACKETS,
+    dump_canonical,
+    find_object,
+    read_text_value,
+    refuse_shape,
+)
+from previously.folds.prompts.templates import Template, defuse_tags, fill_template, render_transcript
 from previously.text.sentences import whole_sentences
 
 MOST_SENTENCES = 5
@@ -113,13 +121,13 @@ class CastFold(NoteFold):
         """The question for a model."""
         before = self.before
         facts = "\n".join(f"{number}. {fact.text}" for number, fact in enumerate(before.facts, 1))
-        system, user = fill(
+        system, user = fill_template(
             template,
             {
-                "name": as_data(one_line(self.name, LONGEST_NAME)),
-                "summary": as_data(before.summary) or "(nothing yet)",
-                "facts": as_data(facts) or "(no facts yet)",
-                "events": transcript(self.delta) or "(nothing)",
+                "name": defuse_tags(one_line(self.name, LONGEST_NAME)),
+                "summary": defuse_tags(before.summary) or "(nothing yet)",
+                "facts": defuse_tags(facts) or "(no facts yet)",
+                "events": render_transcript(self.delta) or "(nothing)",
                 "hint": f" {hint}" if hint else "",
             },
         )
@@ -127,22 +135,22 @@ class CastFold(NoteFold):
 
     def judge_text(self, text: str) -> Accepted | Refused:
         """What they know now, by a model's answer. An empty summary leaves the earlier one."""
-        wanted = wanted_in(text)
+        wanted = read_cast_answer(text)
         if isinstance(wanted, Refused):
             return wanted
         if wanted.about and not is_self(wanted.about, self.name):
-            return refuse_shape(f"it is about {brief(wanted.about)}, not about {brief(self.name)}")
+            return refuse_shape(f"it is about {clip_words(wanted.about)}, not about {clip_words(self.name)}")
         before = self.before
-        facts = applied(before.facts, resolved(before.facts, wanted, self._learnt))
-        summary, cut = bounded(wanted.summary)
+        facts = apply_diff(before.facts, resolve_answer(before.facts, wanted, self._learnt))
+        summary, cut = bound_summary(wanted.summary)
         now = Knowledge(summary or before.summary, facts)
-        if transcript(self.delta) and (now.is_empty or wanted.is_empty):
+        if render_transcript(self.delta) and (now.is_empty or wanted.is_empty):
             return refuse_shape("it tells nothing")
-        return Accepted(canonical(now.as_json()), warnings=_warnings(wanted, cut=cut))
+        return Accepted(dump_canonical(now.as_json()), warnings=_warnings(wanted, cut=cut))
 
     def builtin(self) -> Accepted:
         """What they knew before: without a model nothing is learnt."""
-        return Accepted(canonical(self.before.as_json()))
+        return Accepted(dump_canonical(self.before.as_json()))
 
     def _learnt(self, text: str) -> Fact:
         return Fact(text, self.at)
@@ -154,7 +162,7 @@ def is_self(name: str, other: str) -> bool:
     return bool(one) and bool(two) and (one <= two or two <= one)
 
 
-def _warnings(wanted: Wanted, *, cut: bool) -> tuple[str, ...]:
+def _warnings(wanted: CastAnswer, *, cut: bool) -> tuple[str, ...]:
     warnings: list[str] = []
     if cut:
         warnings.append(f"the summary was cut to {MOST_SENTENCES} sentences and {MOST_WORDS} words")
@@ -167,7 +175,7 @@ def _warnings(wanted: Wanted, *, cut: bool) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def bounded(summary: str) -> tuple[str, bool]:
+def bound_summary(summary: str) -> tuple[str, bool]:
     """A summary of at most five sentences and so many words, and whether it had to be cut."""
     text = " ".join(clean(summary)[0].split())
     sentences = whole_sentences(text)
@@ -214,24 +222,24 @@ _PAIR = re.compile(r"\s*[\"']?(?P<key>old|new|from|to)[\"']?\s*:\s*(?P<value>.*)
 _EMPTY = frozenset({"[]", "{}", "none", "null", "nothing", "n/a", "-", "(none)", "empty", "~"})
 
 
-def wanted_in(answer: str) -> Wanted | Refused:
+def read_cast_answer(answer: str) -> CastAnswer | Refused:
     """What an answer wants, or why it cannot be read."""
     if answer.count("{") + answer.count("[") > MOST_BRACKETS:
         return refuse_shape("it is nothing but brackets")
-    found = object_in(answer)
+    found = find_object(answer)
     if isinstance(found, Refused) or not _fields_of(found):
         lines = _from_lines(answer) if len(answer) <= LONGEST_ANSWER else {}
         if not lines:
             return found if isinstance(found, Refused) else refuse_shape("it has none of the fields asked for")
         found = lines
     fields = _fields_of(found)
-    return Wanted(
-        summary=" ".join(clean(text_in(_first(fields, _SUMMARIES)))[0].split()),
+    return CastAnswer(
+        summary=" ".join(clean(read_text_value(_first(fields, _SUMMARIES)))[0].split()),
         add=_texts(_first(fields, _ADDS)),
         remove=_pointed(_first(fields, _REMOVES)),
         update=_updates(_first(fields, _UPDATES)),
         whole=_texts(_first(fields, _WHOLE)),
-        about=one_line(text_in(_first(fields, _NAMES))),
+        about=one_line(read_text_value(_first(fields, _NAMES))),
     )
 
 
@@ -274,11 +282,11 @@ def _said(given: object) -> str:
     return given if isinstance(given, str) else ""
 
 
-def _pointed(given: object) -> tuple[Pointed, ...]:
+def _pointed(given: object) -> tuple[FactPointer, ...]:
     return tuple(found for one in _items(given) if (found := _as_pointed(one)) is not None)
 
 
-def _as_pointed(given: object) -> Pointed | None:
+def _as_pointed(given: object) -> FactPointer | None:
     if isinstance(given, int) and not isinstance(given, bool):
         return given
     if isinstance(given, dict):
@@ -294,12 +302,12 @@ def _as_pointed(given: object) -> Pointed | None:
     return line if line and line.casefold() not in _EMPTY else None
 
 
-def _updates(given: object) -> tuple[tuple[Pointed, str], ...]:
+def _updates(given: object) -> tuple[tuple[FactPointer, str], ...]:
     if isinstance(given, dict) and not {"old", "new", "from", "to"}.isdisjoint(given):
         given = [given]
     elif isinstance(given, dict):
         given = [{"old": old, "new": new} for old, new in given.items()]
-    found: list[tuple[Pointed, str]] = []
+    found: list[tuple[FactPointer, str]] = []
     for one in _items(given):
         if isinstance(one, str):  # new words of something that is not named
             found += [("", text) for text in _texts([one])]

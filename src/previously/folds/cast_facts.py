@@ -54,18 +54,18 @@ _TURNS = re.compile(
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-Pointed = str | int
+FactPointer = str | int
 """A fact as an answer names it: by its words, or by its number in the list, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CastAnswer:
     """What an answer wants."""
 
     summary: str = ""
     add: tuple[str, ...] = ()
-    remove: tuple[Pointed, ...] = ()
-    update: tuple[tuple[Pointed, str], ...] = ()
+    remove: tuple[FactPointer, ...] = ()
+    update: tuple[tuple[FactPointer, str], ...] = ()
     """What a fact said, and what it says now."""
     whole: tuple[str, ...] = ()
     """The facts as they should be, where all of them were given."""
@@ -79,7 +79,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Diff:
+class FactDiff:
     """What becomes of the facts: the words of those that go, and those that come, oldest first."""
 
     gone: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class _Wording:
     turns: frozenset[str]
 
 
-def resolved(held: Sequence[Fact], wanted: Wanted, learnt: Callable[[str], Fact]) -> Diff:
+def resolve_answer(held: Sequence[Fact], wanted: CastAnswer, learnt: Callable[[str], Fact]) -> FactDiff:
     """What an answer changes in these facts. `learnt` makes a fact of new words.
 
     A change of a fact that is not there is a new fact; a whole list changes what it says in other words, adds what it
@@ -119,10 +119,10 @@ def resolved(held: Sequence[Fact], wanted: Wanted, learnt: Callable[[str], Fact]
         new[folded(text)] = learnt(text)
 
     for pointed in wanted.remove:
-        if (found := pointed_at(pointed, held)) is not None:
+        if (found := find_fact(pointed, held)) is not None:
             gone[found.text] = None
     for old, text in wanted.update:
-        found = pointed_at(old, held)
+        found = find_fact(old, held)
         if found is not None and folded(found.text) == folded(text):
             continue
         if found is not None:
@@ -136,7 +136,7 @@ def resolved(held: Sequence[Fact], wanted: Wanted, learnt: Callable[[str], Fact]
     for text in wanted.add:
         add(text)
     _take_whole(wanted.whole, left(), gone, new, learnt, add)
-    return Diff(tuple(gone), tuple(new.values()))
+    return FactDiff(tuple(gone), tuple(new.values()))
 
 
 def _take_whole(
@@ -153,7 +153,7 @@ def _take_whole(
     for text in whole:
         if any(folded(fact.text) == folded(text) for fact in left):
             continue
-        found = pointed_at(text, others)
+        found = find_fact(text, others)
         if found is not None and not tells_nothing_new(text, found.text):
             others.remove(found)
             gone[found.text] = None
@@ -162,7 +162,7 @@ def _take_whole(
             add(text)
 
 
-def applied(held: Iterable[Fact], diff: Diff) -> tuple[Fact, ...]:
+def apply_diff(held: Iterable[Fact], diff: FactDiff) -> tuple[Fact, ...]:
     """The facts after a diff, at most `MOST_FACTS`."""
     new = {folded(fact.text) for fact in diff.new}
     gone = {folded(text) for text in diff.gone}
@@ -179,13 +179,13 @@ def _bounded(old: Sequence[Fact], new: Sequence[Fact]) -> tuple[Fact, ...]:
 
     def rank(place: int) -> tuple[bool, bool, int, int, int]:
         fact = order[place]
-        return place >= len(old), place == len(order) - 1, weight_of(fact.text), fact.since, place
+        return place >= len(old), place == len(order) - 1, weigh_fact(fact.text), fact.since, place
 
     go = set(sorted(range(len(order)), key=rank)[:over])
     return tuple(fact for place, fact in enumerate(order) if place not in go)
 
 
-def pointed_at(pointed: Pointed, held: Sequence[Fact]) -> Fact | None:
+def find_fact(pointed: FactPointer, held: Sequence[Fact]) -> Fact | None:
     """The fact that a number or a wording means: the very words, the same but for case, or by far the most alike. None
     where it could be any of several."""
     if isinstance(pointed, int):
@@ -194,13 +194,15 @@ def pointed_at(pointed: Pointed, held: Sequence[Fact]) -> Fact | None:
     exact = exact or [fact for fact in held if folded(fact.text) == folded(pointed)]
     if exact:
         return exact[0]
-    scored = sorted(((likeness(pointed, fact.text), place) for place, fact in enumerate(held)), key=lambda one: -one[0])
+    scored = sorted(
+        ((measure_likeness(pointed, fact.text), place) for place, fact in enumerate(held)), key=lambda one: -one[0]
+    )
     if not scored or scored[0][0] <= 0 or (len(scored) > 1 and scored[1][0] == scored[0][0]):
         return None
     return held[scored[0][1]]
 
 
-def likeness(pointed: str, fact: str) -> float:
+def measure_likeness(pointed: str, fact: str) -> float:
     """How much a wording is like a fact: the share of their telling words that both have, 0 where that is too little to
     tell."""
     one, other = _wording(pointed), _wording(fact)
@@ -261,7 +263,7 @@ BINDS, HAPPENED = 1, 0
 """The weights, heaviest first."""
 
 
-def weight_of(fact: str) -> int:
+def weigh_fact(fact: str) -> int:
     """Return how much a fact matters: `BINDS` or `HAPPENED`."""
     return BINDS if is_promise(fact) else HAPPENED
 
@@ -271,7 +273,7 @@ LEAST_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Knower:
     """What one character knows of what was asked: the best first."""
 
     name: str
@@ -279,12 +281,12 @@ class Row:
     summary_sentences: tuple[str, ...]
 
 
-def who_knows(knowledge: Mapping[str, Knowledge], terms: str) -> list[Row]:
+def find_knowers(knowledge: Mapping[str, Knowledge], terms: str) -> list[Knower]:
     """A row for everyone who knows of it."""
     asked = _terms_of(terms)
     if not asked:
         return []
-    ranked: list[tuple[float, int, str, Row]] = []
+    ranked: list[tuple[float, int, str, Knower]] = []
     for name, known in knowledge.items():
         facts = [(share, fact) for fact in known.facts if (share := _share(asked, fact.text))]
         said = [(share, one) for one in whole_sentences(known.summary) if (share := _share(asked, one))]
@@ -293,7 +295,7 @@ def who_knows(knowledge: Mapping[str, Knowledge], terms: str) -> list[Row]:
         facts.sort(key=lambda one: (-one[0], -one[1].since))
         said.sort(key=lambda one: -one[0])
         best = max(share for share, _ in [*facts, *said])
-        row = Row(name, tuple(fact for _, fact in facts), tuple(one for _, one in said))
+        row = Knower(name, tuple(fact for _, fact in facts), tuple(one for _, one in said))
         ranked.append((-best, -len(facts), folded(name), row))
     return [row for *_, row in sorted(ranked, key=lambda one: one[:3])]
 

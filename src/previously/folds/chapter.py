@@ -19,10 +19,26 @@ from previously.core.tokens import estimate_tokens, message_tokens
 from previously.core.versions import Cost, Kind
 from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote_whole
-from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge, judge_text, without_reasoning
+from previously.folds.checks import (
+    Accepted,
+    RefusalKind,
+    Refused,
+    TextRequest,
+    declines,
+    judge,
+    judge_text,
+    strip_reasoning,
+)
 from previously.folds.fold import FoldDefaults, Rehearsal, blank_text, count_told, estimate_read, explain_window
-from previously.folds.prompts.templates import Template, as_data, fill, form_blocks, told, transcript
-from previously.folds.summary import carry_of, cuts_of
+from previously.folds.prompts.templates import (
+    Template,
+    defuse_tags,
+    fill_template,
+    render_message,
+    render_transcript,
+    split_form,
+)
+from previously.folds.summary import parse_cuts, render_cuts
 from previously.folds.update_answer import END, Sections, cut_sections
 from previously.text.language import main_language
 
@@ -120,7 +136,7 @@ class ChapterFold(FoldDefaults):
 
     @property
     def is_silent(self) -> bool:
-        return not (self.recap.strip() or self.episodes or transcript(self.delta))
+        return not (self.recap.strip() or self.episodes or render_transcript(self.delta))
 
     @property
     def has_builtin(self) -> bool:
@@ -136,7 +152,10 @@ class ChapterFold(FoldDefaults):
         """Return how long the full form should be: shorter where there is little to tell."""
         if not self.words:
             return 0
-        new, recap = sum(estimate_tokens(told(one)) for one in self.delta) // WORDS_SHARE, count_words(self.recap)
+        new, recap = (
+            sum(estimate_tokens(render_message(one)) for one in self.delta) // WORDS_SHARE,
+            count_words(self.recap),
+        )
         most = max(self.words, min(recap, round(self.words * WHOLE)))
         return _round(min(most, max(FEWEST_WORDS, recap + new)))
 
@@ -163,46 +182,46 @@ class ChapterFold(FoldDefaults):
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """Return the question for a model. `hint` says why its last answer could not be used."""
         values = {
-            "backbone": as_data(self.backbone.strip()) or "(nothing: this is the first chapter)",
-            "earlier": as_data("\n\n".join(self.earlier)) or "(none)",
-            "episodes": as_data("\n\n".join(f"- {' '.join(one.split())}" for one in self.episodes)) or "(none)",
-            "title": f", called {as_data(self.title)!r}" if self.title else "",
-            "recap": as_data(self.recap.strip()) or "(none yet)",
+            "backbone": defuse_tags(self.backbone.strip()) or "(nothing: this is the first chapter)",
+            "earlier": defuse_tags("\n\n".join(self.earlier)) or "(none)",
+            "episodes": defuse_tags("\n\n".join(f"- {' '.join(one.split())}" for one in self.episodes)) or "(none)",
+            "title": f", called {defuse_tags(self.title)!r}" if self.title else "",
+            "recap": defuse_tags(self.recap.strip()) or "(none yet)",
             "ending": "the recap does not tell them yet" if self.untold else "the recap tells them already",
-            "messages": transcript(self.delta) or "(none)",
+            "messages": render_transcript(self.delta) or "(none)",
             "form": self._form(template),
             "language": self._language,
             "hint": f"\n\n{hint}" if hint else "",
         }
-        system, user = fill(template, values)
+        system, user = fill_template(template, values)
         return ModelRequest(system, user, max_output_tokens=self.output_tokens)
 
     @property
     def _language(self) -> str:
         """Return in which language to answer. Where it is known and not English, it is named: models translate what is
         not said to stay."""
-        language = main_language("\n".join((self.recap, *map(told, self.delta))))
+        language = main_language("\n".join((self.recap, *map(render_message, self.delta))))
         if language in ("", None, "English"):
             return "Write in the language of the story; only the headings stay English."
         return f"Write in {language}, the language of the story; only the headings stay English."
 
     def _form(self, template: Template) -> str:
         words = f"about {self.chapter_words} words" if self.words else "as many words as it needs"
-        form = "\n\n".join(block for heading, block in form_blocks(template.form, PARTS) if heading in self.parts)
+        form = "\n\n".join(block for heading, block in split_form(template.form, PARTS) if heading in self.parts)
         return form.replace("about {{chapter_words}} words", words).replace("{{backbone_words}}", str(self.spine_words))
 
     def judge(self, reply: ModelReply) -> Accepted | Refused:
         """Return what may be kept of an answer: its own text, and beside it those other parts that are usable."""
         if reply.tool_calls:
-            return Refused(Refusal.TOOL_CALL, "it called a tool instead of answering")
-        answer = without_reasoning(reply.text).strip()
+            return Refused(RefusalKind.TOOL_CALL, "it called a tool instead of answering")
+        answer = strip_reasoning(reply.text).strip()
         if not answer:
-            return Refused(Refusal.EMPTY, "the answer is empty")
+            return Refused(RefusalKind.EMPTY, "the answer is empty")
         sections = cut_sections(answer, _HEADINGS)
         if not sections.lines:
             if reply.finish_reason == "content_filter" or declines(answer):
-                return Refused(Refusal.REFUSAL, "the model declined")
-            return Refused(Refusal.SHAPE, f"it has none of the headings {', '.join(self.parts)}")
+                return Refused(RefusalKind.REFUSAL, "the model declined")
+            return Refused(RefusalKind.SHAPE, f"it has none of the headings {', '.join(self.parts)}")
         kept, unusable = self.judge_sections(sections, reply)
         if self.kind in unusable:
             return unusable[self.kind]
@@ -225,16 +244,16 @@ class ChapterFold(FoldDefaults):
             if part == CHAPTER:
                 full = verdict.text
             if part == SHORT:
-                verdict = replace(verdict, text=short_text(self._read_title(sections), verdict.text))
+                verdict = replace(verdict, text=render_short(self._read_title(sections), verdict.text))
             kept[kind] = verdict
         return kept, unusable
 
     def _judge_part(self, part: str, full: str, sections: Sections, reply: ModelReply) -> Accepted | Refused:
         text = sections.prose(part)
         if not text:
-            return Refused(Refusal.SHAPE, f"there is nothing under {part}")
+            return Refused(RefusalKind.SHAPE, f"there is nothing under {part}")
         if reply.finish_reason == "length" and list(sections.lines)[-1] == part:
-            return Refused(Refusal.TRUNCATED, f"it was cut off within {part}")
+            return Refused(RefusalKind.TRUNCATED, f"it was cut off within {part}")
         # Whether the answer came to its end is judged here: what was cut off behind this text does it no harm.
         verdict = judge(self._asked(part, full), replace(reply, text=text, finish_reason="stop"))
         return replace(verdict, reason=f"{part}: {verdict.reason}") if isinstance(verdict, Refused) else verdict
@@ -243,11 +262,11 @@ class ChapterFold(FoldDefaults):
         part = {Kind.CHAPTER: CHAPTER, Kind.SHORT: SHORT}.get(self.kind, BACKBONE)
         return judge_text(self._asked(part, self.recap), text)
 
-    def _asked(self, part: str, full: str) -> Asked:
-        said = tuple(f"{one.speaker or ''}: {told(one)}" for one in self.delta)
+    def _asked(self, part: str, full: str) -> TextRequest:
+        said = tuple(f"{one.speaker or ''}: {render_message(one)}" for one in self.delta)
         told_of = (Message(Role.ASSISTANT, (Text(full),)),)
         if part == CHAPTER:
-            return Asked(
+            return TextRequest(
                 self.recap,
                 self.delta,
                 target_words=self.chapter_words,
@@ -257,7 +276,7 @@ class ChapterFold(FoldDefaults):
                 third_person=True,
             )
         if part == SHORT:  # it need not name everybody whom the full form names
-            return Asked(
+            return TextRequest(
                 "",
                 told_of,
                 target_words=SHORT_WORDS,
@@ -267,7 +286,7 @@ class ChapterFold(FoldDefaults):
                 sources=(*self.texts, self.recap, *said),
                 third_person=True,
             )
-        return Asked(
+        return TextRequest(
             self.backbone,
             told_of,
             target_words=self.spine_words,
@@ -318,7 +337,7 @@ class ChapterFold(FoldDefaults):
         if CHAPTER in self.parts:
             full = quote_whole([self.recap], self.words, self.delta, self.first)
         spine = quote_whole([self.backbone, full], self.backbone_words) if BACKBONE in self.parts else ""
-        carry = carry_of(cuts_of(self.carry))
+        carry = render_cuts(parse_cuts(self.carry))
         if self.kind is Kind.BACKBONE:
             return Accepted(spine, carry)
         beside = ((Kind.BACKBONE, spine),) if spine else ()
@@ -358,12 +377,12 @@ def find_ending(run: Sequence[OnPath], untold: int) -> Sequence[OnPath]:
     return run[first:]
 
 
-def short_text(title: str, text: str) -> str:
+def render_short(title: str, text: str) -> str:
     """Return a title and a short form as the text of one version: a line, and a paragraph behind an empty one."""
     return "\n\n".join(filter(None, (title, " ".join(text.split()))))
 
 
-def short_of(text: str) -> tuple[str, str]:
+def parse_short(text: str) -> tuple[str, str]:
     """Return the title and the short form in the text of a version; an empty title where it has none."""
     title, between, short = text.partition("\n\n")
     return (title, short) if between else ("", text)

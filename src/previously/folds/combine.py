@@ -17,10 +17,10 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote_whole
-from previously.folds.checks import Accepted, Asked, Refused, judge_text
+from previously.folds.checks import Accepted, Refused, TextRequest, judge_text
 from previously.folds.fold import NoteFold
 from previously.folds.json_answer import refuse_shape
-from previously.folds.prompts.templates import Template, as_data, fill
+from previously.folds.prompts.templates import Template, defuse_tags, fill_template
 
 NEWEST_SHARE = 4
 """A quarter is kept for the newest summary: what happens next goes on from it."""
@@ -62,11 +62,11 @@ class CombineFold(NoteFold):
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         words = self.target_words
-        system, user = fill(
+        system, user = fill_template(
             template,
             {
                 "length": f"about {words} words" if words else "as long as it needs to be",
-                "summaries": as_data(number_scenes(self.summaries)) or "(none)",
+                "summaries": defuse_tags(number_scenes(self.summaries)) or "(none)",
                 "hint": f" {hint}" if hint else "",
             },
         )
@@ -74,7 +74,7 @@ class CombineFold(NoteFold):
         return ModelRequest(system, user, max_output_tokens=2 * room + 100)
 
     def judge_text(self, text: str) -> Accepted | Refused:
-        verdict = judge_text(Asked("", _as_messages(self.summaries), self.target_words, retells=True), text)
+        verdict = judge_text(TextRequest("", _as_messages(self.summaries), self.target_words, retells=True), text)
         return refuse_shape(verdict.reason) if isinstance(verdict, Refused) else Accepted(verdict.text)
 
     def builtin(self) -> Accepted:

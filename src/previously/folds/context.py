@@ -18,7 +18,7 @@ from previously.core.messages import Message
 from previously.core.note import Aspect, LoreItem, Note, ThreadChange, ThreadItem
 from previously.core.signals import Settled, Signals, folded, items_of
 from previously.core.state_line import parse_state_line
-from previously.folds.prompts.templates import as_data, speaker_of, told
+from previously.folds.prompts.templates import defuse_tags, name_speaker, render_message
 from previously.text.language import main_language
 from previously.text.names import Heard, unheard_in
 from previously.text.shorten import shorten
@@ -72,25 +72,29 @@ class NoteContext:
         """Return every text of it: what they name has been heard of."""
         entries = [f"{one.name} {' '.join(one.keywords)} {one.content}" for one in self.known]
         threads = [text for _, text in self.threads]
-        bridge = [f"{speaker_of(self.bridge)}: {told(self.bridge)}"] if self.bridge else []
+        bridge = [f"{name_speaker(self.bridge)}: {render_message(self.bridge)}"] if self.bridge else []
         return (self.earlier, self.so_far, self.recent, *entries, *self.others, *threads, *self.state, *bridge)
 
     def render(self) -> dict[str, str]:
         """Return the parts of a question that show it, by their placeholders."""
         return {
-            "story": as_data(self.story) or "(nothing yet)",
+            "story": defuse_tags(self.story) or "(nothing yet)",
             "known": _known_lines(self.known, self.others) or "(none yet)",
-            "open": as_data(number_threads(self.threads)) or "(none)",
+            "open": defuse_tags(number_threads(self.threads)) or "(none)",
             "state": _lines(self.state) or "(none)",
         }
 
     def render_bridge(self) -> str:
         """Return the end of the message before the span."""
-        text = f"{speaker_of(self.bridge)}: {told(self.bridge)}" if self.bridge and told(self.bridge) else ""
+        text = (
+            f"{name_speaker(self.bridge)}: {render_message(self.bridge)}"
+            if self.bridge and render_message(self.bridge)
+            else ""
+        )
         if len(text) > BRIDGE_CHARACTERS:
             cut = text[-BRIDGE_CHARACTERS:]
             text = f"… {cut[cut.find(' ') + 1 :]}"
-        return as_data(text) or "(nothing)"
+        return defuse_tags(text) or "(nothing)"
 
 
 NO_CONTEXT = NoteContext()
@@ -122,7 +126,7 @@ class UpdateContext:
         """Return every text the model is shown, for the checks: what they name has been heard of."""
         entries = [f"{one.name} {' '.join(one.keywords)} {one.content}" for one in self.known]
         threads = [text for _, text in self.threads]
-        bridge = [f"{speaker_of(self.bridge)}: {told(self.bridge)}"] if self.bridge else []
+        bridge = [f"{name_speaker(self.bridge)}: {render_message(self.bridge)}"] if self.bridge else []
         return (self.before, *entries, *self.others, *threads, *self.state, *bridge, *self.players, *self.tellers)
 
     def render(self) -> dict[str, str]:
@@ -130,8 +134,8 @@ class UpdateContext:
         return {
             "voices": self._voices,
             "known": _known_lines(self.known, self.others) or "(none yet)",
-            "before": as_data(self.before.strip()) or "(nothing: this is the first chapter)",
-            "recap": as_data(self.recap.strip()) or "(none yet)",
+            "before": defuse_tags(self.before.strip()) or "(nothing: this is the first chapter)",
+            "recap": defuse_tags(self.recap.strip()) or "(none yet)",
             "threads": _lines([f"T{n} {text}" for n, (_, text) in enumerate(self.threads, 1)]) or "(none yet)",
             "state": _lines(self.state) or "(none yet)",
             "bridge": self._bridge,
@@ -142,14 +146,14 @@ class UpdateContext:
         """Return who writes, in a sentence or two; nothing where nobody has a name."""
         players = f"Players write under the name: {', '.join(self.players)}." if self.players else ""
         tellers = f"The storyteller writes under the name: {', '.join(self.tellers)}." if self.tellers else ""
-        return as_data(" ".join(filter(None, (players, tellers))))
+        return defuse_tags(" ".join(filter(None, (players, tellers))))
 
     @property
     def _bridge(self) -> str:
-        if self.bridge is None or not told(self.bridge):
+        if self.bridge is None or not render_message(self.bridge):
             return "(none: the story begins with the new messages)"
-        text = f"{speaker_of(self.bridge)}: {told(self.bridge)}"
-        return as_data(text if len(text) <= UPDATE_BRIDGE else f"…{text[-UPDATE_BRIDGE:]}")
+        text = f"{name_speaker(self.bridge)}: {render_message(self.bridge)}"
+        return defuse_tags(text if len(text) <= UPDATE_BRIDGE else f"…{text[-UPDATE_BRIDGE:]}")
 
 
 def _known_lines(known: Sequence[LoreItem], others: Sequence[str]) -> str:
@@ -158,20 +162,20 @@ def _known_lines(known: Sequence[LoreItem], others: Sequence[str]) -> str:
 
 
 def _lines(lines: Sequence[str]) -> str:
-    return as_data("\n".join(" ".join(line.split()) for line in lines))
+    return defuse_tags("\n".join(" ".join(line.split()) for line in lines))
 
 
-def language_rule(delta: Sequence[Message], what: str, kept: str) -> str:
+def render_language_rule(delta: Sequence[Message], what: str, kept: str) -> str:
     """Return in which language to answer. Where it is known and not English, it is named: models translate what is not
     said to stay."""
-    language = main_language("\n".join(told(one) for one in delta))
+    language = main_language("\n".join(render_message(one) for one in delta))
     named = f"{language}, " if language not in ("", "English") else ""
     return f"Write in {named}the language of the {what}; {kept} stay English."
 
 
-def stranger_finder(context: NoteContext, delta: Sequence[Message], so_far: str) -> Callable[[str], list[str]]:
+def build_stranger_finder(context: NoteContext, delta: Sequence[Message], so_far: str) -> Callable[[str], list[str]]:
     """Return what finds the names in a text of an answer that stand in nothing the model was shown."""
-    said = [f"{speaker_of(one)}: {told(one)}" for one in delta]
+    said = [f"{name_speaker(one)}: {render_message(one)}" for one in delta]
     heard = Heard([*context.texts, so_far, *said])
     language = main_language("\n".join(said)) or "English"
     return lambda text: unheard_in(text, heard, language)
@@ -219,13 +223,13 @@ def _meant(item: str, threads: Sequence[tuple[str, str]]) -> tuple[tuple[str, st
     return next((one for one in threads if folded(one[1]) == folded(item)), None), ""
 
 
-def state_warnings(signals: Signals) -> tuple[str, ...]:
+def find_state_faults(signals: Signals) -> tuple[str, ...]:
     """Return what is said of lines of the state that cannot be kept as such."""
     lost = [one for one in signals.state_changes if parse_state_line(one) is None]
     return (f"not kept as state, for want of an aspect: {lost[0][:80]}",) if lost else ()
 
 
-def signals_note(signals: Signals, settled: Iterable[Settled]) -> Note:
+def build_signals_note(signals: Signals, settled: Iterable[Settled]) -> Note:
     """Return the note in signals. Threads are settled before others are opened: what is opened and settled at once
     stays open, since a settled promise told again costs a line and a lost one costs the story."""
     known = list(settled)

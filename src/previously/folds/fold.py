@@ -16,7 +16,7 @@ from previously.core.versions import Cost, Kind
 from previously.core.words import count_words
 from previously.folds.checks import Accepted, Refused
 from previously.folds.json_answer import read_answer
-from previously.folds.prompts.templates import Template, told, transcript
+from previously.folds.prompts.templates import Template, render_message, render_transcript
 
 MOST_PARTS = 24
 """In how many parts a model is asked at most: more calls than this for one fold are mostly a waste."""
@@ -143,7 +143,7 @@ class FoldDefaults:
 
     @property
     def is_silent(self: Fold) -> bool:
-        return not transcript(self.delta)
+        return not render_transcript(self.delta)
 
     def take_first_step(self) -> Self:
         return self
@@ -181,7 +181,7 @@ class NoteFold(FoldDefaults):
 
 def count_told(messages: Sequence[Message]) -> int:
     """Return how many words messages tell."""
-    return sum(count_words(told(message)) for message in messages)
+    return sum(count_words(render_message(message)) for message in messages)
 
 
 def estimate_read(fold: Fold) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 from json_repair import repair_json
 
 from previously.core.asking import ModelReply
-from previously.folds.checks import Accepted, Refusal, Refused, brief, declines, without_reasoning
+from previously.folds.checks import Accepted, RefusalKind, Refused, clip_words, declines, strip_reasoning
 
 LONGEST_ANSWER = 100_000
 """Characters of an answer that are looked at: what is longer ran away."""
@@ -27,7 +27,7 @@ MOST_FAULTS_TOLD, LONGEST_FAULT = 6, 140
 
 def refuse_shape(reason: str) -> Refused:
     """Return the refusal of an answer that is not in the form that was asked for."""
-    return Refused(Refusal.SHAPE, reason)
+    return Refused(RefusalKind.SHAPE, reason)
 
 
 def accept_note(text: str, warnings: Sequence[str], faults: Sequence[str]) -> Accepted:
@@ -35,13 +35,13 @@ def accept_note(text: str, warnings: Sequence[str], faults: Sequence[str]) -> Ac
     return Accepted(text, warnings=(*faults, *warnings), mendable=tuple(faults))
 
 
-DECLINED = Refused(Refusal.REFUSAL, "the model declined")
+DECLINED = Refused(RefusalKind.REFUSAL, "the model declined")
 """The refusal of a model that will not answer: it is not asked again."""
 
 
-def faults_told(faults: Sequence[object]) -> str:
+def list_faults(faults: Sequence[object]) -> str:
     """Return faults in one short sentence, which is what the model is told."""
-    named = [brief(str(one), LONGEST_FAULT) for one in faults[:MOST_FAULTS_TOLD]]
+    named = [clip_words(str(one), LONGEST_FAULT) for one in faults[:MOST_FAULTS_TOLD]]
     more = len(faults) - len(named)
     return "; ".join([*named, f"and {more} more"] if more > 0 else named)
 
@@ -50,7 +50,7 @@ def read_answer(reply: ModelReply) -> str | Refused:
     """Return the text of an answer that is to be one note, or why it cannot be."""
     if reply.tool_calls:
         return refuse_shape("it called a tool instead of answering")
-    text = without_reasoning(reply.text).strip()
+    text = strip_reasoning(reply.text).strip()
     if not text:
         return refuse_shape("it is empty")
     if reply.finish_reason == "length":
@@ -60,7 +60,7 @@ def read_answer(reply: ModelReply) -> str | Refused:
     return text
 
 
-def object_in(answer: str) -> dict[str, Any] | Refused:
+def find_object(answer: str) -> dict[str, Any] | Refused:
     """The JSON object in an answer, mended where it is nearly one: fences, talk around it, a missing bracket."""
     begin = answer.find("{")
     if begin < 0:
@@ -86,12 +86,12 @@ def _mended(text: str) -> object:
         return None
 
 
-def canonical(value: object) -> str:
+def dump_canonical(value: object) -> str:
     """JSON that is the same bytes for the same value."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def text_in(value: object) -> str:
+def read_text_value(value: object) -> str:
     """A text where a model gave one, or a list of them; empty for all else."""
     if isinstance(value, str):
         return value.strip()

@@ -19,10 +19,10 @@ from previously.core.spans import Span
 from previously.core.tokens import message_tokens
 from previously.core.versions import LiveVersion
 from previously.core.words import count_words
-from previously.folds.boundary import LAST_QUARTER, scene_ends
+from previously.folds.boundary import LAST_QUARTER, is_scene_end
 from previously.folds.brief import MOST_TOKENS, BriefFold
-from previously.folds.builtin.quotes import text_now
-from previously.folds.prompts.templates import told
+from previously.folds.builtin.quotes import renumber_live
+from previously.folds.prompts.templates import render_message
 
 AGAIN = "made anew"
 
@@ -137,7 +137,7 @@ def plan(
     outside = [item for item in waiting if item.position < end]
     parting = _between_units(outside)
     for count, item in enumerate(outside, 1):
-        words += count_words(told(item.entry.message))
+        words += count_words(render_message(item.entry.message))
         tokens += message_tokens(item.entry.message)
         if item.position == again_through:
             return Due(tuple(outside[:count]), AGAIN)
@@ -166,7 +166,7 @@ def _scene_end(items: Sequence[OnPath], count: int, parting: Collection[int]) ->
     """Return after how many messages a fold of `count` should end: with a scene that ends in its last quarter, if the
     text shows one by a rule or a heading."""
     for end in range(count, int(LAST_QUARTER * count), -1):
-        if end in parting and end < len(items) and scene_ends(items[end - 1], items[end]):
+        if end in parting and end < len(items) and is_scene_end(items[end - 1], items[end]):
             return end
     return count
 
@@ -187,24 +187,24 @@ def _reached(messages: int, words: int, tokens: int, rules: RecapRules) -> str:
     return f"{tokens} tokens" if tokens >= rules.due_tokens else ""
 
 
-def story_messages(items: Sequence[OnPath]) -> tuple[Message, ...]:
+def skip_opening(items: Sequence[OnPath]) -> tuple[Message, ...]:
     """The messages, without the opening, which is no event."""
     opening = len(opening_of(items)) if items and items[0].position == 0 else 0
     return tuple(item.entry.message for item in items[opening:])
 
 
-def first_position(items: Sequence[OnPath]) -> int:
+def find_first_position(items: Sequence[OnPath]) -> int:
     """The position of the first of them that `story_messages` keeps."""
-    return items[0].position + len(items) - len(story_messages(items)) if items else 0
+    return items[0].position + len(items) - len(skip_opening(items)) if items else 0
 
 
 BRIEF_TOKENS_PER_WORD = 1.5
 """A brief is full of paths and names, which take more than words do."""
 
 
-def brief_of(live: LiveVersion | None, due: Due, rules: FoldRules, *, again: bool = False) -> BriefFold:
+def plan_brief(live: LiveVersion | None, due: Due, rules: FoldRules, *, again: bool = False) -> BriefFold:
     """Return what to ask for this delta of an agent's conversation; `again` where something provisional stands in its
     place."""
     most = int(rules.recap.target_words * BRIEF_TOKENS_PER_WORD) or MOST_TOKENS
     again = again and due.reason == AGAIN
-    return BriefFold(story_messages(due.delta), text_now(live) if live else "", again, most)
+    return BriefFold(skip_opening(due.delta), renumber_live(live) if live else "", again, most)

@@ -34,16 +34,23 @@ from previously.folds.context import (
     ASPECTS,
     NO_CONTEXT,
     NoteContext,
-    language_rule,
+    build_signals_note,
+    build_stranger_finder,
+    find_state_faults,
     name_threads,
-    signals_note,
-    state_warnings,
-    stranger_finder,
+    render_language_rule,
 )
 from previously.folds.fold import NoteFold
-from previously.folds.json_answer import accept_note, canonical, faults_told, object_in, refuse_shape, text_in
-from previously.folds.prompts.templates import Template, as_data, fill, transcript
-from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, validate
+from previously.folds.json_answer import (
+    accept_note,
+    dump_canonical,
+    find_object,
+    list_faults,
+    read_text_value,
+    refuse_shape,
+)
+from previously.folds.prompts.templates import Template, defuse_tags, fill_template, render_transcript
+from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, validate_scene
 from previously.text.sentences import whole_sentences
 
 ANSWER_TOKENS = 2_500
@@ -82,21 +89,23 @@ class SceneFold(NoteFold):
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
-        earlier = scene_of(self.so_far)
+        earlier = parse_scene(self.so_far)
         described = [LoreItem(one.name, one.type, one.keywords, one.content) for one in earlier.entries]
         anew = {folded(one.name) for one in described}
         known = (*described, *(one for one in self.context.known if folded(one.name) not in anew))
         beginning = "This was noted of how the scene begins, which is not shown; do not tell it again."
-        system, user = fill(
+        system, user = fill_template(
             template,
             {
                 "types": ", ".join(TYPES),
                 "aspects": ASPECTS,
-                "title": f"The scene is called {as_data(self.title)!r}.\n\n" if self.title else "",
+                "title": f"The scene is called {defuse_tags(self.title)!r}.\n\n" if self.title else "",
                 **replace(self.context, known=known).render(),
-                "language": language_rule(self.delta, "scene", 'keys, types, aspects and the word "ended"'),
-                "noted": f"\n{beginning}\n<noted>\n{as_data(earlier.summary)}\n</noted>\n" if earlier.summary else "",
-                "events": transcript(self.delta) or "(nothing)",
+                "language": render_language_rule(self.delta, "scene", 'keys, types, aspects and the word "ended"'),
+                "noted": f"\n{beginning}\n<noted>\n{defuse_tags(earlier.summary)}\n</noted>\n"
+                if earlier.summary
+                else "",
+                "events": render_transcript(self.delta) or "(nothing)",
                 "hint": f" {hint}" if hint else "",
             },
         )
@@ -104,38 +113,38 @@ class SceneFold(NoteFold):
 
     def judge_text(self, text: str) -> Accepted | Refused:
         """The scene in an answer, with what was noted so far; or every fault of it in one sentence."""
-        found = object_in(text)
+        found = find_object(text)
         if isinstance(found, Refused):
             return found
-        given = readable(found)
-        validation = validate(given)
+        given = forgive_shape(found)
+        validation = validate_scene(given)
         if not validation.valid:
-            return refuse_shape(faults_told(validation.faults))
-        scene = scene_in(given)
+            return refuse_shape(list_faults(validation.faults))
+        scene = read_scene(given)
         signals, settled = name_threads(scene.signals, self.context.threads)
         scene = replace(scene, signals=signals, settled=settled)
         scene, strangers = self._without_strangers(scene)
         faults = [str(one) for one in validation.warnings if one.mendable]
         faults += [f"the name {name} stands neither in the scene nor in what you were given" for name in strangers]
         warnings = [str(one) for one in validation.warnings if not one.mendable]
-        warnings += state_warnings(signals)
-        return accept_note(scene_text(self._with_earlier(scene)), warnings, faults)
+        warnings += find_state_faults(signals)
+        return accept_note(render_scene(self._with_earlier(scene)), warnings, faults)
 
     def builtin(self) -> Accepted:
         """The scene without a model: sentences of it, word for word. What things are, a model or a person says."""
         words = BUILTIN_WORDS
-        earlier = scene_of(self.so_far)
+        earlier = parse_scene(self.so_far)
         summary = quote(earlier.summary, self.delta, self.first, words)
         while estimate_tokens(summary) > MOST_SUMMARY_TOKENS and words > 1:
             words //= 2
             summary = quote(earlier.summary, self.delta, self.first, words)
         told = beginning_of(summary, MOST_SUMMARY_TOKENS) or NOTHING_TOLD
-        return Accepted(scene_text(replace(earlier, summary=told)))
+        return Accepted(render_scene(replace(earlier, summary=told)))
 
     def _without_strangers(self, scene: Scene) -> tuple[Scene, list[str]]:
         """Return a scene without entries of people nobody has heard of, and the names that stand nowhere. What else
         says such a name stays: it is all that is remembered of the scene."""
-        find_strangers = stranger_finder(self.context, self.delta, self.so_far)
+        find_strangers = build_stranger_finder(self.context, self.delta, self.so_far)
         texts = (scene.summary, *(one.content for one in scene.entries))
         strangers = [name for text in texts for name in find_strangers(text)]
         made_up = [one for one in scene.entries if one.type == "character" and find_strangers(f"of {one.name}.")]
@@ -147,10 +156,10 @@ class SceneFold(NoteFold):
         """What was noted of the parts before, and this."""
         if not self.so_far.strip():
             return scene
-        return together([scene_of(self.so_far), scene])
+        return join_scenes([parse_scene(self.so_far), scene])
 
 
-def together(scenes: Iterable[Scene]) -> Scene:
+def join_scenes(scenes: Iterable[Scene]) -> Scene:
     """Several parts of one scene as one: their summaries one after the other, each thing once, all signals."""
     listed = list(scenes)
     signals = NO_SIGNALS
@@ -160,7 +169,7 @@ def together(scenes: Iterable[Scene]) -> Scene:
     if estimate_tokens(summary) > MOST_SUMMARY_TOKENS:
         summary = join_summaries([scene.summary for scene in listed], MOST_SUMMARY_TOKENS)
     settled = tuple(one for scene in listed for one in scene.settled)
-    return Scene(summary, newest_of_each(entry for scene in listed for entry in scene.entries), signals, settled)
+    return Scene(summary, keep_newest(entry for scene in listed for entry in scene.entries), signals, settled)
 
 
 def _both(first: Signals, second: Signals) -> Signals:
@@ -219,7 +228,7 @@ _TEXTS = ("text", "description", "thread", "change", "event")
 _COMMAS = re.compile(r"[,;|\n]+")
 
 
-def readable(given: Mapping[str, Any]) -> dict[str, Any]:
+def forgive_shape(given: Mapping[str, Any]) -> dict[str, Any]:
     """What a model gave with all that can be forgiven set right. It may still be refused."""
     whole = _unwrapped(given)
     read: dict[str, Any] = {key: value for key, value in whole.items() if key not in ("summary", "lorebooks")}
@@ -284,31 +293,31 @@ def _entry(given: Mapping[str, Any]) -> dict[str, Any]:
     elif isinstance(keywords, list):
         entry["keywords"] = [one for one in keywords if isinstance(one, str) and one.strip()]
     if isinstance(entry.get("content"), list):
-        entry["content"] = text_in(entry["content"])
+        entry["content"] = read_text_value(entry["content"])
     return entry
 
 
-def scene_in(given: Mapping[str, Any]) -> Scene:
+def read_scene(given: Mapping[str, Any]) -> Scene:
     """The scene in an object that has its shape; what has not is passed over."""
     summary = given.get("summary")
     entries = given.get("lorebooks")
     found = [_described(one) for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
     described = tuple(one for one in found if one.name)
-    return Scene(text_in(summary), described, signals_of(given), settled_of(given.get("settled")))
+    return Scene(read_text_value(summary), described, signals_of(given), settled_of(given.get("settled")))
 
 
 def _described(given: Mapping[str, Any]) -> Described:
     keywords = given.get("keywords")
     listed = [one for one in keywords if isinstance(one, str)] if isinstance(keywords, list) else []
     return Described(
-        " ".join(text_in(given.get("name")).split()),
-        text_in(given.get("type")),
-        once(listed),
-        text_in(given.get("content")),
+        " ".join(read_text_value(given.get("name")).split()),
+        read_text_value(given.get("type")),
+        list_once(listed),
+        read_text_value(given.get("content")),
     )
 
 
-def once(texts: Iterable[str]) -> tuple[str, ...]:
+def list_once(texts: Iterable[str]) -> tuple[str, ...]:
     """Texts on one line, none empty, each once whatever its case."""
     found: dict[str, str] = {}
     for text in texts:
@@ -318,55 +327,55 @@ def once(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def scene_of(text: str) -> Scene:
+def parse_scene(text: str) -> Scene:
     """The scene in the text of a version. Plain text, as a person may write it, is a summary."""
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):
         given = None
-    return scene_in(given) if isinstance(given, dict) else Scene(text.strip())
+    return read_scene(given) if isinstance(given, dict) else Scene(text.strip())
 
 
-def scene_text(scene: Scene) -> str:
+def render_scene(scene: Scene) -> str:
     """A scene as the text of a version: canonical JSON. Signals that are not there take no room."""
     lists = {name: items for name, items in scene.signals.as_json().items() if items}
-    entries = [entry_json(one) for one in scene.entries]
-    return canonical({"summary": scene.summary, "lorebooks": entries, **lists, **settled_json(scene.settled)})
+    entries = [dump_entry(one) for one in scene.entries]
+    return dump_canonical({"summary": scene.summary, "lorebooks": entries, **lists, **settled_json(scene.settled)})
 
 
-def scene_note(text: str) -> Note:
+def parse_scene_note(text: str) -> Note:
     """Return the note in the text of a scene's version."""
-    scene = scene_of(text)
+    scene = parse_scene(text)
     lore = tuple(LoreItem(one.name, one.type, one.keywords, one.content) for one in scene.entries)
-    return replace(signals_note(scene.signals, scene.settled), lore=lore)
+    return replace(build_signals_note(scene.signals, scene.settled), lore=lore)
 
 
-def entry_json(entry: Described) -> dict[str, Any]:
+def dump_entry(entry: Described) -> dict[str, Any]:
     """One entry as it is written down."""
     return {"name": entry.name, "type": entry.type, "keywords": list(entry.keywords), "content": entry.content}
 
 
-def newest_of_each(entries: Iterable[Described]) -> tuple[Described, ...]:
+def keep_newest(entries: Iterable[Described]) -> tuple[Described, ...]:
     """Each thing once, where it came first, as it was described last, with the keywords of all its descriptions."""
     found: dict[tuple[str, str], Described] = {}
     for one in entries:
-        known = found.get(same_thing(one))
-        both = replace(one, name=known.name, keywords=once([*known.keywords, *one.keywords])) if known else one
-        found[same_thing(one)] = both
+        known = found.get(build_thing_key(one))
+        both = replace(one, name=known.name, keywords=list_once([*known.keywords, *one.keywords])) if known else one
+        found[build_thing_key(one)] = both
     return tuple(found.values())
 
 
-def same_thing(entry: Described) -> tuple[str, str]:
+def build_thing_key(entry: Described) -> tuple[str, str]:
     """What two descriptions of one thing have in common: name and type, folded."""
     return folded(entry.name), folded(entry.type)
 
 
-def united(entries: Iterable[Described]) -> tuple[Described, ...]:
+def unite_entries(entries: Iterable[Described]) -> tuple[Described, ...]:
     """Each thing once, where it came first: the keywords of all its descriptions, and every sentence of them once."""
     found: dict[tuple[str, str], Described] = {}
     for one in entries:
-        known = found.get(same_thing(one))
-        found[same_thing(one)] = one if known is None else _both_scene_shape(known, one)
+        known = found.get(build_thing_key(one))
+        found[build_thing_key(one)] = one if known is None else _both_scene_shape(known, one)
     return tuple(found.values())
 
 
@@ -374,4 +383,4 @@ def _both_scene_shape(first: Described, second: Described) -> Described:
     known = {folded(sentence) for sentence in whole_sentences(first.content)}
     fresh = [sentence for sentence in whole_sentences(second.content) if folded(sentence) not in known]
     content = " ".join([first.content, *fresh]).strip()
-    return Described(first.name, first.type, once([*first.keywords, *second.keywords]), content)
+    return Described(first.name, first.type, list_once([*first.keywords, *second.keywords]), content)

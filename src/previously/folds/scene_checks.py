@@ -23,7 +23,7 @@ from previously.core.generic_words import is_generic
 from previously.core.lore import TYPES
 from previously.core.signals import Signals, folded
 from previously.core.tokens import estimate_tokens
-from previously.folds.checks import brief
+from previously.folds.checks.verdict import clip_words
 from previously.text.sentences import QUOTED, whole_sentences
 from previously.text.terms import content_of
 
@@ -49,7 +49,7 @@ _SIGNALS = tuple(one.name for one in fields(Signals))
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class SceneFault:
     """What is wrong, and where: `summary`, `lorebooks[2].keywords`."""
 
     where: str
@@ -65,8 +65,8 @@ class Fault:
 class Validation:
     """What was found: faults refuse, warnings do not."""
 
-    faults: tuple[Fault, ...]
-    warnings: tuple[Fault, ...]
+    faults: tuple[SceneFault, ...]
+    warnings: tuple[SceneFault, ...]
 
     @property
     def valid(self) -> bool:
@@ -74,80 +74,80 @@ class Validation:
         return not self.faults
 
 
-def validate(given: object) -> Validation:
+def validate_scene(given: object) -> Validation:
     """Judge a scene memory, whatever it is."""
     if not isinstance(given, Mapping):
-        return Validation((Fault("scene", f"must be an object, not {_kind(given)}"),), ())
+        return Validation((SceneFault("scene", f"must be an object, not {_kind(given)}"),), ())
     faults = (*_summary_faults(given), *_list_faults(given), *_signal_faults(given))
     return Validation(faults, tuple(_warnings(given)))
 
 
-def _summary_faults(given: Mapping[str, Any]) -> Iterator[Fault]:
+def _summary_faults(given: Mapping[str, Any]) -> Iterator[SceneFault]:
     wrong = _text_fault(given, "summary")
     if wrong:
-        yield Fault("summary", wrong)
+        yield SceneFault("summary", wrong)
         return
     tokens = estimate_tokens(given["summary"])
     if tokens > MOST_SUMMARY_TOKENS:
-        yield Fault("summary", f"has about {tokens} tokens, over the limit of {MOST_SUMMARY_TOKENS}")
+        yield SceneFault("summary", f"has about {tokens} tokens, over the limit of {MOST_SUMMARY_TOKENS}")
 
 
-def _list_faults(given: Mapping[str, Any]) -> Iterator[Fault]:
+def _list_faults(given: Mapping[str, Any]) -> Iterator[SceneFault]:
     if "lorebooks" not in given:
         return
     entries = given["lorebooks"]
     if not isinstance(entries, list):
-        yield Fault("lorebooks", f"must be a list, not {_kind(entries)}")
+        yield SceneFault("lorebooks", f"must be a list, not {_kind(entries)}")
         return
     seen: dict[tuple[str, str], int] = {}
     for index, entry in enumerate(entries):
         where = f"lorebooks[{index}]"
         if not isinstance(entry, Mapping):
-            yield Fault(where, f"must be an object, not {_kind(entry)}")
+            yield SceneFault(where, f"must be an object, not {_kind(entry)}")
             continue
         yield from _entry_faults(where, entry)
         name, kind = entry.get("name"), entry.get("type")
         if isinstance(name, str) and isinstance(kind, str) and name.strip():
             first = seen.setdefault((folded(name), folded(kind)), index)
             if first != index:
-                yield Fault(where, f"has the same name and type as lorebooks[{first}]: {brief(name)}")
+                yield SceneFault(where, f"has the same name and type as lorebooks[{first}]: {clip_words(name)}")
 
 
-def _signal_faults(given: Mapping[str, Any]) -> Iterator[Fault]:
+def _signal_faults(given: Mapping[str, Any]) -> Iterator[SceneFault]:
     """The lists beside the entries need not be there; where they are, they hold texts."""
     for name in _SIGNALS:
         items = given.get(name, [])
         if not isinstance(items, list):
-            yield Fault(name, f"must be a list, not {_kind(items)}")
+            yield SceneFault(name, f"must be a list, not {_kind(items)}")
             continue
         for index, item in enumerate(items):
             if not isinstance(item, str):
-                yield Fault(f"{name}[{index}]", f"must be a text, not {_kind(item)}")
+                yield SceneFault(f"{name}[{index}]", f"must be a text, not {_kind(item)}")
 
 
-def _entry_faults(where: str, entry: Mapping[str, Any]) -> Iterator[Fault]:
+def _entry_faults(where: str, entry: Mapping[str, Any]) -> Iterator[SceneFault]:
     for field in ("name", "type", "content"):
         wrong = _text_fault(entry, field)
         if wrong:
-            yield Fault(f"{where}.{field}", wrong)
+            yield SceneFault(f"{where}.{field}", wrong)
         elif field == "type" and folded(entry["type"]) not in TYPES:
-            yield Fault(f"{where}.type", f"{brief(entry['type'])!r} is not one of {', '.join(TYPES)}")
+            yield SceneFault(f"{where}.type", f"{clip_words(entry['type'])!r} is not one of {', '.join(TYPES)}")
         elif field == "name" and len(entry["name"]) > HARD_LIMIT:
-            yield Fault(f"{where}.name", f"has {len(entry['name'])} characters, over the limit of {HARD_LIMIT}")
+            yield SceneFault(f"{where}.name", f"has {len(entry['name'])} characters, over the limit of {HARD_LIMIT}")
     if "keywords" not in entry:
-        yield Fault(f"{where}.keywords", "is missing")
+        yield SceneFault(f"{where}.keywords", "is missing")
         return
     keywords = entry["keywords"]
     if not isinstance(keywords, list):
-        yield Fault(f"{where}.keywords", f"must be a list, not {_kind(keywords)}")
+        yield SceneFault(f"{where}.keywords", f"must be a list, not {_kind(keywords)}")
         return
     others = [one for one in keywords if not isinstance(one, str)]
     if others:
-        yield Fault(f"{where}.keywords", f"must hold texts only, not {_kind(others[0])}")
+        yield SceneFault(f"{where}.keywords", f"must hold texts only, not {_kind(others[0])}")
     elif not any(one.strip() for one in keywords):
-        yield Fault(f"{where}.keywords", "is empty")
+        yield SceneFault(f"{where}.keywords", "is empty")
     elif longest := max((len(one) for one in keywords if len(one) > HARD_LIMIT), default=0):
-        yield Fault(f"{where}.keywords", f"has one of {longest} characters, over the limit of {HARD_LIMIT}")
+        yield SceneFault(f"{where}.keywords", f"has one of {longest} characters, over the limit of {HARD_LIMIT}")
 
 
 def _text_fault(given: Mapping[str, Any], field: str) -> str:
@@ -160,55 +160,59 @@ def _text_fault(given: Mapping[str, Any], field: str) -> str:
     return "" if value.strip() else "is empty"
 
 
-def _warnings(given: Mapping[str, Any]) -> Iterator[Fault]:
+def _warnings(given: Mapping[str, Any]) -> Iterator[SceneFault]:
     """What should be otherwise in those parts that have the right shape."""
     summary = given.get("summary")
     summary = summary if isinstance(summary, str) and summary.strip() else ""
     if summary:
         yield from _size("summary", summary, SUMMARY_TOKENS)
-        described = description_in(summary)
+        described = find_description(summary)
         if described:
-            yield Fault("summary", f"describes instead of telling what happened: {brief(described)}", mendable=True)
+            yield SceneFault(
+                "summary", f"describes instead of telling what happened: {clip_words(described)}", mendable=True
+            )
     entries = given.get("lorebooks")
     for index, entry in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(entry, Mapping):
             yield from _entry_warnings(f"lorebooks[{index}]", entry, summary)
 
 
-def _entry_warnings(where: str, entry: Mapping[str, Any], summary: str) -> Iterator[Fault]:
+def _entry_warnings(where: str, entry: Mapping[str, Any], summary: str) -> Iterator[SceneFault]:
     name, kind, content, keywords = (entry.get(field) for field in ("name", "type", "content", "keywords"))
     if isinstance(name, str) and len(name) > LONGEST_NAME:
-        yield Fault(f"{where}.name", f"has {len(name)} characters; a name is shorter")
+        yield SceneFault(f"{where}.name", f"has {len(name)} characters; a name is shorter")
     if isinstance(kind, str) and kind not in TYPES and folded(kind) in TYPES:
-        yield Fault(f"{where}.type", f"should be written {folded(kind)!r}")
+        yield SceneFault(f"{where}.type", f"should be written {folded(kind)!r}")
     if isinstance(keywords, list):
         yield from _keyword_warnings(f"{where}.keywords", [one for one in keywords if isinstance(one, str)])
     if not isinstance(content, str) or not content.strip():
         return
     yield from _size(f"{where}.content", content, ENTRY_TOKENS)
-    told = timeline_in(content, kind if isinstance(kind, str) else "")
+    told = find_timeline(content, kind if isinstance(kind, str) else "")
     if told:
-        yield Fault(f"{where}.content", f"tells what happened instead of what it is: {brief(told)}", mendable=True)
+        yield SceneFault(
+            f"{where}.content", f"tells what happened instead of what it is: {clip_words(told)}", mendable=True
+        )
     if summary and repeats(summary, content):
-        yield Fault(f"{where}.content", "repeats the summary", mendable=True)
+        yield SceneFault(f"{where}.content", "repeats the summary", mendable=True)
 
 
-def _keyword_warnings(where: str, keywords: list[str]) -> Iterator[Fault]:
+def _keyword_warnings(where: str, keywords: list[str]) -> Iterator[SceneFault]:
     least, most = KEYWORDS
     if keywords and not least <= len(keywords) <= most:
-        yield Fault(where, f"has {len(keywords)} keywords; {least} to {most} are best")
+        yield SceneFault(where, f"has {len(keywords)} keywords; {least} to {most} are best")
     blank = sum(1 for one in keywords if not one.strip())
     if blank and blank < len(keywords):
-        yield Fault(where, "has an empty keyword")
+        yield SceneFault(where, "has an empty keyword")
     for keyword in keywords:
         if keyword.strip() and is_generic(keyword):
-            yield Fault(where, f"has a generic keyword: {brief(keyword)!r}", mendable=True)
+            yield SceneFault(where, f"has a generic keyword: {clip_words(keyword)!r}", mendable=True)
 
 
-def _size(where: str, text: str, bounds: tuple[int, int]) -> Iterator[Fault]:
+def _size(where: str, text: str, bounds: tuple[int, int]) -> Iterator[SceneFault]:
     tokens = estimate_tokens(text)
     if not bounds[0] <= tokens <= bounds[1]:
-        yield Fault(where, f"has about {tokens} tokens; {bounds[0]} to {bounds[1]} are best")
+        yield SceneFault(where, f"has about {tokens} tokens; {bounds[0]} to {bounds[1]} are best")
 
 
 def _kind(value: object) -> str:
@@ -247,7 +251,7 @@ _IS_A = re.compile(
 )
 
 
-def description_in(summary: str) -> str:
+def find_description(summary: str) -> str:
     """The first words of a summary that describe someone or something; empty where none do."""
     for sentence in whole_sentences(QUOTED.sub('""', summary[:LONGEST_READ])):
         found = _LOOKS.search(sentence) or _IS_A.search(sentence)
@@ -279,7 +283,7 @@ _STANDING = frozenset(
 )
 
 
-def timeline_in(content: str, kind: str) -> str:
+def find_timeline(content: str, kind: str) -> str:
     """The first words of an entry that tell what happened, where it mostly does that; empty where it does not."""
     if kind.strip().lower() in TELLING_TYPES:
         return ""

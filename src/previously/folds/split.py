@@ -14,7 +14,7 @@ from previously.core.note import Note, note_of, note_text
 from previously.core.pairing import units
 from previously.core.versions import Kind
 from previously.folds.fold import Fold
-from previously.folds.prompts.templates import told
+from previously.folds.prompts.templates import render_message
 
 
 def split_fold(fold: Fold, fits: Callable[[Fold], bool], most: int | None = None) -> list[tuple[Message, ...]]:
@@ -43,8 +43,8 @@ def split_messages(delta: Sequence[Message], fits: _Fits, most: int | None = Non
         if not many and len(first) > 1:
             waiting = [*((message,) for message in first), *waiting[1:]]
             continue
-        if not many and len(told(first[0])) > SMALLEST_PIECE:
-            halves = _halves(told(first[0]))
+        if not many and len(render_message(first[0])) > SMALLEST_PIECE:
+            halves = _halves(render_message(first[0]))
             waiting = [*((replace(first[0], parts=(Text(half),)),) for half in halves), *waiting[1:]]
             continue
         guess = many = many or 1  # no room even for this: the model's own limit will say so

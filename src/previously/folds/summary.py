@@ -53,7 +53,7 @@ class Application:
     gap: Gap | None = None
 
 
-def applied(fragments: Sequence[Fragment], start: int = 0, threshold: int = THRESHOLD) -> Application:
+def apply_updates(fragments: Sequence[Fragment], start: int = 0, threshold: int = THRESHOLD) -> Application:
     """What is applied now. `fragments` are all positions of the path in order, `start` is the first that is not done:
     the position behind the span of a summary that stands, 0 where none does."""
     texts: list[str] = []
@@ -72,7 +72,7 @@ def applied(fragments: Sequence[Fragment], start: int = 0, threshold: int = THRE
     return Application(tuple(positions), BETWEEN.join(texts), tuple(texts), through)
 
 
-def gaps(fragments: Sequence[Fragment], threshold: int = THRESHOLD) -> tuple[Gap, ...]:
+def find_gaps(fragments: Sequence[Fragment], threshold: int = THRESHOLD) -> tuple[Gap, ...]:
     """Every gap among the positions that could be applied, not only the first."""
     return tuple(gap for fragment in fragments[: _cutoff(fragments, threshold)] if (gap := _gap(fragment)))
 
@@ -91,7 +91,7 @@ def _gap(fragment: Fragment) -> Gap | None:
     return None
 
 
-def appended(summary: str, addition: str) -> str:
+def append_text(summary: str, addition: str) -> str:
     """A summary and what was applied to it, as one text; what stood there stands as it was."""
     if not summary.strip() or not addition:
         return summary if summary.strip() else addition
@@ -104,7 +104,9 @@ _NEAR = 5
 """A better place to cut is taken within a fifth of the target."""
 
 
-def compacted(summary: str, max_characters: int = MAX_CHARACTERS, target_characters: int = TARGET_CHARACTERS) -> str:
+def compact_summary(
+    summary: str, max_characters: int = MAX_CHARACTERS, target_characters: int = TARGET_CHARACTERS
+) -> str:
     """The summary as it is, or its newest part once it is too long. The last resort: it forgets what is oldest."""
     most = max(LEAST_CHARACTERS, max_characters)
     target = min(most, max(LEAST_CHARACTERS, target_characters))
@@ -140,14 +142,14 @@ class Summary:
         return json.dumps({"cut": self.cut, "pieces": self.pieces}, separators=(",", ":"))
 
 
-def summary_of(text: str, carry: str, reach: int) -> Summary:
+def parse_summary(text: str, carry: str, reach: int) -> Summary:
     """Return the summary in a version that stands for so many messages. A text that was not put together here is one
     piece."""
     found = _carried(carry)
     return Summary(text, *found) if found else Summary(text, ((reach - 1, _lines(text)),) if text.strip() else ())
 
 
-def cuts_of(carry: str) -> tuple[tuple[int, int], ...]:
+def parse_cuts(carry: str) -> tuple[tuple[int, int], ...]:
     """Return the runs of messages that a version tells no more, counted from the beginning of its stretch. A summary
     has one at its front; a backbone has those of its chapters."""
     given = _json_in(carry)
@@ -156,16 +158,16 @@ def cuts_of(carry: str) -> tuple[tuple[int, int], ...]:
     return tuple((int(first), int(last)) for first, last in runs) or (((0, front - 1),) if front else ())
 
 
-def carry_of(cuts: Sequence[tuple[int, int]]) -> str:
+def render_cuts(cuts: Sequence[tuple[int, int]]) -> str:
     """Return what a version keeps of the runs that it tells no more."""
     return json.dumps({"cuts": cuts}, separators=(",", ":")) if cuts else ""
 
 
-def moved_cuts(carry: str, shift: int) -> str:
+def move_cuts(carry: str, shift: int) -> str:
     """Return what a version carries after so many messages were put in somewhere, or taken out: each of its cuts is as
     long as it may be now."""
-    cuts = [(max(0, first + min(0, shift)), last + max(0, shift)) for first, last in cuts_of(carry)]
-    return " ".join(filter(None, (carry.partition("{")[0].strip(), carry_of(cuts)))) if cuts and shift else carry
+    cuts = [(max(0, first + min(0, shift)), last + max(0, shift)) for first, last in parse_cuts(carry)]
+    return " ".join(filter(None, (carry.partition("{")[0].strip(), render_cuts(cuts)))) if cuts and shift else carry
 
 
 def _json_in(carry: str) -> Mapping[str, Any]:
@@ -184,7 +186,7 @@ def _carried(carry: str) -> tuple[tuple[tuple[int, int], ...], int] | None:
     return tuple((int(last), int(lines)) for last, lines in given.get("pieces", ())), given["cut"]
 
 
-def grown(
+def grow_summary(
     summary: Summary,
     updates: Iterable[tuple[int, str]],
     max_characters: int = MAX_CHARACTERS,
@@ -193,9 +195,9 @@ def grown(
     """Return a summary with further updates, each with its message, compacted where it has grown too long. The newest
     update counts as told even where a target leaves room for a part of it only."""
     added = list(updates)
-    text = appended(summary.text, BETWEEN.join(update for _, update in added))
+    text = append_text(summary.text, BETWEEN.join(update for _, update in added))
     pieces = [*summary.pieces, *((last, _lines(update)) for last, update in added)]
-    short = compacted(text, max_characters, target_characters)
+    short = compact_summary(text, max_characters, target_characters)
     if short == text:
         return Summary(text, tuple(pieces), summary.cut)
     kept = short.removeprefix(PREFIX)

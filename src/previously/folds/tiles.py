@@ -17,7 +17,7 @@ from previously.core.digests import span_key
 from previously.core.paths import OnPath
 from previously.core.spans import Span
 from previously.core.versions import Status, Version
-from previously.folds.boundary import scene_ends
+from previously.folds.boundary import is_scene_end
 from previously.folds.update import Part
 
 SHORTEST_SHARE = 2
@@ -42,7 +42,7 @@ class TileRules:
     """Messages from this position on belong to the tail: only a person's word ends a scene there."""
 
 
-def scene_tiles(
+def cut_scene_tiles(
     path: Sequence[OnPath], notes: Sequence[Version], ends: Collection[int], rules: TileRules
 ) -> list[Tile]:
     """The scenes of a run of the path, those that are noted and those that are over and are not. `ends` are the
@@ -65,17 +65,17 @@ def scene_tiles(
     return tiles
 
 
-def fragment_tiles(path: Sequence[OnPath], notes: Sequence[Version]) -> list[Tile]:
+def cut_fragment_tiles(path: Sequence[OnPath], notes: Sequence[Version]) -> list[Tile]:
     """Every message as a tile of its own, with the newest note of it."""
     known = _by_first(notes)
     tiles = []
     for at, item in enumerate(path):
         found = [note for note in known.get(item.entry.digest, ()) if _stands(path, at, note)]
-        tiles.append(Tile(Span(item.position, item.position), newest(found)))
+        tiles.append(Tile(Span(item.position, item.position), find_newest(found)))
     return tiles
 
 
-def note_tiles(path: Sequence[OnPath], notes: Sequence[Version], beside: Sequence[Version] = ()) -> list[Tile]:
+def cut_note_tiles(path: Sequence[OnPath], notes: Sequence[Version], beside: Sequence[Version] = ()) -> list[Tile]:
     """Return the notes that stand on a run of the path, in path order, none over another. `beside` are memories of
     another kind that are made of the same spans: both kinds are cut alike. What lies between is no tile: where the next
     note is due is not for the notes to say.
@@ -134,10 +134,10 @@ def _added(weight: Weight, length: int, versions: Sequence[Version], rank: Mappi
 
 def _best(notes: Sequence[Version]) -> Version | None:
     """Of several notes of the same run the newest, but nothing that only stands in for one that is firm."""
-    return newest([note for note in notes if note.firm]) or newest(notes)
+    return find_newest([note for note in notes if note.firm]) or find_newest(notes)
 
 
-def newest(notes: Sequence[Version]) -> Version | None:
+def find_newest(notes: Sequence[Version]) -> Version | None:
     """Of several notes of the same run the newest; of those made at the same time the one with the larger id."""
     return max(notes, key=_age, default=None)
 
@@ -146,7 +146,7 @@ def _age(note: Version) -> tuple[str, int]:
     return note.made.at, note.id
 
 
-def leading(tiles: Sequence[Tile]) -> list[Tile]:
+def take_leading(tiles: Sequence[Tile]) -> list[Tile]:
     """The noted tiles before the first that is not."""
     return list(takewhile(lambda tile: tile.note is not None, tiles))
 
@@ -173,7 +173,7 @@ def _noted_at(
         note for note in here if not any(path[at + step].position in ends for step in range(len(note.made.span) - 1))
     ]
     longest = max((len(note.made.span) for note in whole), default=0)
-    return newest([note for note in whole if len(note.made.span) == longest])
+    return find_newest([note for note in whole if len(note.made.span) == longest])
 
 
 def _end_of_gap(
@@ -197,13 +197,13 @@ def _end_of_gap(
             continue
         if _noted_at(path, last + 1, known, ends) is not None:
             return last
-        if length * SHORTEST_SHARE >= rules.messages and scene_ends(path[last], following):
+        if length * SHORTEST_SHARE >= rules.messages and is_scene_end(path[last], following):
             return last
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class MissingNote:
     """A span whose episode or note is missing or only stands in for a better one."""
 
     span: Span
@@ -220,14 +220,14 @@ class Wanted:
 
 def find_missing(
     region: Sequence[Span], episodes: Sequence[Tile], notes: Sequence[Tile], longest: int, *, anew: bool
-) -> list[Wanted]:
+) -> list[MissingNote]:
     """Return what is missing in the spans of `region`, in path order. Episodes and notes are tiles of one cut. A tile
     that has one of the two is asked for the other as it is; runs that have neither in equal pieces of about `longest`
     messages. With `anew`, what is not firm is wanted again."""
     tiles = [{tile.span: tile.note for tile in kind} for kind in (episodes, notes)]
     runs = _joined(region)
     gaps = _gaps(runs, {*tiles[0], *tiles[1]})
-    wanted = [Wanted(piece, Part.SPAN) for gap in gaps for piece in _pieces(gap, longest)]
+    wanted = [MissingNote(piece, Part.SPAN) for gap in gaps for piece in _pieces(gap, longest)]
     for span in {*tiles[0], *tiles[1]}:
         if not any(run.first <= span.first and span.last <= run.last for run in runs):
             continue
@@ -236,7 +236,7 @@ def find_missing(
         stand_ins = tuple(one for one in there if one and anew and not one.firm)
         if no_episode or no_note:
             part = Part.SPAN if no_episode and no_note else Part.EPISODE if no_episode else Part.LISTS
-            wanted.append(Wanted(span, part, stand_ins))
+            wanted.append(MissingNote(span, part, stand_ins))
     return sorted(wanted, key=lambda one: one.span)
 
 

@@ -21,10 +21,26 @@ from previously.core.witnessing import folded_name
 from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote
 from previously.folds.chapter import CLOSING, WORDS_SHARE, ChapterFold
-from previously.folds.checks import Accepted, Asked, Refusal, Refused, declines, judge, judge_text, without_reasoning
+from previously.folds.checks import (
+    Accepted,
+    RefusalKind,
+    Refused,
+    TextRequest,
+    declines,
+    judge,
+    judge_text,
+    strip_reasoning,
+)
 from previously.folds.context import UpdateContext
 from previously.folds.fold import FoldDefaults, Rehearsal, blank_text, count_told, estimate_read, explain_window
-from previously.folds.prompts.templates import Template, as_data, fill, form_blocks, speaker_of, told
+from previously.folds.prompts.templates import (
+    Template,
+    defuse_tags,
+    fill_template,
+    name_speaker,
+    render_message,
+    split_form,
+)
 from previously.folds.update_answer import (
     EPISODE,
     HEADINGS,
@@ -150,12 +166,14 @@ class UpdateFold(FoldDefaults):
     def shown(self) -> list[tuple[int, Message]]:
         """Return the messages that tell something, each with its offset in the span: the n-th of them is `#n`."""
         places = self.offsets or range(len(self.delta))
-        return [(at, one) for at, one in zip(places, self.delta, strict=True) if at >= self.skipped and told(one)]
+        return [
+            (at, one) for at, one in zip(places, self.delta, strict=True) if at >= self.skipped and render_message(one)
+        ]
 
     @property
     def tokens(self) -> int:
         """Return how long the new messages are."""
-        return sum(estimate_tokens(told(one)) for _, one in self.shown)
+        return sum(estimate_tokens(render_message(one)) for _, one in self.shown)
 
     @property
     def episode_words(self) -> int:
@@ -173,21 +191,23 @@ class UpdateFold(FoldDefaults):
         """Return the question for a model. `hint` says why its last answer could not be used."""
         values = {
             **self.context.render(),
-            "messages": as_data(
-                "\n\n".join(f"#{n} {speaker_of(one)}: {told(one)}" for n, (_, one) in enumerate(self.shown, 1))
+            "messages": defuse_tags(
+                "\n\n".join(
+                    f"#{n} {name_speaker(one)}: {render_message(one)}" for n, (_, one) in enumerate(self.shown, 1)
+                )
             ),
             "form": self._form(template),
             "language": self._language,
             "hint": f"\n\n{hint}" if hint else "",
         }
-        system, user = fill(template, values)
+        system, user = fill_template(template, values)
         return ModelRequest(system, user, max_output_tokens=self.output_tokens)
 
     @property
     def _language(self) -> str:
         """Return in which language to answer. Where it is known and not English, it is named: models translate what is
         not said to stay."""
-        language = main_language("\n".join(told(one) for _, one in self.shown))
+        language = main_language("\n".join(render_message(one) for _, one in self.shown))
         kept = "the words new, now, settled, earlier, ended and ends at"
         if language == "English":
             return f"Write in the language of the new messages; only the headings and {kept} stay English."
@@ -217,7 +237,7 @@ class UpdateFold(FoldDefaults):
             "{{episode_words}}": str(self.episode_words),
             "{{lore_entries}}": str(LATER_LORE if self.context.known or self.context.others else FIRST_LORE),
         }
-        blocks = dict(form_blocks(template.form, (*TEXTS, *CLOSING, *LISTS)))
+        blocks = dict(split_form(template.form, (*TEXTS, *CLOSING, *LISTS)))
         if self.part.has_episode and not self.part.has_recap:  # how both texts are written stands under the recap
             style = (
                 blocks[RECAP].rpartition("\n")[2].replace("Both texts are plain paragraphs", "Write plain paragraphs")
@@ -235,15 +255,15 @@ class UpdateFold(FoldDefaults):
         """Return what may be kept of an answer. The text is the recap, if one was asked for; episode and note stand
         beside it."""
         if reply.tool_calls:
-            return Refused(Refusal.TOOL_CALL, "it called a tool instead of answering")
-        answer = without_reasoning(reply.text).strip()
+            return Refused(RefusalKind.TOOL_CALL, "it called a tool instead of answering")
+        answer = strip_reasoning(reply.text).strip()
         if not answer:
-            return Refused(Refusal.EMPTY, "the answer is empty")
+            return Refused(RefusalKind.EMPTY, "the answer is empty")
         sections = cut_sections(answer, {**HEADINGS, **{part: part for part in self._closing_parts}})
         if not sections.lines:
             if reply.finish_reason == "content_filter" or declines(answer):
-                return Refused(Refusal.REFUSAL, "the model declined")
-            return Refused(Refusal.SHAPE, f"it has none of the headings {', '.join(self.part.value)}")
+                return Refused(RefusalKind.REFUSAL, "the model declined")
+            return Refused(RefusalKind.SHAPE, f"it has none of the headings {', '.join(self.part.value)}")
         texts: dict[str, Accepted] = {}
         for heading in (one for one in TEXTS if one in self.part.value):
             verdict = self._judge_prose(heading, sections, reply)
@@ -285,15 +305,15 @@ class UpdateFold(FoldDefaults):
             return replace(texts[RECAP], carry=UPDATED, warnings=tuple(dropped), beside=tuple(beside))
         if not beside:
             why = dropped[0] if dropped else "the lists are missing or not in the form that was asked for"
-            return Refused(Refusal.SHAPE, why)
+            return Refused(RefusalKind.SHAPE, why)
         return Accepted("", UPDATED, tuple(beside), tuple(dropped))
 
     def _judge_prose(self, heading: str, sections: Sections, reply: ModelReply) -> Accepted | Refused:
         text = sections.prose(heading)
         if not text:
-            return Refused(Refusal.SHAPE, f"there is nothing under {heading}")
+            return Refused(RefusalKind.SHAPE, f"there is nothing under {heading}")
         if reply.finish_reason == "length" and list(sections.lines)[-1] == heading:
-            return Refused(Refusal.TRUNCATED, f"it was cut off within {heading}")
+            return Refused(RefusalKind.TRUNCATED, f"it was cut off within {heading}")
         # Whether the answer came to its end is judged here: what was cut off behind this text does it no harm.
         asked, alone = self._asked(heading, _sums(sections)), replace(reply, text=text, finish_reason="stop")
         verdict = judge(asked, alone)
@@ -305,11 +325,11 @@ class UpdateFold(FoldDefaults):
         """Return whether a recap that came another way may be kept."""
         return judge_text(self._asked(RECAP), text)
 
-    def _asked(self, heading: str, sums: str = "") -> Asked:
+    def _asked(self, heading: str, sums: str = "") -> TextRequest:
         is_recap = heading == RECAP
         shown = (*self.context.texts, sums)
         words = self.asked_words if is_recap else self.episode_words
-        return Asked(
+        return TextRequest(
             previous=self.context.recap if is_recap else "",
             delta=tuple(one for _, one in self.shown),
             target_words=words,
@@ -321,17 +341,17 @@ class UpdateFold(FoldDefaults):
     def take_run(self, runs: Sequence[tuple[Message, ...]], so_far: str) -> UpdateFold:
         """Return the same for the first of the runs that are left to ask, after this recap. Pieces of a message that
         was cut all stand where the message stands."""
-        left = sum(len(told(one)) for run in runs for one in run)
+        left = sum(len(render_message(one)) for run in runs for one in run)
         places = self.offsets or range(len(self.delta))
         starts, at = [], 0
         for one in self.delta:
             starts.append(at)
-            at += len(told(one))
+            at += len(render_message(one))
         at -= left  # how much of all was read before these runs
         found: list[int] = []
         for one in runs[0]:
-            found.append(places[max(0, bisect_right(starts, at) - 1)] if told(one) else 0)
-            at += len(told(one))
+            found.append(places[max(0, bisect_right(starts, at) - 1)] if render_message(one) else 0)
+            at += len(render_message(one))
         closing = self.closing if len(runs) == 1 else None  # only the last run ends the chapter
         context = replace(self.context, recap=so_far)
         return replace(self, delta=runs[0], offsets=tuple(found), context=context, closing=closing)
@@ -412,7 +432,7 @@ class UpdateFold(FoldDefaults):
 
     def _without_strangers(self, note: Note, dropped: list[str]) -> Note:
         """Return a note without items that name somebody nobody has heard of; what is noted counts as heard later."""
-        said = [f"{speaker_of(one)}: {told(one)}" for _, one in self.shown]
+        said = [f"{name_speaker(one)}: {render_message(one)}" for _, one in self.shown]
         heard = Heard([*self.context.texts, self.context.recap, *said])
         language = main_language("\n".join(said)) or "English"
 

@@ -15,7 +15,7 @@ from previously.core.paths import OnPath
 from previously.core.spans import position_on
 from previously.core.versions import Kind, Version
 from previously.folds.analysis import AnalysisFold
-from previously.folds.prompts.templates import speaker_of, told
+from previously.folds.prompts.templates import name_speaker, render_message
 from previously.folds.recap import FoldRules
 from previously.lore.state import EMPTY, State
 from previously.runtime.fold_report import FoldReport
@@ -63,7 +63,7 @@ async def _step(
     asked = AnalysisFold((item.entry.message,), first=item.position)
     if shared:
         state = await with_hand_records(store, key, branch, state, item.position)
-        about = f"{speaker_of(item.entry.message)}: {told(item.entry.message)}"
+        about = f"{name_speaker(item.entry.message)}: {render_message(item.entry.message)}"
         asked = replace(asked, context=await told_before(store, key, branch, item.position, state, about))
     reason = ASKED_AGAIN if note else FRAGMENT
     replaces = note.id if note else None

@@ -21,7 +21,7 @@ TWO_STEPS = "two steps"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class AnswerSource:
     """What an answer is about: a story, and the last message that its request was made of."""
 
     story: StoryKey
@@ -38,21 +38,21 @@ class AnswerCache:
         self._owner = owner
         self._facts: dict[str, str] = {}
 
-    async def answer(self, source: Source | None, model: str, request: ModelRequest) -> ModelReply | None:
+    async def answer(self, source: AnswerSource | None, model: str, request: ModelRequest) -> ModelReply | None:
         """Return the answer that this request was given before; None where it was not, or for no story."""
         if self._store is None or source is None:
             return None
-        text = await self._store.answer(self._owner, request_hash(model, request))
+        text = await self._store.answer(self._owner, hash_request(model, request))
         return ModelReply(text, model, "stop", Usage(0, 0, False)) if text is not None else None
 
-    async def keep(self, source: Source | None, model: str, request: ModelRequest, reply: ModelReply) -> None:
+    async def keep(self, source: AnswerSource | None, model: str, request: ModelRequest, reply: ModelReply) -> None:
         """Keep an answer for the next time the same is asked. One that was cut off is not the same a second time."""
         if self._store is None or source is None or reply.finish_reason == "length":
             return
         with suppress(KeyError, StoreProblem):  # the story was forgotten meanwhile; or there is no room for a cache
             await self._store.keep_answer(
                 source.story,
-                request_hash(model, request),
+                hash_request(model, request),
                 reply.text,
                 model=model,
                 at=time_at(),
@@ -73,7 +73,7 @@ class AnswerCache:
             await self._store.set_model_fact(self._owner, model, TWO_STEPS, time_at())
 
 
-def request_hash(model: str, request: ModelRequest) -> bytes:
+def hash_request(model: str, request: ModelRequest) -> bytes:
     """Return what a request is known by: the model, the words and the shape that was asked for."""
     asked = [model, request.system, request.user, request.schema]
     return blake2b(json.dumps(asked, sort_keys=True).encode("utf-8", "surrogatepass"), digest_size=32).digest()

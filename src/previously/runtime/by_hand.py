@@ -18,7 +18,7 @@ from previously.core.paths import OnPath
 from previously.core.spans import Span, position_on
 from previously.core.versions import Kind, NewVersion, Status
 from previously.folds.boundary import OPENING_MESSAGES, find_opening
-from previously.folds.prompts.templates import told
+from previously.folds.prompts.templates import render_message
 from previously.runtime.handle import PERSON, StoryHandle
 from previously.runtime.reading import with_tail
 from previously.runtime.remembering import ChapterText, MemoryText, Remembering, joined
@@ -152,7 +152,7 @@ class ByHand(StoryHandle):
         position = position_on(branch.messages, at) if text is None or branch.messages else -1
         if text is None:
             found = await self._store.path(self._key, branch.name, position, position)
-            text = told(found[0].entry.message) if found else ""
+            text = render_message(found[0].entry.message) if found else ""
         return await self._add_mark(branch, MarkKind.PIN, position, _words(text))
 
     async def pins(self) -> list[Mark]:

@@ -19,14 +19,14 @@ from previously.folds.boundary import (
     Boundary,
     Grown,
     Opening,
-    chapter_name,
     closes_at_named_end,
     find_boundary,
     find_opening,
+    read_chapter_name,
 )
-from previously.folds.builtin.quotes import text_now
+from previously.folds.builtin.quotes import renumber_live
 from previously.folds.recap import FoldRules, NotDue, Timeline
-from previously.folds.tiles import note_tiles
+from previously.folds.tiles import cut_note_tiles
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.reading import read_run
 from previously.runtime.step import Step, Written
@@ -72,7 +72,7 @@ class ChapterEnds:
         first = max(open_since, last - min(len(base.version.made.span), MOST_NAMED) + 1)
         run = await self._path(first, last)
         digests = [item.entry.digest for item in run]
-        tiles = note_tiles(run, await self._store.notes(self._key, Kind.NOTE, SPAN_SCOPE, digests))
+        tiles = cut_note_tiles(run, await self._store.notes(self._key, Kind.NOTE, SPAN_SCOPE, digests))
         newest = tiles[-1] if tiles and tiles[-1].span.last == last else None
         ends = note_of(newest.note.made.text).scene_ends if newest and newest.note else ()
         if newest is None or not closes_at_named_end(ends, len(newest.span), grown.through(last)):
@@ -84,7 +84,7 @@ class ChapterEnds:
         """Whether a librarian's summary would lose its front, though it tells enough to be a chapter of its own."""
         if self._rules.timeline is not Timeline.LIBRARIAN or not isinstance(step, Step):
             return False
-        cuts = isinstance(step.asked, Written) and not step.asked.text.startswith(text_now(live))
+        cuts = isinstance(step.asked, Written) and not step.asked.text.startswith(renumber_live(live))
         return cuts and live.version.made.reach >= FEWEST_FRAGMENTS
 
     async def _grown(self, since: int, before: int) -> Grown:
@@ -98,7 +98,7 @@ class ChapterEnds:
         """How the open chapter begins: as its first messages say, or the first since it was kept open."""
         since = (await self._path(open_since, open_since))[0]
         last = min(first + OPENING_MESSAGES, self._branch.messages) - 1
-        return find_opening(await self._path(first, last), chapter_name(since))
+        return find_opening(await self._path(first, last), read_chapter_name(since))
 
     async def _path(self, first: int, last: int) -> list[OnPath]:
         return await read_run(self._store, self._key, self._branch, first, last)

@@ -16,13 +16,13 @@ from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, Status
 from previously.folds.amend import AmendFold
 from previously.folds.boundary import Boundary
-from previously.folds.builtin.quotes import text_now
+from previously.folds.builtin.quotes import renumber_live
 from previously.folds.chapter import BACKBONE, CHAPTER, CLOSED, KINDS, PARTS, SHORT, TITLE, ChapterFold, find_ending
-from previously.folds.checks import Refusal, residue
-from previously.folds.prompts.templates import told
-from previously.folds.recap import Due, NotDue, Timeline, first_position, story_messages
-from previously.folds.summary import carry_of, cuts_of
-from previously.folds.tiles import note_tiles
+from previously.folds.checks import RefusalKind, find_residue
+from previously.folds.prompts.templates import render_message
+from previously.folds.recap import Due, NotDue, Timeline, find_first_position, skip_opening
+from previously.folds.summary import parse_cuts, render_cuts
+from previously.folds.tiles import cut_note_tiles
 from previously.folds.update import UpdateFold
 from previously.runtime.chapter_ends import FULL_SUMMARY, ChapterEnds
 from previously.runtime.fold_reader import FoldReader, stood_in, was_taken_back
@@ -44,7 +44,7 @@ MOST_REFUSED, REFUSED_LOOKED_AT = 6, 24
 """So many answers of a model that could not be kept show that it has no short form to give: two folds with three. They
 are counted among four times as many of the newest attempts, for a model that was not to be had has refused nothing."""
 
-_REFUSALS = tuple(f"{one.value}: " for one in Refusal)
+_REFUSALS = tuple(f"{one.value}: " for one in RefusalKind)
 
 EARLIER_TOKENS = 700
 """What earlier chapters in full may take in the question on a closed one: one of usual length, or several short ones.
@@ -135,15 +135,15 @@ class ChapterSteps:
         first = live.span.last + 1 if live else rest.first
         carry = " ".join(filter(None, (CLOSED, live.version.made.carry if live else "")))
         if live and first > rest.last and await self._is_full_form(live, scope, run):
-            whole = take_over(live.version, text_now(live), carry)
+            whole = take_over(live.version, renumber_live(live), carry)
             return Step(Kind.CHAPTER, scope, run, None, whole, CHAPTER_CLOSED)
         ending = find_ending(run, first)
         asked = ChapterFold(
-            delta=story_messages(ending),
-            first=first_position(ending),
+            delta=skip_opening(ending),
+            first=find_first_position(ending),
             parts=(CHAPTER,),
             title=one.title,
-            recap=text_now(live) if live else "",
+            recap=renumber_live(live) if live else "",
             untold=first <= rest.last,
             words=self._rules.chapter_words,
             backbone_words=self._rules.backbone_words,
@@ -186,7 +186,7 @@ class ChapterSteps:
         closing = ChapterFold(
             parts=_parts_of(others, one),
             title=one.title,
-            backbone=text_now(spine.live) if spine and spine.live else "",
+            backbone=renumber_live(spine.live) if spine and spine.live else "",
             words=self._rules.chapter_words,
             backbone_words=self._rules.backbone_words,
         )
@@ -214,14 +214,14 @@ class ChapterSteps:
         """Tell a question on a chapter what is known around it: the story before, its episodes, earlier chapters."""
         digests = [item.entry.digest for item in run]
         notes = await self._reader.store.notes(self._reader.key, Kind.EPISODE, SPAN_SCOPE, digests)
-        episodes = tuple(tile.note.made.text for tile in note_tiles(run, notes) if tile.note)
+        episodes = tuple(tile.note.made.text for tile in cut_note_tiles(run, notes) if tile.note)
         if asked.recap and (len(episodes) == 1 or CHAPTER not in asked.parts):
             episodes = ()  # it tells the same messages as the recap, in fewer words; or the full form is there
         backbone, earlier = await chapters_before(
             self._reader.store, self._reader.key, self._reader.branch, one, EARLIER_TOKENS
         )
         if spine and spine.waiting[0].last == one.last:  # what it goes on from; words by hand stay before it
-            backbone = text_now(spine.live) if spine.live else ""
+            backbone = renumber_live(spine.live) if spine.live else ""
         return replace(asked, backbone=backbone, earlier=earlier, episodes=episodes)
 
     async def _with_short(self, amended: Step, rest: Span) -> Step:
@@ -231,8 +231,8 @@ class ChapterSteps:
         stale = await self._reader.stale(Kind.SHORT, amended.scope, rest.first, None, rest.last)
         if stale is None or stale.span.last != rest.last or not isinstance(asked, AmendFold):
             return amended
-        kept = [*asked.amends.kept, *map(told, asked.delta)]
-        if residue([told(message) for message in asked.amends.removed], kept, stale.version.made.text):
+        kept = [*asked.amends.kept, *map(render_message, asked.delta)]
+        if find_residue([render_message(message) for message in asked.amends.removed], kept, stale.version.made.text):
             carry = " ".join(word for word in asked.carry.split() if word != CLOSED)
             return replace(amended, asked=replace(asked, carry=carry))
         written = take_over(stale.version, stale.version.made.text)
@@ -326,7 +326,7 @@ class ChapterSteps:
             parts=(BACKBONE,),
             title=one.title,
             recap=text,
-            backbone=text_now(spine.live) if spine.live else "",
+            backbone=renumber_live(spine.live) if spine.live else "",
             backbone_words=self._rules.backbone_words,
             again=stood_in(stood),
         )
@@ -339,18 +339,18 @@ class ChapterSteps:
     async def _cuts(self, spine: _Spine, one: Chapter, closing: Step | None = None) -> str:
         """Return what a backbone carries that takes in a chapter: what it and the chapter tell no more. `closing` is
         the step that makes the chapter's full form, if it has none yet."""
-        cuts = list(cuts_of(spine.live.version.made.carry)) if spine.live else []
+        cuts = list(parse_cuts(spine.live.version.made.carry)) if spine.live else []
         if one.hand_text or one.rest is None:
-            return carry_of(cuts)
+            return render_cuts(cuts)
         if closing and closing.kind is Kind.CHAPTER:
             carry = closing.asked.carry if isinstance(closing.asked, ChapterFold | Written) else ""
         else:
             full = await self._reader.standing(Kind.CHAPTER, one.last_stretch.scope, through=one.rest.last)
             carry = full.version.made.carry if full and full.span == one.rest else ""
-        for first, last in cuts_of(carry):
+        for first, last in parse_cuts(carry):
             run = max(one.rest.first + first, spine.reached + 1), one.rest.first + last
             cuts += [(run[0] - spine.start, run[1] - spine.start)] if run[0] <= run[1] else []
-        return carry_of(cuts)
+        return render_cuts(cuts)
 
     async def _chapter_text(self, one: Chapter) -> str | None:
         """Return all that is told of a closed chapter; None while its recap is missing."""
@@ -359,7 +359,7 @@ class ChapterSteps:
         found = await self._reader.standing(Kind.CHAPTER, one.last_stretch.scope, through=one.rest.last)
         if found is None or found.span != one.rest:
             return None
-        return "\n\n".join(text for text in (one.block_text, text_now(found)) if text)
+        return "\n\n".join(text for text in (one.block_text, renumber_live(found)) if text)
 
 
 def _parts_of(kinds: Collection[Kind], one: Chapter) -> tuple[str, ...]:

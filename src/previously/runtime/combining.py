@@ -15,7 +15,7 @@ from previously.core.note import LoreItem
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost
 from previously.folds.combine import CombineFold
-from previously.folds.scene import scene_text, together
+from previously.folds.scene import join_scenes, render_scene
 from previously.lore.merge import Entries, merge
 from previously.runtime.writer import MemoryWriter
 
@@ -61,12 +61,12 @@ class Combining:
         entries, left = _merged(scenes)
         attempts = sum((attempt.cost for attempt in reply.attempts), reply.cost)
         return Combined(
-            Scene(reply.text, entries, together(scenes).signals),
+            Scene(reply.text, entries, join_scenes(scenes).signals),
             reply.made_by,
             reply.reason,
             attempts,
             sum(estimate_tokens(scene.summary) for scene in scenes),
-            sum(estimate_tokens(scene_text(scene)) for scene in scenes),
+            sum(estimate_tokens(render_scene(scene)) for scene in scenes),
             left,
         )
 

@@ -17,11 +17,11 @@ from previously.core.pairing import Mended, mended
 from previously.core.tokens import Counter
 from previously.core.versions import Cost
 from previously.folds.brief import BriefFold
-from previously.folds.brief_checks import bounded
-from previously.folds.conversation.compaction import brief_text, compose, plan
-from previously.folds.conversation.proofs import Fault, prove, whole_tokens
+from previously.folds.brief_checks import bound_brief
+from previously.folds.conversation.compaction import compose, plan, read_brief_text
+from previously.folds.conversation.proofs import Disproved, count_whole, prove
 from previously.folds.conversation.rules import MOST_BRIEF_TOKENS, CompactRules, NothingToFold
-from previously.folds.conversation.sections import parse, render
+from previously.folds.conversation.sections import parse_brief, render_brief
 from previously.formats.conversations import (
     Conversation,
     Dialect,
@@ -92,20 +92,20 @@ async def compact(
     said = whole.messages
     earlier = None if brief_at is None else whole.now_at(brief_at)
     held = frozenset(at for pin in pins if (at := whole.now_at(pin)) is not None)
-    size = whole_tokens(said, rules, counter)
+    size = count_whole(said, rules, counter)
     found = plan(said, rules, counter, brief_at=earlier, extra_pins=held)
     if isinstance(found, NothingToFold):
         return _as_it_was(whole, found.reason, size, earlier)
     brief: str | None = None
     reply = None
     if found.head:
-        before = "" if earlier is None else brief_text(said[earlier])
+        before = "" if earlier is None else read_brief_text(said[earlier])
         note = BriefFold(tuple(said[at] for at in found.head), before, most_tokens=found.brief_tokens)
         reply = await folder.write(note)
         brief = _within(reply.text, found.brief_tokens, counter)
     after = compose(said, found, brief)
     proved = prove(said, after, found, rules, counter, brief)
-    if isinstance(proved, Fault):
+    if isinstance(proved, Disproved):
         return _as_it_was(whole, proved.reason, size, earlier)
     return Compacted(
         FOLDED,
@@ -143,7 +143,7 @@ def _within(brief: str, most_tokens: int, counter: Counter) -> str:
     room = most_tokens
     while counter.tokens(brief) > most_tokens and room > 0:
         room = room * 9 // 10
-        brief = render(bounded(parse(brief), room).brief)
+        brief = render_brief(bound_brief(parse_brief(brief), room).brief)
     return brief
 
 

@@ -14,13 +14,13 @@ from previously.core.marks import SPAN_SCOPE, Stretch
 from previously.core.paths import OnPath
 from previously.core.versions import Kind, LiveVersion
 from previously.core.words import count_words
-from previously.folds.analysis import analysis_of
-from previously.folds.builtin.quotes import moved, text_now
+from previously.folds.analysis import parse_analysis
+from previously.folds.builtin.quotes import renumber_live, renumber_quotes
 from previously.folds.combine import CombineFold
 from previously.folds.recap import FoldRules, NotDue, Timeline
-from previously.folds.scene import scene_of
-from previously.folds.summary import Application, Gap, Summary, appended, applied, grown, summary_of
-from previously.folds.tiles import Tile, TileRules, leading, scene_tiles
+from previously.folds.scene import parse_scene
+from previously.folds.summary import Application, Gap, Summary, append_text, apply_updates, grow_summary, parse_summary
+from previously.folds.tiles import Tile, TileRules, cut_scene_tiles, take_leading
 from previously.runtime.fold_store import FoldStore, PathStore
 from previously.runtime.noted import analysed, ends_of, is_fragment
 from previously.runtime.step import Step, Written
@@ -69,11 +69,13 @@ class DerivedRecap:
         tiles = await analysed(self._store, self._key, run)
         fragments = _fragments(run, [self._to_be_told(tile) for tile in tiles])
         held_back = 0 if closing or run[-1].position < end - 1 else self._rules.apply_after
-        found = applied(fragments, run[0].position, held_back)
-        before = text_now(live) if live else ""
-        if len(appended(before, found.text)) > self._rules.summary_characters:  # a chapter can close behind what fits
+        found = apply_updates(fragments, run[0].position, held_back)
+        before = renumber_live(live) if live else ""
+        if (
+            len(append_text(before, found.text)) > self._rules.summary_characters
+        ):  # a chapter can close behind what fits
             done = [one for one in fragments if one.position <= found.through]
-            found = applied(_that_fit(done, len(before), self._rules.summary_characters), run[0].position, 0)
+            found = apply_updates(_that_fit(done, len(before), self._rules.summary_characters), run[0].position, 0)
         count = found.through - run[0].position + 1
         if count <= 0 or (found.gap and not closing and count < FEWEST_APPLIED):
             return NotDue(_why(found.gap) if found.gap else f"the newest {held_back} fragments are not applied yet")
@@ -89,15 +91,17 @@ class DerivedRecap:
         notes = await self._store.notes(self._key, Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in run])
         before = end if closing else end - self._rules.recap.tail_messages
         ends = {mark.position for mark in marks} | ({end - 1} if closing else set())
-        tiles = scene_tiles(run, notes, ends, TileRules(self._rules.scene_messages, before))
-        scenes = leading([self._to_be_told(tile) for tile in tiles])
+        tiles = cut_scene_tiles(run, notes, ends, TileRules(self._rules.scene_messages, before))
+        scenes = take_leading([self._to_be_told(tile) for tile in tiles])
         if not scenes:
             return NotDue(f"no scene is noted from message {run[0].position} on")
         summaries = [
-            moved(scene_of(tile.note.made.text).summary, tile.note.made, tile.span) for tile in scenes if tile.note
+            renumber_quotes(parse_scene(tile.note.made.text).summary, tile.note.made, tile.span)
+            for tile in scenes
+            if tile.note
         ]
         count = scenes[-1].span.last - run[0].position + 1
-        earlier = text_now(live) if live else ""
+        earlier = renumber_live(live) if live else ""
         text = "\n\n".join(filter(None, [earlier, *summaries]))
         reason, target = TOLD.format(len(summaries), "s" if len(summaries) != 1 else ""), self._rules.recap.target_words
         if target and count_words(text) > target * ROOM:
@@ -130,7 +134,7 @@ async def put_together(
     if last - first >= MOST_APPLIED:
         return None
     run = await store.path(key, branch.name, first, last)
-    found = applied(await fragments_of(store, key, run), first, 0)
+    found = apply_updates(await fragments_of(store, key, run), first, 0)
     return _summary(rules, stretch, live, found) if found.through == last else None
 
 
@@ -138,9 +142,9 @@ def _summary(rules: FoldRules, stretch: Stretch, live: LiveVersion | None, found
     """Return the summary of a stretch after what is applied."""
     before = Summary("")
     if live:
-        before = summary_of(text_now(live), live.version.made.carry, live.version.made.reach)
+        before = parse_summary(renumber_live(live), live.version.made.carry, live.version.made.reach)
     updates = [(at - stretch.first, text) for at, text in zip(found.applied, found.updates, strict=True)]
-    return grown(before, updates, rules.summary_characters, rules.summary_target_characters)
+    return grow_summary(before, updates, rules.summary_characters, rules.summary_target_characters)
 
 
 async def fragments_of(store: PathStore, key: StoryKey, path: Sequence[OnPath]) -> list[Fragment]:
@@ -168,8 +172,8 @@ def _that_fit(fragments: Sequence[Fragment], characters: int, most: int) -> Sequ
 def analysis_now(tile: Tile) -> Analysis:
     """The analysis of a tile that has one, with the number its message has now."""
     assert tile.note is not None, "only noted tiles are read"
-    analysis = analysis_of(tile.note.made.text)
-    return replace(analysis, summary_update=moved(analysis.summary_update, tile.note.made, tile.span))
+    analysis = parse_analysis(tile.note.made.text)
+    return replace(analysis, summary_update=renumber_quotes(analysis.summary_update, tile.note.made, tile.span))
 
 
 def _all_firm(tiles: Sequence[Tile]) -> bool:

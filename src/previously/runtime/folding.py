@@ -18,11 +18,11 @@ from previously.core.note import note_of, note_words
 from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, LiveVersion, NewVersion, Status, Version
 from previously.folds.boundary import Boundary
-from previously.folds.checks import Refused, residue
+from previously.folds.checks import Refused, find_residue
 from previously.folds.fold import Amends, Fold
-from previously.folds.prompts.templates import told
+from previously.folds.prompts.templates import render_message
 from previously.folds.recap import FoldRules, NotDue
-from previously.runtime.answer_cache import Source
+from previously.runtime.answer_cache import AnswerSource
 from previously.runtime.fold_reader import Look, was_taken_back
 from previously.runtime.fold_report import FoldDone, FoldReport, done_of, failed_of
 from previously.runtime.fold_store import FoldStore
@@ -230,16 +230,16 @@ class _Loop:
         """Drop what stands behind a change and still tells of removed words: it saw a text that told of them. It is
         asked for again."""
         branch = await self.store.branch(self.key)
-        removed = [told(message) for message in amends.removed]
+        removed = [render_message(message) for message in amends.removed]
         suspects = [
             one
             for one in await self._behind(branch, since)
-            if residue(removed, amends.kept, _words_of(one.version.made))
+            if find_residue(removed, amends.kept, _words_of(one.version.made))
         ]
         path = await self.store.path(self.key, branch.name, 0, branch.messages - 1) if suspects else []
-        said = [f"{item.entry.message.speaker}: {told(item.entry.message)}" for item in path]
+        said = [f"{item.entry.message.speaker}: {render_message(item.entry.message)}" for item in path]
         for one in suspects:  # what another message said before has not gone
-            if residue(removed, said[: one.span.last + 1], _words_of(one.version.made)):
+            if find_residue(removed, said[: one.span.last + 1], _words_of(one.version.made)):
                 await self.store.set_status(self.key, one.version.id, Status.UNDONE, reason=RESIDUE)
                 await self._drop_snapshots(one.span.first)
 
@@ -261,7 +261,7 @@ class _Loop:
                 asked.text, asked.carry, Cost(), made_by=asked.made_by, checked=True, status=status, model=asked.model,
                 prompt_hash=asked.prompt_hash, unverified=asked.unverified,
             )  # fmt: skip
-        source = Source(self.key, last.node, last.hash)
+        source = AnswerSource(self.key, last.node, last.hash)
         anew = self._fresh or await was_taken_back(self.store, self.key, step.kind, step.scope, step.key)
         question: Fold = replace(cast("Any", asked), again=True) if loose else asked
         reply = await _checked(await self.folder.write(question, source=source, anew=anew), question)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from previously.core.errors import BadInput
 from previously.core.paths import OnPath
 from previously.core.tokens import Counter
-from previously.folds.prompts.templates import told
+from previously.folds.prompts.templates import render_message
 from previously.lore.decisions import Scan, Scanned, Spoken
 from previously.lore.entries import Entry
 from previously.lore.index import Index, can_fire, index_of
@@ -130,7 +130,7 @@ async def scanned(
         activations = await _activations(store, key, branch, reader, turn.length)
         effects = effects_at(activations, lorebook.index.entries, turn.length)
     spoken = tuple(
-        Spoken(told(item.entry.message), item.entry.message.speaker or "", item.position)
+        Spoken(render_message(item.entry.message), item.entry.message.speaker or "", item.position)
         for item in reversed(turn.seen)
     )
     given = Scanned(

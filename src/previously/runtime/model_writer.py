@@ -20,9 +20,9 @@ from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelR
 from previously.core.messages import Message
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost, Kind, Status
-from previously.folds.checks import Accepted, Refusal
+from previously.folds.checks import Accepted, RefusalKind
 from previously.folds.fold import Fold
-from previously.folds.json_answer import faults_told
+from previously.folds.json_answer import list_faults
 from previously.folds.prompts.templates import Template
 from previously.folds.split import join_beside, split_fold
 from previously.models.client import Model
@@ -37,7 +37,7 @@ from previously.models.retry import (
     decide_retry,
     may_call,
 )
-from previously.runtime.answer_cache import AnswerCache, Source
+from previously.runtime.answer_cache import AnswerCache, AnswerSource
 from previously.runtime.spend_limits import NOTHING, Spending
 from previously.runtime.writer import Attempt, BuiltinWriter, MemoryReply
 
@@ -58,7 +58,7 @@ SMALLEST_WINDOW_TOKENS = 1_024
 """A model that cannot read this much cannot fold."""
 
 
-class Fault(Enum):
+class Blame(Enum):
     """Why a part has no answer: the model was not to be had, or what it said could not be kept, or neither."""
 
     NONE = auto()
@@ -76,7 +76,7 @@ class _Asked:
     accepted: Accepted | None = None
     reason: str = ""
     """Why there is no answer."""
-    fault: Fault = Fault.NONE
+    fault: Blame = Blame.NONE
     """Whose fault that is."""
     overflow: ModelFailure | None = None
     """The server says that the question was too long for it."""
@@ -93,15 +93,15 @@ class _Answer:
     @property
     def faults(self) -> str:
         """What the model could do better, in a sentence."""
-        return faults_told(self.accepted.mendable)
+        return list_faults(self.accepted.mendable)
 
 
 @dataclass(frozen=True, slots=True)
 class _Desk:
     """Which story's kept answers may be taken, and for which new ones are kept."""
 
-    reads: Source | None
-    source: Source | None
+    reads: AnswerSource | None
+    source: AnswerSource | None
 
 
 class ModelWriter:
@@ -138,7 +138,7 @@ class ModelWriter:
         """Whether the model would be asked now."""
         return await self._why_not() == ""
 
-    async def write(self, asked: Fold, *, source: Source | None = None, anew: bool = False) -> MemoryReply:
+    async def write(self, asked: Fold, *, source: AnswerSource | None = None, anew: bool = False) -> MemoryReply:
         """The model's text; if there is none, a provisional one with the reason, and for an amend a refusal."""
         if asked.is_silent:
             return await self._fallback.write(asked)  # nothing to ask about
@@ -171,9 +171,9 @@ class ModelWriter:
                 asked, runs = smaller
                 continue
             if answer.accepted is None:
-                if answer.fault is Fault.MODEL or (answer.fault is Fault.ANSWER and not asked.again):
+                if answer.fault is Blame.MODEL or (answer.fault is Blame.ANSWER and not asked.again):
                     self._breaker = after_failure(self._breaker, self._clock())
-                given_up = asked.again and answer.fault is Fault.ANSWER
+                given_up = asked.again and answer.fault is Blame.ANSWER
                 return await self._without(asked, answer.reason, tuple(attempts), spent=cost, for_good=given_up)
             cost, accepted, runs, used = cost + answer.cost, answer.accepted, runs[1:], 0
             before = accepted.text or before  # where no recap is asked for, the next part is told the same one
@@ -200,7 +200,7 @@ class ModelWriter:
         template = self._templates[asked.prompt]
         attempts: list[Attempt] = []
         hint = ""
-        seen: set[Refusal] = set()  # a model that will not is not asked again, and no fault is named to it twice
+        seen: set[RefusalKind] = set()  # a model that will not is not asked again, and no fault is named to it twice
         split = False
         first: _Answer | None = None
         plain = asked.build(template)
@@ -211,7 +211,7 @@ class ModelWriter:
             spent = sum((attempt.cost for attempt in attempts), pending) + (first.cost if first else NOTHING)
             why_not = await self._over_limit(spent)
             if why_not and first is None:
-                return _Asked(tuple(attempts), reason=why_not, fault=Fault.NONE)
+                return _Asked(tuple(attempts), reason=why_not, fault=Blame.NONE)
             if why_not:
                 break
             question = self._with_thinking(asked.build(template, hint))
@@ -226,7 +226,7 @@ class ModelWriter:
                 decision = decide_retry(reply, calls, jitter=self._jitter())
                 if not isinstance(decision, Wait):
                     overflow = reply if reply.kind is FailureKind.OVERFLOW else None
-                    fault = Fault.ANSWER if reply.kind is FailureKind.FILTERED else Fault.MODEL
+                    fault = Blame.ANSWER if reply.kind is FailureKind.FILTERED else Blame.MODEL
                     return _Asked(tuple(attempts), reason=decision.reason, overflow=overflow, fault=fault)
                 await self._sleep(decision.seconds)
                 continue
@@ -250,7 +250,7 @@ class ModelWriter:
                     )
                 return await self._settled(better, plain, attempts, desk)
             attempts.append(self._attempt(template, f"{verdict.kind.value}: {verdict.reason}", reply.text, cost))
-            if first or verdict.kind is Refusal.REFUSAL or (verdict.kind in seen and not _may_split(asked)):
+            if first or verdict.kind is RefusalKind.REFUSAL or (verdict.kind in seen and not _may_split(asked)):
                 break
             seen.add(verdict.kind)
             hint = f"Your last answer could not be used: {verdict.reason}."
@@ -259,7 +259,7 @@ class ModelWriter:
                 asked, hint, seen, split = asked.take_first_step(), "", set(), True
         if first:
             return await self._settled(first, plain, attempts, desk)
-        return _Asked(tuple(attempts), reason=attempts[-1].reason, fault=Fault.ANSWER)
+        return _Asked(tuple(attempts), reason=attempts[-1].reason, fault=Blame.ANSWER)
 
     async def _settled(
         self, answer: _Answer, question: ModelRequest, attempts: Sequence[Attempt], desk: _Desk

@@ -18,8 +18,8 @@ from previously.core.versions import Kind, Status, Version
 from previously.folds.analysis import AnalysisFold
 from previously.folds.context import NoteContext
 from previously.folds.fold import Fold
-from previously.folds.prompts.templates import speaker_of, told
-from previously.folds.recap import Timeline, first_position, story_messages
+from previously.folds.prompts.templates import name_speaker, render_message
+from previously.folds.recap import Timeline, find_first_position, skip_opening
 from previously.folds.scene import SceneFold
 from previously.folds.tiles import Tile
 from previously.lore.current import Current
@@ -131,7 +131,7 @@ class NoteSteps:
             if self._rules.timeline is Timeline.RECAP and tile.span.last not in ends:
                 continue  # updates note what it did, and nobody asked for it
             run = seen.run(tile)
-            asked = SceneFold(delta=story_messages(run), again=_stood_in(tile.note), first=first_position(run))
+            asked = SceneFold(delta=skip_opening(run), again=_stood_in(tile.note), first=find_first_position(run))
             if not self._look.quotes:
                 asked = replace(asked, context=await self._context(seen, tile, asked.delta, shared=shared))
             return _step(Kind.SCENE, seen, tile, asked, SCENE_OVER)
@@ -140,7 +140,7 @@ class NoteSteps:
     async def _context(self, seen: Walk, tile: Tile, delta: Sequence[Message], *, shared: bool) -> NoteContext:
         """Return what a note of a tile is told of the story before it."""
         first = tile.span.first
-        about = "\n".join(f"{speaker_of(one)}: {told(one)}" for one in delta)
+        about = "\n".join(f"{name_speaker(one)}: {render_message(one)}" for one in delta)
         if shared:
             state = self._states.after(seen, self._rules, through=first - 1)
             state = await with_hand_records(self._store, self._key, self._branch, state, first)
@@ -157,8 +157,8 @@ class NoteSteps:
         states: list[State] = []
         for name in (NEWCOMER, *sorted(presence.names.keys)):
             if presence.knows_span(name, tile.span):
-                told = self._store, self._key, self._branch, self._rules
-                states.append(await known_where(*told, before, Witness(name, presence), self._states, first - 1))
+                place = self._store, self._key, self._branch, self._rules
+                states.append(await known_where(*place, before, Witness(name, presence), self._states, first - 1))
         return common_state(states)
 
     async def _presence(self) -> Presence:

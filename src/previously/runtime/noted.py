@@ -16,7 +16,7 @@ from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, has_read
 from previously.folds import analysis
 from previously.folds.recap import FoldRules, Timeline
-from previously.folds.tiles import Tile, TileRules, fragment_tiles, leading, note_tiles, scene_tiles
+from previously.folds.tiles import Tile, TileRules, cut_fragment_tiles, cut_note_tiles, cut_scene_tiles, take_leading
 from previously.lore.state import FORM
 from previously.runtime.fold_store import PathStore, SnapshotStore
 from previously.runtime.stale import stale_version
@@ -67,7 +67,7 @@ class Walk:
     @property
     def settled(self) -> int:
         """Up to which position everything is noted; one before the first where nothing is."""
-        scenes = leading(self.scenes)
+        scenes = take_leading(self.scenes)
         reached = scenes[-1].span.last if scenes else self.first - 1
         if not self.awaited and len(scenes) == len(self.scenes):
             reached = max(reached, min(self.outside_tail, self.first + len(self.path)) - 1)
@@ -181,7 +181,7 @@ async def walk_behind(
     if notes_scenes(rules) and path:
         ends = set(await scene_ends(store, key, branch, rules, first))
         notes = await store.notes(key, Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in path])
-        tiles = scene_tiles(path, notes, ends, TileRules(rules.scene_messages, outside_tail))
+        tiles = cut_scene_tiles(path, notes, ends, TileRules(rules.scene_messages, outside_tail))
     if rules.timeline is Timeline.LIBRARIAN:
         fragments = await analysed(store, key, path)
     updates: list[Tile] = []
@@ -201,7 +201,7 @@ def notes_scenes(rules: FoldRules) -> bool:
 async def analysed(store: PathStore, key: StoryKey, path: Sequence[OnPath]) -> list[Tile]:
     """Every message of a run with its newest analysis."""
     digests = [item.entry.digest for item in path]
-    return fragment_tiles(path, await store.notes(key, Kind.ANALYSIS, SPAN_SCOPE, digests) if digests else [])
+    return cut_fragment_tiles(path, await store.notes(key, Kind.ANALYSIS, SPAN_SCOPE, digests) if digests else [])
 
 
 async def updated(store: PathStore, key: StoryKey, path: Sequence[OnPath]) -> tuple[list[Tile], list[Tile]]:
@@ -210,7 +210,7 @@ async def updated(store: PathStore, key: StoryKey, path: Sequence[OnPath]) -> tu
     notes, episodes = [
         await store.notes(key, kind, SPAN_SCOPE, digests) if digests else [] for kind in (Kind.NOTE, Kind.EPISODE)
     ]
-    return note_tiles(path, notes, episodes), note_tiles(path, episodes, notes)
+    return cut_note_tiles(path, notes, episodes), cut_note_tiles(path, episodes, notes)
 
 
 async def every_note(store: PathStore, key: StoryKey, branch: BranchInfo) -> list[int]:

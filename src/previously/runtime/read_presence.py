@@ -19,7 +19,7 @@ from previously.core.paths import OPENING_MESSAGES, OnPath
 from previously.core.presence import Correction, Heard, Presence, Run, runs_of, speaker_of
 from previously.core.spans import Span
 from previously.core.versions import LiveVersion
-from previously.folds.boundary import scene_ends
+from previously.folds.boundary import is_scene_end
 from previously.folds.recap import FoldRules
 from previously.folds.tiles import Tile
 from previously.runtime.fold_store import SnapshotStore
@@ -134,7 +134,7 @@ def _heard(path: Sequence[OnPath], updates: Sequence[Tile], following: Sequence[
             message.witnesses,
             noted.get(item.position),
             shared=opens,
-            ends=item.position in ends or (after is not None and scene_ends(item, after)),
+            ends=item.position in ends or (after is not None and is_scene_end(item, after)),
         )
 
 

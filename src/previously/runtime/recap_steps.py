@@ -10,7 +10,7 @@ from previously.core.versions import Kind, LiveVersion
 from previously.core.words import count_words
 from previously.folds import recap
 from previously.folds.boundary import Boundary
-from previously.folds.builtin.quotes import text_now
+from previously.folds.builtin.quotes import renumber_live
 from previously.folds.recap import Due, NeedMore, NotDue, Timeline
 from previously.folds.update import Part
 from previously.runtime.chapter_ends import FULL_SUMMARY, ChapterEnds
@@ -120,7 +120,7 @@ class RecapSteps:
         """Return the fold of what is due, after a recap."""
         before = live.version if live else None
         if self._rules.timeline is not Timeline.BRIEF:
-            text = text_now(live) if live else ""
+            text = renumber_live(live) if live else ""
             if not self._look.amends:  # the built-in folder needs no more than the messages
                 asked = self._updates.ask_bare(due.delta, text)
                 return Step(Kind.RECAP, stretch.scope, due.delta, before, asked, due.reason)
@@ -129,5 +129,5 @@ class RecapSteps:
             asked = await self._updates.ask(due.delta, part, text, again=again and due.reason == recap.AGAIN)
             beside = await self._updates.beside(due.delta)
             return Step(Kind.RECAP, stretch.scope, due.delta, before, asked, due.reason, beside=beside)
-        question = recap.brief_of(live, due, self._rules, again=again)
+        question = recap.plan_brief(live, due, self._rules, again=again)
         return Step(Kind.RECAP, stretch.scope, due.delta, before, question, due.reason)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from previously.core.marks import STORY_SCOPE, Chapter, Mark, MarkKind, Stretch, chapters_of
 from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, NewVersion
-from previously.folds.builtin.quotes import moved, text_now
-from previously.folds.chapter import short_of
+from previously.folds.builtin.quotes import renumber_live, renumber_quotes
+from previously.folds.chapter import parse_short
 from previously.folds.recap import FoldRules, Timeline
-from previously.folds.summary import cuts_of, moved_cuts
+from previously.folds.summary import move_cuts, parse_cuts
 from previously.runtime.derived import put_together
 from previously.runtime.fold_store import MemoryStore
 from previously.runtime.noted import updated
@@ -138,7 +138,7 @@ class Remembering:
             live = await self._stale(Kind.SHORT, one.last_stretch.scope, one.rest.first, None, one.rest.last)
         if live is None or live.span != one.rest:
             return text
-        title, short = short_of(live.version.made.text)
+        title, short = parse_short(live.version.made.text)
         return replace(text, title=text.title or title, short=short)
 
     async def _chapter(self, one: Chapter, live: LiveVersion | None) -> ChapterText:
@@ -188,7 +188,8 @@ class Remembering:
         _, tiles = await updated(self._store, self._key, path)
         found = [(tile.span, tile.note) for tile in tiles if tile.note]
         return [
-            MemoryText(moved(note.made.text, note.made, span), span, note.made.made_by, note.id) for span, note in found
+            MemoryText(renumber_quotes(note.made.text, note.made, span), span, note.made.made_by, note.id)
+            for span, note in found
         ]
 
     async def newest_episodes(self, first: int, last: int) -> list[MemoryText]:
@@ -239,7 +240,9 @@ def _text(live: LiveVersion | None, start: int, *, stale: bool) -> MemoryText | 
         return None
     made = live.version.made
     span = Span(start, live.span.last)
-    return MemoryText(text_now(live), span, made.made_by, live.version.id, stale, _cuts(span, made.carry, made.reach))
+    return MemoryText(
+        renumber_live(live), span, made.made_by, live.version.id, stale, _cuts(span, made.carry, made.reach)
+    )
 
 
 def cuts_from(made: NewVersion) -> tuple[Span, ...]:
@@ -251,7 +254,7 @@ def _cuts(span: Span, carry: str, reach: int) -> tuple[Span, ...]:
     """Return what a version that told so many messages tells no more of those it stands for now; the last of them it
     always tells. Of a stale one it is not known where messages were put in or taken out."""
     found: list[Span] = []
-    for first, last in cuts_of(moved_cuts(carry, len(span) - reach)):
+    for first, last in parse_cuts(move_cuts(carry, len(span) - reach)):
         begin = max(span.first + first, found[-1].last + 1 if found else span.first)
         end = min(span.first + last, span.last - 1)
         found += [Span(begin, end)] if begin <= end else []

@@ -49,7 +49,7 @@ class Spending:
         return ""
 
 
-def spending_of(store: Store, owner: str, settings: Settings) -> Spending:
+def build_spending(store: Store, owner: str, settings: Settings) -> Spending:
     """What an owner's folds may cost, counted by what is stored."""
 
     async def spent(seconds: float) -> Cost:

@@ -21,11 +21,11 @@ from previously.core.spans import Span, position_on
 from previously.core.text import clean
 from previously.core.versions import Kind
 from previously.core.witnessing import folded_name
-from previously.folds.builtin.quotes import moved
-from previously.folds.cast_facts import Row, who_knows
+from previously.folds.builtin.quotes import renumber_quotes
+from previously.folds.cast_facts import Knower, find_knowers
 from previously.folds.recap import Timeline
-from previously.folds.scene import scene_of
-from previously.folds.summary import Gap, gaps
+from previously.folds.scene import parse_scene
+from previously.folds.summary import Gap, find_gaps
 from previously.lore.by_hand import HeldRecord, Op, Record, ThreadRecord, WishRecord, record_text
 from previously.lore.current import Held
 from previously.lore.players import Player
@@ -180,12 +180,12 @@ class Standing(StoryHandle):
 
         return await self._store.at_one_moment(self._key.owner, read)
 
-    async def who_knows(self, query: str) -> list[Row]:
+    async def who_knows(self, query: str) -> list[Knower]:
         """Who knows something about these words, and what: all that is known of them, not only their key facts."""
         if not query.strip():
             raise BadInput("Say what somebody may know of.")
         found = await self._store.at_one_moment(self._key.owner, self._cast_facts)
-        return who_knows(
+        return find_knowers(
             {name: Knowledge(one.asked.summary if one.asked else "", one.all_facts) for name, one in found.items()},
             query,
         )
@@ -230,7 +230,7 @@ class Standing(StoryHandle):
 
     async def scenes(self) -> list[SceneText]:
         """Every scene that was noted and stands on the path, the oldest first."""
-        from previously.folds.tiles import TileRules, scene_tiles
+        from previously.folds.tiles import TileRules, cut_scene_tiles
 
         async def read(store: Store) -> list[SceneText]:
             branch = await store.branch(self._key)
@@ -238,12 +238,12 @@ class Standing(StoryHandle):
             digests = [item.entry.digest for item in path]
             notes = await store.notes(self._key, Kind.SCENE, SPAN_SCOPE, digests) if path else []
             ends = {mark.position for mark in await store.marks(self._key, branch.name, ends_of(self._rules))}
-            tiles = scene_tiles(path, notes, ends, TileRules(1, branch.messages))
+            tiles = cut_scene_tiles(path, notes, ends, TileRules(1, branch.messages))
             found = []
             for tile in tiles:
                 if tile.note:
-                    scene, made = scene_of(tile.note.made.text), tile.note.made
-                    scene = replace(scene, summary=moved(scene.summary, made, tile.span))
+                    scene, made = parse_scene(tile.note.made.text), tile.note.made
+                    scene = replace(scene, summary=renumber_quotes(scene.summary, made, tile.span))
                     names = tuple(one.name for one in scene.entries)
                     found.append(SceneText(tile.span, scene.summary, names, made.made_by, tile.note.id, scene))
             return found
@@ -292,7 +292,7 @@ class Standing(StoryHandle):
         async def read(store: Store) -> Sequence[Gap]:
             branch = await store.branch(self._key)
             path = await store.path(self._key, branch.name, 0, branch.messages - 1) if branch.messages else []
-            return gaps(await fragments_of(store, self._key, path), self._rules.apply_after)
+            return find_gaps(await fragments_of(store, self._key, path), self._rules.apply_after)
 
         return list(await self._store.at_one_moment(self._key.owner, read))
 

@@ -14,9 +14,9 @@ from previously.core.note import Note, note_of
 from previously.core.people import people_after
 from previously.core.presence import Presence
 from previously.core.versions import Kind, NewVersion
-from previously.folds.analysis import analysis_note
+from previously.folds.analysis import parse_analysis_note
 from previously.folds.recap import FoldRules, Timeline
-from previously.folds.scene import scene_note
+from previously.folds.scene import parse_scene_note
 from previously.folds.tiles import Tile
 from previously.lore.reader_state import after_for
 from previously.lore.state import EMPTY, Noted, State, after, state_of
@@ -150,8 +150,8 @@ def _read(seen: Walk, tile: Tile, *, for_lore: bool) -> Noted:
 def _note(made: NewVersion) -> Note:
     match made.kind:
         case Kind.ANALYSIS:
-            return analysis_note(made.text)
+            return parse_analysis_note(made.text)
         case Kind.SCENE:
-            return scene_note(made.text)
+            return parse_scene_note(made.text)
         case _:
             return note_of(made.text)

@@ -16,7 +16,7 @@ from previously.core.people import NARRATORS
 from previously.core.signals import folded
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
-from previously.folds.builtin.quotes import text_now
+from previously.folds.builtin.quotes import renumber_live
 from previously.folds.context import NoteContext
 from previously.lore.by_hand import corrected, record_of
 from previously.lore.state import State
@@ -160,13 +160,13 @@ async def texts_before(store: SnapshotStore, key: StoryKey, branch: BranchInfo, 
         backbone = await store.live(key, branch.name, Kind.BACKBONE, scope, through=closed.first - 1)
         before += [mark.text for mark in by_hand[-1:]]
         if backbone:
-            before.append(text_now(backbone))
+            before.append(renumber_live(backbone))
         if not by_hand or by_hand[-1].position < closed.first:
             before.append(await _full_text(store, key, branch, closed))
     stretches = [one for one in current.stretches if one.first <= position]
     told = [mark.text for mark in current.blocks if mark.position < position]
     live = await store.live(key, branch.name, Kind.RECAP, stretches[-1].scope, through=position - 1)
-    told.append(text_now(live) if live else "")
+    told.append(renumber_live(live) if live else "")
     return shorten("\n\n".join(filter(None, before)), BEFORE_CHARACTERS), "\n\n".join(filter(None, told))
 
 
@@ -179,7 +179,7 @@ async def chapters_before(
     by_hand = [mark for mark in marks if mark.kind is MarkKind.BACKBONE and mark.position < chapter.first]
     scope = by_hand[-1].scope if by_hand else STORY_SCOPE
     live = await store.live(key, branch.name, Kind.BACKBONE, scope, through=chapter.first - 1)
-    backbone = "\n\n".join(filter(None, [*(mark.text for mark in by_hand[-1:]), text_now(live) if live else ""]))
+    backbone = "\n\n".join(filter(None, [*(mark.text for mark in by_hand[-1:]), renumber_live(live) if live else ""]))
     found: list[str] = []
     for one in reversed([one for one in chapters_of(marks) if one.last is not None and one.last < chapter.first]):
         text = await _full_text(store, key, branch, one)
@@ -196,5 +196,5 @@ async def _full_text(store: SnapshotStore, key: StoryKey, branch: BranchInfo, cl
     if closed.hand_text or closed.rest is None:
         return closed.hand_text or closed.block_text
     full = await store.live(key, branch.name, Kind.CHAPTER, closed.last_stretch.scope, through=closed.last)
-    written = text_now(full) if full and full.span.last == closed.last else ""
+    written = renumber_live(full) if full and full.span.last == closed.last else ""
     return "\n\n".join(filter(None, (closed.block_text, written)))

@@ -18,9 +18,9 @@ from previously.core.versions import Kind, Status, Version, has_read
 from previously.core.witnessing import folded_name
 from previously.core.words import count_words
 from previously.folds.context import UpdateContext
-from previously.folds.prompts.templates import speaker_of, told
+from previously.folds.prompts.templates import name_speaker, render_message
 from previously.folds.recap import AGAIN, FoldRules
-from previously.folds.tiles import Wanted, find_missing, newest
+from previously.folds.tiles import MissingNote, find_missing, find_newest
 from previously.folds.update import UPDATED, Part, UpdateFold
 from previously.lore.state import State
 from previously.lore.threads import choose_shown
@@ -73,7 +73,7 @@ class UpdateSteps:
         state = await with_hand_records(self._store, self._key, self._branch, state, first)
         bridge = await self._store.path(self._key, self._branch.name, first - 1, first - 1) if first else []
         messages = (item.entry.message for item in run)
-        about = "\n".join(f"{speaker_of(one)}: {told(one)}" for one in messages)
+        about = "\n".join(f"{name_speaker(one)}: {render_message(one)}" for one in messages)
         lists = lists_before(state, first, about)
         known, others = divide_known(state.known, about)
         context = UpdateContext(
@@ -102,7 +102,7 @@ class UpdateSteps:
     def _words(self, run: Sequence[OnPath], context: UpdateContext) -> int:
         """Return how long the recap should be: shorter while there is little to tell."""
         target = self._rules.recap.target_words
-        tokens = sum(estimate_tokens(told(item.entry.message)) for item in run)
+        tokens = sum(estimate_tokens(render_message(item.entry.message)) for item in run)
         if not target:
             return 0
         if not context.recap and tokens < SMALL_CHAPTER:
@@ -115,7 +115,7 @@ class UpdateSteps:
         digests = [item.entry.digest for item in run]
         for kind in (Kind.EPISODE, Kind.NOTE):
             notes = await self._store.notes(self._key, kind, SPAN_SCOPE, digests[:1])
-            note = newest([one for one in notes if has_read(one.made, digests)])
+            note = find_newest([one for one in notes if has_read(one.made, digests)])
             if note:
                 found[kind] = note.id
         return found
@@ -139,7 +139,7 @@ class UpdateSteps:
                 return step
         return None
 
-    async def _missing_step(self, wanted: Wanted, run: Sequence[OnPath]) -> Step:
+    async def _missing_step(self, wanted: MissingNote, run: Sequence[OnPath]) -> Step:
         asked = await self.ask(run, wanted.part, again=wanted.again)
         reason = AGAIN if wanted.stand_ins else CHANGED if wanted.part.has_episode else NO_NOTE_YET
         beside = {other: ident for other, ident in (await self.beside(run)).items() if other is not asked.kind}

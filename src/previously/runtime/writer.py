@@ -13,7 +13,7 @@ from typing import Protocol
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost, Kind, Status
 from previously.folds.fold import Fold, estimate_read
-from previously.runtime.answer_cache import Source
+from previously.runtime.answer_cache import AnswerSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class MemoryWriter(Protocol):
     async def ready(self) -> bool:
         """Return whether what it would write now is as good as it can: with a model behind it, that it would be asked."""
 
-    async def write(self, asked: Fold, *, source: Source | None = None, anew: bool = False) -> MemoryReply:
+    async def write(self, asked: Fold, *, source: AnswerSource | None = None, anew: bool = False) -> MemoryReply:
         """Return the text that a fold asks for. A reply with status `refused` says that there is none; only a fold that
         nothing stands in for may end so. `source` is what an answer would be about; with `anew` no answer that was kept
         is taken again."""
@@ -87,7 +87,7 @@ class BuiltinWriter:
         self,
         asked: Fold,
         *,
-        source: Source | None = None,  # noqa: ARG002
+        source: AnswerSource | None = None,  # noqa: ARG002
         anew: bool = False,  # noqa: ARG002
     ) -> MemoryReply:
         """Write in this process, in a few milliseconds."""
@@ -112,7 +112,7 @@ class RehearsalWriter:
         self,
         asked: Fold,
         *,
-        source: Source | None = None,  # noqa: ARG002
+        source: AnswerSource | None = None,  # noqa: ARG002
         anew: bool = False,  # noqa: ARG002
     ) -> MemoryReply:
         """Return texts of the length that is asked for."""

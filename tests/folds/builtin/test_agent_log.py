@@ -7,19 +7,34 @@ import json
 import pytest
 
 from previously.core.messages import FAILED, Message, Role, ToolCall, ToolResult, message
-from previously.folds.builtin.agent_log import Deed, Sort, attempts_of, deeds_in, files_of, newest_plan, shown
+from previously.folds.builtin.agent_log import (
+    AgentDeed,
+    Sort,
+    find_newest_plan,
+    list_files,
+    list_runs,
+    read_deeds,
+    render_command,
+)
 from previously.folds.builtin.shell import (
-    command_failed,
-    edit_failed,
-    error_in,
-    errors_reported,
+    find_command_key,
+    find_error,
+    find_reported_errors,
+    find_touched,
+    is_failed_command,
+    is_failed_edit,
     looks_like_path,
     matters,
     only_looks,
-    same_attempt,
-    touched_by,
 )
-from previously.folds.builtin.statements import claims_in, files_named_in, goal_of, is_slight, requests_in, rules_in
+from previously.folds.builtin.statements import (
+    find_goal,
+    find_named_files,
+    find_rules,
+    is_slight,
+    read_claims,
+    read_requests,
+)
 
 
 def did(name: str, given: object, output: str = "", *, failed: bool = False) -> tuple[Message, Message]:
@@ -28,8 +43,8 @@ def did(name: str, given: object, output: str = "", *, failed: bool = False) -> 
     return call, Message(Role.TOOL, (ToolResult("1", output, FAILED if failed else ""),))
 
 
-def deed(name: str, given: object, output: str = "", *, failed: bool = False) -> Deed:
-    return deeds_in(did(name, given, output, failed=failed))[0]
+def deed(name: str, given: object, output: str = "", *, failed: bool = False) -> AgentDeed:
+    return read_deeds(did(name, given, output, failed=failed))[0]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +77,7 @@ def deed(name: str, given: object, output: str = "", *, failed: bool = False) ->
     ],
 )
 def test_which_files_a_command_touches(command: str, expected: list[str]) -> None:
-    assert [f"{one.path} {one.act}" for one in touched_by(command)] == expected
+    assert [f"{one.path} {one.act}" for one in find_touched(command)] == expected
 
 
 @pytest.mark.parametrize("word", ["src/a.py", "a.py", "/etc/hosts", "Makefile", "web/src/index.tsx", "~/notes"])
@@ -78,9 +93,9 @@ def test_what_is_no_path(word: str) -> None:
 
 
 def test_the_same_attempt_whatever_the_flags() -> None:
-    one = same_attempt("cd /repo && pytest -q tests/test_a.py 2>&1 | tail -20")
-    assert one == same_attempt("python -m pytest tests/test_a.py -x") == ("pytest", "tests/test_a.py")
-    assert one != same_attempt("pytest tests/test_b.py")
+    one = find_command_key("cd /repo && pytest -q tests/test_a.py 2>&1 | tail -20")
+    assert one == find_command_key("python -m pytest tests/test_a.py -x") == ("pytest", "tests/test_a.py")
+    assert one != find_command_key("pytest tests/test_b.py")
 
 
 @pytest.mark.parametrize(
@@ -113,8 +128,8 @@ def test_what_matters(command: str) -> None:
     ],
 )
 def test_failures_and_their_exact_words(output: str, error: str) -> None:
-    assert command_failed(output)
-    assert error_in(output) == error
+    assert is_failed_command(output)
+    assert find_error(output) == error
 
 
 @pytest.mark.parametrize(
@@ -131,7 +146,7 @@ def test_failures_and_their_exact_words(output: str, error: str) -> None:
     ],
 )
 def test_what_is_no_failure(output: str) -> None:
-    assert not command_failed(output)
+    assert not is_failed_command(output)
 
 
 @pytest.mark.parametrize(
@@ -144,8 +159,8 @@ def test_what_is_no_failure(output: str) -> None:
     ],
 )
 def test_a_refused_edit(output: str) -> None:
-    assert edit_failed(output)
-    assert not edit_failed("The file a.py has been updated. Here is the result:\n1 raise Error")
+    assert is_failed_edit(output)
+    assert not is_failed_edit("The file a.py has been updated. Here is the result:\n1 raise Error")
 
 
 @pytest.mark.parametrize(
@@ -179,12 +194,12 @@ def test_what_a_call_does(name: str, given: object, sort: Sort, touched: list[st
 
 
 def test_a_call_without_a_result_has_no_outcome() -> None:
-    (found,) = deeds_in(did("bash", {"command": "make"})[:1])
+    (found,) = read_deeds(did("bash", {"command": "make"})[:1])
     assert (found.output, found.failed, found.error) == (None, False, "")
 
 
 def test_an_id_that_is_used_again_belongs_to_the_newest_call() -> None:
-    found = deeds_in(
+    found = read_deeds(
         [*did("bash", {"command": "make"}, "ok"), *did("bash", {"command": "make x"}, "boom", failed=True)]
     )
     assert [one.failed for one in found] == [False, True]
@@ -192,7 +207,7 @@ def test_an_id_that_is_used_again_belongs_to_the_newest_call() -> None:
 
 def test_commands_in_fences_are_calls_when_a_shell_answers() -> None:
     prompt = "\n(Open file: /repo/a.py)\n(Current directory: /repo)\nbash-$"
-    found = deeds_in(
+    found = read_deeds(
         [
             message("user", f"ISSUE:\nfix it{prompt}"),
             message("assistant", "I edit it.\n```\nedit 1:1\nx = 1\nend_of_edit\n```"),
@@ -209,36 +224,36 @@ def test_commands_in_fences_are_calls_when_a_shell_answers() -> None:
 
 
 def test_one_file_under_two_paths_is_one() -> None:
-    deeds = deeds_in(
+    deeds = read_deeds(
         [*did("Read", {"file_path": "/repo/src/a.py"}), *did("bash", {"command": "sed -i s/a/b/ ./src/a.py"})]
     )
-    assert files_of(deeds).told() == [("/repo/src/a.py", "edited")]
+    assert list_files(deeds).told() == [("/repo/src/a.py", "edited")]
 
 
 def test_a_file_that_could_not_be_edited_was_not_edited() -> None:
-    deeds = deeds_in([*did("Edit", {"file_path": "a.py"}, "Error: not found", failed=True)])
-    assert files_of(deeds).told() == []
-    assert [one.what for one in attempts_of(deeds).failing()] == ["Edit of a.py"]
+    deeds = read_deeds([*did("Edit", {"file_path": "a.py"}, "Error: not found", failed=True)])
+    assert list_files(deeds).told() == []
+    assert [one.what for one in list_runs(deeds).failing()] == ["Edit of a.py"]
 
 
 def test_a_command_that_went_well_at_last_has_not_failed() -> None:
-    deeds = deeds_in(
+    deeds = read_deeds(
         [
             *did("bash", {"command": "pytest tests/a.py"}, "KeyError: 'x'\n1 failed"),
             *did("bash", {"command": "pytest tests/b.py"}, "KeyError: 'y'\n1 failed"),
             *did("bash", {"command": "pytest -x tests/a.py"}, "1 passed"),
         ]
     )
-    found = attempts_of(deeds)
+    found = list_runs(deeds)
     assert [(one.what, one.before) for one in found.went_well()] == [("`pytest -x tests/a.py`", "KeyError: 'x'")]
     assert [one.result for one in found.failing()] == ["KeyError: 'y'"]
-    whole = attempts_of([*deeds, deed("bash", {"command": "pytest -q"}, "9 passed")])
+    whole = list_runs([*deeds, deed("bash", {"command": "pytest -q"}, "9 passed")])
     assert whole.failing() == []
 
 
 def test_a_long_command_is_shown_in_one_line() -> None:
-    assert shown("cat > a.py <<'EOF'\nx\nEOF") == "cat > a.py <<'EOF' …"
-    assert len(shown("x " * 400)) <= 160
+    assert render_command("cat > a.py <<'EOF'\nx\nEOF") == "cat > a.py <<'EOF' …"
+    assert len(render_command("x " * 400)) <= 160
 
 
 @pytest.mark.parametrize(
@@ -261,7 +276,7 @@ def test_a_long_command_is_shown_in_one_line() -> None:
     ],
 )
 def test_what_is_a_rule(text: str) -> None:
-    assert rules_in(text) == [text]
+    assert find_rules(text) == [text]
 
 
 @pytest.mark.parametrize(
@@ -276,12 +291,12 @@ def test_what_is_a_rule(text: str) -> None:
     ],
 )
 def test_what_is_no_rule(text: str) -> None:
-    assert rules_in(text) == []
+    assert find_rules(text) == []
 
 
 def test_the_goal_of_a_short_request_is_the_request_without_its_rules() -> None:
-    assert goal_of("Hi! Fix the crash in a.py. Never touch b.py.") == "Fix the crash in a.py."
-    assert goal_of("You must fix a.py.") == "You must fix a.py."
+    assert find_goal("Hi! Fix the crash in a.py. Never touch b.py.") == "Fix the crash in a.py."
+    assert find_goal("You must fix a.py.") == "You must fix a.py."
 
 
 def test_the_goal_of_a_long_request_is_its_title_and_what_follows() -> None:
@@ -289,7 +304,7 @@ def test_the_goal_of_a_long_request_is_its_title_and_what_follows() -> None:
         "We're solving the following issue.\nISSUE:\nTimeDelta precision\nHi there!\n\nThe field truncates.\n"
         f"```python\n{'x = 1' * 100}\n```\nOutput is `344`.\n\nINSTRUCTIONS:\n{'Now solve it. ' * 40}"
     )
-    assert goal_of(text) == "TimeDelta precision. The field truncates. Output is `344`."
+    assert find_goal(text) == "TimeDelta precision. The field truncates. Output is `344`."
 
 
 def test_what_clients_and_shells_write_is_no_request() -> None:
@@ -302,7 +317,7 @@ def test_what_clients_and_shells_write_is_no_request() -> None:
         message("user", "x\n(Current directory: /repo)\nbash-$"),
         message("user", "<command-name>/clear</command-name>"),
     ]
-    assert [one.text for one in requests_in(messages)] == ["Fix it."]
+    assert [one.text for one in read_requests(messages)] == ["Fix it."]
 
 
 @pytest.mark.parametrize("text", ["yes", "ok, thanks!", "go ahead", "Weiter bitte", "continue"])
@@ -313,8 +328,8 @@ def test_a_nod_is_no_request(text: str) -> None:
 
 def test_files_and_errors_a_user_names() -> None:
     text = "See `src/a.py` and docs/x.md (not https://a.b/c.py), such as foo.png:\n```\nimport b.py\n```"
-    assert files_named_in(text) == ["src/a.py", "docs/x.md"]
-    assert errors_reported("It says\nTypeError: x is not a function\nhelp") == ["TypeError: x is not a function"]
+    assert find_named_files(text) == ["src/a.py", "docs/x.md"]
+    assert find_reported_errors("It says\nTypeError: x is not a function\nhelp") == ["TypeError: x is not a function"]
 
 
 def test_the_newest_plan_counts() -> None:
@@ -323,7 +338,7 @@ def test_the_newest_plan_counts() -> None:
         {"step": "a", "status": "completed"}, {"step": "b", "status": "in_progress"},
         {"step": "c", "status": "pending"}, {"step": "d", "status": "cancelled"}, "e", 7,
     ]})  # fmt: skip
-    found = newest_plan([old, new, deed("TodoWrite", {"todos": []}), deed("todo_write", "no json")])
+    found = find_newest_plan([old, new, deed("TodoWrite", {"todos": []}), deed("todo_write", "no json")])
     assert (found.done, found.doing, found.to_do) == (("a",), ("b",), ("c", "e"))
 
 
@@ -345,7 +360,7 @@ def test_the_newest_plan_counts() -> None:
     ],
 )
 def test_what_the_agent_claims(text: str, kind: str) -> None:
-    found = claims_in([message("assistant", text)])
+    found = read_claims([message("assistant", text)])
     assert getattr(found, kind) == [text]
 
 
@@ -353,11 +368,11 @@ def test_what_the_agent_claims(text: str, kind: str) -> None:
     "text", ["Let me fix the colon.", "I haven't fixed it.", "If the tests pass, it is fixed.", "I've found it."]
 )
 def test_an_intention_is_no_deed(text: str) -> None:
-    assert claims_in([message("assistant", text)]).finished == []
+    assert read_claims([message("assistant", text)]).finished == []
 
 
 def test_listed_next_steps_and_an_answered_question() -> None:
     asked = message("assistant", "Done.\n\n**Next steps:**\n- write docs\n- ship it\n\nShall I go on?")
-    found = claims_in([asked])
+    found = read_claims([asked])
     assert (found.next_steps, found.stuck) == (["write docs", "ship it"], ["Shall I go on?"])
-    assert claims_in([asked, message("user", "yes")]).stuck == []
+    assert read_claims([asked, message("user", "yes")]).stuck == []

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from previously.core.messages import Message, Role, Text, ToolCall, ToolResult, message
 from previously.core.tokens import estimate_tokens
 from previously.folds.brief import BriefFold
-from previously.folds.builtin.brief import MOST_FILES, briefed, split_file
-from previously.folds.conversation.sections import NEWEST_REQUEST, Brief, failure, parse, render
+from previously.folds.builtin.brief import MOST_FILES, split_file, write_brief
+from previously.folds.conversation.sections import NEWEST_REQUEST, Brief, parse_brief, render_brief, render_failure
 from tests.folds.builtin.agent_conversations import GERMAN, ROTATION, UPGRADE, does, gives
 
 DATA = os.environ.get("PREVIOUSLY_DATA", "")
 
 
 def test_a_conversation_with_a_plan_a_dead_end_and_a_second_request() -> None:
-    assert briefed(ROTATION) == Brief(
+    assert write_brief(ROTATION) == Brief(
         goal=(
             "Log files grow forever. Add rotation to src/loghub/writer.py: a new file at 10 MB, keep 5. I don't know "
             "why the old cron job stopped, ignore it. Tests run with `pytest -q tests/test_writer.py`.",
@@ -44,7 +44,7 @@ def test_a_conversation_with_a_plan_a_dead_end_and_a_second_request() -> None:
         decisions=(
             "The simplest option is a subclass of RotatingFileHandler instead of our own counter.",
             "I'll use composition instead.",
-            failure(
+            render_failure(
                 "Subclassing RotatingFileHandler does not work because callers need fileno(). "
                 "(changes to src/loghub/writer.py, taken back by `git checkout -- src/loghub/writer.py`)"
             ),
@@ -59,7 +59,7 @@ def test_a_conversation_with_a_plan_a_dead_end_and_a_second_request() -> None:
 
 
 def test_a_conversation_that_ends_in_a_failing_check() -> None:
-    brief = briefed(UPGRADE)
+    brief = write_brief(UPGRADE)
     assert brief.goal == ("Upgrade the web client to react 19 and get `npm test` green again.",)
     assert brief.constraints[0] == "Do not change package-lock.json by hand."
     assert brief.blocked == ("`npm test` fails: TypeError: Cannot read properties of undefined (reading 'useState')",)
@@ -74,7 +74,7 @@ def test_a_conversation_that_ends_in_a_failing_check() -> None:
 
 
 def test_another_language() -> None:
-    brief = briefed(GERMAN)
+    brief = write_brief(GERMAN)
     assert brief.goal == ("Bitte behebe den Absturz beim Import leerer CSV-Dateien in importer/csv_leser.py.",)
     assert brief.constraints == (
         "Die Funktion lies_csv() darf nicht umbenannt werden.",
@@ -85,19 +85,21 @@ def test_another_language() -> None:
 
 
 def test_nothing_said_is_nothing_told() -> None:
-    assert briefed(()).is_empty
-    assert briefed([message("system", "You must obey."), message("user", "hi"), Message(Role.ASSISTANT, ())]).is_empty
+    assert write_brief(()).is_empty
+    assert write_brief(
+        [message("system", "You must obey."), message("user", "hi"), Message(Role.ASSISTANT, ())]
+    ).is_empty
 
 
 def test_the_latest_request_is_told_once_whatever_an_earlier_brief_calls_it() -> None:
     for words in ("Newest request: ", "**Newest request:** ", "Latest request: ", NEWEST_REQUEST):
-        earlier = parse(f"## Goal\n- Upgrade the web client.\n- {words}Start with react.\n")
+        earlier = parse_brief(f"## Goal\n- Upgrade the web client.\n- {words}Start with react.\n")
         assert earlier.goal == ("Upgrade the web client.", f"{NEWEST_REQUEST}Start with react.")
-        assert parse(render(earlier)) == earlier
-        brief = briefed([message("user", "Now do the tables of the web client.")], earlier)
+        assert parse_brief(render_brief(earlier)) == earlier
+        brief = write_brief([message("user", "Now do the tables of the web client.")], earlier)
         assert brief.goal == ("Upgrade the web client.", f"{NEWEST_REQUEST}Now do the tables of the web client.")
         assert "Earlier request: Start with react." in brief.context
-        assert briefed([message("assistant", "I will.")], earlier).goal == earlier.goal
+        assert write_brief([message("assistant", "I will.")], earlier).goal == earlier.goal
 
 
 def test_an_earlier_brief_is_updated() -> None:
@@ -107,22 +109,22 @@ def test_an_earlier_brief_is_updated() -> None:
         done=("Ran `npm test`: went well: 40 passed", "Read web/README.md."),
         in_progress=("Install react 19", "Something else"),
         blocked=("`npm test` fails: SyntaxError: old", "The VPN is down."),
-        decisions=("Keep webpack, because of the plugin.", failure("vite 4")),
+        decisions=("Keep webpack, because of the plugin.", render_failure("vite 4")),
         next_steps=("Old step",),
         context=("CI runs on node 18.19.",),
         files=("web/src/index.tsx: entry point", "web/old.ts: read"),
     )
-    brief = briefed(UPGRADE, earlier)
+    brief = write_brief(UPGRADE, earlier)
     assert brief.goal[0] == "Upgrade the web client."
     assert brief.goal[1].startswith("Latest request before the newest messages: Upgrade the web client to react 19")
     assert brief.constraints[0] == "Node stays at 18."
     assert brief.done[0] == "Read web/README.md."
-    assert "40 passed" not in render(brief)  # it fails now
+    assert "40 passed" not in render_brief(brief)  # it fails now
     assert "Install react 19" in brief.done
     assert brief.in_progress == ("Move tables to @tanstack/react-table",)
     assert brief.blocked[0] == "The VPN is down."
-    assert "SyntaxError: old" not in render(brief)
-    assert {"Keep webpack, because of the plugin.", failure("vite 4")} < set(brief.decisions)
+    assert "SyntaxError: old" not in render_brief(brief)
+    assert {"Keep webpack, because of the plugin.", render_failure("vite 4")} < set(brief.decisions)
     assert brief.next_steps == ("Run npm test",)
     assert "CI runs on node 18.19." in brief.context
     assert brief.files[:2] == ("web/old.ts: read", "web/src/index.tsx: entry point; edited")
@@ -133,38 +135,40 @@ def test_what_is_fixed_later_is_no_longer_blocked() -> None:
         does("", ("z", "shell", {"command": "npm test -- --watch=false"})),
         gives(("z", "42 passed\nExit code: 0")),
     )
-    assert briefed(UPGRADE).blocked
-    assert briefed(fixed, briefed(UPGRADE)).blocked == ()
+    assert write_brief(UPGRADE).blocked
+    assert write_brief(fixed, write_brief(UPGRADE)).blocked == ()
     other = (does("", ("z", "shell", {"command": "npm run lint"})), gives(("z", "ok\nExit code: 0")))
-    assert briefed(other, briefed(UPGRADE)).blocked == briefed(UPGRADE).blocked
+    assert write_brief(other, write_brief(UPGRADE)).blocked == write_brief(UPGRADE).blocked
 
 
 def test_without_news_the_earlier_brief_stands() -> None:
-    earlier = briefed(UPGRADE)
-    assert briefed((), earlier) == earlier
-    assert briefed(ROTATION, briefed(ROTATION)) == briefed(ROTATION, briefed(ROTATION, briefed(ROTATION)))
+    earlier = write_brief(UPGRADE)
+    assert write_brief((), earlier) == earlier
+    assert write_brief(ROTATION, write_brief(ROTATION)) == write_brief(
+        ROTATION, write_brief(ROTATION, write_brief(ROTATION))
+    )
 
 
 def test_a_failed_way_that_was_left_is_told_as_failed() -> None:
     later = [one for index in range(8) for one in (does("", (f"r{index}", "Read", {"file_path": f"f{index}.py"})),
                                                    gives((f"r{index}", "x")))]  # fmt: skip
     tried = (does("", ("t", "Bash", {"command": "apt-get install libfoo"})), gives(("t", "E: Permission denied", True)))
-    brief = briefed([message("user", "Link libfoo."), *tried, *later])
-    assert brief.decisions == (failure("`apt-get install libfoo`: E: Permission denied"),)
+    brief = write_brief([message("user", "Link libfoo."), *tried, *later])
+    assert brief.decisions == (render_failure("`apt-get install libfoo`: E: Permission denied"),)
     assert brief.blocked == ()
 
 
 def test_a_call_without_a_result_is_the_last_step() -> None:
-    brief = briefed([message("user", "Build it now."), does("", ("b", "Bash", {"command": "make all"}))])
+    brief = write_brief([message("user", "Build it now."), does("", ("b", "Bash", {"command": "make all"}))])
     assert brief.in_progress == ("Last step: `make all`, no result yet",)
-    brief = briefed([does("", ("b", "Bash", {"command": "make all"})), gives(("b", "[interrupted: no result]"))])
+    brief = write_brief([does("", ("b", "Bash", {"command": "make all"})), gives(("b", "[interrupted: no result]"))])
     assert brief.in_progress == ("Last step: `make all`, no result yet",)
 
 
 def test_sections_are_bounded_and_only_files_that_were_read_give_way() -> None:
     calls = [does("", (str(index), "Read", {"file_path": f"/r/f{index}.py"})) for index in range(300)]
     written = [does("", (f"w{index}", "Write", {"file_path": f"/r/w{index}.py"})) for index in range(50)]
-    files = briefed([*written, *calls]).files
+    files = write_brief([*written, *calls]).files
     assert len(files) == MOST_FILES
     assert sum(one.endswith(": created") for one in files) == 50
     assert files[-1] == "/r/f299.py: read"
@@ -172,7 +176,7 @@ def test_sections_are_bounded_and_only_files_that_were_read_give_way() -> None:
 
 def test_no_secret_is_in_it() -> None:
     token = "ghp_abcdefghij1234567890ABCDEFGHIJ123456"
-    brief = briefed(
+    brief = write_brief(
         [
             message("user", f"Never commit {token}."),
             does(f"I'll use {token} because it works.", ("1", "Bash", {"command": f"curl -u x:{token} https://a.b"})),
@@ -180,8 +184,8 @@ def test_no_secret_is_in_it() -> None:
         ],
         Brief(context=(f"token {token}",)),
     )
-    assert token not in render(brief)
-    assert "[redacted api key]" in render(brief)
+    assert token not in render_brief(brief)
+    assert "[redacted api key]" in render_brief(brief)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +227,7 @@ def test_any_conversation_can_be_told_in_its_cap(first: list[Message], second: l
     note = BriefFold(tuple(first), most_tokens=most)
     again = note.take_run([tuple(second)], note.builtin().text)
     text = again.builtin().text
-    assert render(parse(text)) == text
+    assert render_brief(parse_brief(text)) == text
     assert estimate_tokens(text) <= most
     assert again.builtin().text == text
 
@@ -262,10 +266,10 @@ EXPECTED = {
 @pytest.mark.parametrize("path", conversations(), ids=lambda path: path.name)
 def test_real_conversations(path: Path) -> None:
     messages = read_trajectory(path)
-    brief = briefed(messages)
+    brief = write_brief(messages)
     goal, fact = EXPECTED[path.name]
     assert goal in brief.goal[0]
-    assert fact in render(brief)
+    assert fact in render_brief(brief)
     assert brief.blocked == ()
     said = "\n".join(part.text if isinstance(part, Text | ToolResult) else "" for one in messages for part in one.parts)
     assert all(split_file(one)[0].removeprefix("./") in said for one in brief.files)

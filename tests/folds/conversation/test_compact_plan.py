@@ -7,11 +7,11 @@ import pytest
 from previously.core.messages import Message, Role, Text, ToolCall, ToolResult, message
 from previously.core.pairing import mended, units
 from previously.core.tokens import ESTIMATE, message_tokens
-from previously.folds.conversation.compaction import compose, pieces_of, plan
-from previously.folds.conversation.outputs import outputs_of
+from previously.folds.conversation.compaction import compose, cut_pieces, plan
+from previously.folds.conversation.outputs import find_outputs
 from previously.folds.conversation.pins import find_pins
-from previously.folds.conversation.proofs import Proved, prove, whole_tokens
-from previously.folds.conversation.rules import CompactRules, NothingToFold, Plan
+from previously.folds.conversation.proofs import Proved, count_whole, prove
+from previously.folds.conversation.rules import CompactPlan, CompactRules, NothingToFold
 
 LOG = "a line of a long log\n"
 SYSTEM = message("system", "Be kind.")
@@ -29,9 +29,9 @@ def run(steps: int, lines: int = 60, first: Message = SYSTEM) -> list[Message]:
     return [first, GO, *(one for at in range(steps) for one in worked(at, lines))]
 
 
-def planned(messages: list[Message], rules: CompactRules, extra: frozenset[int] = frozenset()) -> Plan:
+def planned(messages: list[Message], rules: CompactRules, extra: frozenset[int] = frozenset()) -> CompactPlan:
     found = plan(messages, rules, ESTIMATE, extra_pins=extra)
-    assert isinstance(found, Plan), found
+    assert isinstance(found, CompactPlan), found
     brief = "- noted" if found.head else None
     proved = prove(messages, compose(messages, found, brief), found, rules, ESTIMATE, brief)
     assert isinstance(proved, Proved), proved
@@ -45,7 +45,7 @@ def test_the_tail_makes_room_for_heavy_pins() -> None:
     before = run(90, 10, heavy)
     after = compose(before, planned(before, rules), "- noted " * 100)
     assert rules.line is not None
-    assert whole_tokens(after.messages, rules, ESTIMATE) <= rules.line
+    assert count_whole(after.messages, rules, ESTIMATE) <= rules.line
     light = planned(run(90, 10), rules)
     assert len(light.kept) > len(after.messages)
 
@@ -53,7 +53,7 @@ def test_the_tail_makes_room_for_heavy_pins() -> None:
 def test_a_fold_at_the_very_end_still_frees_a_tenth_with_its_tail() -> None:
     rules = CompactRules(budget_tokens=2_000, fold_at=1.0, tail_tokens=2_000, prune_least_tokens=10**9)
     before = run(1, 5)
-    while whole_tokens(before, rules, ESTIMATE) <= 2_000:
+    while count_whole(before, rules, ESTIMATE) <= 2_000:
         before += worked(len(before), 5)
     what = planned(before, rules)
     assert what.head and len(what.kept) > 6
@@ -64,7 +64,7 @@ def test_pins_take_nothing_of_the_tails_room() -> None:
     before = run(3)
     whole = units(before)
     tokens = [message_tokens(one) for one in before]
-    pieces = pieces_of(before, whole, find_pins(before, whole), tokens, None)
+    pieces = cut_pieces(before, whole, find_pins(before, whole), tokens, None)
     assert [piece.tokens for piece in pieces] == [0, 0, *(tokens[at] + tokens[at + 1] for at in (2, 4, 6))]
     assert [piece.begins_turn for piece in pieces] == [False, True, False, False, False]
 
@@ -100,8 +100,8 @@ def test_a_protected_output_is_folded_rather_than_left_out() -> None:
 
 
 def test_an_output_that_is_little_longer_than_its_note_is_not_worth_it() -> None:
-    assert outputs_of(run(1, 9), ESTIMATE) == []
-    assert len(outputs_of(run(1, 20), ESTIMATE)) == 1
+    assert find_outputs(run(1, 9), ESTIMATE) == []
+    assert len(find_outputs(run(1, 20), ESTIMATE)) == 1
 
 
 def test_every_fold_frees_something_though_nothing_is_asked_for() -> None:
@@ -110,7 +110,7 @@ def test_every_fold_frees_something_though_nothing_is_asked_for() -> None:
     before = [SYSTEM, GO, message("assistant", "Done.")]
     found = plan(before, rules, ESTIMATE)
     assert isinstance(found, NothingToFold)
-    everything = Plan(tuple(range(3)), (0, 1), {}, (), None, 0)
+    everything = CompactPlan(tuple(range(3)), (0, 1), {}, (), None, 0)
     assert not isinstance(prove(before, compose(before, everything, None), everything, rules, ESTIMATE, None), Proved)
 
 
@@ -118,9 +118,9 @@ def test_the_room_for_a_brief_follows_from_what_must_be_freed() -> None:
     before = run(12, 20)
     what = planned(before, CompactRules(tail_tokens=1_300))
     after = compose(before, what, "x")
-    size = whole_tokens(before, CompactRules(), ESTIMATE)
+    size = count_whole(before, CompactRules(), ESTIMATE)
     assert 200 <= what.brief_tokens < 1_500
-    assert whole_tokens(after.messages, CompactRules(), ESTIMATE) + what.brief_tokens <= 0.9 * size + 20
+    assert count_whole(after.messages, CompactRules(), ESTIMATE) + what.brief_tokens <= 0.9 * size + 20
 
 
 @pytest.mark.parametrize("brief_at", [2, 3, 99, -1])

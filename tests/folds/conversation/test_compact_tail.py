@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from previously.folds.conversation.compaction import Piece, head_of, tail_start
+from previously.folds.conversation.compaction import ConversationPiece, find_head, find_tail_start
 
 
-def pieces(drawn: str) -> list[Piece]:
+def pieces(drawn: str) -> list[ConversationPiece]:
     """A conversation as a drawing: `U` a request, `P` the pinned newest one, `s` a system message, digits units of so
     many hundred tokens."""
     return [
-        Piece(
+        ConversationPiece(
             range(at, at + 1),
             {"U": 100, "P": 0, "s": 0}.get(sign) if not sign.isdigit() else 100 * int(sign),  # type: ignore[arg-type]
             sign in "UP",
@@ -22,7 +22,7 @@ def pieces(drawn: str) -> list[Piece]:
 
 
 def parted(drawn: str, turns: int = 2, room: int = 10_000) -> str:
-    start = tail_start(pieces(drawn), turns, room)
+    start = find_tail_start(pieces(drawn), turns, room)
     return f"{drawn[:start]}|{drawn[start:]}"
 
 
@@ -51,15 +51,15 @@ def test_where_the_tail_begins(drawn: str, turns: int, room: int, expected: str)
 
 
 def test_the_head_is_what_does_not_stay() -> None:
-    assert head_of(pieces("sU1U1P1"), 6) == (1, 2, 3, 4)
-    assert head_of(pieces("sU1U1P1"), 0) == ()
+    assert find_head(pieces("sU1U1P1"), 6) == (1, 2, 3, 4)
+    assert find_head(pieces("sU1U1P1"), 0) == ()
 
 
 @pytest.mark.parametrize("drawn", ["sU1U11P11", "1U12P9", "sP1111111", "U9U9P", "s1s2s3", "U1U1U1"])
 def test_a_tail_that_was_chosen_is_chosen_again(drawn: str) -> None:
     for turns in range(4):
         for room in range(0, 1_500, 100):
-            start = tail_start(pieces(drawn), turns, room)
+            start = find_tail_start(pieces(drawn), turns, room)
             stays = "".join(sign for sign in drawn[:start] if sign in "sP") + drawn[start:]
-            again = tail_start(pieces(stays), turns, room)
-            assert head_of(pieces(stays), again) == ()
+            again = find_tail_start(pieces(stays), turns, room)
+            assert find_head(pieces(stays), again) == ()

@@ -11,10 +11,10 @@ import pytest
 from previously.core.messages import Message, Role, ToolResult
 from previously.core.pairing import mended, unpaired
 from previously.core.tokens import ESTIMATE, message_tokens
-from previously.folds.conversation.compaction import brief_text, compose, plan
-from previously.folds.conversation.pins import holds_rules, newest_request
+from previously.folds.conversation.compaction import compose, plan, read_brief_text
+from previously.folds.conversation.pins import find_newest_request, holds_rules
 from previously.folds.conversation.proofs import Proved, prove
-from previously.folds.conversation.rules import CompactRules, Composed, NothingToFold, Plan
+from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules, NothingToFold
 from tests.folds.conversation.conversations import conversation, rules, stand_in_brief
 
 CONVERSATIONS = 5_000
@@ -50,7 +50,7 @@ def folded(
     kept: CompactRules,
     brief_at: int | None = None,
     extra: frozenset[int] = frozenset(),
-) -> tuple[Plan, Composed, str | None] | NothingToFold:
+) -> tuple[CompactPlan, CompactedConversation, str | None] | NothingToFold:
     planned = plan(messages, kept, COUNTER, brief_at=brief_at, extra_pins=extra)
     if isinstance(planned, NothingToFold):
         return planned
@@ -77,7 +77,7 @@ def check(messages: tuple[Message, ...], kept: CompactRules, extra: frozenset[in
     # 4: pins are there and the same; so is all that was not folded but for outputs.
     places = [at for at in after.origin if at is not None]
     assert places == sorted(set(places))
-    request = newest_request(messages)
+    request = find_newest_request(messages)
     rules_seen = {one: at for at, one in reversed(list(enumerate(messages))) if holds_rules(one)}
     system = [at for at, one in enumerate(messages) if one.role is Role.SYSTEM]
     for at in {*system, *rules_seen.values(), *extra}:
@@ -98,7 +98,7 @@ def check(messages: tuple[Message, ...], kept: CompactRules, extra: frozenset[in
     if brief is not None:
         assert after.brief_at is not None and after.origin[after.brief_at] is None
         assert COUNTER.tokens(brief) <= planned.brief_tokens <= kept.brief_tokens
-        assert brief_text(after.messages[after.brief_at]) == brief
+        assert read_brief_text(after.messages[after.brief_at]) == brief
         assert sorted({*planned.kept, *planned.head}) == list(range(len(messages)))
     # And again: there is nothing to fold.
     again = folded(after.messages, kept, after.brief_at, frozenset(after.origin.index(at) for at in extra))

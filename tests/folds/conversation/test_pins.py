@@ -6,8 +6,8 @@ import pytest
 
 from previously.core.messages import Image, Message, Role, Text, ToolCall, ToolResult, message
 from previously.core.pairing import units
-from previously.folds.builtin.statements import requests_in
-from previously.folds.conversation.pins import find_pins, holds_rules, is_request, newest_request
+from previously.folds.builtin.statements import read_requests
+from previously.folds.conversation.pins import find_newest_request, find_pins, holds_rules, is_request
 
 AGENTS = "# AGENTS.md instructions for /project\n\n<INSTRUCTIONS>\nNever push.\n</INSTRUCTIONS>"
 
@@ -102,22 +102,22 @@ def test_what_a_client_attached_is_no_request_and_words_beside_it_are(attached: 
     asked = user("Fix the parser.")
     for said in (user(attached), user(ATTACHED[0], attached), user(f"{ATTACHED[2]}\n{attached}")):
         assert not is_request(said)
-        assert requests_in([said]) == []
-        assert newest_request([asked, CALL, RESULT, said]) == 0
+        assert read_requests([said]) == []
+        assert find_newest_request([asked, CALL, RESULT, said]) == 0
     beside = [user(attached, "Use tabs.")]
     if "cut off" not in attached:
         beside.append(user(f"{attached}\n\nUse tabs."))
     for said in beside:
-        assert newest_request([asked, CALL, RESULT, said]) == 3
-        assert [one.text for one in requests_in([said])] == ["Use tabs."]
+        assert find_newest_request([asked, CALL, RESULT, said]) == 3
+        assert [one.text for one in read_requests([said])] == ["Use tabs."]
 
 
 def test_the_summary_of_a_client_is_no_request_whatever_it_says() -> None:
     summary = "This session is being continued from a previous conversation that ran out of context.\n\nFix it."
     assert not is_request(user(summary))
-    assert requests_in([user(summary)]) == []
+    assert read_requests([user(summary)]) == []
     assert is_request(user(summary, "Use tabs."))
-    assert [one.text for one in requests_in([user(summary, "Use tabs.")])] == ["Use tabs."]
+    assert [one.text for one in read_requests([user(summary, "Use tabs.")])] == ["Use tabs."]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_the_summary_of_a_client_is_no_request_whatever_it_says() -> None:
 )
 def test_what_only_looks_like_a_block_is_a_request(text: str) -> None:
     assert is_request(user(text))
-    assert [one.text for one in requests_in([user(text)])] == [text]
+    assert [one.text for one in read_requests([user(text)])] == [text]
 
 
 def test_the_pins_of_a_conversation() -> None:

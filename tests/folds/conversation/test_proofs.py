@@ -9,9 +9,9 @@ import pytest
 from previously.core.errors import BadInput
 from previously.core.messages import Message, Role, ToolCall, ToolResult, message
 from previously.core.tokens import ESTIMATE
-from previously.folds.conversation.compaction import brief_message, compose, plan
-from previously.folds.conversation.proofs import Fault, Proved, prove, whole_tokens
-from previously.folds.conversation.rules import CompactRules, Composed, Plan
+from previously.folds.conversation.compaction import build_brief_message, compose, plan
+from previously.folds.conversation.proofs import Disproved, Proved, count_whole, prove
+from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules
 
 LOG = "a line of a long log\n" * 300
 
@@ -28,29 +28,35 @@ RULES = CompactRules(budget_tokens=16_000, fold_at=0.0, prune_keep_tokens=0, tai
 BRIEF = "## Goal\n- Go."
 
 
-def planned() -> Plan:
+def planned() -> CompactPlan:
     found = plan(SAID, RULES, ESTIMATE)
-    assert isinstance(found, Plan) and found.head
+    assert isinstance(found, CompactPlan) and found.head
     return found
 
 
-def proof(after: Composed, *, rules: CompactRules = RULES, what: Plan | None = None, brief: str | None = BRIEF) -> str:
+def proof(
+    after: CompactedConversation,
+    *,
+    rules: CompactRules = RULES,
+    what: CompactPlan | None = None,
+    brief: str | None = BRIEF,
+) -> str:
     found = prove(SAID, after, what or planned(), rules, ESTIMATE, brief)
-    return found.reason if isinstance(found, Fault) else ""
+    return found.reason if isinstance(found, Disproved) else ""
 
 
 def test_what_was_planned_is_proved() -> None:
     after = compose(SAID, planned(), BRIEF)
     proved = prove(SAID, after, planned(), RULES, ESTIMATE, BRIEF)
     assert isinstance(proved, Proved)
-    assert proved.before_tokens == whole_tokens(SAID, RULES, ESTIMATE)
-    assert proved.after_tokens == whole_tokens(after.messages, RULES, ESTIMATE)
+    assert proved.before_tokens == count_whole(SAID, RULES, ESTIMATE)
+    assert proved.after_tokens == count_whole(after.messages, RULES, ESTIMATE)
     assert 0.1 < proved.freed < 1
 
 
 def test_a_call_without_its_result_is_a_fault() -> None:
     after = compose(SAID, planned(), BRIEF)
-    cut = Composed(after.messages[:-1], after.origin[:-1], after.brief_at)
+    cut = CompactedConversation(after.messages[:-1], after.origin[:-1], after.brief_at)
     assert proof(cut).startswith("A call would be parted from its result: Message")
 
 
@@ -83,17 +89,17 @@ def test_a_changed_message_is_a_fault(at: int, said: Message, reason: str) -> No
     after = compose(SAID, planned(), BRIEF)
     messages = list(after.messages)
     messages[at] = said
-    assert proof(Composed(tuple(messages), after.origin, after.brief_at)) == reason
+    assert proof(CompactedConversation(tuple(messages), after.origin, after.brief_at)) == reason
 
 
 def test_lost_and_moved_messages_are_a_fault() -> None:
     what = planned()
     after = compose(SAID, what, BRIEF)
-    lost = Composed(after.messages[1:], after.origin[1:], 1)
+    lost = CompactedConversation(after.messages[1:], after.origin[1:], 1)
     assert proof(lost).startswith("Messages that should stay are missing")
     without = replace(what, kept=what.kept[1:])
     assert proof(lost, what=without) == "A rule or the newest request would be lost."
-    swapped = Composed(
+    swapped = CompactedConversation(
         (after.messages[1], after.messages[0], *after.messages[2:]), (1, 0, *after.origin[2:]), after.brief_at
     )
     assert proof(swapped).startswith("Messages that should stay are missing")
@@ -109,11 +115,13 @@ def test_a_brief_over_its_cap_or_none_at_all_is_a_fault() -> None:
 
 
 def test_a_brief_of_nothing_is_a_fault() -> None:
-    everything = Plan(tuple(range(len(SAID))), (0, 1), {2 * one + 3: (f"c{one}",) for one in range(7)}, (), None, 0)
+    everything = CompactPlan(
+        tuple(range(len(SAID))), (0, 1), {2 * one + 3: (f"c{one}",) for one in range(7)}, (), None, 0
+    )
     after = compose(SAID, everything, None)
     assert proof(after, what=everything, brief=None) == ""
     assert proof(after, what=everything) == "A brief was written though nothing was folded."
-    more = Composed((*after.messages, brief_message(BRIEF)), (*after.origin, None), len(SAID))
+    more = CompactedConversation((*after.messages, build_brief_message(BRIEF)), (*after.origin, None), len(SAID))
     assert proof(more, what=everything, brief=None) == "A brief was written though nothing was folded."
 
 

@@ -7,15 +7,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from previously.core.tokens import ESTIMATE
-from previously.folds.brief_checks import bounded, clip, least_tokens
-from previously.folds.conversation.sections import FAILED, TITLES, Brief, failure, is_failure, joined, parse, render
+from previously.folds.brief_checks import bound_brief, clip, count_least_tokens
+from previously.folds.conversation.sections import (
+    FAILED,
+    TITLES,
+    Brief,
+    extend_brief,
+    is_failure,
+    parse_brief,
+    render_brief,
+    render_failure,
+)
 
 BRIEF = Brief(
     goal=("Make `parse` accept empty files.",),
     constraints=("Never touch the public API.",),
     done=("Reproduced the crash with `pytest -k empty`.",),
     in_progress=("Editing src/reader.py.",),
-    decisions=("Return an empty list, because callers iterate.", failure("catching EOFError: it hides real faults.")),
+    decisions=(
+        "Return an empty list, because callers iterate.",
+        render_failure("catching EOFError: it hides real faults."),
+    ),
     files=("src/reader.py: edited",),
 )
 
@@ -24,7 +36,7 @@ BRIEFS = st.builds(Brief, **{name: ITEMS.map(tuple) for name in TITLES})
 
 
 def test_every_section_is_written_in_order_even_when_it_is_empty() -> None:
-    text = render(Brief())
+    text = render_brief(Brief())
     titles = [line.lstrip("# ") for line in text.splitlines() if line.startswith("#")]
     assert titles == [
         "Goal", "Constraints & Preferences", "Progress", "Done", "In Progress", "Blocked", "Key Decisions",
@@ -36,14 +48,14 @@ def test_every_section_is_written_in_order_even_when_it_is_empty() -> None:
 @given(BRIEFS)
 @settings(max_examples=150)
 def test_what_was_written_is_read_back(brief: Brief) -> None:
-    assert parse(render(brief)) == brief
+    assert parse_brief(render_brief(brief)) == brief
 
 
 @given(st.text(st.sampled_from("#*-_:\n `~<>GoalDone\t[]x1.") | st.characters(), max_size=300))
 @settings(max_examples=150)
 def test_any_text_can_be_read(text: str) -> None:
-    once = parse(text)
-    assert parse(render(once)) == once
+    once = parse_brief(text)
+    assert parse_brief(render_brief(once)) == once
 
 
 @pytest.mark.parametrize(
@@ -81,13 +93,13 @@ def test_any_text_can_be_read(text: str) -> None:
     ],
 )  # fmt: skip
 def test_reading_forgives(text: str, expected: Brief) -> None:
-    assert parse(text) == expected
+    assert parse_brief(text) == expected
 
 
 def test_an_item_is_one_line_without_a_bullet_and_stands_once() -> None:
     brief = Brief(done=(" - ran\n  make ", "ran make", "(None)", ""))
     assert brief.done == ("ran make",)
-    assert joined(brief, done=["more"], goal=["all"]).items() == ("all", "ran make", "more")
+    assert extend_brief(brief, done=["more"], goal=["all"]).items() == ("all", "ran make", "more")
 
 
 def test_a_failed_approach_is_told_by_its_beginning() -> None:
@@ -96,16 +108,16 @@ def test_a_failed_approach_is_told_by_its_beginning() -> None:
 
 
 def test_what_fits_is_not_touched() -> None:
-    assert bounded(BRIEF, 1_500).brief is BRIEF
-    assert bounded(BRIEF, 1_500).shed == ()
+    assert bound_brief(BRIEF, 1_500).brief is BRIEF
+    assert bound_brief(BRIEF, 1_500).shed == ()
 
 
 @given(BRIEFS, st.integers(0, 400))
 @settings(max_examples=100)
 def test_a_bounded_brief_fits_and_tells_what_is_gone(brief: Brief, room: int) -> None:
-    most = least_tokens() + room
-    found = bounded(brief, most)
-    assert ESTIMATE.tokens(render(found.brief)) <= most
+    most = count_least_tokens() + room
+    found = bound_brief(brief, most)
+    assert ESTIMATE.tokens(render_brief(found.brief)) <= most
     assert set(found.shed) <= set(brief.items()) | {
         clip(one, longest) for one in brief.items() for longest in (400, 160)
     }
@@ -120,7 +132,7 @@ def long_brief(count: int = 60) -> Brief:
         constraints=("never touch the API", "use tabs"),
         done=many("done"),
         blocked=("no network",),
-        decisions=(*many("decision"), failure("the other way")),
+        decisions=(*many("decision"), render_failure("the other way")),
         context=many("fact"),
         files=(*(f"src/read{index}.py: read" for index in range(count)), "src/made.py: edited"),
     )
@@ -128,7 +140,7 @@ def long_brief(count: int = 60) -> Brief:
 
 def test_the_oldest_finished_work_goes_first_and_what_matters_last() -> None:
     full = long_brief()
-    found = bounded(full, 1_000)
+    found = bound_brief(full, 1_000)
     kept = found.brief
     assert (kept.goal, kept.constraints, kept.blocked) == (full.goal, full.constraints, full.blocked)
     assert full.decisions[-1] in kept.decisions
@@ -138,14 +150,14 @@ def test_the_oldest_finished_work_goes_first_and_what_matters_last() -> None:
 
 
 def test_a_tiny_cap_keeps_goal_and_constraints() -> None:
-    kept = bounded(long_brief(), least_tokens() + 60).brief
+    kept = bound_brief(long_brief(), count_least_tokens() + 60).brief
     assert kept.goal == ("the goal",)
     assert kept.constraints
     assert kept.done == kept.next_steps == ()
 
 
 def test_long_items_are_cut_before_any_goes() -> None:
-    found = bounded(Brief(goal=("g",), done=("word " * 2_000, "x")), 500)
+    found = bound_brief(Brief(goal=("g",), done=("word " * 2_000, "x")), 500)
     assert found.shed == ()
     assert found.brief.done[0].endswith("…")
     assert found.brief.done[1] == "x"
@@ -153,6 +165,6 @@ def test_long_items_are_cut_before_any_goes() -> None:
 
 def test_of_the_next_steps_the_last_go() -> None:
     steps = tuple(f"step {index} has to be taken" for index in range(50))
-    kept = bounded(Brief(goal=("g",), next_steps=steps), 250).brief.next_steps
+    kept = bound_brief(Brief(goal=("g",), next_steps=steps), 250).brief.next_steps
     assert 0 < len(kept) < 50
     assert kept == steps[: len(kept)]

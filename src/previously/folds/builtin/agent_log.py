@@ -28,15 +28,15 @@ from previously.core.messages import Message, Role, ToolCall, ToolResult
 from previously.folds.builtin.shell import (
     Act,
     Touch,
-    command_failed,
-    edit_failed,
-    error_in,
+    find_command_key,
+    find_error,
+    find_telling_line,
+    find_touched,
+    is_failed_command,
+    is_failed_edit,
     looks_like_path,
     matters,
     only_looks,
-    same_attempt,
-    telling_line,
-    touched_by,
 )
 
 
@@ -53,7 +53,7 @@ class Sort(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class AgentDeed:
     """One call, what came of it, and where in the conversation it was made."""
 
     at: int
@@ -71,7 +71,7 @@ class Deed:
     @property
     def error(self) -> str:
         """The exact words of its failure; empty where it did not fail."""
-        return error_in(self.output or "") if self.failed else ""
+        return find_error(self.output or "") if self.failed else ""
 
 
 _SORTS = (
@@ -115,9 +115,9 @@ def is_observation(text: str) -> bool:
     return bool(_OBSERVED.search(text[-600:]) or _OBSERVED.match(text[:60]))
 
 
-def deeds_in(messages: Sequence[Message]) -> list[Deed]:
+def read_deeds(messages: Sequence[Message]) -> list[AgentDeed]:
     """All that was done, in the order of the calls."""
-    found: list[Deed] = []
+    found: list[AgentDeed] = []
     waiting: dict[str, int] = {}
     typed: int | None = None
     for at, message in enumerate(messages):
@@ -151,14 +151,14 @@ def _typed(text: str) -> str:
     return text[start + 3 : -3].partition("\n")[2].strip() if start >= 0 else ""
 
 
-def _called(at: int, call: ToolCall) -> Deed:
+def _called(at: int, call: ToolCall) -> AgentDeed:
     given = _given(call.arguments)
     name = call.name.rsplit("__", 1)[-1].rsplit(".", 1)[-1].lower()
     sort = _sort_of(name, given)
     if sort is Sort.RUN:
         command = next((text for key in _COMMAND_KEYS if (text := _as_command(given.get(key)))), "")
         return _run(at, call.name, given, command or ("" if given else call.arguments))
-    deed = Deed(at, call.name, sort, given, call.arguments)
+    deed = AgentDeed(at, call.name, sort, given, call.arguments)
     return replace(deed, touches=tuple(_touches(deed)))
 
 
@@ -172,25 +172,25 @@ def _sort_of(name: str, given: Mapping[str, Any]) -> Sort:
     return Sort.OTHER
 
 
-def _run(at: int, tool: str, given: Mapping[str, Any], command: str) -> Deed:
+def _run(at: int, tool: str, given: Mapping[str, Any], command: str) -> AgentDeed:
     command = command.strip()
     sort = Sort.EDIT if _EDIT_COMMAND.match(command) else Sort.RUN
-    return Deed(
-        at, tool, sort, given, command, command, touches=() if sort is Sort.EDIT else tuple(touched_by(command))
+    return AgentDeed(
+        at, tool, sort, given, command, command, touches=() if sort is Sort.EDIT else tuple(find_touched(command))
     )
 
 
-def _answered(deed: Deed, output: str, *, failed: bool) -> Deed:
+def _answered(deed: AgentDeed, output: str, *, failed: bool) -> AgentDeed:
     if not failed and deed.sort is Sort.RUN:
-        failed = command_failed(output)
+        failed = is_failed_command(output)
     elif not failed and deed.sort in (Sort.EDIT, Sort.CREATE, Sort.DELETE):
-        failed = edit_failed(output)
+        failed = is_failed_edit(output)
     touches = deed.touches
     if not touches and deed.sort is Sort.EDIT:  # an editor with a file open: what was edited is what it shows
-        shown = [
+        open_files = [
             found["open"] or found["shown"] for found in _OPEN_FILE.finditer(output[-4_000:] + "\n" + output[:4_000])
         ]
-        path = next((one.strip() for one in shown if looks_like_path(one.strip())), "")
+        path = next((one.strip() for one in open_files if looks_like_path(one.strip())), "")
         touches = (Touch(path, Act.EDITED),) if path else ()
     return replace(deed, output=output, failed=failed, touches=touches)
 
@@ -215,7 +215,7 @@ def _as_command(value: object) -> str:
 _ACTS = {Sort.READ: Act.READ, Sort.EDIT: Act.EDITED, Sort.CREATE: Act.CREATED, Sort.DELETE: Act.DELETED}
 
 
-def _touches(deed: Deed) -> Iterable[Touch]:
+def _touches(deed: AgentDeed) -> Iterable[Touch]:
     act = _ACTS.get(deed.sort)
     if act is None:
         return
@@ -291,7 +291,7 @@ def _deeds_told(acts: Iterable[Act]) -> str:
     return ", ".join(more) if more else Act.READ.value
 
 
-def files_of(deeds: Iterable[Deed]) -> Files:
+def list_files(deeds: Iterable[AgentDeed]) -> Files:
     """The files of all deeds that did not fail."""
     files = Files()
     for deed in deeds:
@@ -304,7 +304,7 @@ def files_of(deeds: Iterable[Deed]) -> Files:
 
 
 @dataclass(slots=True)
-class Attempt:
+class CommandRun:
     """One thing that was tried, perhaps several times, and how it went last."""
 
     what: str
@@ -321,12 +321,12 @@ class Attempt:
 
 
 @dataclass(slots=True)
-class Attempts:
+class CommandRuns:
     """All that was tried, by what it tried."""
 
-    of: dict[tuple[str, ...], Attempt] = field(default_factory=dict)
+    of: dict[tuple[str, ...], CommandRun] = field(default_factory=dict)
 
-    def note(self, key: tuple[str, ...], new: Attempt) -> None:
+    def note(self, key: tuple[str, ...], new: CommandRun) -> None:
         """Note how it went this time."""
         old = self.of.pop(key, None)
         if old is not None:
@@ -334,38 +334,38 @@ class Attempts:
             new.before = (old.result if old.failed else old.before) if not new.failed else ""
         self.of[key] = new
 
-    def went_well(self) -> list[Attempt]:
+    def went_well(self) -> list[CommandRun]:
         """What worked at last."""
         return [one for one in self.of.values() if not one.failed]
 
-    def failing(self) -> list[Attempt]:
+    def failing(self) -> list[CommandRun]:
         """What did not work at last, what was made up for by a wider run of the same program left out."""
         whole = {key[0]: one.at for key, one in self.of.items() if key and not one.failed and len(key) == 1}
         return [one for key, one in self.of.items() if one.failed and not (key and whole.get(key[0], -1) > one.at)]
 
 
-def attempts_of(deeds: Iterable[Deed]) -> Attempts:
+def list_runs(deeds: Iterable[AgentDeed]) -> CommandRuns:
     """How every command that matters went last, and every edit that was refused."""
-    found = Attempts()
+    found = CommandRuns()
     for number, deed in enumerate(deeds):
         if deed.output is None:
             continue
         if deed.sort is Sort.RUN and deed.command and not only_looks(deed.command):
             serious = matters(deed.command)
             if serious or deed.failed:
-                result = deed.error if deed.failed else telling_line(deed.output)
-                key = same_attempt(deed.command) or (deed.command,)
-                found.note(key, Attempt(f"`{shown(deed.command)}`", number, deed.failed, result, serious))
+                result = deed.error if deed.failed else find_telling_line(deed.output)
+                key = find_command_key(deed.command) or (deed.command,)
+                found.note(key, CommandRun(f"`{render_command(deed.command)}`", number, deed.failed, result, serious))
         elif deed.sort in (Sort.EDIT, Sort.CREATE, Sort.DELETE) or (deed.failed and deed.sort is Sort.OTHER):
             target = deed.touches[0].path if deed.touches else ""
             key = ("\0edit", target) if deed.sort is not Sort.OTHER else ("\0call", deed.tool, deed.raw[:200])
             if deed.failed or key in found.of:
-                what = f"{deed.tool} of {target}" if target else f"`{shown(f'{deed.tool} {deed.raw}')}`"
-                found.note(key, Attempt(what, number, deed.failed, deed.error, serious=False))
+                what = f"{deed.tool} of {target}" if target else f"`{render_command(f'{deed.tool} {deed.raw}')}`"
+                found.note(key, CommandRun(what, number, deed.failed, deed.error, serious=False))
     return found
 
 
-def shown(command: str) -> str:
+def render_command(command: str) -> str:
     """A command in one line of bearable length."""
     first, more, _ = command.strip().partition("\n")
     line = " ".join(first.split())
@@ -385,7 +385,7 @@ LONGEST_STEP = 240
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class TodoList:
     """The newest list: what is done, under way, still to do."""
 
     done: tuple[str, ...] = ()
@@ -398,9 +398,9 @@ class Planned:
         return not (self.done or self.doing or self.to_do)
 
 
-def newest_plan(deeds: Iterable[Deed]) -> Planned:
+def find_newest_plan(deeds: Iterable[AgentDeed]) -> TodoList:
     """The newest list of an agent; empty where it kept none."""
-    newest = Planned()
+    newest = TodoList()
     for deed in deeds:
         if deed.sort is Sort.PLAN and not deed.failed:
             found = _plan(deed.arguments)
@@ -408,7 +408,7 @@ def newest_plan(deeds: Iterable[Deed]) -> Planned:
     return newest
 
 
-def _plan(given: Mapping[str, Any]) -> Planned:
+def _plan(given: Mapping[str, Any]) -> TodoList:
     listed = next((value for key in _LISTS if isinstance(value := given.get(key), list)), [])
     sorted_out: dict[str, list[str]] = {"done": [], "doing": [], "to_do": []}
     for item in listed[:200]:
@@ -416,7 +416,7 @@ def _plan(given: Mapping[str, Any]) -> Planned:
         if text and state not in _DROPPED:
             name = "done" if state in _DONE else "doing" if state in _DOING else "to_do"
             sorted_out[name].append(text)
-    return Planned(**{name: tuple(texts) for name, texts in sorted_out.items()})
+    return TodoList(**{name: tuple(texts) for name, texts in sorted_out.items()})
 
 
 def _step(item: object) -> tuple[str, str]:

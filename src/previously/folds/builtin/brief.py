@@ -18,30 +18,30 @@ from dataclasses import dataclass
 
 from previously.core.messages import Message
 from previously.folds.builtin.agent_log import (
-    Attempt,
-    Attempts,
-    Deed,
+    AgentDeed,
+    CommandRun,
+    CommandRuns,
     Files,
-    Planned,
-    attempts_of,
-    deeds_in,
-    files_of,
-    newest_plan,
-    shown,
+    TodoList,
+    find_newest_plan,
+    list_files,
+    list_runs,
+    read_deeds,
+    render_command,
 )
-from previously.folds.builtin.shell import Act, errors_reported, same_attempt
+from previously.folds.builtin.shell import Act, find_command_key, find_reported_errors
 from previously.folds.builtin.statements import (
     Claims,
     Request,
-    asked_in,
-    claims_in,
-    files_named_in,
-    goal_of,
+    find_asked,
+    find_goal,
+    find_links,
+    find_named_files,
+    find_rules,
+    find_said_before,
     is_slight,
-    links_in,
-    requests_in,
-    rules_in,
-    said_before,
+    read_claims,
+    read_requests,
 )
 from previously.folds.conversation.secrets import redact
 from previously.folds.conversation.sections import (
@@ -50,8 +50,8 @@ from previously.folds.conversation.sections import (
     REMARK,
     REPORTED,
     Brief,
-    failure,
     is_failure,
+    render_failure,
 )
 
 MOST = {"constraints": 40, "done": 40, "decisions": 24, "next_steps": 15, "context": 24, "blocked": 8}
@@ -70,28 +70,28 @@ class _Read:
     """All that was read of the new messages."""
 
     requests: list[Request]
-    deeds: list[Deed]
+    deeds: list[AgentDeed]
     claims: Claims
-    plan: Planned
+    plan: TodoList
     files: Files
-    attempts: Attempts
-    reverted: list[tuple[Deed, str, str]]
+    attempts: CommandRuns
+    reverted: list[tuple[AgentDeed, str, str]]
     """What was taken back: by what, which file, and what the agent had said."""
 
 
-def briefed(messages: Sequence[Message], earlier: Brief | None = None) -> Brief:
+def write_brief(messages: Sequence[Message], earlier: Brief | None = None) -> Brief:
     """The brief of these messages, going on from an earlier one."""
     before = earlier or Brief()
-    deeds = deeds_in(messages)
+    deeds = read_deeds(messages)
     read = _Read(
-        [one for one in requests_in(messages) if not is_slight(one.text)],
+        [one for one in read_requests(messages) if not is_slight(one.text)],
         deeds,
-        claims_in(messages),
-        newest_plan(deeds),
-        files_of(deeds),
-        attempts_of(deeds),
+        read_claims(messages),
+        find_newest_plan(deeds),
+        list_files(deeds),
+        list_runs(deeds),
         [
-            (deed, touch.path, said_before(messages, deed.at))
+            (deed, touch.path, find_said_before(messages, deed.at))
             for deed in deeds
             for touch in deed.touches
             if touch.act is Act.REVERTED
@@ -100,7 +100,7 @@ def briefed(messages: Sequence[Message], earlier: Brief | None = None) -> Brief:
     failing = read.attempts.failing()
     open_now = [one for one in failing if _is_open(one, read.deeds)]
     goal = _goal(before, read.requests)
-    rules = [rule for one in read.requests for rule in rules_in(one.text) if not _leads(rule, goal)]
+    rules = [rule for one in read.requests for rule in find_rules(one.text) if not _leads(rule, goal)]
     brief = Brief(
         goal=goal,
         constraints=_most("constraints", _union(before.constraints, rules)),
@@ -112,12 +112,12 @@ def briefed(messages: Sequence[Message], earlier: Brief | None = None) -> Brief:
         ),
         next_steps=_most("next_steps", _next_steps(before, read)),
         context=_context(before, read),
-        files=files_told(before.files, read.files, [one.text for one in read.requests]),
+        files=list_told_files(before.files, read.files, [one.text for one in read.requests]),
     )
-    return redacted(brief)
+    return redact_brief(brief)
 
 
-def redacted(brief: Brief) -> Brief:
+def redact_brief(brief: Brief) -> Brief:
     """The brief without secrets."""
     names = Brief.__slots__
     return Brief(**{name: tuple(redact(one) for one in getattr(brief, name)) for name in names})
@@ -145,9 +145,9 @@ def _key(item: str) -> str:
 
 def _goal(before: Brief, requests: Sequence[Request]) -> tuple[str, ...]:
     """The first request, and the newest where it is another."""
-    first = [goal_of(one.text) for one in requests[:1]]
+    first = [find_goal(one.text) for one in requests[:1]]
     kept = [one for one in before.goal if not one.startswith(NEWEST_REQUEST)] or first
-    newest = asked_in(requests[-1].text) if requests else ""
+    newest = find_asked(requests[-1].text) if requests else ""
     if newest and newest not in kept and (before.goal or len(requests) > 1):
         return (*kept, f"{NEWEST_REQUEST}{newest}")
     return (*kept, *(one for one in before.goal if one.startswith(NEWEST_REQUEST) and not requests))
@@ -165,22 +165,22 @@ def _done(before: Brief, read: _Read) -> list[str]:
     return _union(finished, [*read.plan.done, *read.claims.finished, *worked])
 
 
-def _tried_since(item: str, attempts: Attempts, *, well: bool = False) -> bool:
+def _tried_since(item: str, attempts: CommandRuns, *, well: bool = False) -> bool:
     """Whether the command that an item tells of was run again since: then the item is out of date."""
     for command in _BACKTICKED.findall(item):
-        key = same_attempt(command)
+        key = find_command_key(command)
         tried = attempts.of.get(key) or attempts.of.get(key[:1]) if key else None
         if tried is not None and not (well and tried.failed):
             return True
     return False
 
 
-def _outcome(one: Attempt) -> str:
+def _outcome(one: CommandRun) -> str:
     result = f": {one.result[:160]}" if one.result and not one.failed else ""
     return f"{one.what}: {_PASSES}{result}{f' (before: {one.before})' if one.before else ''}"
 
 
-def _in_progress(before: Brief, read: _Read, open_now: Sequence[Attempt]) -> tuple[str, ...]:
+def _in_progress(before: Brief, read: _Read, open_now: Sequence[CommandRun]) -> tuple[str, ...]:
     """What is under way by the agent's list, or else the last thing it did and meant to do."""
     now: list[str] = list(read.plan.doing)
     if read.deeds and not now:
@@ -194,8 +194,8 @@ def _in_progress(before: Brief, read: _Read, open_now: Sequence[Attempt]) -> tup
     return before.in_progress
 
 
-def _last_step(deed: Deed) -> str:
-    what = f"`{shown(deed.command)}`" if deed.command else f"`{shown(f'{deed.tool} {deed.raw}')}`"
+def _last_step(deed: AgentDeed) -> str:
+    what = f"`{render_command(deed.command)}`" if deed.command else f"`{render_command(f'{deed.tool} {deed.raw}')}`"
     if deed.touches and not deed.command:
         what = f"{deed.tool} of {deed.touches[0].path}"
     if deed.output is None:
@@ -206,29 +206,29 @@ def _last_step(deed: Deed) -> str:
 _RECENT = 6
 
 
-def _is_open(one: Attempt, deeds: Sequence[Deed]) -> bool:
+def _is_open(one: CommandRun, deeds: Sequence[AgentDeed]) -> bool:
     """Whether a failure is still to be dealt with: a check that fails, or what failed just now."""
     return one.serious or one.at >= len(deeds) - _RECENT
 
 
-def _blocked(before: Brief, read: _Read, open_now: Sequence[Attempt]) -> list[str]:
+def _blocked(before: Brief, read: _Read, open_now: Sequence[CommandRun]) -> list[str]:
     kept = [one for one in before.blocked if not _tried_since(one, read.attempts)]
     if read.requests:
         kept = [one for one in kept if not one.endswith("?")]  # the user has answered since
     return _union(kept, [*(f"{one.what} {_FAILS}{one.result or 'no output'}" for one in open_now), *read.claims.stuck])
 
 
-def _decisions(before: Brief, read: _Read, given_up: Sequence[Attempt]) -> list[str]:
+def _decisions(before: Brief, read: _Read, given_up: Sequence[CommandRun]) -> list[str]:
     taken_back = [
-        f"{why} (changes to {path}, taken back by `{shown(deed.command)}`)"
+        f"{why} (changes to {path}, taken back by `{render_command(deed.command)}`)"
         if why
-        else f"changes to {path}, taken back by `{shown(deed.command)}`"
+        else f"changes to {path}, taken back by `{render_command(deed.command)}`"
         for deed, path, why in read.reverted
     ]
     failures = [
-        *(failure(f"{one.what}: {one.result}" if one.result else one.what) for one in given_up),
-        *map(failure, taken_back),
-        *(failure(one) for one in read.claims.gave_up if not any(one in told for told in taken_back)),
+        *(render_failure(f"{one.what}: {one.result}" if one.result else one.what) for one in given_up),
+        *map(render_failure, taken_back),
+        *(render_failure(one) for one in read.claims.gave_up if not any(one in told for told in taken_back)),
     ]
     kept = [one for one in before.decisions if not is_failure(one)]
     failed = [one for one in before.decisions if is_failure(one) and not _tried_since(one, read.attempts, well=True)]
@@ -251,16 +251,16 @@ def _asked_earlier(before: Brief, requests: Sequence[Request]) -> list[str]:
         return []
     told = " ".join(_goal(before, requests))
     newest = [one.removeprefix(NEWEST_REQUEST) for one in before.goal if one.startswith(NEWEST_REQUEST)]
-    since = [asked_in(one.text) for one in requests[:-1] if goal_of(one.text) not in told][-_MOST_REQUESTS:]
+    since = [find_asked(one.text) for one in requests[:-1] if find_goal(one.text) not in told][-_MOST_REQUESTS:]
     return [one for one in (*newest, *since) if one not in told]
 
 
 def _context(before: Brief, read: _Read) -> tuple[str, ...]:
     kept = [one for one in before.context if not (_FAILS in one and _tried_since(one, read.attempts))]
     asked = [f"{EARLIER_REQUEST}{one}" for one in _asked_earlier(before, read.requests)]
-    reported = [f"{REPORTED}{error}" for one in read.requests for error in errors_reported(one.text)[:4]]
+    reported = [f"{REPORTED}{error}" for one in read.requests for error in find_reported_errors(one.text)[:4]]
     told = " ".join(_goal(before, read.requests))
-    links = [link for one in read.requests for link in links_in(one.text)[:4] if link not in told]
+    links = [link for one in read.requests for link in find_links(one.text)[:4] if link not in told]
     told_now = _union(
         [one for one in kept if not one.startswith(REMARK)], [*asked, *reported, *links, *read.claims.causes]
     )
@@ -278,7 +278,7 @@ _MOST_NAMED = 10
 _ONLY_READ = f": {Act.READ.value}"
 
 
-def files_told(earlier: Iterable[str], touched: Files, requests: Iterable[str]) -> tuple[str, ...]:
+def list_told_files(earlier: Iterable[str], touched: Files, requests: Iterable[str]) -> tuple[str, ...]:
     """The files of an earlier brief, those touched since, and those that requests name."""
     told = _Told()
     for item in earlier:
@@ -286,7 +286,7 @@ def files_told(earlier: Iterable[str], touched: Files, requests: Iterable[str]) 
     for path, deeds in touched.told():
         told.put(path, deeds)
     for request in requests:
-        for path in files_named_in(request)[:_MOST_NAMED]:
+        for path in find_named_files(request)[:_MOST_NAMED]:
             told.put(path, NAMED)
     items = [f"{path}: {why}" if why else path for path, why in told.why.items()]
     room = MOST_FILES - sum(not one.endswith(_ONLY_READ) for one in items)

@@ -76,7 +76,7 @@ def looks_like_path(word: str) -> bool:
     )
 
 
-def steps_of(command: str) -> list[list[str]]:
+def split_steps(command: str) -> list[list[str]]:
     """The simple commands of a command line, as words; what is written to a program's input is left out."""
     text = _REDIRECTED.sub(" ", _without_heredocs(command[:LONGEST_READ]))
     steps: list[list[str]] = [[]]
@@ -121,10 +121,10 @@ def _bare(step: list[str]) -> list[str]:
     return step[start:]
 
 
-def touched_by(command: str) -> list[Touch]:
+def find_touched(command: str) -> list[Touch]:
     """The files that a command line reads, runs, writes or removes, as far as that is certain."""
     found: list[Touch] = []
-    for step in steps_of(command):
+    for step in split_steps(command):
         found += _written(step)
         words = [_unquoted(word) for word in step]
         program = words[0].rsplit("/", 1)[-1].lower()
@@ -186,7 +186,7 @@ def _unquoted(word: str) -> str:
 
 def only_looks(command: str) -> bool:
     """Whether a command line changes and checks nothing: that it finds nothing is no failure."""
-    for step in steps_of(command):
+    for step in split_steps(command):
         program = _unquoted(step[0]).rsplit("/", 1)[-1].lower()
         if program == "git" and len(step) > 1 and step[1] in _LOOKS_IN_GIT:
             continue
@@ -213,10 +213,10 @@ def matters(command: str) -> bool:
     return bool(_MATTERS.search(command[:400])) and not only_looks(command)
 
 
-def same_attempt(command: str) -> tuple[str, ...]:
+def find_command_key(command: str) -> tuple[str, ...]:
     """What two command lines have in common when they try the same: programs and what they are given, without flags."""
     found: list[str] = []
-    for step in steps_of(command):
+    for step in split_steps(command):
         words = [_unquoted(word) for word in step]
         if words[0] in ("cd", "head", "tail", "echo", "cat", "tee", "grep", "source", "export", "set"):
             continue
@@ -272,20 +272,20 @@ _REFUSED = re.compile(
 _EXPECTED = re.compile(r"\b0 (?:failed|failures?|errors?)|no errors", re.I)
 
 
-def ends_of(text: str) -> str:
+def cut_ends(text: str) -> str:
     """The parts of a long output where it says how it went."""
     return text if len(text) <= 2 * LOOKED_AT else f"{text[: LOOKED_AT // 2]}\n{text[-LOOKED_AT:]}"
 
 
-def command_failed(output: str) -> bool:
+def is_failed_command(output: str) -> bool:
     """Whether the output of a command says that it failed."""
-    text = ends_of(output)
+    text = cut_ends(output)
     if any(int(found["count"] or found["other"]) for found in _SOME_FAILED.finditer(text) if _is_summary(text, found)):
         return True
     codes = [int(found["code"]) for found in _EXIT.finditer(text)]
     if codes:
         return codes[-1] != 0
-    if _TRACEBACK.search(text) or _EXCEPTION.match(last_line(text)):
+    if _TRACEBACK.search(text) or _EXCEPTION.match(find_last_line(text)):
         return True
     return _said(text) is not None and not _EXPECTED.search(text)
 
@@ -298,7 +298,7 @@ def _is_summary(text: str, found: re.Match[str]) -> bool:
     )
 
 
-def edit_failed(output: str) -> bool:
+def is_failed_edit(output: str) -> bool:
     """Whether what an editing tool gave back begins by refusing."""
     first = output.strip().split("\n", 1)[0][:200]
     return bool(_REFUSED.match(first.lstrip("<>[]: "))) or first.lower().startswith(
@@ -306,9 +306,9 @@ def edit_failed(output: str) -> bool:
     )
 
 
-def error_in(output: str) -> str:
+def find_error(output: str) -> str:
     """The exact words of what went wrong, the last and most telling; the last line where nothing stands out."""
-    text = ends_of(output)
+    text = cut_ends(output)
     thrown = [found["error"] for found in _EXCEPTION.finditer(text)]
     said = _said(text)
     if thrown:
@@ -348,9 +348,9 @@ def _bounded(text: str) -> str:
     return line if len(line) <= LONGEST_ERROR else f"{line[: LONGEST_ERROR - 1].rstrip()}…"
 
 
-def last_line(output: str) -> str:
+def find_last_line(output: str) -> str:
     """The last line of an output that says something."""
-    for line in reversed(ends_of(output).splitlines()):
+    for line in reversed(cut_ends(output).splitlines()):
         if _tells(line) and not _SAYS_NOTHING.match(line.strip()):
             return line.strip()
     return ""
@@ -359,13 +359,13 @@ def last_line(output: str) -> str:
 _COMMITTED = re.compile(r"^\[[\w./#\-]{1,120}(?: \([\w -]{1,40}\))? [0-9a-f]{7,40}\] [^\n]{1,200}$", re.M)
 
 
-def telling_line(output: str) -> str:
+def find_telling_line(output: str) -> str:
     """The line of a success that is worth keeping: which commit was made, or else the last."""
-    made = _COMMITTED.findall(ends_of(output))
-    return made[-1] if made else last_line(output)
+    made = _COMMITTED.findall(cut_ends(output))
+    return made[-1] if made else find_last_line(output)
 
 
-def errors_reported(text: str) -> list[str]:
+def find_reported_errors(text: str) -> list[str]:
     """The errors that stand in a user's words or in what was pasted, each once."""
     found = [match["error"] for match in _EXCEPTION.finditer(text) if ":" in match["error"]]
     found += [match["error"].strip() for match in _SAID.finditer(text)]

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from previously.core.messages import Message, Role
 from previously.core.words import count_words
 from previously.folds.builtin.agent_log import is_observation
-from previously.folds.conversation.pins import said_by_user
+from previously.folds.conversation.pins import read_user_words
 from previously.text.sentences import unwrapped, whole_sentences
 
 LONGEST_CLAIM = 280
@@ -150,7 +150,7 @@ class Claims:
     """What else it stated: nobody knows all the words in which a decision can be told."""
 
 
-def claims_in(messages: Sequence[Message]) -> Claims:
+def read_claims(messages: Sequence[Message]) -> Claims:
     """What the agent says of its work."""
     found = Claims()
     for message in messages:
@@ -165,7 +165,7 @@ def claims_in(messages: Sequence[Message]) -> Claims:
     return found
 
 
-def said_before(messages: Sequence[Message], at: int) -> str:
+def find_said_before(messages: Sequence[Message], at: int) -> str:
     """What the agent said last before this message, or in it, no person in between, what it means to do left out."""
     for message in reversed(messages[max(0, at - _NEAR) : at + 1]):
         if message.role is Role.USER:
@@ -275,7 +275,7 @@ _HEADING = re.compile(r"#{1,6} .{1,80}|\*\*[^*]{1,80}\*\*:?|__[^_]{1,80}__:?|[A-
 _GREETING = re.compile(r"(?:hi|hello|hey|hallo|dear)\b[^.!?\n]{0,30}[.!,]?", re.I)
 
 
-def requests_in(messages: Sequence[Message]) -> list[Request]:
+def read_requests(messages: Sequence[Message]) -> list[Request]:
     """What the user wrote, without what clients and shells put there."""
     found: list[Request] = []
     answered = False
@@ -283,7 +283,7 @@ def requests_in(messages: Sequence[Message]) -> list[Request]:
         if message.role is not Role.USER:
             answered = answered or message.role is Role.ASSISTANT
             continue
-        text = said_by_user(message)
+        text = read_user_words(message)
         if answered and is_observation(text):
             continue  # a shell speaks, after the agent did
         text = _PROMPT.sub("", text).strip()
@@ -297,13 +297,13 @@ def is_slight(text: str) -> bool:
     return len(text) < 60 and bool(_SLIGHT.fullmatch(text.strip()))
 
 
-def asked_in(text: str) -> str:
+def find_asked(text: str) -> str:
     """A request in one line: as it is where that is short, or else what it is about."""
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST_GOAL else goal_of(text)
+    return line if len(line) <= LONGEST_GOAL else find_goal(text)
 
 
-def goal_of(text: str) -> str:
+def find_goal(text: str) -> str:
     """What is asked for, in one line: the first sentences of the request, rules told apart left out."""
     marked = _MARKED.search(text)
     body = text[marked.end() :] if marked else text
@@ -359,7 +359,7 @@ _NO_RULE = re.compile(
 )
 
 
-def rules_in(text: str) -> list[str]:
+def find_rules(text: str) -> list[str]:
     """The sentences of a request that say how something is to be done or not done, word for word."""
     found: list[str] = []
     for sentence in whole_sentences(unwrapped(_TAG.sub("", _FENCE_requests.sub("\n", text)))):
@@ -380,7 +380,7 @@ def _is_rule(line: str) -> bool:
 _URL = re.compile(r"https?://[^\s<>\"'`)\]]{4,200}")
 
 
-def links_in(text: str) -> list[str]:
+def find_links(text: str) -> list[str]:
     """The addresses a user gave, each once."""
     return list(dict.fromkeys(one.rstrip(".,;:") for one in _URL.findall(text)))
 
@@ -396,7 +396,7 @@ _FILE = re.compile(
 )
 
 
-def files_named_in(text: str) -> list[str]:
+def find_named_files(text: str) -> list[str]:
     """The files a user named outside of pasted code and addresses, each once."""
     bare = _URL.sub(" ", _FENCE_requests.sub("\n", text))
     examples = {one.strip("`'\",.:;)") for one in _EXAMPLE.findall(bare)}

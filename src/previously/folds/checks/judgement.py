@@ -28,7 +28,7 @@ from previously.core.asking import ModelReply
 from previously.core.messages import Error, Image, Message, Role, Text, ToolCall, ToolResult
 from previously.core.words import count_words
 from previously.folds.checks import shape
-from previously.folds.checks.verdict import Accepted, Asked, Refusal, Refused, brief
+from previously.folds.checks.verdict import Accepted, RefusalKind, Refused, TextRequest, clip_words
 from previously.text.language import main_language, wrong_language
 from previously.text.names import NOBODY, Heard, names_in, unheard_in, words_of
 from previously.text.numbers import COUNTS, LANGUAGES, numbers_in, values_in
@@ -66,69 +66,69 @@ _MUCH_READ = 40
 """From this many words read on, three words are no text."""
 
 
-def judge(asked: Asked, reply: ModelReply) -> Accepted | Refused:
+def judge(asked: TextRequest, reply: ModelReply) -> Accepted | Refused:
     """Decide whether a model's answer may become memory."""
     finish = (reply.finish_reason or "").strip().lower()
     if reply.tool_calls or finish in _TOOL_REASONS:
-        return Refused(Refusal.TOOL_CALL, "it is a tool call; answer with the text itself")
+        return Refused(RefusalKind.TOOL_CALL, "it is a tool call; answer with the text itself")
     if finish in _FILTERED:
-        return Refused(Refusal.REFUSAL, f"the server withheld the answer ({finish})")
+        return Refused(RefusalKind.REFUSAL, f"the server withheld the answer ({finish})")
     if not _visible(reply.text) and _visible(reply.reasoning):
-        return Refused(Refusal.REASONING, "it is reasoning without an answer")
+        return Refused(RefusalKind.REASONING, "it is reasoning without an answer")
     return _judged(asked, reply.text, finish, by_model=True)
 
 
-def judge_text(asked: Asked, text: str) -> Accepted | Refused:
+def judge_text(asked: TextRequest, text: str) -> Accepted | Refused:
     """Decide the same for a text without a wire reply: it may be the earlier text, and need not end in a full stop."""
     return _judged(asked, text, "", by_model=False)
 
 
-def _judged(asked: Asked, raw: str, finish: str, *, by_model: bool) -> Accepted | Refused:
-    text = shape.tidied(shape.without_reasoning(raw))
+def _judged(asked: TextRequest, raw: str, finish: str, *, by_model: bool) -> Accepted | Refused:
+    text = shape.tidy_answer(shape.strip_reasoning(raw))
     if not _visible(text):
-        thought = Refused(Refusal.REASONING, "it has no text beside reasoning")
-        return thought if _visible(raw) else Refused(Refusal.EMPTY, "it is empty")
+        thought = Refused(RefusalKind.REASONING, "it has no text beside reasoning")
+        return thought if _visible(raw) else Refused(RefusalKind.EMPTY, "it is empty")
     if shape.is_open_block(raw):
-        return Refused(Refusal.REASONING, "it is reasoning that never comes to an end")
+        return Refused(RefusalKind.REASONING, "it is reasoning that never comes to an end")
     if shape.is_tool_call(text):
-        return Refused(Refusal.TOOL_CALL, "it is a tool call written out; answer with the text itself")
+        return Refused(RefusalKind.TOOL_CALL, "it is a tool call written out; answer with the text itself")
     if finish in shape.CUT:
-        return Refused(Refusal.TRUNCATED, f"it was cut off before its end ({finish}); answer more briefly")
-    material = material_of(asked)
+        return Refused(RefusalKind.TRUNCATED, f"it was cut off before its end ({finish}); answer more briefly")
+    material = gather_material(asked)
     if by_model and _unchanged(asked, material, text):
-        return Refused(Refusal.UNCHANGED, "it is the earlier text, without what happened since")
+        return Refused(RefusalKind.UNCHANGED, "it is the earlier text, without what happened since")
     form = _form(asked, material, text, by_model=by_model)
     for refused in chain(form, _size(asked, material, text), _truth(asked, material, text)):
         return refused
     return Accepted(text, shed=_shed(asked, material, text))
 
 
-def _form(asked: Asked, material: Material, text: str, *, by_model: bool) -> Iterator[Refused]:
+def _form(asked: TextRequest, material: CheckMaterial, text: str, *, by_model: bool) -> Iterator[Refused]:
     """What is no telling of the story at all."""
     if declines(text):
-        yield Refused(Refusal.REFUSAL, f"the model declines: {brief(text)}")
+        yield Refused(RefusalKind.REFUSAL, f"the model declines: {clip_words(text)}")
     if plays_on(material, text):
-        yield Refused(Refusal.ECHO, "it plays on instead of telling what happened")
+        yield Refused(RefusalKind.ECHO, "it plays on instead of telling what happened")
     if by_model and not asked.retells and copies_story(material, text):
-        yield Refused(Refusal.ECHO, "it copies the messages")
+        yield Refused(RefusalKind.ECHO, "it copies the messages")
     talk = talk_in(text, material.story)
     if talk:
-        yield Refused(Refusal.TALK, f"it speaks of its task instead of the story: {brief(talk)}")
+        yield Refused(RefusalKind.TALK, f"it speaks of its task instead of the story: {clip_words(talk)}")
     structure = structure_of(text, material.story)
     if structure:
-        yield Refused(Refusal.NOT_PROSE, f"it is not prose but {structure}")
+        yield Refused(RefusalKind.NOT_PROSE, f"it is not prose but {structure}")
     if is_cut(text, lenient=not by_model):
-        yield Refused(Refusal.TRUNCATED, f"it breaks off: …{brief(text[-40:])}")
+        yield Refused(RefusalKind.TRUNCATED, f"it breaks off: …{clip_words(text[-40:])}")
     wrong = wrong_language("\n".join([asked.previous, *material.texts]), text)
     if wrong:
-        yield Refused(Refusal.WRONG_LANGUAGE, f"it is in {wrong}; write in the language of the story")
+        yield Refused(RefusalKind.WRONG_LANGUAGE, f"it is in {wrong}; write in the language of the story")
     if _third_person(asked, material):
         said = first_person_in(text, material.language)
         if said:
-            yield Refused(Refusal.FIRST_PERSON, f'it says "{said}" outside quotations; tell it in the third person')
+            yield Refused(RefusalKind.FIRST_PERSON, f'it says "{said}" outside quotations; tell it in the third person')
 
 
-def _third_person(asked: Asked, material: Material) -> bool:
+def _third_person(asked: TextRequest, material: CheckMaterial) -> bool:
     if asked.third_person is not None:
         return asked.third_person
     if asked.previous.strip():
@@ -138,43 +138,49 @@ def _third_person(asked: Asked, material: Material) -> bool:
     return named or all(first_person_in(text, material.language) is None for text in material.texts)
 
 
-def _size(asked: Asked, material: Material, text: str) -> Iterator[Refused]:
+def _size(asked: TextRequest, material: CheckMaterial, text: str) -> Iterator[Refused]:
     """What is far too long or far too short."""
     words, before = count_words(text), count_words(asked.previous)
     ceiling = max(asked.ceiling_words or CEILING * asked.target_words or material.words, SLACK)
     if words > ceiling:
-        yield Refused(Refusal.TOO_LONG, f"it has {words} words; at most {ceiling} are allowed")
+        yield Refused(RefusalKind.TOO_LONG, f"it has {words} words; at most {ceiling} are allowed")
     if words <= 3 and material.words >= _MUCH_READ:
-        yield Refused(Refusal.EMPTY, f"it says next to nothing: {brief(text)}")
+        yield Refused(RefusalKind.EMPTY, f"it says next to nothing: {clip_words(text)}")
     expected = min(before, asked.target_words) if asked.target_words else before
     if words < COLLAPSED * expected:
-        yield Refused(Refusal.COLLAPSE, f"it has {words} words where the earlier text had {before}: too much is lost")
+        yield Refused(
+            RefusalKind.COLLAPSE, f"it has {words} words where the earlier text had {before}: too much is lost"
+        )
 
 
-def _truth(asked: Asked, material: Material, text: str) -> Iterator[Refused]:
+def _truth(asked: TextRequest, material: CheckMaterial, text: str) -> Iterator[Refused]:
     """What the story does not say: people and numbers from nowhere, and people who are gone."""
     strangers = unheard_in(text, material.heard, material.language)
     if strangers:
-        yield Refused(Refusal.UNKNOWN_PERSON, f"nobody has heard of {brief(', '.join(strangers))}")
+        yield Refused(RefusalKind.UNKNOWN_PERSON, f"nobody has heard of {clip_words(', '.join(strangers))}")
     # Where words for numbers cannot be read, digits can only be compared with digits.
     numbers = numbers_in(text, material.language) if material.language in LANGUAGES or material.values else []
     wrong = [one.written for one in numbers if one.sure and not _is_heard(one.value, material)]
     if wrong:
-        yield Refused(Refusal.UNKNOWN_NUMBER, f"a number that stands nowhere in the story: {brief(', '.join(wrong))}")
+        yield Refused(
+            RefusalKind.UNKNOWN_NUMBER, f"a number that stands nowhere in the story: {clip_words(', '.join(wrong))}"
+        )
     people = [] if asked.amends else _people(material)
     named = Heard([text])
     missing = [name for name in people if not named.has(name)]
     if len(people) >= LEAST_PEOPLE and 2 * len(missing) > len(people):
-        yield Refused(Refusal.PEOPLE_MISSING, f"most people of the messages are not named: {brief(', '.join(missing))}")
+        yield Refused(
+            RefusalKind.PEOPLE_MISSING, f"most people of the messages are not named: {clip_words(', '.join(missing))}"
+        )
 
 
-def _is_heard(value: float, material: Material) -> bool:
+def _is_heard(value: float, material: CheckMaterial) -> bool:
     if value <= COUNTS or value in material.values or (value % 1 == 0.5 and floor(value) in material.values):
         return True
     return reckons(material, value)
 
 
-def _people(material: Material) -> list[str]:
+def _people(material: CheckMaterial) -> list[str]:
     """Whom a text of these messages should name: who is spoken of again and again, and where these are few, who speaks.
     Whoever only speaks may be a player, who is told of by another name."""
     told = "\n".join(material.texts)
@@ -188,14 +194,14 @@ def _people(material: Material) -> list[str]:
     return [*people, *(name for name in often if not any(name in one for one in people))]
 
 
-def _unchanged(asked: Asked, material: Material, text: str) -> bool:
+def _unchanged(asked: TextRequest, material: CheckMaterial, text: str) -> bool:
     if asked.amends or asked.may_stand or not asked.previous.strip():
         return False
     news = sum(count_words(told) for told in material.texts if not told.lstrip().startswith("("))
     return news >= NEWS and tokens_of(text) == tokens_of(asked.previous)
 
 
-def _shed(asked: Asked, material: Material, text: str) -> tuple[str, ...]:
+def _shed(asked: TextRequest, material: CheckMaterial, text: str) -> tuple[str, ...]:
     """The loss audit: names and numbers of the earlier text that are gone, each once, in order."""
     named, values = Heard([text]), values_in(text, material.language)
     names = [name for name in names_in(asked.previous, material.language) if not named.has(name)]
@@ -220,14 +226,14 @@ _LABEL = re.compile(
 _GESTURE = re.compile(r"(?<!\*)\*(?=\S)[^*\n]{12,400}\*(?!\*)")
 
 
-def copies_story(material: Material, text: str) -> bool:
+def copies_story(material: CheckMaterial, text: str) -> bool:
     """Whether the answer is the transcript again: nearly all of it copied, in runs as long as messages."""
     words = len(tokens_of(text))
     found = shared(text, " ".join(material.texts))
     return words > 4 * GRAM and found.share >= COPIED and found.longest >= min(LONG_RUN, 0.6 * words)
 
 
-def plays_on(material: Material, text: str) -> bool:
+def plays_on(material: CheckMaterial, text: str) -> bool:
     """Whether the answer goes on with the story: lines with speakers, or talk and gestures that nobody made."""
     lines = [line for line in text.split("\n") if line.strip()]
     known = {word for message in material.told for word in (message.speaker or "").lower().split()} | NOBODY
@@ -246,7 +252,7 @@ _KEPT = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class CheckMaterial:
     """The earlier text, the messages told since, and what both are made of."""
 
     told: tuple[Message, ...]
@@ -262,20 +268,20 @@ class Material:
 
 
 @lru_cache(maxsize=_KEPT)
-def material_of(asked: Asked) -> Material:
+def gather_material(asked: TextRequest) -> CheckMaterial:
     """Gather what an answer may be made of."""
-    told = tuple(message for message in asked.delta if message.role is not Role.SYSTEM and text_of(message).strip())
-    texts = tuple(text_of(message) for message in told)
+    told = tuple(message for message in asked.delta if message.role is not Role.SYSTEM and read_text(message).strip())
+    texts = tuple(read_text(message) for message in told)
     speakers = "\n".join(dict.fromkeys(message.speaker for message in told if message.speaker))
     story = "\n".join([asked.previous, speakers, *texts, *asked.sources])
     language = main_language("\n".join([asked.previous, *texts])) or "English"
     words = count_words(asked.previous) + sum(map(count_words, texts))
     # "One thousand, one hundred" is one number, "a hundred and two, three of them" two: both readings were heard.
     values = values_in(story, language) | values_in(story.replace(",", " "), language)
-    return Material(told, texts, story, language, Heard([story]), values, words)
+    return CheckMaterial(told, texts, story, language, Heard([story]), values, words)
 
 
-def reckons(material: Material, value: float) -> bool:
+def reckons(material: CheckMaterial, value: float) -> bool:
     """Return whether a value is the sum or the difference of two that stand in one message, or in two that follow one
     another: sixty paid of a hundred and sixty leave a hundred, and the story need not say so."""
     found: set[float] = set()
@@ -288,7 +294,7 @@ def reckons(material: Material, value: float) -> bool:
     return False
 
 
-def text_of(message: Message) -> str:
+def read_text(message: Message) -> str:
     """All of a message that a text may tell of: what was said, what tools were given and gave back."""
     said = [part.text for part in message.parts if isinstance(part, Text | ToolResult | Error)]
     said += [f"{part.name} {part.arguments}" for part in message.parts if isinstance(part, ToolCall)]

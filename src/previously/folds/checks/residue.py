@@ -23,7 +23,7 @@ _PAIRS = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]{2,}|[\u0e01-\u0e7f]{2,}")
 """Scripts in which nothing parts the words: compared two signs at a time."""
 
 
-def residue(removed: Sequence[str], kept: Sequence[str], text: str) -> list[str]:
+def find_residue(removed: Sequence[str], kept: Sequence[str], text: str) -> list[str]:
     """Words, numbers and quotations of the removed words that the kept ones do not have and the text still has."""
     gone, left = "\n".join(removed), "\n".join(kept)
     return list(dict.fromkeys([*_words(gone, left, text), *_numbers(gone, left, text), *_quotes(gone, left, text)]))

@@ -56,7 +56,7 @@ CUT = frozenset(
 """What servers say when an answer stopped for another reason than being finished."""
 
 
-def without_reasoning(text: str) -> str:
+def strip_reasoning(text: str) -> str:
     """The answer after a closed block of reasoning; the text itself when there is none."""
     final = _FINAL.search(text) if _CHANNEL.match(text) else None
     if final:
@@ -79,7 +79,7 @@ def is_tool_call(text: str) -> bool:
     return bool(_TOOL_CALL.match(text) or _TOOL_MARKUP.search(text))
 
 
-def tidied(text: str) -> str:
+def tidy_answer(text: str) -> str:
     """The answer without what surrounds it. What would leave nothing is left as it is."""
     text = _INVISIBLE.sub("", clean(text)[0].replace("\r\n", "\n").replace("\r", "\n")).strip()
     for _ in range(6):

@@ -14,7 +14,7 @@ from previously.core.versions import Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TextRequest:
     """What a text was asked from."""
 
     previous: str
@@ -37,7 +37,7 @@ class Asked:
     """Whether the story is told in the third person; None = as the earlier text is, or the messages are."""
 
 
-class Refusal(StrEnum):
+class RefusalKind(StrEnum):
     """Why an answer may not become memory."""
 
     EMPTY = "empty"
@@ -84,11 +84,11 @@ class Accepted:
 class Refused:
     """The text may not be kept, and why in one sentence."""
 
-    kind: Refusal
+    kind: RefusalKind
     reason: str
 
 
-def brief(text: str, longest: int = 60) -> str:
+def clip_words(text: str, longest: int = 60) -> str:
     """A few words of a text for a reason, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

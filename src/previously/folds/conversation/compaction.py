@@ -31,19 +31,19 @@ from previously.core.pairing import units, unpaired
 from previously.core.tokens import Counter, message_tokens
 from previously.folds.conversation.outputs import (
     Output,
-    as_pruned,
-    largest_outputs,
-    old_outputs,
-    outputs_of,
-    without_outputs,
+    choose_largest_outputs,
+    choose_old_outputs,
+    drop_outputs,
+    find_outputs,
+    group_outputs,
 )
 from previously.folds.conversation.pins import Pins, find_pins, is_request
-from previously.folds.conversation.proofs import fixed_tokens, most_after
-from previously.folds.conversation.rules import CompactRules, Composed, NothingToFold, Plan
+from previously.folds.conversation.proofs import count_fixed, count_most_after
+from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules, NothingToFold
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ConversationPiece:
     """One unit of the conversation, as it counts for the choice."""
 
     messages: range
@@ -54,21 +54,21 @@ class Piece:
     """It is pinned, or holds a pin."""
 
 
-def pieces_of(
+def cut_pieces(
     messages: Sequence[Message], units: Sequence[range], pins: Pins, tokens: Sequence[int], brief_at: int | None
-) -> list[Piece]:
+) -> list[ConversationPiece]:
     """The units of a conversation without the earlier brief, which is neither head nor tail."""
-    found: list[Piece] = []
+    found: list[ConversationPiece] = []
     for unit in units:
         if brief_at is not None and brief_at in unit:
             continue
         stays = unit[0] in pins.held
         cost = 0 if stays else sum(tokens[at] for at in unit)
-        found.append(Piece(unit, cost, is_request(messages[unit[0]]), stays))
+        found.append(ConversationPiece(unit, cost, is_request(messages[unit[0]]), stays))
     return found
 
 
-def tail_start(pieces: Sequence[Piece], turns: int, room: int) -> int:
+def find_tail_start(pieces: Sequence[ConversationPiece], turns: int, room: int) -> int:
     """Which piece the tail begins with: so many turns at most, in so many tokens; all of them where that is enough."""
     if turns <= 0:
         return len(pieces)
@@ -89,7 +89,7 @@ def tail_start(pieces: Sequence[Piece], turns: int, room: int) -> int:
     return start
 
 
-def head_of(pieces: Sequence[Piece], start: int) -> tuple[int, ...]:
+def find_head(pieces: Sequence[ConversationPiece], start: int) -> tuple[int, ...]:
     """The messages before the tail that do not stay in any case."""
     return tuple(at for piece in pieces[:start] if not piece.stays for at in piece.messages)
 
@@ -108,7 +108,7 @@ def plan(
     *,
     brief_at: int | None = None,
     extra_pins: frozenset[int] = frozenset(),
-) -> Plan | NothingToFold:
+) -> CompactPlan | NothingToFold:
     """What to fold of these messages, which must be mended. `brief_at` is where the earlier brief stands."""
     if unpaired(messages):
         raise ValueError("these messages must be mended before they are folded")
@@ -124,19 +124,19 @@ def plan(
     return planning.pruned_only() or planning.folded()
 
 
-def compose(messages: Sequence[Message], plan: Plan, brief: str | None) -> Composed:
+def compose(messages: Sequence[Message], plan: CompactPlan, brief: str | None) -> CompactedConversation:
     """The folded conversation: what stays in its order, and the brief behind what was folded."""
     if (brief is None) == bool(plan.head):
         raise ValueError("a brief is needed exactly where something is folded")
-    said = without_outputs(messages, plan.pruned)
+    said = drop_outputs(messages, plan.pruned)
     if brief is None:
         at = None if plan.brief_at is None else plan.kept.index(plan.brief_at)
-        return Composed(tuple(said[one] for one in plan.kept), plan.kept, at)
+        return CompactedConversation(tuple(said[one] for one in plan.kept), plan.kept, at)
     last_folded = max(plan.head if plan.brief_at is None else (*plan.head, plan.brief_at))
     before = _begun_by_user([at for at in plan.kept if at < last_folded], messages)
     behind = plan.kept[len(before) :]
-    return Composed(
-        (*(said[at] for at in before), brief_message(brief), *(said[at] for at in behind)),
+    return CompactedConversation(
+        (*(said[at] for at in before), build_brief_message(brief), *(said[at] for at in behind)),
         (*before, None, *behind),
         len(before),
     )
@@ -150,12 +150,12 @@ def _begun_by_user(before: list[int], messages: Sequence[Message]) -> list[int]:
     return before if begins or system == len(before) else before[:system]
 
 
-def brief_message(brief: str) -> Message:
+def build_brief_message(brief: str) -> Message:
     """The message that holds a brief."""
     return Message(Role.USER, (Text(f"{OPENING}\n\n{brief}"),))
 
 
-def brief_text(message: Message) -> str:
+def read_brief_text(message: Message) -> str:
     """The brief that such a message holds, exactly as it was given."""
     return message.text.removeprefix(f"{OPENING}\n\n")
 
@@ -175,29 +175,29 @@ class _Planning:
         whole_units = units(messages)
         self._tokens = [message_tokens(message, counter) for message in messages]
         self._pins: Pins = find_pins(messages, whole_units, brief_at=brief_at, extra=extra_pins)
-        self._pieces: list[Piece] = pieces_of(messages, whole_units, self._pins, self._tokens, brief_at)
-        self._outputs = outputs_of(messages, counter, rules.protected_tools)
-        self._fixed = fixed_tokens(rules, counter)
+        self._pieces: list[ConversationPiece] = cut_pieces(messages, whole_units, self._pins, self._tokens, brief_at)
+        self._outputs = find_outputs(messages, counter, rules.protected_tools)
+        self._fixed = count_fixed(rules, counter)
         self._around_brief = counter.message_overhead_tokens + counter.tokens(f"{OPENING}\n\n") + _SEAM_TOKENS
         self.whole = self._fixed + sum(self._tokens)
 
-    def pruned_only(self) -> Plan | None:
+    def pruned_only(self) -> CompactPlan | None:
         """The plan that leaves out old outputs, where that is enough."""
         rules = self._rules
         free = [piece for piece in self._pieces if not piece.stays]
         if not rules.line or not free:
             return None
         outputs = [one for one in self._outputs if one.message not in self._pins.held]
-        chosen = old_outputs(outputs, rules.prune_keeps, rules.prune_frees, free[-1].messages.start)
+        chosen = choose_old_outputs(outputs, rules.prune_keeps, rules.prune_frees, free[-1].messages.start)
         after = self.whole - sum(one.frees for one in chosen)
-        if not chosen or after > min(rules.line, most_after(self.whole, rules)):
+        if not chosen or after > min(rules.line, count_most_after(self.whole, rules)):
             return None
         return self._plan((), chosen, 0)
 
-    def folded(self) -> Plan | NothingToFold:
+    def folded(self) -> CompactPlan | NothingToFold:
         """The plan that folds the head; more than the head only where the whole would not fit otherwise."""
         rules = self._rules
-        start = tail_start(self._pieces, rules.tail_turns, self._tail_room())
+        start = find_tail_start(self._pieces, rules.tail_turns, self._tail_room())
         none = len(self._pieces)
         found = self._folding(start, [])
         if found:
@@ -221,21 +221,21 @@ class _Planning:
 
     def _largest_of_what_stays(self, start: int) -> list[Output]:
         """The outputs to leave out of pins' units and of the tail, so that the whole comes down to the goal."""
-        head = head_of(self._pieces, start)
+        head = find_head(self._pieces, start)
         kept = set(self._kept(head))
         too_much = self._fixed + sum(self._tokens[at] for at in kept) - (self._rules.goal or 0)
         if head:
             too_much += self._around_brief + self._rules.brief_cap
         kept.difference_update(at for at in self._pins.messages if at != self._pins.request)
-        return largest_outputs([one for one in self._outputs if one.message in kept], too_much)
+        return choose_largest_outputs([one for one in self._outputs if one.message in kept], too_much)
 
-    def _folding(self, start: int, left_out: Sequence[Output]) -> Plan | None:
+    def _folding(self, start: int, left_out: Sequence[Output]) -> CompactPlan | None:
         """The plan with this tail, if it can be proved with a brief that says anything."""
-        head = head_of(self._pieces, start)
+        head = find_head(self._pieces, start)
         kept = set(self._kept(head))
         chosen = [one for one in left_out if one.message in kept]
         after = self._fixed + sum(self._tokens[at] for at in kept) - sum(one.frees for one in chosen)
-        room = most_after(self.whole, self._rules) - after
+        room = count_most_after(self.whole, self._rules) - after
         if not head:
             return self._plan((), chosen, 0) if chosen and room >= 0 else None
         room = min(self._rules.brief_cap, room - self._around_brief)
@@ -246,8 +246,10 @@ class _Planning:
         folded = {*head, *(() if self._brief_at is None or not head else (self._brief_at,))}
         return tuple(at for at in range(len(self._tokens)) if at not in folded)
 
-    def _plan(self, head: tuple[int, ...], left_out: Sequence[Output], brief_tokens: int) -> Plan:
-        return Plan(self._kept(head), self._pins.messages, as_pruned(left_out), head, self._brief_at, brief_tokens)
+    def _plan(self, head: tuple[int, ...], left_out: Sequence[Output], brief_tokens: int) -> CompactPlan:
+        return CompactPlan(
+            self._kept(head), self._pins.messages, group_outputs(left_out), head, self._brief_at, brief_tokens
+        )
 
     def _refused(self, start: int) -> NothingToFold:
         """Why there is no plan, though all was tried up to this tail."""
@@ -259,7 +261,7 @@ class _Planning:
                 f"Folding cannot help: rules, tools and the newest request alone take {held:,} tokens, "
                 f"a brief needs about {least - held:,} more, and the budget is {budget:,}."
             )
-        if not head_of(self._pieces, start):
+        if not find_head(self._pieces, start):
             since = " since the last brief" if self._brief_at is not None else ""
             return NothingToFold(
                 f"There is nothing to fold{since}: all there is are rules, the newest request and the newest messages."

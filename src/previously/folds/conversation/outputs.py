@@ -35,7 +35,9 @@ class Output:
     """The tokens that leaving it out frees."""
 
 
-def outputs_of(messages: Sequence[Message], counter: Counter, protected: Collection[str] = frozenset()) -> list[Output]:
+def find_outputs(
+    messages: Sequence[Message], counter: Counter, protected: Collection[str] = frozenset()
+) -> list[Output]:
     """Every tool output that is worth leaving out, oldest first; those of protected tools are not."""
     names = {place: call.name for place, call in answered_calls(messages).items()}
     kept_tools = {name.casefold() for name in protected}
@@ -55,7 +57,9 @@ def outputs_of(messages: Sequence[Message], counter: Counter, protected: Collect
     return found
 
 
-def old_outputs(outputs: Sequence[Output], keep_tokens: int, least_tokens: int, newest_from: int) -> list[Output]:
+def choose_old_outputs(
+    outputs: Sequence[Output], keep_tokens: int, least_tokens: int, newest_from: int
+) -> list[Output]:
     """The outputs older than the newest so many tokens; none where that frees too little. Messages from `newest_from`
     on are the newest unit, which is left alone."""
     seen = 0
@@ -67,7 +71,7 @@ def old_outputs(outputs: Sequence[Output], keep_tokens: int, least_tokens: int, 
     return chosen[::-1] if chosen and sum(one.frees for one in chosen) >= least_tokens else []
 
 
-def largest_outputs(outputs: Sequence[Output], too_much: int) -> list[Output]:
+def choose_largest_outputs(outputs: Sequence[Output], too_much: int) -> list[Output]:
     """The fewest outputs that free so many tokens, or all of them where that is not enough."""
     chosen: list[Output] = []
     for output in sorted(outputs, key=lambda one: (-one.frees, one.message)):
@@ -78,7 +82,7 @@ def largest_outputs(outputs: Sequence[Output], too_much: int) -> list[Output]:
     return chosen
 
 
-def as_pruned(outputs: Sequence[Output]) -> dict[int, tuple[str, ...]]:
+def group_outputs(outputs: Sequence[Output]) -> dict[int, tuple[str, ...]]:
     """The choice as a value."""
     found: dict[int, tuple[str, ...]] = {}
     for output in sorted(outputs, key=lambda one: one.message):
@@ -86,7 +90,7 @@ def as_pruned(outputs: Sequence[Output]) -> dict[int, tuple[str, ...]]:
     return found
 
 
-def without_outputs(messages: Sequence[Message], pruned: Pruned) -> list[Message]:
+def drop_outputs(messages: Sequence[Message], pruned: Pruned) -> list[Message]:
     """The messages with a note in the place of each output that is left out; all others are the same objects."""
     if not pruned:
         return list(messages)

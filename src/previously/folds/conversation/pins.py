@@ -54,13 +54,13 @@ _WHOLE = re.compile(
 _OPENING = re.compile(r"\s*<(?P<tag>permissions instructions|[A-Za-z][\w.-]*)(?:\s[^<>]*)?>", re.I)
 
 
-def said_by_user(message: Message) -> str:
+def read_user_words(message: Message) -> str:
     """What the user says in a message, without what a client put there; empty where nothing is left."""
-    said = (own_words(part.text) for part in message.parts if isinstance(part, Text))
+    said = (strip_client_blocks(part.text) for part in message.parts if isinstance(part, Text))
     return "\n".join(words for words in said if words)
 
 
-def own_words(text: str) -> str:
+def strip_client_blocks(text: str) -> str:
     """A text without what a client put there; empty where nothing is left."""
     heading = RULES_HEADING.match(text)
     start = heading.end() if heading else 0
@@ -73,7 +73,7 @@ def own_words(text: str) -> str:
     return (_INSIDE.sub("", rest) if "<" in rest else rest).strip()
 
 
-def leading_blocks(text: str, at: int = 0) -> Iterator[tuple[str, str, int]]:
+def find_leading_blocks(text: str, at: int = 0) -> Iterator[tuple[str, str, int]]:
     """The blocks that a text begins with: tag, what is inside, and where it ends."""
     while opened := _OPENING.match(text, at):
         closing = f"</{opened['tag']}>"
@@ -88,7 +88,7 @@ def _after_attached(text: str, at: int) -> int:
     """Where the blocks and lines of a client end that stand there, one behind the other."""
     while True:
         line = _LINE.match(text, at)
-        tag, _, end = next(leading_blocks(text, at), ("", "", at))
+        tag, _, end = next(find_leading_blocks(text, at), ("", "", at))
         if line:
             at = line.end()
         elif tag and (_TAG.fullmatch(tag) or RULES_TAG.fullmatch(tag)):
@@ -122,7 +122,7 @@ def find_pins(
     extra: frozenset[int] = frozenset(),
 ) -> Pins:
     """The pins of a conversation. The earlier brief is none, whatever it says."""
-    request = newest_request(messages, brief_at)
+    request = find_newest_request(messages, brief_at)
     found = {at for at in extra if 0 <= at < len(messages)}
     if request is not None:
         found.add(request)
@@ -139,7 +139,7 @@ def find_pins(
     return Pins(tuple(sorted(found)), frozenset(held), request)
 
 
-def newest_request(messages: Sequence[Message], brief_at: int | None = None) -> int | None:
+def find_newest_request(messages: Sequence[Message], brief_at: int | None = None) -> int | None:
     """Where the user asked for something last."""
     return next((at for at in reversed(range(len(messages))) if at != brief_at and is_request(messages[at])), None)
 
@@ -150,7 +150,7 @@ def is_request(message: Message) -> bool:
         return False
     answers = any(isinstance(part, ToolResult) for part in message.parts)  # their pictures belong to the tool
     return any(
-        bool(own_words(part.text)) if isinstance(part, Text) else isinstance(part, Image) and not answers
+        bool(strip_client_blocks(part.text)) if isinstance(part, Text) else isinstance(part, Image) and not answers
         for part in message.parts
     )
 
@@ -167,5 +167,5 @@ def _begins_with_rules(text: str) -> bool:
         return True
     return any(
         RULES_TAG.fullmatch(tag) or (tag == REMINDER and _RULES_FILE.search(inside))
-        for tag, inside, _ in leading_blocks(text)
+        for tag, inside, _ in find_leading_blocks(text)
     )

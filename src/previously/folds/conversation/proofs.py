@@ -17,9 +17,9 @@ from math import ceil
 from previously.core.messages import Message, Part, ToolResult
 from previously.core.pairing import unpaired
 from previously.core.tokens import Counter, message_tokens
-from previously.folds.conversation.outputs import without_outputs
-from previously.folds.conversation.pins import newest_request
-from previously.folds.conversation.rules import CompactRules, Composed, Plan
+from previously.folds.conversation.outputs import drop_outputs
+from previously.folds.conversation.pins import find_newest_request
+from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +36,23 @@ class Proved:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Disproved:
     """A fold that may not be kept, and why in one sentence."""
 
     reason: str
 
 
-def whole_tokens(messages: Sequence[Message], rules: CompactRules, counter: Counter) -> int:
+def count_whole(messages: Sequence[Message], rules: CompactRules, counter: Counter) -> int:
     """What a request with these messages takes."""
-    return fixed_tokens(rules, counter) + sum(message_tokens(message, counter) for message in messages)
+    return count_fixed(rules, counter) + sum(message_tokens(message, counter) for message in messages)
 
 
-def fixed_tokens(rules: CompactRules, counter: Counter) -> int:
+def count_fixed(rules: CompactRules, counter: Counter) -> int:
     """What a request takes without any message."""
     return rules.overhead_tokens + counter.request_overhead_tokens
 
 
-def most_after(before_tokens: int, rules: CompactRules) -> int:
+def count_most_after(before_tokens: int, rules: CompactRules) -> int:
     """The largest whole that is small enough after a fold: it fits, and enough was freed."""
     most = before_tokens - max(1, ceil(before_tokens * rules.least_freed))
     return most if rules.budget_tokens is None else min(most, rules.budget_tokens)
@@ -60,31 +60,31 @@ def most_after(before_tokens: int, rules: CompactRules) -> int:
 
 def prove(
     before: Sequence[Message],
-    after: Composed,
-    plan: Plan,
+    after: CompactedConversation,
+    plan: CompactPlan,
     rules: CompactRules,
     counter: Counter,
     brief: str | None,
-) -> Proved | Fault:
+) -> Proved | Disproved:
     """Whether the fold may be kept: the five proofs, the first that fails gives its reason."""
     faults = unpaired(after.messages)
     if faults:
-        return Fault(f"A call would be parted from its result: {faults[0]}")
+        return Disproved(f"A call would be parted from its result: {faults[0]}")
     pins = _pins_fault(before, after, plan)
     if pins:
-        return Fault(pins)
+        return Disproved(pins)
     written = _brief_fault(after, plan, counter, brief)
     if written:
-        return Fault(written)
-    size, now = whole_tokens(before, rules, counter), whole_tokens(after.messages, rules, counter)
+        return Disproved(written)
+    size, now = count_whole(before, rules, counter), count_whole(after.messages, rules, counter)
     if rules.budget_tokens is not None and now > rules.budget_tokens:
-        return Fault(f"The folded conversation would take {now:,} tokens; the budget is {rules.budget_tokens:,}.")
-    if now > most_after(size, rules):
-        return Fault(f"Folding would bring {size:,} tokens down to {now:,}, which is not enough to be worth it.")
+        return Disproved(f"The folded conversation would take {now:,} tokens; the budget is {rules.budget_tokens:,}.")
+    if now > count_most_after(size, rules):
+        return Disproved(f"Folding would bring {size:,} tokens down to {now:,}, which is not enough to be worth it.")
     return Proved(size, now)
 
 
-def _pins_fault(before: Sequence[Message], after: Composed, plan: Plan) -> str:
+def _pins_fault(before: Sequence[Message], after: CompactedConversation, plan: CompactPlan) -> str:
     if len(after.origin) != len(after.messages):
         return "The folded conversation does not say where its messages come from."
     places = [at for at in after.origin if at is not None]
@@ -93,8 +93,8 @@ def _pins_fault(before: Sequence[Message], after: Composed, plan: Plan) -> str:
     pinned = set(plan.pins)
     if not pinned.issubset(places):
         return "A rule or the newest request would be lost."
-    request = newest_request(before, plan.brief_at)
-    expected = without_outputs(before, plan.pruned)
+    request = find_newest_request(before, plan.brief_at)
+    expected = drop_outputs(before, plan.pruned)
     for said, at in zip(after.messages, after.origin, strict=True):
         if at is None:
             continue
@@ -113,7 +113,7 @@ def _words(message: Message) -> tuple[object, ...]:
     return (message.role, message.speaker, message.witnesses, *parts)
 
 
-def _brief_fault(after: Composed, plan: Plan, counter: Counter, brief: str | None) -> str:
+def _brief_fault(after: CompactedConversation, plan: CompactPlan, counter: Counter, brief: str | None) -> str:
     made = [at for at, origin in enumerate(after.origin) if origin is None]
     if not plan.head:
         return "A brief was written though nothing was folded." if made or brief is not None else ""

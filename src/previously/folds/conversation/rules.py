@@ -123,7 +123,7 @@ Pruned = Mapping[int, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CompactPlan:
     """What a fold does, by the places of the messages in the conversation."""
 
     kept: tuple[int, ...]
@@ -141,7 +141,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class CompactedConversation:
     """A folded conversation."""
 
     messages: tuple[Message, ...]

@@ -13,7 +13,7 @@ from typing import Final
 PRIVATE_KEY, API_KEY, TOKEN, PASSWORD, SECRET = "private key", "api key", "token", "password", "secret"
 
 
-def mark(kind: str) -> str:
+def mark_secret(kind: str) -> str:
     """What stands where a secret stood."""
     return f"[redacted {kind}]"
 
@@ -112,7 +112,7 @@ def redact(text: str) -> str:
     """The text with every secret replaced by what kind it was."""
     for find, kind in _WHOLE:
         if find.search(text):
-            text = find.sub(mark(kind), text)
+            text = find.sub(mark_secret(kind), text)
     folded = text.casefold()
     if "bearer" in folded or "authorization" in folded:
         text = _BEARER.sub(_bearer, text)
@@ -134,15 +134,15 @@ _WHOLE: Final = ((_PEM, PRIVATE_KEY), (_JWT, TOKEN), (_KEYS, API_KEY))
 
 def _bearer(found: re.Match[str]) -> str:
     token = found[2]
-    return f"{found[1]} {mark(TOKEN)}" if _mixed(token) else found[0]
+    return f"{found[1]} {mark_secret(TOKEN)}" if _mixed(token) else found[0]
 
 
 def _in_url(found: re.Match[str]) -> str:
-    return found[0] if _PLACEHOLDER.match(found[2]) else f"{found[1]}:{mark(PASSWORD)}@"
+    return found[0] if _PLACEHOLDER.match(found[2]) else f"{found[1]}:{mark_secret(PASSWORD)}@"
 
 
 def _after_its_name(found: re.Match[str]) -> str:
-    return found[0] if _PLACEHOLDER.fullmatch(found["value"]) else f"{found['before']}{mark(PASSWORD)}"
+    return found[0] if _PLACEHOLDER.fullmatch(found["value"]) else f"{found['before']}{mark_secret(PASSWORD)}"
 
 
 def _line_before(found: re.Match[str]) -> str:
@@ -185,7 +185,7 @@ def _named(found: re.Match[str]) -> str:
     else:
         kind = SECRET if _is_random(bare) else ""
     start = found.start("quoted" if found["quote"] else "value") - found.start()
-    return f"{found[0][:start]}{mark(kind)}{found[0][start + len(bare) :]}" if kind else found[0]
+    return f"{found[0][:start]}{mark_secret(kind)}{found[0][start + len(bare) :]}" if kind else found[0]
 
 
 def _is_prose(value: str) -> bool:

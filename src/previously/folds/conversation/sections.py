@@ -85,7 +85,7 @@ _AROUND = " \t*_#:：.-–—"
 _NUMBER = re.compile(r"(?:\d{1,2}|[ivx]{1,4})[.)]\s+", re.I)
 
 
-def field_of(title: str) -> str | None:
+def find_field(title: str) -> str | None:
     """The field a title means, `UNDIVIDED` or `FAILED_TITLE`; None where it means none of ours."""
     key = title.strip(_AROUND).casefold()
     key = _NUMBER.sub("", key, count=1) if _NUMBER.match(key) else key
@@ -170,7 +170,7 @@ def is_failure(item: str) -> bool:
     return item.startswith(FAILED)
 
 
-def failure(what: str) -> str:
+def render_failure(what: str) -> str:
     """The item for a failed approach."""
     return f"{FAILED}{what}"
 
@@ -193,7 +193,7 @@ def _named(item: str, words: re.Pattern[str], ours: str) -> str:
     return f"{ours}{rest}" if rest else ""
 
 
-def render(brief: Brief) -> str:
+def render_brief(brief: Brief) -> str:
     """A brief as Markdown: every section, in order."""
     lines: list[str] = []
     for name, title in TITLES.items():
@@ -216,15 +216,15 @@ _TAG = re.compile(r"\s*</?[a-z][\w-]{0,40}>\s*", re.I)
 _BOX = re.compile(r"\[(?P<mark>[ xX~/-]?)\]\s+")
 
 
-def parse(text: str) -> Brief:
+def parse_brief(text: str) -> Brief:
     """The brief in a text. What stands before the first heading is no part of it; a text without one is empty."""
     reading = _Reading()
     for line in text[:LONGEST_READ].splitlines():
         reading.line(line)
-    return brief_from(reading.found())
+    return build_brief(reading.found())
 
 
-def brief_from(sections: dict[str, list[str]]) -> Brief:
+def build_brief(sections: dict[str, list[str]]) -> Brief:
     """The brief with these items, undivided progress and failed approaches put where they belong."""
     items: dict[str, list[str]] = {name: list(sections.get(name, ())) for name in TITLES}
     for one in sections.get(UNDIVIDED, ()):
@@ -232,7 +232,7 @@ def brief_from(sections: dict[str, list[str]]) -> Brief:
         mark = box["mark"] if box else "~"
         name = "done" if mark in ("x", "X") else "next_steps" if mark in ("", " ") else "in_progress"
         items[name].append(one[box.end() :] if box else one)
-    items["decisions"] += [failure(one) for one in sections.get(FAILED_TITLE, ()) if _item(one)]
+    items["decisions"] += [render_failure(one) for one in sections.get(FAILED_TITLE, ()) if _item(one)]
     return Brief(**{name: tuple(given) for name, given in items.items()})
 
 
@@ -288,14 +288,14 @@ class _Reading:
     def _heading(self, line: str) -> bool:
         hashes = _HASHES.fullmatch(line)
         if hashes:
-            name = field_of(hashes["title"])
+            name = find_field(hashes["title"])
             if name is None and self._fenced and self._section is not None:
                 return False
             self._enter(name or (None if announces(hashes["title"]) else "context"))
             return True
         for form in (_BOLD, _BARE):
             found = form.fullmatch(line)
-            name = field_of(found["title"]) if found else None
+            name = find_field(found["title"]) if found else None
             if found and name:
                 self._enter(name)
                 if found["rest"].strip():
@@ -309,6 +309,6 @@ class _Reading:
         self._gathers = False
 
 
-def joined(brief: Brief, **more: Iterable[str]) -> Brief:
+def extend_brief(brief: Brief, **more: Iterable[str]) -> Brief:
     """A brief with more items at the ends of sections."""
     return Brief(**{name: (*getattr(brief, name), *more.get(name, ())) for name in TITLES})

@@ -120,7 +120,7 @@ def parse_template(name: str, text: str, placeholders: Iterable[str]) -> Templat
     return Template(name, system.strip(), user.strip(), digest, form.strip())
 
 
-def fill(template: Template, values: Mapping[str, str]) -> tuple[str, str]:
+def fill_template(template: Template, values: Mapping[str, str]) -> tuple[str, str]:
     """System and user text with every placeholder filled, in one pass: a value is never looked into."""
 
     def value(match: re.Match[str]) -> str:
@@ -129,14 +129,14 @@ def fill(template: Template, values: Mapping[str, str]) -> tuple[str, str]:
     return _PLACEHOLDER.sub(value, template.system), _PLACEHOLDER.sub(value, template.user)
 
 
-def form_blocks(form: str, headings: Iterable[str]) -> list[tuple[str, str]]:
+def split_form(form: str, headings: Iterable[str]) -> list[tuple[str, str]]:
     """Return the parts of a form, each with its heading."""
     starts = [match.start() for match in re.finditer(rf"^(?:{'|'.join(headings)})$", form, re.M)]
     blocks = [form[first:last].strip() for first, last in pairwise([*starts, len(form)])]
     return [(block.partition("\n")[0], block) for block in blocks]
 
 
-def as_data(text: str) -> str:
+def defuse_tags(text: str) -> str:
     """Story text as it may stand between tags."""
     return _OWN_TAG.sub(lambda match: match[0].replace("<", "‹"), text)
 
@@ -145,7 +145,7 @@ TOOL_TEXT_CHARACTERS = 2_000
 """How much of a tool's output is told; what is cut is counted."""
 
 
-def told(message: Message) -> str:
+def render_message(message: Message) -> str:
     """What a message tells: its text, its calls by name, and what tools gave back. Thinking is not told."""
     pieces: list[str] = []
     for part in message.parts:
@@ -168,13 +168,13 @@ def _capped(text: str) -> str:
     return f"{text[:TOOL_TEXT_CHARACTERS]} (and {cut:,} more characters)" if cut > 0 else text
 
 
-def transcript(messages: Iterable[Message]) -> str:
+def render_transcript(messages: Iterable[Message]) -> str:
     """Messages as a model reads them: who, then what."""
-    lines = [f"{speaker_of(message)}: {text}" for message in messages if (text := told(message))]
-    return as_data("\n\n".join(lines))
+    lines = [f"{name_speaker(message)}: {text}" for message in messages if (text := render_message(message))]
+    return defuse_tags("\n\n".join(lines))
 
 
-def speaker_of(message: Message) -> str:
+def name_speaker(message: Message) -> str:
     """Whom a message is by, in words."""
     names = {Role.USER: "User", Role.ASSISTANT: "Narrator", Role.TOOL: "Tool", Role.SYSTEM: "Narrator"}
     return message.speaker or names[message.role]
