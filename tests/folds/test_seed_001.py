@@ -62,7 +62,9 @@ BEHAVIOUR: dict[str, Callable[[], bool]] = {
     "the threshold says how many of the newest positions are not folded yet": lambda: (
         apply_updates(TEN).applied == tuple(range(10 - THRESHOLD))
     ),
-    "the cutoff is never below zero": lambda: apply_updates(told("a", "b")).applied == () and apply_updates([]).applied == (),
+    "the cutoff is never below zero": lambda: (
+        apply_updates(told("a", "b")).applied == () and apply_updates([]).applied == ()
+    ),
     "only what lies from the start to the cutoff is a candidate": lambda: (
         apply_updates(TEN, 3, 2).applied == (3, 4, 5, 6, 7)
     ),

@@ -1,8 +1,8 @@
 """Amending: one fold that sets a text right after messages under it were changed.
 
 A link whose earlier messages changed is stale. Instead of reading the story again, the text is given to the folder with
-the old and the new words of what changed. What must stay true: only what really changed is given, found by digest; what
-is too much to be amended is folded again instead.
+the old and the new words of what changed. Only what really changed is given, found by digest. What is too much to be
+amended is folded again instead.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_WORDS = 3_000
 
 @dataclass(frozen=True, slots=True)
 class PathChange:
-    """What differs between two runs of messages."""
+    """The difference between two runs of messages."""
 
     removed: tuple[OnPath, ...]
     added: tuple[OnPath, ...]
@@ -39,7 +39,7 @@ class PathChange:
 
 
 def find_change(old: Sequence[OnPath], new: Sequence[OnPath]) -> PathChange:
-    """What was removed and added between two runs, in path order."""
+    """Return what was removed and added between two runs, in path order."""
     same = sum(1 for _ in takewhile(_equal, zip(old, new, strict=False)))
     most = min(len(old), len(new)) - same
     same_end = min(most, sum(1 for _ in takewhile(_equal, zip(reversed(old), reversed(new), strict=False))))
@@ -85,7 +85,7 @@ class AmendFold(FoldDefaults):
     change: Amends
     again: bool = False
     carry: str = ""
-    """What the text before carried."""
+    """The carry of the text before."""
 
     @property
     def amends(self) -> Amends:
@@ -153,5 +153,5 @@ class AmendFold(FoldDefaults):
     def take_run(self, runs: Sequence[tuple[Message, ...]], so_far: str) -> AmendFold:
         return replace(self, delta=runs[0], so_far=so_far)
 
-    def explain_overflow(self, window_tokens: int) -> str:
+    def explain_overflow(self, window_tokens: int) -> str:  # noqa: ARG002
         return "what changed does not fit the model's window"

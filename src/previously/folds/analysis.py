@@ -1,15 +1,10 @@
 """The librarian: what one fragment adds to the summary, what it changed, and where it contradicts the story so far.
 
 An analysis reads one fragment. The story before it, the names and the open threads are shown so that it can be
-understood, and so that a contradiction can be seen at all. What must stay true: a fragment is analysed again only when
-its words changed; an answer that notes nothing is no analysis; one that could be better is asked for once more, and
-then an empty summary update is derived from the signals, so that it is no gap.
-
-From an answer to an analysis, and back to text.
-
-Owns how forgiving the librarian reads: other spellings of the keys, items that are objects, lists that are texts, words
-for "nothing". What must stay true: no answer raises; what is kept is bounded; `parse_analysis(render_analysis(x))` is `x`
-for all that was kept.
+understood, and so that a contradiction can be seen at all. An answer is read forgivingly: other spellings of the keys,
+items that are objects, lists that are texts, words for "nothing". No answer raises, and what is kept is bounded. An
+answer that notes nothing is no analysis; one that could be better is asked for once more, and then an empty summary
+update is derived from the signals, so that it is no gap.
 """
 
 from __future__ import annotations
@@ -56,7 +51,7 @@ ANSWER_TOKENS = 1_200
 """Room for an answer: two sentences and a dozen short items take less than half of it."""
 
 BUILTIN_WORDS = 45
-"""How long an update without a model may be: one sentence or two."""
+"""The words an update without a model may have: one sentence or two."""
 
 _LONG_ENOUGH = 5
 """So many words in a row that stand in the summary so far are told again, not by chance."""
@@ -79,7 +74,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def is_fragment(message: Message) -> bool:
-    """Whether a message tells something that is analysed: no instruction, no chapter heading, no remark out of
+    """Return whether a message tells something that is analysed: no instruction, no chapter heading, no remark out of
     character, not without words."""
     text = render_message(message).strip()
     return message.role is not Role.SYSTEM and not _MARKER.fullmatch(text) and not _MARKER.fullmatch(plain(text))
@@ -92,7 +87,7 @@ class AnalysisFold(NoteFold):
     delta: tuple[Message, ...]
     """The fragment, or a part of it."""
     so_far: str = ""
-    """What was noted of the parts before."""
+    """The analysis that was noted of the parts before."""
     context: NoteContext = NO_CONTEXT
     """The story before the fragment."""
     again: bool = False
@@ -101,7 +96,7 @@ class AnalysisFold(NoteFold):
 
     @property
     def kind(self) -> Kind:
-        """What kind of memory it is."""
+        """Return what kind of memory it is."""
         return Kind.ANALYSIS
 
     @property
@@ -128,7 +123,7 @@ class AnalysisFold(NoteFold):
         return ModelRequest(system, user, ANSWER_TOKENS, SCHEMA)
 
     def judge_text(self, text: str) -> Accepted | Refused:
-        """What a model's answer notes, with what was noted of the parts before."""
+        """Return what a model's answer notes, with what was noted of the parts before."""
         found = find_object(text)
         if isinstance(found, Refused):
             return found
@@ -155,7 +150,7 @@ class AnalysisFold(NoteFold):
         return accept_note(render_analysis(self._with_so_far(analysis)), warnings, faults)
 
     def builtin(self) -> Accepted:
-        """What is noted without a model: a sentence or two of the fragment, word for word."""
+        """Return what is noted without a model: a sentence or two of the fragment, word for word."""
         earlier = parse_analysis(self.so_far)
         update = quote(earlier.summary_update, self.delta, self.first, BUILTIN_WORDS)
         return Accepted(render_analysis(replace(earlier, summary_update=update)))

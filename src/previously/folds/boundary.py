@@ -1,8 +1,8 @@
-"""Where a chapter ends by itself, and where a scene does, judged by the structure of the text.
+"""The ends of chapters and scenes, judged by the structure of the text.
 
 A chapter ends where its name in `extra.chapter` changes, at a heading of prose, at the first scene end once it is long
-enough, or by size. What must stay true: a boundary is only looked for in messages that no recap has read and at the end
-of what one has read, so that closing a chapter never makes a fold worthless.
+enough, or by size. A boundary is only looked for in messages that no recap has read and at the end of what one has
+read, so that closing a chapter never makes a fold worthless.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LONGEST = 2
 """A chapter without a scene end closes at so many times the length from which on one is looked for."""
 
 TOKENS_PER_MESSAGE = 100
-"""Where messages are longer, a chapter's length is counted in tokens instead: 100 for each message it may have. Those
+"""The tokens in which a chapter's length is counted where messages are longer: 100 for each message it may have. Those
 of a role-play have 80 to 100, so that the two agree there."""
 
 FEWEST_LONG = 8
@@ -37,7 +37,8 @@ ANY_END = 1.5
 next, knows nothing of scenes."""
 
 OPENING_MESSAGES = 4
-"""How many of a chapter's first messages may be headings: the book's, the part's, the chapter's, and one to spare."""
+"""The number of a chapter's first messages that may be headings: the book's, the part's, the chapter's, and one to
+spare."""
 
 LONGEST_HEADING = 200
 """Characters: what is longer is a paragraph."""
@@ -58,17 +59,17 @@ class Heading:
 
     title: str
     level: int
-    """How many marks of Markdown it has; 0 for a plain line like "Chapter 3"."""
+    """The number of its Markdown marks; 0 for a plain line like "Chapter 3"."""
     alone: bool
-    """Whether the message holds nothing else."""
+    """True if the message holds nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How a chapter begins."""
+    """The beginning of a chapter."""
 
     name: str = ""
-    """What its first message says it is called."""
+    """The name that its first message gives it."""
     heading: Heading | None = None
 
     @property
@@ -98,7 +99,7 @@ def find_opening(items: Sequence[OnPath], name: str = "") -> Opening:
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """How long a chapter is, up to a message, as a share of the length from which on a scene end closes it."""
+    """The length of a chapter up to a message, as a share of that from which on a scene end closes it."""
 
     since: int
     """The position it is counted from."""

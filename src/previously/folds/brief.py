@@ -1,15 +1,10 @@
 """The brief: an agent's conversation in sections, updated as it goes on.
 
-One note for a run of messages, going on from the brief before it. What must stay true: `judge` is total; what it keeps
-is the canonical Markdown of a brief, with every section, under its cap, without secrets; what rules know for sure
-stands in it, whatever a model left out; a word about the folding itself never does.
-
-A conversation as a model reads it when it writes a brief.
-
-Blocks under the names of those who speak; calls and what they gave back in square brackets, capped, with the count of
-what was cut. What must stay true: thinking and errors that only the client saw are left out, errors of tools are not;
-a message that tells nothing has no block; no secret goes out; what was said cannot pass for a block, a call or a tag of
-ours; and the work is linear in the messages.
+One note for a run of messages, going on from the brief before it. What is kept is the canonical Markdown of a brief,
+with every section, under its cap, without secrets. What rules know for sure stands in it, whatever a model left out; a
+word about the folding itself never does. A model reads the conversation in blocks under the names of those who speak,
+calls and results in square brackets, capped. Thinking is left out, no secret goes out, and what was said cannot pass
+for a block, a call or a tag of ours.
 """
 
 from __future__ import annotations
@@ -35,13 +30,13 @@ from previously.folds.prompts.templates import Template, defuse_tags, fill_templ
 from previously.text.language import wrong_language
 
 MOST_TOKENS = 1_500
-"""What a model is asked for at most: what is beyond it in a larger cap is room for what is put back."""
+"""The longest brief that a model is asked for: what is beyond it in a larger cap is room for what is put back."""
 
 WORDS_PER_TOKEN = 0.55
 """Words that a brief may have for each token of its cap: exact names take many tokens."""
 
 MOST_PARTS = 64
-"""In how many parts a model may be asked: conversations of agents are long, and each part is full."""
+"""The most parts in which a model may be asked: conversations of agents are long, and each part is full."""
 
 RUNAWAY = 4
 """An answer of this many times its cap is no brief."""
@@ -80,11 +75,11 @@ class BriefFold(NoteFold):
     most_tokens: int = MOST_TOKENS
     """The cap."""
     pins: tuple[str, ...] = ()
-    """What must stand in it word for word, a short sentence each."""
+    """Short sentences that must stand in it word for word."""
 
     @property
     def kind(self) -> Kind:
-        """What kind of memory it is."""
+        """Return what kind of memory it is."""
         return Kind.RECAP  # it tells what a recap tells, for a story of an agent
 
     @property
@@ -163,7 +158,7 @@ class BriefFold(NoteFold):
         return None
 
     def _copies(self, brief: Brief, text: str) -> bool:
-        """Whether most of the answer stands in one message, word for word."""
+        """Return whether most of the answer stands in one message, word for word."""
         long = [one for one in brief.items() if len(one) >= _LONG_COPY]
         if sum(map(len, long)) < 0.6 * len(text):
             return False
@@ -197,13 +192,13 @@ def _prose_of(delta: tuple[Message, ...], before: Brief) -> str:
 
 
 OUTPUT_CHARACTERS = 2_000
-"""How much of a tool's output is told."""
+"""The characters of a tool's output that are told: beginning and end of a log say what it was and how it went."""
 
 ARGUMENTS_CHARACTERS = 1_000
-"""How much of a call's arguments is told."""
+"""The characters of a call's arguments that are told: a command, or the head of a file that is written."""
 
 TEXT_CHARACTERS = 20_000
-"""How much of one text is told: what is longer was pasted."""
+"""The characters of one text that are told: what is longer was pasted."""
 
 _LOOKED_AT = 25_000
 """Characters at either end of a text that are looked at, so that no secret is met half way."""
@@ -269,7 +264,7 @@ def _told(part: Part, calls: _Calls, most: int) -> str:
 
 
 def _as_said(text: str) -> str:
-    """What was said, so that no line of it looks like ours."""
+    """Return what was said, so that no line of it looks like ours."""
     return _OURS.sub("\\\\", text.strip())
 
 

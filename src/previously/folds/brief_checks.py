@@ -1,15 +1,10 @@
-"""A brief within its cap: what is left out when it grows too long.
-
-Owns the order in which items go. What must stay true: the goal, the user's constraints, what is blocked and what was
-tried without success go only when nothing else is left; of the context the user's own words go last; of each section
-the oldest go first, of the goal and the next steps the last; a brief that fits is not touched; and from `least_tokens`
-on the result fits, whatever the brief.
-
-What may not be lost: sure facts are put back into a model's brief when it left them out.
+"""The bounds of a brief: what is put back when a model left it out, and what goes when it grows too long.
 
 Sure is what rules read off calls, results, the user's own words and what the agent said that it decided, and what an
-earlier brief held and nothing has settled since. What must stay true: nothing is put back that the brief says already;
-what the brief says is not changed; the user's rules come back word for word.
+earlier brief held and nothing has settled since. Nothing is put back that the brief says already, and the user's rules
+come back word for word. The goal, the user's constraints, what is blocked and what was tried without success go only
+when nothing else is left; of each section the oldest go first, of the goal and the next steps the last. From
+`count_least_tokens` on the result fits, whatever the brief.
 """
 
 from __future__ import annotations
@@ -37,14 +32,14 @@ _LONG, _SHORT = 400, 160
 """Characters to which long items are cut before any is left out."""
 
 _CUT_FIRST: Final = ("done", "in_progress", "decisions", "next_steps", "context", "files")
-"""Where long items are cut: not in the user's words, nor where it is told what is wrong."""
+"""The sections in which long items are cut: not the user's words, nor those that tell what is wrong."""
 
 _USER_WORDS: Final = (EARLIER_REQUEST, REPORTED)
 
 FAILURES: Final = "failures"
 TOLD: Final = "told"
 REMARKS: Final = "remarks"
-"""What stands in the context and is not in the user's words, and what of it is of no known sort."""
+"""Items of the context that are not in the user's words, and those of them that are of no known sort."""
 
 _ORDER: Final = (
     (REMARKS, 12),
@@ -80,7 +75,7 @@ _ORDER: Final = (
     ("goal", 1),
     ("constraints", 0),
 )
-"""What goes, in which order, and how many of it stay for the time being."""
+"""The items that go, in their order, and how many of each stay for the time being."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +87,7 @@ class BoundedBrief:
 
 
 def count_least_tokens(counter: Counter = ESTIMATE) -> int:
-    """What a brief takes that says nothing: no cap can be kept below."""
+    """Return what a brief takes that says nothing: no cap can be kept below."""
     return counter.tokens(render_brief(Brief()))
 
 
@@ -137,7 +132,7 @@ class _Held:
         return self._total <= most
 
     def brief(self) -> Brief:
-        """What is left."""
+        """Return what is left."""
         return Brief(**{name: tuple(items) for name, items in self._items.items()})
 
 
@@ -201,7 +196,7 @@ _COVERED = 0.75
 
 
 def find_identifiers(text: str) -> list[str]:
-    """What must be written exactly to mean anything: paths, names in code, numbers, quotations; each once."""
+    """Return what must be written exactly to mean anything: paths, names in code, numbers, quotations; each once."""
     return list(dict.fromkeys(found.strip('`".,:;') for found in _IDENTIFIER.findall(text)))
 
 
@@ -242,7 +237,8 @@ def restore_facts(brief: Brief, sure: Brief, earlier: Brief, pins: Iterable[str]
 
 
 def _belongs(item: str, held: bool, text: str) -> bool:
-    """Whether an item of the context is to be put back: a request, and what holds something exact that is missing."""
+    """Return whether an item of the context is to be put back: a request, and what holds something exact that is
+    missing."""
     if item.startswith(EARLIER_REQUEST):
         return True
     sure = held or item.startswith((REPORTED, REMARK, "http"))
@@ -257,7 +253,7 @@ def _files(sure: Brief, text: str) -> list[str]:
 
 
 def _all_in(item: str, text: str) -> bool:
-    """Whether a text has all that is exact in an item, or, where nothing is, the item itself."""
+    """Return whether a text has all that is exact in an item, or, where nothing is, the item itself."""
     exact = find_identifiers(item)
     return all(one in text for one in exact) if exact else item.casefold() in text.casefold()
 

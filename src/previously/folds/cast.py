@@ -1,15 +1,10 @@
 """Cast: what one character knows, kept up to date from what they witnessed.
 
-One note per character and update: their memory before, and new events. What must stay true: a message that the
-character did not witness is in no note of theirs, whoever makes the note; an answer about somebody else is not kept;
-what stands there after an update is at most five sentences and ten facts, whatever a model wrote; notes share nothing,
-so that one that fails changes nobody else.
-
-What a model wants changed in a character's memory, read from its answer.
-
-Owns the shapes that count: the JSON object that was asked for, the same in lines like YAML, facts named by number or in
-words, and a whole list of facts where a change was asked for. What must stay true: reading is total and linear; what is
-no text and no number is passed over; an answer with none of the fields is none.
+One note per character and update: their memory before, and new events. A message that the character did not witness is
+in no note of theirs, whoever makes the note. An answer about somebody else is not kept. After an update there are at
+most five sentences and ten facts, whatever a model wrote. Notes share nothing, so that one that fails changes nobody
+else. An answer may be the JSON object that was asked for, the same in lines like YAML, or a whole list of facts where a
+change was asked for.
 """
 
 from __future__ import annotations
@@ -45,7 +40,8 @@ MOST_SENTENCES = 5
 LEAST_SENTENCES = 3
 MOST_WORDS = 120
 MOST_CHARACTERS = 12 * MOST_WORDS
-"""How long a summary may be, in sentences, words and, where there are no words, characters."""
+"""The bounds of a summary, in sentences, words and, where there are no words, characters: a memory is read in each
+turn."""
 
 LONGEST_NAME = 60
 OUTPUT_TOKENS = 700
@@ -79,11 +75,11 @@ SCHEMA: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class CastFold(NoteFold):
-    """What one character has just witnessed, to be taken into their memory."""
+    """Messages that one character has just witnessed, to be taken into their memory."""
 
     name: str
     delta: tuple[Message, ...]
-    """What they witnessed. Whatever else it is made with is left out."""
+    """The messages they witnessed. Whatever else it is made with is left out."""
     so_far: str = ""
     """Their memory before, as canonical JSON; empty at first."""
     at: int = 0
@@ -104,7 +100,7 @@ class CastFold(NoteFold):
 
     @property
     def kind(self) -> Kind:
-        """What kind of memory it is."""
+        """Return what kind of memory it is."""
         return Kind.CAST
 
     @property
@@ -114,7 +110,7 @@ class CastFold(NoteFold):
 
     @property
     def before(self) -> Knowledge:
-        """What they knew before."""
+        """Return what they knew before."""
         return knowledge_of(self.so_far)
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
@@ -134,7 +130,7 @@ class CastFold(NoteFold):
         return ModelRequest(system, user, OUTPUT_TOKENS, SCHEMA, TEMPERATURE)
 
     def judge_text(self, text: str) -> Accepted | Refused:
-        """What they know now, by a model's answer. An empty summary leaves the earlier one."""
+        """Return what they know now, by a model's answer. An empty summary leaves the earlier one."""
         wanted = read_cast_answer(text)
         if isinstance(wanted, Refused):
             return wanted
@@ -149,7 +145,7 @@ class CastFold(NoteFold):
         return Accepted(dump_canonical(now.as_json()), warnings=_warnings(wanted, cut=cut))
 
     def builtin(self) -> Accepted:
-        """What they knew before: without a model nothing is learnt."""
+        """Return what they knew before: without a model nothing is learnt."""
         return Accepted(dump_canonical(self.before.as_json()))
 
     def _learnt(self, text: str) -> Fact:
@@ -157,7 +153,7 @@ class CastFold(NoteFold):
 
 
 def is_self(name: str, other: str) -> bool:
-    """Whether two names are one person's: the same, or one a part of the other."""
+    """Return whether two names are one person's: the same, or one a part of the other."""
     one, two = set(folded_name(name).split()), set(folded_name(other).split())
     return bool(one) and bool(two) and (one <= two or two <= one)
 
@@ -203,7 +199,7 @@ def _first_words(sentence: str) -> str:
 
 
 MOST_ITEMS = 40
-"""How many items of one list are looked at: four times what a character keeps."""
+"""The most items of one list that are looked at: four times what a character keeps."""
 
 _SUMMARIES = ("summary", "new_summary")
 _ADDS = ("add", "added", "add_facts", "new_facts", "facts_to_add")
@@ -223,7 +219,7 @@ _EMPTY = frozenset({"[]", "{}", "none", "null", "nothing", "n/a", "-", "(none)",
 
 
 def read_cast_answer(answer: str) -> CastAnswer | Refused:
-    """What an answer wants, or why it cannot be read."""
+    """Return what an answer wants, or why it cannot be read."""
     if answer.count("{") + answer.count("[") > MOST_BRACKETS:
         return refuse_shape("it is nothing but brackets")
     found = find_object(answer)

@@ -1,18 +1,10 @@
-"""Changing what a character knows: which facts an answer speaks of, what becomes of them, and which one gives way.
+"""The facts that a character knows: which of them an answer speaks of, what becomes of them, and who knows of
+something.
 
-A diff is read against the memory it was asked about, once: what comes of it names facts by their words, so that
-applying it twice is applying it once. What must stay true: a fact is only taken for another where most telling words of
-both are the same, in as many names, numbers and denials; nothing new is dropped for being like something old; over
-`MOST_FACTS` the least important of the oldest gives way, never what was just learnt while anything older is there.
-
-How much a fact matters to the one who knows it.
-
-What binds people, a promise or a debt, is forgotten last. The weight of a fact depends on its words alone.
-
-Who knows of something: the facts and sentences of each character that speak of it.
-
-What must stay true: pure and deterministic; words are found whatever their case, accents, ending and Unicode form; who
-knows most of what was asked comes first, and who knows nothing of it is not listed.
+A diff is read against the memory it was asked about, once, and names facts by their words, so that applying it twice is
+applying it once. A fact is only taken for another where most telling words of both are the same, in as many names,
+numbers and denials. Nothing new is dropped for being like something old. Over `MOST_FACTS` the least important of the
+oldest gives way, never what was just learnt while anything older is there; a promise or a debt is forgotten last.
 """
 
 from __future__ import annotations
@@ -60,13 +52,13 @@ FactPointer = str | int
 
 @dataclass(frozen=True, slots=True)
 class CastAnswer:
-    """What an answer wants."""
+    """The changes that an answer wants in a character's memory."""
 
     summary: str = ""
     add: tuple[str, ...] = ()
     remove: tuple[FactPointer, ...] = ()
     update: tuple[tuple[FactPointer, str], ...] = ()
-    """What a fact said, and what it says now."""
+    """The old words of each fact, and the new ones."""
     whole: tuple[str, ...] = ()
     """The facts as they should be, where all of them were given."""
     about: str = ""
@@ -74,13 +66,13 @@ class CastAnswer:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it wants nothing: no answer to what was asked, and likely cut off."""
+        """Return whether it wants nothing: no answer to what was asked, and likely cut off."""
         return not (self.summary or self.add or self.remove or self.update or self.whole)
 
 
 @dataclass(frozen=True, slots=True)
 class FactDiff:
-    """What becomes of the facts: the words of those that go, and those that come, oldest first."""
+    """A change of facts: the words of those that go, and those that come, oldest first."""
 
     gone: tuple[str, ...] = ()
     new: tuple[Fact, ...] = ()
@@ -88,7 +80,7 @@ class FactDiff:
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """What a fact is compared by."""
+    """The words by which a fact is compared."""
 
     terms: tuple[str, ...]
     names: tuple[str, ...]
@@ -97,11 +89,10 @@ class _Wording:
 
 
 def resolve_answer(held: Sequence[Fact], wanted: CastAnswer, learnt: Callable[[str], Fact]) -> FactDiff:
-    """What an answer changes in these facts. `learnt` makes a fact of new words.
+    """Return what an answer changes in these facts. `learnt` makes a fact of new words.
 
     A change of a fact that is not there is a new fact; a whole list changes what it says in other words, adds what it
-    says besides, and takes nothing away.
-    """
+    says besides, and takes nothing away."""
     gone: dict[str, None] = {}
     new: dict[str, Fact] = {}
 
@@ -203,8 +194,8 @@ def find_fact(pointed: FactPointer, held: Sequence[Fact]) -> Fact | None:
 
 
 def measure_likeness(pointed: str, fact: str) -> float:
-    """How much a wording is like a fact: the share of their telling words that both have, 0 where that is too little to
-    tell."""
+    """Return how much a wording is like a fact: the share of their telling words that both have, 0 where that is too
+    little to tell."""
     one, other = _wording(pointed), _wording(fact)
     if one.turns != other.turns or (one.numbers and one.numbers != other.numbers) or not _same_order(one, other):
         return 0.0
@@ -219,7 +210,7 @@ def measure_likeness(pointed: str, fact: str) -> float:
 
 
 def tells_nothing_new(text: str, fact: str) -> bool:
-    """Whether a fact already says all that a wording says."""
+    """Return whether a fact already says all that a wording says."""
     if folded(text).rstrip(".!") == folded(fact).rstrip(".!"):
         return True
     one, other = _wording(text), _wording(fact)
@@ -229,7 +220,7 @@ def tells_nothing_new(text: str, fact: str) -> bool:
 
 
 def is_fuller(text: str, fact: str) -> bool:
-    """Whether a wording says all that a fact says, and more of the same."""
+    """Return whether a wording says all that a fact says, and more of the same."""
     one, other = _wording(text), _wording(fact)
     if len(other.terms) < 2 or one.turns != other.turns or not other.numbers <= one.numbers:
         return False
@@ -248,13 +239,13 @@ def _wording(text: str) -> _Wording:
 
 
 def _same_order(one: _Wording, other: _Wording) -> bool:
-    """Whether the names that both have come in the same order: who owes whom."""
+    """Return whether the names that both have come in the same order: who owes whom."""
     shared = set(one.names) & set(other.names)
     return [name for name in one.names if name in shared] == [name for name in other.names if name in shared]
 
 
 def _is_within(part: Sequence[str], whole: Sequence[str]) -> bool:
-    """Whether all of the one stands in the other, in that order."""
+    """Return whether all of the one stands in the other, in that order."""
     rest = iter(whole)
     return all(term in rest for term in part)
 
@@ -274,7 +265,7 @@ LEAST_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Knower:
-    """What one character knows of what was asked: the best first."""
+    """A character who knows of what was asked, with what they know of it, the best first."""
 
     name: str
     facts: tuple[Fact, ...]

@@ -45,26 +45,27 @@ from previously.text.language import main_language
 TITLE, CHAPTER, SHORT, BACKBONE = "TITLE", "CHAPTER", "SHORT", "BACKBONE"
 PARTS = (TITLE, CHAPTER, SHORT, BACKBONE)
 CLOSING = (TITLE, SHORT, BACKBONE)
-"""What an update gives as well whose recap is the full form."""
+"""The parts that an update gives as well whose recap is the full form."""
 
 KINDS = {CHAPTER: Kind.CHAPTER, SHORT: Kind.SHORT, BACKBONE: Kind.BACKBONE}
 """The memory that each part becomes; the title stands with the short form."""
 
 _HEADINGS = {**{name: name for name in (*PARTS, END)}, "RECAP": CHAPTER, "NAME": TITLE}
-"""What a heading may be called: the first part is the recap, after all."""
+"""Other words for a heading: the first part is the recap, after all."""
 
 CLOSED = "closed"
-"""What a chapter carries whose short form was asked for with it, or is to be asked for."""
+"""The mark that a chapter carries whose short form was asked for with it, or is to be asked for."""
 
 FINAL_SCENE, FINAL_TOKENS = 6, 400
-"""How many of its last messages a chapter's full form is made from in any case, and how long these may be together:
+"""The last messages that a chapter's full form is made from in any case, and their length together in tokens:
 they say how it ended, and the recap tells them already."""
 
 SHORT_WORDS, LONGEST_SHORT = 80, 130
 """A short form has two or three sentences of 60 to 80 words; one half as long again still serves for lists."""
 
 ROOM = 1.45
-"""How much longer than asked a text may be, as for recaps: 450 words up to 650. "About" was met within a fifth."""
+"""The factor by which a text may be longer than asked, as for recaps: 450 words up to 650. "About" was met within a
+fifth."""
 
 FEWEST_WORDS, WORDS_SHARE = 60, 4
 """A full form has 60 words at least, and at most the recap's and a third of the words that are new (a quarter of their
@@ -78,14 +79,14 @@ GROWTH = 2
 """A backbone grows by at most half of its length with a chapter: after the first it would else retell it whole."""
 
 TITLE_WORDS, TITLE_CHARACTERS = 8, 80
-"""What is longer is a sentence and no title; six words are asked for."""
+"""The longest title: what is longer is a sentence; six words are asked for."""
 
 TOKENS_PER_WORD, SPARE_TOKENS = 2, 400
 """Tokens for a word, which leaves room for a text longer than asked; and for headings and a little thought."""
 
 
 CLOSING_TOKENS = 750
-"""What the question takes beside what is known of the chapter, for a rehearsal: the length of its instructions."""
+"""The length of the question without what is known of the chapter, for a rehearsal: that of its instructions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +99,11 @@ class ChapterFold(FoldDefaults):
     """The position of the first of them."""
     parts: tuple[str, ...] = PARTS
     title: str = ""
-    """What it is called; empty where it has no title yet."""
+    """The title; empty where it has none yet."""
     recap: str = ""
     """Its recap, or its full form where that is not asked for."""
     untold: bool = False
-    """Whether the recap does not tell its last messages yet."""
+    """True if the recap does not tell its last messages yet."""
     episodes: tuple[str, ...] = ()
     backbone: str = ""
     """The whole story before it."""
@@ -112,7 +113,7 @@ class ChapterFold(FoldDefaults):
     """Of the full form; 0 = no target."""
     backbone_words: int = 600
     again: bool = False
-    """Whether it was asked before and something provisional stands in its place."""
+    """True if it was asked before and something provisional stands in its place."""
     carry: str = ""
 
     @property
@@ -308,7 +309,7 @@ class ChapterFold(FoldDefaults):
             return replace(self, delta=runs[0], recap=so_far, parts=(CHAPTER,), earlier=(), untold=True)
         return replace(self, delta=runs[0], recap=so_far)
 
-    def find_leaner(self, *, fits_whole: bool, fits_run: bool) -> ChapterFold | None:
+    def find_leaner(self, *, fits_whole: bool, fits_run: bool) -> ChapterFold | None:  # noqa: ARG002
         """Return a question without earlier chapters, without episodes, then for its own text alone."""
         if fits_whole:
             return None
@@ -327,7 +328,7 @@ class ChapterFold(FoldDefaults):
     def explain_overflow(self, window_tokens: int) -> str:
         return explain_window(window_tokens)
 
-    def count_growth(self, question: ModelRequest) -> int:
+    def count_growth(self, question: ModelRequest) -> int:  # noqa: ARG002
         return self.recap_tokens
 
     def builtin(self) -> Accepted:

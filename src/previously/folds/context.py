@@ -1,11 +1,8 @@
-"""What a note of a span is told beside its own messages: the story before them, names, what is open, how things stood.
+"""The context of a fold: the story before its messages, names, open threads and the state of things.
 
 A librarian's analysis and a scene are shown the same, so that both call things by the same names and settle threads by
-number. Each text has its own room: a long story does not push out what happened a page ago.
-
-Threads by number: how a model is shown what is open, and which thread its answer means.
-
-Numbers are for one question only; what is kept names a thread by its id.
+number. Each text has its own room: a long story does not push out what happened a page ago. Numbers of threads are for
+one question only; what is kept names a thread by its id.
 """
 
 from __future__ import annotations
@@ -24,16 +21,16 @@ from previously.text.names import Heard, unheard_in
 from previously.text.shorten import shorten
 
 EARLIER_CHARACTERS = 1_500
-"""How much is shown of the story before this chapter: who and why, in some 250 words."""
+"""The room for the story before this chapter: who and why, in some 250 words."""
 
 SO_FAR_CHARACTERS = 3_000
-"""How much of this chapter: some 500 words, as long as a recap of ordinary size."""
+"""The room for this chapter: some 500 words, as long as a recap of ordinary size."""
 
 RECENT_CHARACTERS = 1_200
-"""How much of what no summary tells yet: eight updates of one or two sentences."""
+"""The room for what no summary tells yet: eight updates of one or two sentences."""
 
 BRIDGE_CHARACTERS, UPDATE_BRIDGE = 500, 700
-"""How much of the end of the message before is shown to a note and to an update: where the new ones pick up."""
+"""The characters of the end of the message before that a note and an update are shown: the new ones pick up there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +38,19 @@ class NoteContext:
     """The story before a span, as far as whoever will read the note may know it."""
 
     earlier: str = ""
-    """What is told of the chapters before."""
+    """The summary of the chapters before."""
     so_far: str = ""
-    """What is told of this chapter."""
+    """The summary of this chapter."""
     recent: str = ""
-    """What was noted since and is in no summary yet."""
+    """The notes made since, which are in no summary yet."""
     known: tuple[LoreItem, ...] = ()
     """The people and things that the span names, whole."""
     others: tuple[str, ...] = ()
     """Others of the story, each in a few words."""
     threads: OpenThreads = ()
-    """What was open, each thread with its id; a model is shown them by number."""
+    """The open threads, each with its id; a model is shown them by number."""
     state: tuple[str, ...] = ()
-    """How things stood, a line each."""
+    """The state of things, a line each."""
     bridge: Message | None = None
     """The message before the span."""
 
@@ -102,7 +99,7 @@ NO_CONTEXT = NoteContext()
 
 @dataclass(frozen=True, slots=True)
 class UpdateContext:
-    """What the model is told beside the new messages."""
+    """The story before an update, as the model is shown it beside the new messages."""
 
     before: str = ""
     """The story before this chapter."""
@@ -117,9 +114,9 @@ class UpdateContext:
     state: tuple[str, ...] = ()
     """Lines `Thing / aspect: value`."""
     players: tuple[str, ...] = ()
-    """Who writes as a user, each with their character where that has another name."""
+    """Those who write as a user, each with their character where that has another name."""
     tellers: tuple[str, ...] = ()
-    """Who writes as the model."""
+    """Those who write as the model."""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -181,11 +178,13 @@ def build_stranger_finder(context: NoteContext, delta: Sequence[Message], so_far
     return lambda text: unheard_in(text, heard, language)
 
 
+NO_UPDATE_CONTEXT = UpdateContext()
+
 OpenThreads = tuple[tuple[str, str], ...]
 """Open threads, each with its id and its words, in the order of their numbers."""
 
 ASPECTS = ", ".join(list(Aspect)[:-1]) + f" or {list(Aspect)[-1]}"
-"""What a line of the state may be about, in words."""
+"""The aspects that a line of the state may be about, in words."""
 
 _NUMBERED = re.compile(r"\W*T\s?(\d{1,3})\b[\s.:;,)\]–—-]*(.*)", re.I | re.S)
 

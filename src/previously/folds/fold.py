@@ -19,7 +19,7 @@ from previously.folds.json_answer import read_answer
 from previously.folds.prompts.templates import Template, render_message, render_transcript
 
 MOST_PARTS = 24
-"""In how many parts a model is asked at most: more calls than this for one fold are mostly a waste."""
+"""The most parts in which a model is asked: more calls than this for one fold are mostly a waste."""
 
 NOTE_TOKENS = 300
 """About how long a note is, for a rehearsal."""
@@ -148,10 +148,10 @@ class FoldDefaults:
     def take_first_step(self) -> Self:
         return self
 
-    def find_leaner(self, *, fits_whole: bool, fits_run: bool) -> Fold | None:
+    def find_leaner(self, *, fits_whole: bool, fits_run: bool) -> Fold | None:  # noqa: ARG002
         return None
 
-    def explain_overflow(self, window_tokens: int) -> str:
+    def explain_overflow(self, window_tokens: int) -> str:  # noqa: ARG002
         return ""
 
     def count_growth(self, question: ModelRequest) -> int:
@@ -192,8 +192,8 @@ def estimate_read(fold: Fold) -> int:
 def explain_window(window_tokens: int) -> str:
     """Return why a question that fits no window is not asked."""
     return (
-        f"it does not fit the model's window, which is taken for {window_tokens:,} tokens; if it is larger, say so with "
-        "memory_window_tokens"
+        f"it does not fit the model's window, which is taken for {window_tokens:,} tokens; if it is larger, say so "
+        "with memory_window_tokens"
     )
 
 

@@ -22,7 +22,7 @@ MOST_BRACKETS = 300
 with the square of them."""
 
 MOST_FAULTS_TOLD, LONGEST_FAULT = 6, 140
-"""How many faults a model is told at once, and in how many characters each: a longer list is not worked off."""
+"""The most faults that a model is told at once, and the characters of each: a longer list is not worked off."""
 
 
 def refuse_shape(reason: str) -> Refused:

@@ -1,9 +1,9 @@
 """The recap: the rolling summary of the current chapter, link after link.
 
-Each link reads the text before it and a delta, never the history, so the cost of a fold follows the delta. What must
-stay true: the tail is never folded, not even in a short story; a delta is worth at least twice the recap it is folded
-into (unless there is no room left for it), so that all folds together read at most one and a half times the story;
-what is not due yet is a value with a reason.
+Each link reads the text before it and a delta, never the history, so the cost of a fold follows the delta. The tail is
+never folded, not even in a short story. A delta is worth at least twice the recap it is folded into (unless there is no
+room left for it), so that all folds together read at most one and a half times the story. What is not due yet is a
+value with a reason.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ and a half times the story."""
 
 
 class Timeline(StrEnum):
-    """What tells of the open chapter."""
+    """The kind of memory that tells of the open chapter."""
 
     RECAP = "recap"
     LIBRARIAN = "librarian"
@@ -41,13 +41,13 @@ class Timeline(StrEnum):
 
     @property
     def is_derived(self) -> bool:
-        """Whether it is put together from notes, not written from the messages."""
+        """Return whether it is put together from notes, not written from the messages."""
         return self in (Timeline.LIBRARIAN, Timeline.SCENES)
 
 
 @dataclass(frozen=True, slots=True)
 class RecapRules:
-    """When a recap is due and how long it should be."""
+    """The numbers that say when a recap is due and how long it should be."""
 
     tail_messages: int
     due_messages: int
@@ -56,7 +56,7 @@ class RecapRules:
     target_words: int
     """0 = no target."""
     chosen: bool = False
-    """Whether a person set one of the numbers by which a fold is due: then they hold as they are."""
+    """True if a person set one of the numbers by which a fold is due: then they hold as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +73,10 @@ class FoldRules:
     chapter_words: int
     backbone_words: int
     review: bool
-    """Whether a person approves every fold."""
+    """True if a person approves every fold."""
     timeline: Timeline = Timeline.RECAP
     apply_after: int = 4
-    """How many of the newest fragments a librarian has not applied yet."""
+    """The number of the newest fragments that a librarian has not applied yet."""
     summary_characters: int = 12_000
     summary_target_characters: int = 9_000
     scene_messages: int = 0
@@ -122,11 +122,11 @@ def plan(
     pressure: bool = False,
     again_through: int = -1,
 ) -> Due | NotDue | NeedMore:
-    """Whether to fold, and what. `waiting` are messages from `first` on, in order, as many as have been read so far.
+    """Return whether to fold, and what. `waiting` are messages from `first` on, in order, as many as have been read so
+    far.
 
-    `pressure` says that a view had to leave out one of them: then whatever waits outside the tail is due. So is all
-    up to `again_through`, which provisional memory covers that is to be made anew.
-    """
+    `pressure` says that a view had to leave out one of them: then whatever waits outside the tail is due. So is all up
+    to `again_through`, which provisional memory covers that is to be made anew."""
     end = path_length - rules.tail_messages
     if end <= 0:
         there = f"{path_length} message{'s' if path_length != 1 else ''}"

@@ -1,14 +1,10 @@
 """The scene: what a span leaves behind, `{summary, lorebooks}` and its signals.
 
-One question gives both, what happened and what things are. What must stay true: structural faults refuse, all of them
-named at once so that one repair ask can mend them; faults of meaning lead to one such ask and then warn; all else only
-warns; what was noted of the parts before is never lost; the summary stays under its ceiling.
-
-The shape of a scene: how it is written down, and how it is read from what a model or a file gives.
-
-Owns the JSON of a scene, `{summary, lorebooks}` with its signals beside them, and what is forgiven in an answer: short
-and other names for a field, a text where a list belongs, an object around it, another word for a type. What must stay
-true: reading what was written gives the same scene; nothing here refuses, that is `scene_checks`.
+One question gives both, what happened and what things are. Structural faults refuse, all of them named at once so that
+one repair ask can mend them; faults of meaning lead to one such ask and then warn. What was noted of the parts before
+is never lost, and the summary stays under its ceiling. Much is forgiven in an answer: short and other names for a
+field, a text where a list belongs, an object around it, another word for a type. Reading what was written gives the
+same scene.
 """
 
 from __future__ import annotations
@@ -57,7 +53,7 @@ ANSWER_TOKENS = 2_500
 """Room for an answer: a summary and a dozen entries of ordinary size."""
 
 BUILTIN_WORDS = 180
-"""How long a summary without a model may be; well under its ceiling in most scripts."""
+"""The words a summary without a model may have; well under its ceiling in most scripts."""
 
 NOTHING_TOLD = "Nothing was told."
 """The summary of messages without a word: a scene has one."""
@@ -69,7 +65,7 @@ class SceneFold(NoteFold):
 
     delta: tuple[Message, ...]
     so_far: str = ""
-    """What was noted of the parts before, as `scene_text` writes it."""
+    """The scene that was noted of the parts before, as `render_scene` writes it."""
     context: NoteContext = NO_CONTEXT
     """The story before it."""
     title: str = ""
@@ -153,7 +149,7 @@ class SceneFold(NoteFold):
         return replace(scene, entries=entries), list(dict.fromkeys(strangers))
 
     def _with_earlier(self, scene: Scene) -> Scene:
-        """What was noted of the parts before, and this."""
+        """Return what was noted of the parts before, and this."""
         if not self.so_far.strip():
             return scene
         return join_scenes([parse_scene(self.so_far), scene])
@@ -212,7 +208,7 @@ SCHEMA: Mapping[str, Any] = {
     },
     "required": ["summary", "lorebooks"],
 }
-"""What an answer must look like, for servers that hold a model to it."""
+"""The form of an answer, for servers that hold a model to it."""
 
 _WRAPPERS = ("recap", "memory", "scene", "output", "result", "response", "answer")
 _SUMMARY = ("recap", "narrative")
@@ -229,7 +225,7 @@ _COMMAS = re.compile(r"[,;|\n]+")
 
 
 def forgive_shape(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a model gave with all that can be forgiven set right. It may still be refused."""
+    """Return what a model gave with all that can be forgiven set right. It may still be refused."""
     whole = _unwrapped(given)
     read: dict[str, Any] = {key: value for key, value in whole.items() if key not in ("summary", "lorebooks")}
     _take(read, whole, "summary", _SUMMARY)
@@ -243,7 +239,8 @@ def forgive_shape(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lines(value: object, deeper: int = 3) -> list[str]:
-    """What stands where a list of texts belongs, as such a list: a text, a number or an object says something too."""
+    """Return what stands where a list of texts belongs, as such a list: a text, a number or an object says something
+    too."""
     if value is None or isinstance(value, bool):
         return []
     if not isinstance(value, Mapping | list | tuple):
@@ -366,7 +363,7 @@ def keep_newest(entries: Iterable[Described]) -> tuple[Described, ...]:
 
 
 def build_thing_key(entry: Described) -> tuple[str, str]:
-    """What two descriptions of one thing have in common: name and type, folded."""
+    """Return what two descriptions of one thing have in common: name and type, folded."""
     return folded(entry.name), folded(entry.type)
 
 

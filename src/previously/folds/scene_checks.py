@@ -1,14 +1,9 @@
-"""Whether something is a scene: `{summary, lorebooks}` as it must be, and as it should be.
+"""The checks of a scene: `{summary, lorebooks}` as it must be, and as it should be.
 
-Owns the structural rules, which refuse, and asks `scene_meaning` for the others, which never do. What must stay true:
-any object at all can be judged; every fault says where it is and what is wrong there; an empty list of entries is
-never a fault, since a scene may leave nothing to describe; sizes below what is asked for only warn.
-
-What belongs in a summary and what in an entry: a summary tells what happened, an entry says what a thing is.
-
-Owns the rules by which one is told from the other. They see the plain cases, mostly in English: a model is asked
-once to mend what they find, and nothing is refused for it. What must stay true: every function is total, reads no more
-than `LONGEST_READ` characters, and gives back the words that made it speak.
+Structural rules refuse. Rules of meaning tell a summary, which says what happened, from an entry, which says what a
+thing is; they see the plain cases, mostly in English, and a model is asked once to mend what they find. Any object at
+all can be judged, and every fault says where it is. An empty list of entries is no fault, since a scene may leave
+nothing to describe.
 """
 
 from __future__ import annotations
@@ -31,13 +26,13 @@ MOST_SUMMARY_TOKENS = 500
 """A longer summary is refused."""
 
 SUMMARY_TOKENS = (100, 300)
-"""How long a summary should be."""
+"""The tokens a summary should have, as the prompt asks for them."""
 
 ENTRY_TOKENS = (50, 200)
-"""How long the content of an entry should be."""
+"""The tokens the content of an entry should have, as the prompt asks for them."""
 
 KEYWORDS = (2, 8)
-"""How many keywords an entry should have."""
+"""The number of keywords an entry should have, as the prompt asks for them."""
 
 LONGEST_NAME = 100
 """Characters; what is longer is no name but a sentence."""
@@ -50,12 +45,12 @@ _SIGNALS = tuple(one.name for one in fields(Signals))
 
 @dataclass(frozen=True, slots=True)
 class SceneFault:
-    """What is wrong, and where: `summary`, `lorebooks[2].keywords`."""
+    """A fault and its place: `summary`, `lorebooks[2].keywords`."""
 
     where: str
     reason: str
     mendable: bool = dataclasses.field(default=False, compare=False)
-    """Whether it is one of meaning, for which a model is asked once more; then it only warns."""
+    """True if it is one of meaning, for which a model is asked once more; then it only warns."""
 
     def __str__(self) -> str:
         return f"{self.where} {self.reason}"
@@ -63,14 +58,14 @@ class SceneFault:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What was found: faults refuse, warnings do not."""
+    """The outcome of the checks: faults refuse, warnings do not."""
 
     faults: tuple[SceneFault, ...]
     warnings: tuple[SceneFault, ...]
 
     @property
     def valid(self) -> bool:
-        """Whether it may be kept."""
+        """Return whether it may be kept."""
         return not self.faults
 
 
@@ -151,7 +146,7 @@ def _entry_faults(where: str, entry: Mapping[str, Any]) -> Iterator[SceneFault]:
 
 
 def _text_fault(given: Mapping[str, Any], field: str) -> str:
-    """What is wrong with a field that must be a text; nothing where it is one."""
+    """Return what is wrong with a field that must be a text; nothing where it is one."""
     if field not in given:
         return "is missing"
     value = given[field]
@@ -161,7 +156,7 @@ def _text_fault(given: Mapping[str, Any], field: str) -> str:
 
 
 def _warnings(given: Mapping[str, Any]) -> Iterator[SceneFault]:
-    """What should be otherwise in those parts that have the right shape."""
+    """Return what should be otherwise in those parts that have the right shape."""
     summary = given.get("summary")
     summary = summary if isinstance(summary, str) and summary.strip() else ""
     if summary:
@@ -216,7 +211,7 @@ def _size(where: str, text: str, bounds: tuple[int, int]) -> Iterator[SceneFault
 
 
 def _kind(value: object) -> str:
-    """What a value is, in words."""
+    """Return what a value is, in words."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int | float):
@@ -309,13 +304,13 @@ COVERED = 0.8
 """The share of an entry's telling words that make it a repetition when the summary has them all."""
 
 ALIKE = 0.8
-"""How much two sentences have in common when one repeats the other."""
+"""The share of their words that two sentences have in common when one repeats the other."""
 
 _LEAST_TERMS = 5
 
 
 def repeats(summary: str, content: str) -> bool:
-    """Whether an entry says again what the summary says: nearly all of it, or one long sentence of it."""
+    """Return whether an entry says again what the summary says: nearly all of it, or one long sentence of it."""
     summary, content = summary[:LONGEST_READ], content[:LONGEST_READ]
     told, said = set(content_of(summary)), set(content_of(content))
     if len(said) >= _LEAST_TERMS and len(said & told) >= COVERED * len(said):

@@ -58,8 +58,8 @@ def _together(groups: Iterable[tuple[Message, ...]]) -> tuple[Message, ...]:
 
 
 def _fitting(groups: Sequence[tuple[Message, ...]], fits: _Fits, guess: int) -> int:
-    """How many of the first groups fit together. To ask is dear, the more the more is asked about: so it is asked
-    seldom, and about little more than what fits. `guess` is how many did before."""
+    """Return how many of the first groups fit together. To ask is dear, the more the more is asked about: so it is
+    asked seldom, and about little more than what fits. `guess` is how many did before."""
     least, most = 0, min(guess, len(groups))
     while fits(_together(groups[:most])):
         if most == len(groups):
@@ -75,10 +75,10 @@ SMALLEST_PIECE = 200
 """Characters below which a message is not cut any further."""
 
 _CUTS = tuple(re.compile(cut) for cut in (r"\n\s*\n", r"(?<=[.!?。！？])\s+|(?<=[。！？])", r"\s+"))
-"""Where a long message may be cut, the best place first."""
+"""The places where a long message may be cut, the best first."""
 
 _REACH = 2_000
-"""How far from the middle a better place is looked for."""
+"""The distance from the middle within which a better place is looked for: a page, so that halves stay halves."""
 
 
 def _halves(text: str) -> tuple[str, str]:

@@ -1,10 +1,10 @@
 """Deferred application: the summary of a story as a reduce over the newest analysis of each fragment.
 
 Nothing here is kept in a second place: the summary is computed from the analyses that are valid on the path, so one
-that was made anew changes it wherever it stands, and a deletion takes its words along and applies nothing twice. What
-must stay true: application is contiguous, it stops at the first gap and says which; positions that tell nothing are
-passed over and count as done; the newest `threshold` positions are never applied; compaction is bounded; a summary
-knows which messages it tells no more.
+that was made anew changes it wherever it stands, and a deletion takes its words along and applies nothing twice.
+Application is contiguous, it stops at the first gap and says which. Positions that tell nothing are passed over and
+count as done. The newest `threshold` positions are never applied. Compaction is bounded. A summary knows which messages
+it tells no more.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from previously.core.analyses import Fragment
 from previously.core.quote_lines import PREFIX, first_line
 
 THRESHOLD = 4
-"""How many of the newest positions are not applied yet: the view shows them verbatim."""
+"""The number of the newest positions that are not applied yet: the view shows them verbatim."""
 
 MAX_CHARACTERS = 12_000
 TARGET_CHARACTERS = 9_000
@@ -27,12 +27,12 @@ LEAST_CHARACTERS = 100
 """Both bounds of a compaction are at least so much."""
 
 BETWEEN = "\n"
-"""What stands between two updates."""
+"""The text between two updates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Where application stops, and why."""
+    """The position at which application stops, and the reason."""
 
     position: int
     reason: Literal["missing_analysis", "empty_summary_update"]
@@ -40,12 +40,12 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """What could be applied from a position on."""
+    """The updates that could be applied from a position on."""
 
     applied: tuple[int, ...]
     """The fragments whose updates are in `text`, in order."""
     text: str
-    """What is appended to the summary."""
+    """The text that is appended to the summary."""
     updates: tuple[str, ...]
     """The same, one update for each of them."""
     through: int
@@ -54,8 +54,8 @@ class Application:
 
 
 def apply_updates(fragments: Sequence[Fragment], start: int = 0, threshold: int = THRESHOLD) -> Application:
-    """What is applied now. `fragments` are all positions of the path in order, `start` is the first that is not done:
-    the position behind the span of a summary that stands, 0 where none does."""
+    """Return what is applied now. `fragments` are all positions of the path in order, `start` is the first that is not
+    done: the position behind the span of a summary that stands, 0 where none does."""
     texts: list[str] = []
     positions: list[int] = []
     through = start - 1
@@ -134,11 +134,11 @@ class Summary:
     """Each update that is whole in the text: the last message it tells, and how many lines it has. Lines are counted,
     since the numbers in quotations, and so their letters, change where a message is put in before them."""
     cut: int = 0
-    """How many messages at the beginning are told no more, or only in part."""
+    """The number of messages at the beginning that are told no more, or only in part."""
 
     @property
     def carry(self) -> str:
-        """What a version keeps of it beside the text."""
+        """Return what a version keeps of it beside the text."""
         return json.dumps({"cut": self.cut, "pieces": self.pieces}, separators=(",", ":"))
 
 

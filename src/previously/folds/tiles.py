@@ -1,10 +1,8 @@
-"""Tiles: a path cut into the spans that are noted by themselves, scenes or single fragments.
+"""Tiles: a path cut into the spans that are noted by themselves, and those of them that lack an episode or a note.
 
 A note is valid wherever its run of messages stands. So a path is tiled with the notes there are, from the front on, and
-what lies between them is what has to be noted. What must stay true: tiles follow one another and never overlap; where
-nothing changed, the same notes are found again, so an edit costs the one tile it is in; no tile reaches over an end.
-
-Find what updates left unnoted: spans that a recap tells of and that have no episode, or no note. Pure.
+what lies between them is to be noted. Tiles follow one another and never overlap, and none reaches over an end. Where
+nothing changed, the same notes are found again, so an edit costs the one tile it is in.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class TileRules:
-    """Where scenes end."""
+    """The rules by which scenes end."""
 
     messages: int
     """After so many at the latest, and from half of it on where the text says so; 0 = only where a person said so."""
@@ -94,7 +92,7 @@ def cut_note_tiles(path: Sequence[OnPath], notes: Sequence[Version], beside: Seq
 
 
 Weight = tuple[int, int, int]
-"""How good a cut is: messages covered by memories of any kind, those by firm ones, and how new all these are."""
+"""The worth of a cut: messages covered by memories of any kind, those by firm ones, and how new all these are."""
 
 
 def _best_cut(path: Sequence[OnPath], versions: Sequence[Version]) -> list[tuple[int, list[Version]]]:
@@ -159,7 +157,7 @@ def _by_first(notes: Sequence[Version]) -> Mapping[bytes, list[Version]]:
 
 
 def _stands(path: Sequence[OnPath], at: int, note: Version) -> bool:
-    """Whether the run that a note read stands there."""
+    """Return whether the run that a note read stands there."""
     run = path[at : at + len(note.made.span)]
     return len(run) == len(note.made.span) and span_key(item.entry.digest for item in run) == note.made.key
 
@@ -183,7 +181,7 @@ def _end_of_gap(
     ends: Collection[int],
     rules: TileRules,
 ) -> int | None:
-    """Where the scene ends that begins there and is not noted; None if it is not over."""
+    """Return where the scene ends that begins there and is not noted; None if it is not over."""
     for last in range(at, len(path)):
         position, length = path[last].position, last - at + 1
         if position in ends:
@@ -208,7 +206,7 @@ class MissingNote:
 
     span: Span
     part: Part
-    """What of the answer is missing."""
+    """The part of the answer that is missing."""
     stand_ins: tuple[Version, ...] = ()
     """The versions that stand there meanwhile."""
 

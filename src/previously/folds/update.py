@@ -31,7 +31,7 @@ from previously.folds.checks import (
     judge_text,
     strip_reasoning,
 )
-from previously.folds.context import UpdateContext
+from previously.folds.context import NO_UPDATE_CONTEXT, UpdateContext
 from previously.folds.fold import FoldDefaults, Rehearsal, blank_text, count_told, estimate_read, explain_window
 from previously.folds.prompts.templates import (
     Template,
@@ -57,11 +57,11 @@ from previously.text.names import Heard, unheard_in
 from previously.text.numbers import numbers_in
 
 UPDATED = "update"
-"""What a recap carries that an update made: its span has an episode and a note, or is to have them."""
+"""The mark that a recap carries which an update made: its span has an episode and a note, or is to have them."""
 
 
 ANSWER_TOKENS = 2_600
-"""What an answer may take: 1,300 to 1,950 were needed."""
+"""The room for an answer: 1,300 to 1,950 were needed."""
 
 TOKENS_PER_WORD, LISTS_TOKENS, SPARE_TOKENS = 2, 1_300, 400
 """Tokens for a word, which leaves room for a text longer than asked; for the lists beside the texts; and for headings
@@ -74,7 +74,8 @@ FEWEST_EPISODE_WORDS, MOST_EPISODE_WORDS = 60, 150
 """Below 60 words names are dropped; beyond 150 an episode retells."""
 
 EPISODE_ROOM, RECAP_ROOM = 2.0, 1.45
-"""How much longer than asked a text may be: a recap of 450 words up to 650. "About" was met within a fifth."""
+"""The factors by which a text may be longer than asked: a recap of 450 words up to 650. "About" was met within a
+fifth."""
 
 ROOM_WORDS = 80
 """But a short text may be so many words longer: a recap of 80 was given in 124, and every sentence of it was needed."""
@@ -83,11 +84,11 @@ PEOPLE = frozenset({"person", "character"})
 """The kinds whose names must have been heard: things are called by words of any kind."""
 
 MAY_BE_MISSING = 4
-"""How many of the eight lists an answer may leave out: some models skip those with nothing to say. One with fewer than
-half of them was not finished."""
+"""The number of the eight lists that an answer may leave out: some models skip those with nothing to say. One with
+fewer than half of them was not finished."""
 
 FIRST_LORE, LATER_LORE = 12, 6
-"""How many entries are asked for: a first fold meets everybody."""
+"""The number of entries that are asked for: a first fold meets everybody."""
 
 
 INSTRUCTION_TOKENS, REHEARSED_TOKENS = 1_200, 1_700
@@ -96,7 +97,7 @@ INSTRUCTION_TOKENS, REHEARSED_TOKENS = 1_200, 1_700
 
 
 class Part(Enum):
-    """What of the answer is asked for."""
+    """The parts of the answer that are asked for."""
 
     WHOLE = (*TEXTS, *LISTS)
     TEXTS = TEXTS
@@ -124,20 +125,20 @@ class UpdateFold(FoldDefaults):
 
     delta: tuple[Message, ...]
     """The messages of the span, all of them, in order."""
-    context: UpdateContext = UpdateContext()
+    context: UpdateContext = NO_UPDATE_CONTEXT
     part: Part = Part.WHOLE
     recap_words: int = 450
     """0 = no target."""
     first: int = 0
     """The position of the first message of the span."""
     skipped: int = 0
-    """How many of the first messages are the opening, which is no event."""
+    """The number of the first messages that are the opening, which is no event."""
     offsets: tuple[int, ...] = ()
-    """Where each message stands in the span; none = one after the other from its beginning."""
+    """The place of each message in the span; none = one after the other from its beginning."""
     again: bool = False
-    """Whether it was asked before and something provisional stands in its place."""
+    """True if it was asked before and something provisional stands in its place."""
     closing: ChapterFold | None = None
-    """What else is wanted where a chapter ends with the span: its recap is the chapter's full form."""
+    """The chapter that ends with the span, with what else is wanted of it: the recap is its full form."""
 
     @property
     def kind(self) -> Kind:
@@ -371,7 +372,7 @@ class UpdateFold(FoldDefaults):
     def explain_overflow(self, window_tokens: int) -> str:
         return explain_window(window_tokens)
 
-    def count_growth(self, question: ModelRequest) -> int:
+    def count_growth(self, question: ModelRequest) -> int:  # noqa: ARG002
         return self.recap_tokens
 
     def builtin(self) -> Accepted:

@@ -37,7 +37,7 @@ HEADINGS = {
     "HAPPENED": EPISODE, "THREAD": THREADS, "PRESENCE": PRESENT, "LEARNED": LEARNT, "PLAYER": PLAYERS,
     "WISH": WISHES, "SCENE": SCENES,
 }  # fmt: skip
-"""What a heading may be called: models use the words they know."""
+"""Other words for a heading: models use the words they know."""
 
 LONGEST_ITEM = 400
 """Characters of one thread, state or wish that are kept: a longer one is a paragraph that belongs in the episode."""
@@ -52,8 +52,8 @@ LONGEST_NAME = 80
 """Characters of a name: what is longer is a sentence."""
 
 MOST_NEW_THREADS, MOST_STATE, MOST_LEARNT, MOST_LORE, MOST_PLAYERS, MOST_WISHES = 12, 16, 10, 16, 8, 8
-"""How many items of each list are kept: about half as many again as are asked for, so that an eager answer is not cut
-where it matters, and a runaway one is."""
+"""The most items of each list that are kept: about half as many again as are asked for, so that an eager answer is not
+cut where it matters, and a runaway one is."""
 
 _BULLET = re.compile(r"\s*(?:[-*•–—·‣]|\d{1,2}[.)])\s+")
 _GAP = r"[\s:：.,;()\[\]–—→>=-]*"
@@ -89,7 +89,7 @@ class Sections:
     lines: Mapping[str, tuple[str, ...]]
     """The lines under each heading that is there."""
     ended: bool
-    """Whether the line END was reached."""
+    """True if the line END was reached."""
 
     def prose(self, heading: str) -> str:
         """Return a text of paragraphs, each on one line; empty where the heading is missing or says nothing."""

@@ -22,7 +22,7 @@ TWO_STEPS = "two steps"
 
 @dataclass(frozen=True, slots=True)
 class AnswerSource:
-    """What an answer is about: a story, and the last message that its request was made of."""
+    """The subject of an answer: a story, and the last message that its request was made of."""
 
     story: StoryKey
     node: int

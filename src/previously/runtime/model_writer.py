@@ -42,7 +42,7 @@ from previously.runtime.spend_limits import NOTHING, Spending
 from previously.runtime.writer import Attempt, BuiltinWriter, MemoryReply
 
 THINKING_TOKENS = 4_000
-"""What a reasoning model may think on top of its answer: about what current ones take for a question of this length."""
+"""The room for thinking on top of an answer: about what current reasoning models take for such a question."""
 
 THINKING_SHARE = 4
 """But no more than a quarter of its window: the messages have to fit too."""
@@ -52,14 +52,15 @@ UNUSABLE_ANSWERS = 2
 
 MEND = "Your last answer can be kept, but it has faults: {}. Write the whole answer again without them."
 ONCE_MORE = "asked for once more: {}"
-"""What a model is told of an answer that could be better, and what the log says of the worse of two."""
+"""The words for a model whose answer could be better, and for the log of the worse of two."""
 
 SMALLEST_WINDOW_TOKENS = 1_024
 """A model that cannot read this much cannot fold."""
 
 
 class Blame(Enum):
-    """Why a part has no answer: the model was not to be had, or what it said could not be kept, or neither."""
+    """The blame for a part without answer: the model was not to be had, or what it said could not be kept, or
+    neither."""
 
     NONE = auto()
     MODEL = auto()
@@ -68,16 +69,16 @@ class Blame(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """How asking for one part went."""
+    """The outcome of asking for one part."""
 
     attempts: tuple[Attempt, ...]
     cost: Cost = NOTHING
     """Of the answer that was accepted."""
     accepted: Accepted | None = None
     reason: str = ""
-    """Why there is no answer."""
+    """The reason why there is no answer."""
     fault: Blame = Blame.NONE
-    """Whose fault that is."""
+    """The blame for that."""
     overflow: ModelFailure | None = None
     """The server says that the question was too long for it."""
 
@@ -92,13 +93,13 @@ class _Answer:
 
     @property
     def faults(self) -> str:
-        """What the model could do better, in a sentence."""
+        """Return what the model could do better, in a sentence."""
         return list_faults(self.accepted.mendable)
 
 
 @dataclass(frozen=True, slots=True)
 class _Desk:
-    """Which story's kept answers may be taken, and for which new ones are kept."""
+    """The stories whose kept answers may be taken, and for which new ones are kept."""
 
     reads: AnswerSource | None
     source: AnswerSource | None
@@ -135,7 +136,7 @@ class ModelWriter:
         self._fallback = BuiltinWriter()
 
     async def ready(self) -> bool:
-        """Whether the model would be asked now."""
+        """Return whether the model would be asked now."""
         return await self._why_not() == ""
 
     async def write(self, asked: Fold, *, source: AnswerSource | None = None, anew: bool = False) -> MemoryReply:
@@ -286,7 +287,8 @@ class ModelWriter:
         *,
         for_good: bool = False,
     ) -> MemoryReply:
-        """Return the built-in writer's text; for good, when the model has twice had nothing to say that could be kept."""
+        """Return the built-in writer's text; for good, when the model has twice had nothing to say that could be
+        kept."""
         if not asked.has_builtin:
             return MemoryReply("", "", spent, made_by="model", status=Status.REFUSED, reason=reason, attempts=attempts)
         written = await self._fallback.write(asked)
@@ -294,7 +296,7 @@ class ModelWriter:
         return replace(written, status=status, reason=reason, attempts=attempts, cost=spent)
 
     async def _why_not(self) -> str:
-        """Why the model may not be asked now; empty when it may."""
+        """Return why the model may not be asked now; empty when it may."""
         if not may_call(self._breaker, self._clock()):
             return "the model failed too often and is left alone for a while"
         return await self._over_limit(NOTHING)
@@ -330,7 +332,7 @@ class ModelWriter:
         return None
 
     def _fits(self, asked: Fold) -> bool:
-        """Whether the question fits, also when the recap before it has grown to what an answer may be."""
+        """Return whether the question fits, also when the recap before it has grown to what an answer may be."""
         question = asked.build(self._templates[asked.prompt])
         growth = max(0, asked.count_growth(question) - estimate_tokens(asked.so_far))
         return _estimate(question) + growth + question.max_output_tokens <= self._window_tokens

@@ -11,7 +11,7 @@ from previously.settings import Settings
 from previously.storage.store import Store
 
 Spent = Callable[[float], Awaitable[Cost]]
-"""What was spent in the last so many seconds."""
+"""A function that says what was spent in the last so many seconds."""
 
 NOTHING = Cost()
 
@@ -34,7 +34,7 @@ class Spending:
         self._spent = spent
 
     async def over_limit(self, pending: Cost = NOTHING) -> str:
-        """Which limit is reached, counting what is pending; empty when none is."""
+        """Return which limit is reached, counting what is pending; empty when none is."""
         for seconds, word, calls, tokens in (
             (3_600.0, "hour", self._limits.calls_per_hour, self._limits.tokens_per_hour),
             (86_400.0, "day", self._limits.calls_per_day, self._limits.tokens_per_day),
@@ -50,7 +50,7 @@ class Spending:
 
 
 def build_spending(store: Store, owner: str, settings: Settings) -> Spending:
-    """What an owner's folds may cost, counted by what is stored."""
+    """Return what an owner's folds may cost, counted by what is stored."""
 
     async def spent(seconds: float) -> Cost:
         return await store.spent(owner, time_at(-seconds))

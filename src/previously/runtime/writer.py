@@ -1,4 +1,4 @@
-"""Who writes memory: a writer is asked with a fold and answers with text.
+"""The writers of memory: each is asked with a fold and answers with text.
 
 `BuiltinWriter` needs no model; `runtime.model_writer.ModelWriter` asks one; `RehearsalWriter` only estimates. Anything
 that keeps the protocol can take their place. A writer never raises because a model failed, and what it gives back has
@@ -66,7 +66,8 @@ class MemoryWriter(Protocol):
         and `write` is never asked to amend."""
 
     async def ready(self) -> bool:
-        """Return whether what it would write now is as good as it can: with a model behind it, that it would be asked."""
+        """Return whether what it would write now is as good as it can: with a model behind it, that it would be
+        asked."""
 
     async def write(self, asked: Fold, *, source: AnswerSource | None = None, anew: bool = False) -> MemoryReply:
         """Return the text that a fold asks for. A reply with status `refused` says that there is none; only a fold that

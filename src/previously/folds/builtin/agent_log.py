@@ -1,18 +1,8 @@
-"""Deeds: what an agent did, one call with its result at a time, whatever the tools are called.
+"""The log of an agent: its deeds from calls and their results, the files and commands they touched, and its lists of
+work.
 
-Owns which tool does what and where a call keeps its paths and commands. What must stay true: every call gives one deed,
-in order, with or without its result; arguments that are no JSON are text; an agent that writes its commands as text
-and gets answers from the "user" is read as one that calls a shell; total and linear.
-
-The files an agent touched, and how its commands went: one entry for each, however often it came up.
-
-What must stay true: the same file under a relative and an absolute path is one entry, under the longer path; a command
-that failed and later went well has not failed; the order is that of the last touch.
-
-Plans: the lists an agent keeps of what is done, under way and still to do.
-
-Owns the shapes of todo tools. What must stay true: only the newest list counts; what its states mean is told by their
-names, and one that is unknown is still to do; total.
+Deeds are told by the names and arguments of tools, whatever a client calls them. A command that was run again replaces
+what was known of it. Of the lists that an agent keeps of its work only the newest counts. Reading is total and linear.
 """
 
 from __future__ import annotations
@@ -41,7 +31,7 @@ from previously.folds.builtin.shell import (
 
 
 class Sort(StrEnum):
-    """What a tool is for."""
+    """The purpose of a tool."""
 
     READ = "read"
     EDIT = "edit"
@@ -62,9 +52,9 @@ class AgentDeed:
     arguments: Mapping[str, Any]
     raw: str
     command: str = ""
-    """What was run, where it is a shell."""
+    """The command that was run, where it is a shell."""
     output: str | None = None
-    """What it gave back; None while there is no result."""
+    """The output; None while there is no result."""
     failed: bool = False
     touches: tuple[Touch, ...] = field(default=())
 
@@ -105,13 +95,13 @@ _OBSERVED = re.compile(
     r"\(Current directory: [^\n]{0,300}\)\s*(?:bash-\$)?\s*$|^\s*(?:OBSERVATION:|<returncode>|EXECUTION RESULT)"
 )
 _NO_RESULT = "[interrupted"
-"""How a result begins that stands for one that never came."""
+"""The beginning of a result that stands for one which never came."""
 
 _EDIT_COMMAND = re.compile(r"\s*(?:edit\b|end_of_edit|insert \d)")
 
 
 def is_observation(text: str) -> bool:
-    """Whether a user's message is what a shell answered, not what a person wrote."""
+    """Return whether a user's message is what a shell answered, not what a person wrote."""
     return bool(_OBSERVED.search(text[-600:]) or _OBSERVED.match(text[:60]))
 
 
@@ -240,7 +230,7 @@ _MOST_FILES = 400
 
 
 class Files:
-    """Which files were touched, and what was done to each, in order."""
+    """The files that were touched, and the acts on each, in order."""
 
     def __init__(self) -> None:
         self._acts: dict[str, list[Act]] = {}
@@ -285,7 +275,7 @@ def _name(path: str) -> str:
 
 
 def _deeds_told(acts: Iterable[Act]) -> str:
-    """What was done, each once; reading is told only where nothing else was done."""
+    """Return what was done, each once; reading is told only where nothing else was done."""
     each = list(dict.fromkeys(reversed(list(acts))))[::-1]  # in the order of the last time of each
     more = [act.value for act in each if act is not Act.READ]
     return ", ".join(more) if more else Act.READ.value
@@ -335,17 +325,17 @@ class CommandRuns:
         self.of[key] = new
 
     def went_well(self) -> list[CommandRun]:
-        """What worked at last."""
+        """Return what worked at last."""
         return [one for one in self.of.values() if not one.failed]
 
     def failing(self) -> list[CommandRun]:
-        """What did not work at last, what was made up for by a wider run of the same program left out."""
+        """Return what did not work at last, what was made up for by a wider run of the same program left out."""
         whole = {key[0]: one.at for key, one in self.of.items() if key and not one.failed and len(key) == 1}
         return [one for key, one in self.of.items() if one.failed and not (key and whole.get(key[0], -1) > one.at)]
 
 
 def list_runs(deeds: Iterable[AgentDeed]) -> CommandRuns:
-    """How every command that matters went last, and every edit that was refused."""
+    """Return how every command that matters went last, and every edit that was refused."""
     found = CommandRuns()
     for number, deed in enumerate(deeds):
         if deed.output is None:
@@ -394,7 +384,7 @@ class TodoList:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no list."""
+        """Return whether there is no list."""
         return not (self.done or self.doing or self.to_do)
 
 

@@ -1,13 +1,8 @@
 """The brief without a model: what an agent's conversation comes to, by rules.
 
-It quotes the user and the agent, and tells deeds from calls and their results. What must stay true: nothing stands in
-it that was not said or done; an earlier brief is updated, so that what still holds stays, what was settled since is
-told as done, and what is known again is not told twice; deterministic and linear; no secret is in it.
-
-The files of a brief: which they are, and why each matters.
-
-What must stay true: every file stands once, under its longest path, those told anew last; why it matters is kept and
-what was done to it since is added; when there are too many, those that were only read give way.
+It quotes the user and the agent, and tells deeds from calls and their results. Nothing stands in it that was not said
+or done. An earlier brief is updated: what still holds stays, what was settled since is told as done, and what is known
+again is not told twice. It is deterministic and linear, and holds no secret.
 """
 
 from __future__ import annotations
@@ -76,7 +71,7 @@ class _Read:
     files: Files
     attempts: CommandRuns
     reverted: list[tuple[AgentDeed, str, str]]
-    """What was taken back: by what, which file, and what the agent had said."""
+    """Changes that were taken back: by which deed, of which file, and what the agent had said."""
 
 
 def write_brief(messages: Sequence[Message], earlier: Brief | None = None) -> Brief:
@@ -154,7 +149,7 @@ def _goal(before: Brief, requests: Sequence[Request]) -> tuple[str, ...]:
 
 
 def _leads(rule: str, goal: Iterable[str]) -> bool:
-    """Whether a goal begins with this rule: then it is the goal."""
+    """Return whether a goal begins with this rule: then it is the goal."""
     return any(one.removeprefix(NEWEST_REQUEST).startswith(rule.rstrip(".!")) for one in goal)
 
 
@@ -166,7 +161,7 @@ def _done(before: Brief, read: _Read) -> list[str]:
 
 
 def _tried_since(item: str, attempts: CommandRuns, *, well: bool = False) -> bool:
-    """Whether the command that an item tells of was run again since: then the item is out of date."""
+    """Return whether the command that an item tells of was run again since: then the item is out of date."""
     for command in _BACKTICKED.findall(item):
         key = find_command_key(command)
         tried = attempts.of.get(key) or attempts.of.get(key[:1]) if key else None
@@ -181,7 +176,7 @@ def _outcome(one: CommandRun) -> str:
 
 
 def _in_progress(before: Brief, read: _Read, open_now: Sequence[CommandRun]) -> tuple[str, ...]:
-    """What is under way by the agent's list, or else the last thing it did and meant to do."""
+    """Return what is under way by the agent's list, or else the last thing it did and meant to do."""
     now: list[str] = list(read.plan.doing)
     if read.deeds and not now:
         step = _last_step(read.deeds[-1])
@@ -207,7 +202,7 @@ _RECENT = 6
 
 
 def _is_open(one: CommandRun, deeds: Sequence[AgentDeed]) -> bool:
-    """Whether a failure is still to be dealt with: a check that fails, or what failed just now."""
+    """Return whether a failure is still to be dealt with: a check that fails, or what failed just now."""
     return one.serious or one.at >= len(deeds) - _RECENT
 
 
@@ -246,7 +241,7 @@ def _next_steps(before: Brief, read: _Read) -> list[str]:
 
 
 def _asked_earlier(before: Brief, requests: Sequence[Request]) -> list[str]:
-    """What was asked before the newest request, and is not the goal: also what was the newest till now."""
+    """Return what was asked before the newest request, and is not the goal: also what was the newest till now."""
     if not requests:
         return []
     told = " ".join(_goal(before, requests))
@@ -328,7 +323,7 @@ class _Told:
 
 
 def _why(why: str, deeds: str) -> str:
-    """Why a file matters, with what was done to it since."""
+    """Return why a file matters, with what was done to it since."""
     if not why or why in (Act.READ.value, NAMED):
         return deeds
     said = set(re.findall(r"\w+", why.lower()))

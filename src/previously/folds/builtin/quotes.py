@@ -23,7 +23,7 @@ from previously.folds.prompts.templates import name_speaker, render_message
 from previously.text.sentences import shortened, unwrapped, whole_sentences
 
 MOST_PROMISES = 12
-"""How many promises are listed, the newest: a dozen lines are read, more push out what happened."""
+"""The most promises that are listed, the newest: a dozen lines are read, more push out what happened."""
 
 PROMISES_SHARE = 3
 """Promises take at most this part of a text, a third: the rest says what they are about."""
@@ -86,25 +86,25 @@ class _Sentence:
     place: int
     """Its order in the message or line; neighbours that differ by one have nothing left out between them."""
     joint: str
-    """What stands between it and the neighbour before it: a space, or nothing where a script has none."""
+    """The text between it and the neighbour before it: a space, or nothing where a script has none."""
     promise: bool
-    """Whether it stands among the promises, or may do so."""
+    """True if it stands among the promises, or may do so."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """How many words there are: in all, and for what is no promise."""
+    """The room in words: in all, and for what is no promise."""
 
     whole: int
     others: int
 
 
 _Unit = tuple[_Sentence, ...]
-"""What is kept or dropped as a whole: a sentence, or a line."""
+"""A unit that is kept or dropped as a whole: a sentence, or a line."""
 
 
 QUOTERS = frozenset({"builtin", "librarian", "scenes"})
-"""Who makes versions whose lines carry numbers: this module, and what is put together from its notes."""
+"""The makers of versions whose lines carry numbers: this module, and what is put together from its notes."""
 
 
 def renumber_live(live: LiveVersion) -> str:
@@ -118,7 +118,7 @@ def renumber_quotes(text: str, made: NewVersion, span: Span) -> str:
 
 
 def is_promise(sentence: str) -> bool:
-    """Whether a sentence has a word for promising or owing."""
+    """Return whether a sentence has a word for promising or owing."""
     return _PROMISE.search(sentence) is not None
 
 

@@ -1,12 +1,7 @@
-"""Shell commands: what they are, and which files they touch.
+"""Shell commands and what they print: the files they touch, whether they failed, and the line that tells it.
 
-Owns the reading of one command line. What must stay true: total and linear; a word that may be anything is no path; two
-commands that differ only in flags, redirections or where they are run count as the same attempt.
-
-Whether a command failed, and the exact words in which it said so.
-
-Owns the signs of failure in outputs. What must stay true: what is quoted stands in the output word for word; a file
-that happens to hold the word "error" is no failure; total and linear.
+Commands are read by their words, never run. A failure is told by exit codes and by the words of common tools; output
+that only speaks of errors is none. Reading is total and linear.
 """
 
 from __future__ import annotations
@@ -21,7 +16,7 @@ LONGEST_READ = 6_000
 
 
 class Act(StrEnum):
-    """What was done to a file."""
+    """The acts on a file."""
 
     READ = "read"
     RAN = "run"
@@ -65,7 +60,7 @@ _LOOKS_IN_GIT = frozenset("status log diff show branch blame remote ls-files rev
 
 
 def looks_like_path(word: str) -> bool:
-    """Whether a word can be nothing but a file or a folder."""
+    """Return whether a word can be nothing but a file or a folder."""
     if not 2 < len(word) <= 240 or _NOT_A_PATH.search(word) or _DOMAIN.search(word):
         return False
     return (
@@ -157,7 +152,7 @@ def _of_program(program: str, words: list[str], paths: list[str]) -> list[Touch]
 
 
 def _written(step: list[str]) -> list[Touch]:
-    """Where output is sent to."""
+    """Return where output is sent to."""
     found: list[Touch] = []
     for sign, target in pairwise(step):
         path = _unquoted(target)
@@ -185,7 +180,7 @@ def _unquoted(word: str) -> str:
 
 
 def only_looks(command: str) -> bool:
-    """Whether a command line changes and checks nothing: that it finds nothing is no failure."""
+    """Return whether a command line changes and checks nothing: that it finds nothing is no failure."""
     for step in split_steps(command):
         program = _unquoted(step[0]).rsplit("/", 1)[-1].lower()
         if program == "git" and len(step) > 1 and step[1] in _LOOKS_IN_GIT:
@@ -209,12 +204,13 @@ _MATTERS = re.compile(
 
 
 def matters(command: str) -> bool:
-    """Whether a command line builds, checks, installs or publishes something."""
+    """Return whether a command line builds, checks, installs or publishes something."""
     return bool(_MATTERS.search(command[:400])) and not only_looks(command)
 
 
 def find_command_key(command: str) -> tuple[str, ...]:
-    """What two command lines have in common when they try the same: programs and what they are given, without flags."""
+    """Return what two command lines have in common when they try the same: programs and what they are given, without
+    flags."""
     found: list[str] = []
     for step in split_steps(command):
         words = [_unquoted(word) for word in step]
@@ -278,7 +274,7 @@ def cut_ends(text: str) -> str:
 
 
 def is_failed_command(output: str) -> bool:
-    """Whether the output of a command says that it failed."""
+    """Return whether the output of a command says that it failed."""
     text = cut_ends(output)
     if any(int(found["count"] or found["other"]) for found in _SOME_FAILED.finditer(text) if _is_summary(text, found)):
         return True
@@ -291,7 +287,7 @@ def is_failed_command(output: str) -> bool:
 
 
 def _is_summary(text: str, found: re.Match[str]) -> bool:
-    """Whether a count of failures stands in a line that sums up, not in some prose."""
+    """Return whether a count of failures stands in a line that sums up, not in some prose."""
     line = text[text.rfind("\n", 0, found.start()) + 1 : found.end() + 80].split("\n")[0]
     return (
         "passed" in line or line.lstrip("= \t").startswith(found[0]) or "failures" in line.lower() or "Tests:" in line
@@ -299,7 +295,7 @@ def _is_summary(text: str, found: re.Match[str]) -> bool:
 
 
 def is_failed_edit(output: str) -> bool:
-    """Whether what an editing tool gave back begins by refusing."""
+    """Return whether what an editing tool gave back begins by refusing."""
     first = output.strip().split("\n", 1)[0][:200]
     return bool(_REFUSED.match(first.lstrip("<>[]: "))) or first.lower().startswith(
         ("your proposed edit has introduced", "<error", "<tool_use_error", "error")

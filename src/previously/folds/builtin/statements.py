@@ -1,13 +1,7 @@
-"""What the agent said of its own work: what it finished, decided, found out, gave up and means to do next.
+"""Statements in an agent's conversation: requests of the user, and claims of the agent about its own work.
 
-Owns the phrases in which agents say so. What must stay true: sentences are quoted, never reworded; an intention is no
-deed; linear in the text.
-
-What the user wants: the goal, the rules, and what was reported, in the user's own words.
-
-Owns which messages are a person's requests and which words make a rule. What must stay true: rules are quoted, never
-reworded; what a client or a shell put in a user's message is nobody's request; a report of what happens is no rule;
-linear in the text.
+Here are the phrases in which agents say that they finished, decided, found out or gave up something, and in which users
+ask and set rules. Sentences are quoted, never reworded; an intention is no deed. Reading is linear in the text.
 """
 
 from __future__ import annotations
@@ -24,7 +18,7 @@ from previously.text.sentences import unwrapped, whole_sentences
 
 LONGEST_CLAIM = 280
 _NEAR = 4
-"""How many messages back what was said still belongs to a deed."""
+"""The number of messages back in which words still belong to a deed: a call and its result, twice."""
 
 _WHOLE = 5
 """Words from which on a sentence says what it speaks of."""
@@ -143,15 +137,15 @@ class Claims:
     next_steps: list[str] = field(default_factory=list)
     """Of the newest message that names any."""
     intends: str = ""
-    """What it was about to do when it last said so."""
+    """The intention that it stated last."""
     stuck: list[str] = field(default_factory=list)
-    """What it waits for, of its newest message."""
+    """The things it waits for, of its newest message."""
     remarks: list[str] = field(default_factory=list)
-    """What else it stated: nobody knows all the words in which a decision can be told."""
+    """Its other statements: nobody knows all the words in which a decision can be told."""
 
 
 def read_claims(messages: Sequence[Message]) -> Claims:
-    """What the agent says of its work."""
+    """Return what the agent says of its work."""
     found = Claims()
     for message in messages:
         if message.role is Role.USER and message.text.strip():
@@ -166,7 +160,8 @@ def read_claims(messages: Sequence[Message]) -> Claims:
 
 
 def find_said_before(messages: Sequence[Message], at: int) -> str:
-    """What the agent said last before this message, or in it, no person in between, what it means to do left out."""
+    """Return what the agent said last before this message, or in it, no person in between, what it means to do left
+    out."""
     for message in reversed(messages[max(0, at - _NEAR) : at + 1]):
         if message.role is Role.USER:
             return ""
@@ -248,7 +243,7 @@ _READ_requests = 24_000
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a person asked for, and where."""
+    """A request of a person, and its place."""
 
     at: int
     text: str
@@ -276,7 +271,7 @@ _GREETING = re.compile(r"(?:hi|hello|hey|hallo|dear)\b[^.!?\n]{0,30}[.!,]?", re.
 
 
 def read_requests(messages: Sequence[Message]) -> list[Request]:
-    """What the user wrote, without what clients and shells put there."""
+    """Return what the user wrote, without what clients and shells put there."""
     found: list[Request] = []
     answered = False
     for at, message in enumerate(messages):
@@ -293,7 +288,7 @@ def read_requests(messages: Sequence[Message]) -> list[Request]:
 
 
 def is_slight(text: str) -> bool:
-    """Whether a message only nods, greets or thanks."""
+    """Return whether a message only nods, greets or thanks."""
     return len(text) < 60 and bool(_SLIGHT.fullmatch(text.strip()))
 
 
@@ -304,7 +299,7 @@ def find_asked(text: str) -> str:
 
 
 def find_goal(text: str) -> str:
-    """What is asked for, in one line: the first sentences of the request, rules told apart left out."""
+    """Return what is asked for, in one line: the first sentences of the request, rules told apart left out."""
     marked = _MARKED.search(text)
     body = text[marked.end() :] if marked else text
     ends = _MARK_ENDS.search(body) if marked else None

@@ -1,17 +1,9 @@
-"""The one place where an answer is accepted or refused.
+"""The one place where a text is accepted or refused.
 
-The checks run from the plainest fault to the subtlest; the first that finds something is the reason. What must stay
-true: no text makes it raise, the same answer gets the same verdict, and what is accepted is the model's text
-and nothing else.
-
-An answer that hands back what it was given, or plays on.
-
-What must stay true: a recap may quote; a copy is told by how long its runs are and how much of the answer they fill.
-
-What was read, looked at once for all checks.
-
-What must stay true: system messages and thinking are no part of the story; names and numbers count as heard where the
-earlier text, a message, its speaker or a source has them; the work is linear in what was asked.
+The checks run from the plainest fault to the subtlest; the first that finds something is the reason. No text makes them
+raise, the same answer gets the same verdict, and what is accepted is the model's text and nothing else. System messages
+and thinking are no part of the story; names and numbers count as heard where the earlier text, a message, its speaker
+or a source has them. A recap may quote; a copy is told by how long its runs are and how much of the answer they fill.
 """
 
 from __future__ import annotations
@@ -57,7 +49,7 @@ LEAST_PEOPLE = 3
 """Of two people one may well go by "she"."""
 
 MOST_PEOPLE = 6
-"""How many of those who speak most are looked for: a crowd need not be named."""
+"""The number of those who speak most that are looked for: a crowd need not be named."""
 
 OFTEN = 4
 """Times a name comes up in the delta that make it one the text should have."""
@@ -104,7 +96,7 @@ def _judged(asked: TextRequest, raw: str, finish: str, *, by_model: bool) -> Acc
 
 
 def _form(asked: TextRequest, material: CheckMaterial, text: str, *, by_model: bool) -> Iterator[Refused]:
-    """What is no telling of the story at all."""
+    """Return what is no telling of the story at all."""
     if declines(text):
         yield Refused(RefusalKind.REFUSAL, f"the model declines: {clip_words(text)}")
     if plays_on(material, text):
@@ -139,7 +131,7 @@ def _third_person(asked: TextRequest, material: CheckMaterial) -> bool:
 
 
 def _size(asked: TextRequest, material: CheckMaterial, text: str) -> Iterator[Refused]:
-    """What is far too long or far too short."""
+    """Return what is far too long or far too short."""
     words, before = count_words(text), count_words(asked.previous)
     ceiling = max(asked.ceiling_words or CEILING * asked.target_words or material.words, SLACK)
     if words > ceiling:
@@ -154,7 +146,7 @@ def _size(asked: TextRequest, material: CheckMaterial, text: str) -> Iterator[Re
 
 
 def _truth(asked: TextRequest, material: CheckMaterial, text: str) -> Iterator[Refused]:
-    """What the story does not say: people and numbers from nowhere, and people who are gone."""
+    """Return what the story does not say: people and numbers from nowhere, and people who are gone."""
     strangers = unheard_in(text, material.heard, material.language)
     if strangers:
         yield Refused(RefusalKind.UNKNOWN_PERSON, f"nobody has heard of {clip_words(', '.join(strangers))}")
@@ -181,8 +173,8 @@ def _is_heard(value: float, material: CheckMaterial) -> bool:
 
 
 def _people(material: CheckMaterial) -> list[str]:
-    """Whom a text of these messages should name: who is spoken of again and again, and where these are few, who speaks.
-    Whoever only speaks may be a player, who is told of by another name."""
+    """Return whom a text of these messages should name: who is spoken of again and again, and where these are few, who
+    speaks. Whoever only speaks may be a player, who is told of by another name."""
     told = "\n".join(material.texts)
     times = Counter(WORD.findall(told))
     named = dict.fromkeys(words[-1] for name in names_in(told, material.language) if (words := words_of(name)))
@@ -227,14 +219,14 @@ _GESTURE = re.compile(r"(?<!\*)\*(?=\S)[^*\n]{12,400}\*(?!\*)")
 
 
 def copies_story(material: CheckMaterial, text: str) -> bool:
-    """Whether the answer is the transcript again: nearly all of it copied, in runs as long as messages."""
+    """Return whether the answer is the transcript again: nearly all of it copied, in runs as long as messages."""
     words = len(tokens_of(text))
     found = shared(text, " ".join(material.texts))
     return words > 4 * GRAM and found.share >= COPIED and found.longest >= min(LONG_RUN, 0.6 * words)
 
 
 def plays_on(material: CheckMaterial, text: str) -> bool:
-    """Whether the answer goes on with the story: lines with speakers, or talk and gestures that nobody made."""
+    """Return whether the answer goes on with the story: lines with speakers, or talk and gestures that nobody made."""
     lines = [line for line in text.split("\n") if line.strip()]
     known = {word for message in material.told for word in (message.speaker or "").lower().split()} | NOBODY
     labels = [match.group("name").lower().split() for line in lines if (match := _LABEL.match(line[:200]))]
@@ -264,7 +256,7 @@ class CheckMaterial:
     heard: Heard
     values: frozenset[float]
     words: int
-    """How many words there were to read."""
+    """The number of words there were to read."""
 
 
 @lru_cache(maxsize=_KEPT)

@@ -1,7 +1,7 @@
-"""What a text still holds of words that were removed from its story.
+"""The residue: words in a text that were removed from its story.
 
-What must stay true: what the kept words hold too, in any case or spelling of a number, is no residue; a word that only
-the removed ones have is always found.
+What the kept words hold too, in any case or spelling of a number, is no residue. A word that only the removed ones have
+is always found.
 """
 
 from __future__ import annotations

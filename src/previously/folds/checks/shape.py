@@ -1,6 +1,6 @@
 """The outer form of an answer: reasoning and wrapping come off, a tool call is told.
 
-What must stay true: tidying never changes a word of the body, and tidying a tidied text changes nothing.
+Tidying never changes a word of the body, and tidying a tidied text changes nothing.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _LABEL = re.compile(
 CUT = frozenset(
     {"length", "max_tokens", "max_output_tokens", "model_length", "error", "abort", "aborted", "cancelled", "timeout"}
 )
-"""What servers say when an answer stopped for another reason than being finished."""
+"""The words of servers for an answer that stopped for another reason than being finished."""
 
 
 def strip_reasoning(text: str) -> str:
@@ -70,12 +70,12 @@ def strip_reasoning(text: str) -> str:
 
 
 def is_open_block(text: str) -> bool:
-    """Whether an answer starts to think in tags and never stops."""
+    """Return whether an answer starts to think in tags and never stops."""
     return bool((_OPEN.match(text) and not _CLOSE.search(text)) or (_CHANNEL.match(text) and not _FINAL.search(text)))
 
 
 def is_tool_call(text: str) -> bool:
-    """Whether an answer is a tool call written out."""
+    """Return whether an answer is a tool call written out."""
     return bool(_TOOL_CALL.match(text) or _TOOL_MARKUP.search(text))
 
 

@@ -1,7 +1,6 @@
-"""What is judged and what comes of it: plain values, no rules.
+"""The values of judging: what is judged, and the verdict. They hold no rules.
 
-What must stay true: a reason is one sentence, which is told to the model, and it holds no more than a few words of the
-answer or the story.
+A reason is one sentence, which is told to the model, and it holds no more than a few words of the answer or the story.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from previously.core.versions import Kind
 
 @dataclass(frozen=True, slots=True)
 class TextRequest:
-    """What a text was asked from."""
+    """The sources and bounds that a text was asked with."""
 
     previous: str
     """The earlier text (recap, backbone, …), "" if there is none."""
@@ -24,21 +23,21 @@ class TextRequest:
     target_words: int = 0
     """0 = no target."""
     retells: bool = False
-    """What is new is itself such a text, not messages: it may be told in the same words."""
+    """True if the delta is itself such a text, not messages: it may be told in the same words."""
     amends: bool = False
     """The earlier text was to be set right: it may stand as it is, and need not speak of everybody in the delta."""
     may_stand: bool = False
     """The earlier text may stand as it is: it may have told all already."""
     ceiling_words: int = 0
-    """What may not be exceeded; 0 = derived from the target."""
+    """The most words; 0 = derived from the target."""
     sources: tuple[str, ...] = ()
     """All texts that were shown beside the earlier text and the delta: what they name counts as heard."""
     third_person: bool | None = None
-    """Whether the story is told in the third person; None = as the earlier text is, or the messages are."""
+    """True if the story is told in the third person; None = as the earlier text is, or the messages are."""
 
 
 class RefusalKind(StrEnum):
-    """Why an answer may not become memory."""
+    """The reasons why an answer may not become memory."""
 
     EMPTY = "empty"
     REFUSAL = "refusal"

@@ -1,24 +1,17 @@
-"""Head and tail: which of a conversation's units stay as they were said, and which are folded.
-
-The tail is filled from the newest unit backwards, without a gap, until so many turns are in it or there is no more
-room. A turn for which there is no room is split between units. A turn begins with a request of the user; rules that a
-client injected, results and the earlier brief begin none. What must stay true: a unit is never parted; the newest
-request, or the newest unit since then, stays however large it is; a tail that was chosen once is chosen again by the
-same rules, so that folding twice does nothing.
-
-The fold of a conversation as values: a plan, the conversation it makes, and the message that holds the brief.
+"""The fold of a conversation as values: a plan, the conversation it makes, and the message that holds the brief.
 
 No model is asked here and nothing is kept. A caller mends the messages (`core.pairing.mended`), which is also what it
 goes on with when there is nothing to fold; asks for a plan; has a brief written of the head, where the plan has one;
-composes; and proves (`proofs.prove`). What stays is: pins before the tail, the brief, the tail.
+composes; and proves (`proofs.prove`). Pins before the tail, the brief and the tail stay.
 
 Outputs are left out first: where that brings the whole below the line from which on there is something to fold, no
-brief is needed. Else the head is folded. Only where the result would not fit does more go, in this order: the largest
-outputs of what stays, then the newest unit itself, of which the brief then tells.
+brief is needed. Else the head is folded. Only where the result would not fit does more go: the largest outputs of what
+stays, then the newest unit itself, of which the brief then tells. The tail is filled from the newest unit backwards,
+without a gap, until so many turns are in it or there is no more room; a unit is never parted.
 
-What must stay true: a plan can be proved with any brief that is within `Plan.brief_tokens`, so no brief is written in
-vain; what a plan made has nothing to fold under the same rules; and a brief is known by where it stands, which the
-caller remembers, never by what a text says.
+A plan can be proved with any brief that is within `CompactPlan.brief_tokens`, so no brief is written in vain. What a
+plan made has nothing to fold under the same rules. A brief is known by where it stands, which the caller remembers,
+never by what a text says.
 """
 
 from __future__ import annotations
@@ -48,7 +41,7 @@ class ConversationPiece:
 
     messages: range
     tokens: int
-    """What it takes; nothing where it stays in any case."""
+    """Its tokens; none where it stays in any case."""
     begins_turn: bool
     stays: bool
     """It is pinned, or holds a pin."""
@@ -69,7 +62,8 @@ def cut_pieces(
 
 
 def find_tail_start(pieces: Sequence[ConversationPiece], turns: int, room: int) -> int:
-    """Which piece the tail begins with: so many turns at most, in so many tokens; all of them where that is enough."""
+    """Return which piece the tail begins with: so many turns at most, in so many tokens; all of them where that is
+    enough."""
     if turns <= 0:
         return len(pieces)
     first_turn = next((at for at, piece in enumerate(pieces) if piece.begins_turn), len(pieces))
@@ -98,7 +92,7 @@ OPENING = "Notes on what happened earlier in this conversation. They are a recor
 """The line over a brief. It tells a model what it reads; to us it says nothing, since anyone can type it."""
 
 _SEAM_TOKENS = 8
-"""What a tokenizer may make of the place where the opening and the brief meet."""
+"""The tokens that a tokenizer may make of the place where the opening and the brief meet."""
 
 
 def plan(
@@ -109,7 +103,7 @@ def plan(
     brief_at: int | None = None,
     extra_pins: frozenset[int] = frozenset(),
 ) -> CompactPlan | NothingToFold:
-    """What to fold of these messages, which must be mended. `brief_at` is where the earlier brief stands."""
+    """Return what to fold of these messages, which must be mended. `brief_at` is where the earlier brief stands."""
     if unpaired(messages):
         raise ValueError("these messages must be mended before they are folded")
     if brief_at is not None and range(brief_at, brief_at + 1) not in units(messages):
@@ -143,8 +137,8 @@ def compose(messages: Sequence[Message], plan: CompactPlan, brief: str | None) -
 
 
 def _begun_by_user(before: list[int], messages: Sequence[Message]) -> list[int]:
-    """What stands before the brief: where that would begin with the assistant, which some APIs refuse, only what stands
-    before that."""
+    """Return what stands before the brief: where that would begin with the assistant, which some APIs refuse, only what
+    stands before that."""
     system = next((count for count, at in enumerate(before) if messages[at].role is not Role.SYSTEM), len(before))
     begins = before[system:] and messages[before[system]].role is Role.USER
     return before if begins or system == len(before) else before[:system]
@@ -161,7 +155,7 @@ def read_brief_text(message: Message) -> str:
 
 
 class _Planning:
-    """What a plan is made from, counted once."""
+    """The material of a plan, counted once."""
 
     def __init__(
         self,
@@ -212,7 +206,7 @@ class _Planning:
         )
 
     def _tail_room(self) -> int:
-        """What the tail may take, so that the whole comes down to the goal with the longest brief."""
+        """Return what the tail may take, so that the whole comes down to the goal with the longest brief."""
         goal = self._rules.goal
         if goal is None:
             return self._rules.tail_room
@@ -252,7 +246,7 @@ class _Planning:
         )
 
     def _refused(self, start: int) -> NothingToFold:
-        """Why there is no plan, though all was tried up to this tail."""
+        """Return why there is no plan, though all was tried up to this tail."""
         rules, budget = self._rules, self._rules.budget_tokens
         held = self._fixed + sum(self._tokens[at] for at in self._pins.held)
         least = held + self._around_brief + rules.least_brief

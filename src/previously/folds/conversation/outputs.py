@@ -5,8 +5,8 @@ that names the tool and the size, the newest excepted. It does not matter how ma
 is pruned like any other. A choice is a value, message and call ids: the messages themselves are never changed, and what
 was left out can be put back.
 
-What must stay true: a call keeps its result, of which only the text is replaced; what a protected tool gave is never
-left out; and pruning what is pruned changes nothing, since a note is not worth replacing.
+A call keeps its result, of which only the text is replaced. What a protected tool gave is never left out. Pruning what
+is pruned changes nothing, since a note is not worth replacing.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from previously.core.tokens import Counter
 from previously.folds.conversation.rules import Pruned
 
 LEAST_WORTH_TOKENS = 50
-"""What an output must free to be left out: no note is written for a few words."""
+"""The tokens an output must free to be left out: no note is written for a few words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What the calls of one id gave in one message."""
+    """The output of the calls of one id in one message."""
 
     message: int
     call_id: str

@@ -1,21 +1,8 @@
-"""What clients put into messages of the user: blocks and texts with which nobody asks for anything.
+"""Pins: the messages of a conversation that stay as they are, its rules and the newest request.
 
-The one list of them, by their form: blocks at the beginning of a text, opened and closed by a tag; lines that tell of
-an interruption or of commands; texts that are a client's from the first word on, as the summary after a compaction
-is. Some blocks may stand anywhere.
-
-What must stay true: words of the user beside such a block are the user's; a tag that is only spoken of is no block;
+Clients put blocks into messages of the user with which nobody asks for anything; here is the one list of them, by their
+form. Words of the user beside such a block are the user's, and a tag that is only spoken of is no block. Looking is
 linear in the text.
-
-Pins: the messages that no fold touches.
-
-They are system messages, messages of the user that hold injected rules (the text of an AGENTS.md or CLAUDE.md file, a
-block of instructions), what the caller pins besides, and the newest request. Rules are known by their form, never by
-what they say: a block stands at the beginning of a text, opened and closed by a tag, or under a heading that names the
-file. A tool's output is never a rule, whatever it holds.
-
-What must stay true: where a pin belongs to a unit, all of the unit is kept; of rules that were injected again word for
-word the first copy is pinned, so that pins do not grow by repetition.
 """
 
 from __future__ import annotations
@@ -55,7 +42,7 @@ _OPENING = re.compile(r"\s*<(?P<tag>permissions instructions|[A-Za-z][\w.-]*)(?:
 
 
 def read_user_words(message: Message) -> str:
-    """What the user says in a message, without what a client put there; empty where nothing is left."""
+    """Return what the user says in a message, without what a client put there; empty where nothing is left."""
     said = (strip_client_blocks(part.text) for part in message.parts if isinstance(part, Text))
     return "\n".join(words for words in said if words)
 
@@ -85,7 +72,7 @@ def find_leading_blocks(text: str, at: int = 0) -> Iterator[tuple[str, str, int]
 
 
 def _after_attached(text: str, at: int) -> int:
-    """Where the blocks and lines of a client end that stand there, one behind the other."""
+    """Return where the blocks and lines of a client end that stand there, one behind the other."""
     while True:
         line = _LINE.match(text, at)
         tag, _, end = next(find_leading_blocks(text, at), ("", "", at))
@@ -104,7 +91,7 @@ _RULES_FILE = re.compile(r"\b(?:AGENTS|CLAUDE|GEMINI)(?:\.local)?\.md\b|^# claud
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """What stays as it is."""
+    """The messages that stay as they are."""
 
     messages: tuple[int, ...]
     """Those that are pinned, in order."""
@@ -140,12 +127,12 @@ def find_pins(
 
 
 def find_newest_request(messages: Sequence[Message], brief_at: int | None = None) -> int | None:
-    """Where the user asked for something last."""
+    """Return where the user asked for something last."""
     return next((at for at in reversed(range(len(messages))) if at != brief_at and is_request(messages[at])), None)
 
 
 def is_request(message: Message) -> bool:
-    """Whether the user says something in it: words or a picture besides results and what a client attached."""
+    """Return whether the user says something in it: words or a picture besides results and what a client attached."""
     if message.role is not Role.USER:
         return False
     answers = any(isinstance(part, ToolResult) for part in message.parts)  # their pictures belong to the tool
@@ -156,7 +143,7 @@ def is_request(message: Message) -> bool:
 
 
 def holds_rules(message: Message) -> bool:
-    """Whether a client put rules into it, as a block at the beginning of a text."""
+    """Return whether a client put rules into it, as a block at the beginning of a text."""
     if message.role is not Role.USER or any(isinstance(part, ToolResult) for part in message.parts):
         return False
     return any(_begins_with_rules(part.text) for part in message.parts if isinstance(part, Text))

@@ -1,8 +1,8 @@
 """The five proofs of a fold. Nothing is kept of a fold for which one of them fails.
 
 After a fold every call has its result; the whole fits the budget, with all that a request takes besides; at least a
-tenth was freed; every pin is there, byte for byte and in its order; the brief is within its cap. What must stay true:
-they are checked on the messages themselves, not on what was planned; and each failure is one sentence for the user.
+tenth was freed; every pin is there, byte for byte and in its order; the brief is within its cap. They are checked on
+the messages themselves, not on what was planned. Each failure is one sentence for the user.
 
 No loop is possible. The measure is the whole in tokens: a fold that is proved makes it smaller by `least_freed`, and by
 one token at least, and it is never below zero.
@@ -43,12 +43,12 @@ class Disproved:
 
 
 def count_whole(messages: Sequence[Message], rules: CompactRules, counter: Counter) -> int:
-    """What a request with these messages takes."""
+    """Return what a request with these messages takes."""
     return count_fixed(rules, counter) + sum(message_tokens(message, counter) for message in messages)
 
 
 def count_fixed(rules: CompactRules, counter: Counter) -> int:
-    """What a request takes without any message."""
+    """Return what a request takes without any message."""
     return rules.overhead_tokens + counter.request_overhead_tokens
 
 
@@ -66,7 +66,7 @@ def prove(
     counter: Counter,
     brief: str | None,
 ) -> Proved | Disproved:
-    """Whether the fold may be kept: the five proofs, the first that fails gives its reason."""
+    """Return whether the fold may be kept: the five proofs, the first that fails gives its reason."""
     faults = unpaired(after.messages)
     if faults:
         return Disproved(f"A call would be parted from its result: {faults[0]}")

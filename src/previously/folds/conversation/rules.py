@@ -1,12 +1,8 @@
-"""The rules of a fold: how large the whole may be, what stays as it was said, and what may be left out.
+"""The rules of folding a conversation, and the plan they lead to, as values.
 
-What must stay true: rules that cannot be kept are refused here, with one sentence; every number that is not given
-follows from the budget, so that a small window is not folded by the numbers of a large one.
-
-What a fold does, as values: the plan, what it makes, and why there may be none.
-
-What must stay true: places are those of the messages a plan was made for, and nothing here holds a copy of a text, so
-that what was folded or left out can always be put back.
+Rules that cannot be kept are refused here, with one sentence. Every number that is not given follows from the budget,
+so that a small window is not folded by the numbers of a large one. Places in a plan are those of the messages it was
+made for, and nothing holds a copy of a text, so that what was folded or left out can always be put back.
 """
 
 from __future__ import annotations
@@ -23,35 +19,35 @@ WORTH_PERCENT, MOST_WORTH_TOKENS = 10, 20_000
 BRIEF_PERCENT, MOST_BRIEF_TOKENS = 30, 4_000
 
 LEAST_BRIEF_TOKENS = 200
-"""What a brief takes that says little: its headings and a line or two."""
+"""The tokens of a brief that says little: its headings and a line or two."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompactRules:
-    """What a fold has to keep to. Percentages of the budget hold where a number is not given."""
+    """The rules of a compaction. Percentages of the budget hold where a number is not given."""
 
     budget_tokens: int | None = None
-    """What the whole may take afterwards; None = as large as it comes out."""
+    """The tokens of the whole afterwards; None = as many as it comes out."""
     overhead_tokens: int = 0
-    """What every request takes besides its messages: the schemas of tools, a system prompt kept elsewhere."""
+    """The tokens of every request besides its messages: the schemas of tools, a system prompt kept elsewhere."""
     tail_turns: int = 2
-    """How many of the newest turns may stay as they were said; zero or less folds all."""
+    """The number of the newest turns that may stay as they were said; zero or less folds all."""
     tail_tokens: int | None = None
-    """How much of them may stay: a quarter of the budget, 2,000 to 15,000."""
+    """The tokens of them that may stay: a quarter of the budget, 2,000 to 15,000."""
     brief_tokens: int = MOST_BRIEF_TOKENS
     """The most a brief may take; less where the budget is small."""
     prune_keep_tokens: int | None = None
-    """How much of the newest tool output is never left out: 40 % of the budget, 40,000 at most."""
+    """The tokens of the newest tool output that are never left out: 40 % of the budget, 40,000 at most."""
     prune_least_tokens: int | None = None
-    """How much must be gained before any output is left out: 10 % of the budget, 20,000 at most."""
+    """The tokens that must be gained before any output is left out: 10 % of the budget, 20,000 at most."""
     protected_tools: frozenset[str] = frozenset({"skill"})
     """Tools whose output is never left out, whatever the case of their name."""
     least_freed: float = 0.10
-    """Which share of the whole a fold must free."""
+    """The share of the whole that a fold must free."""
     fold_at: float = 0.85
-    """From which share of the budget on there is something to fold; zero folds whatever the size."""
+    """The share of the budget from which on there is something to fold; zero folds whatever the size."""
     output_characters: int = 2_000
-    """How much of one tool output the writer of the brief is shown."""
+    """The characters of one tool output that the writer of the brief is shown."""
 
     def __post_init__(self) -> None:
         if self.budget_tokens is not None and self.budget_tokens <= 0:
@@ -97,12 +93,12 @@ class CompactRules:
 
     @property
     def line(self) -> int | None:
-        """Up to which size there is nothing to fold; None = there is no budget."""
+        """Return up to which size there is nothing to fold; None = there is no budget."""
         return None if self.budget_tokens is None else int(self.budget_tokens * self.fold_at)
 
     @property
     def goal(self) -> int | None:
-        """What a fold tries to come down to, so that there is room to go on."""
+        """Return what a fold tries to come down to, so that there is room to go on."""
         if self.budget_tokens is None:
             return None
         return min(self.line or self.budget_tokens, int(self.budget_tokens * (1 - self.least_freed)))
@@ -124,18 +120,18 @@ Pruned = Mapping[int, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class CompactPlan:
-    """What a fold does, by the places of the messages in the conversation."""
+    """A plan of a fold, by the places of the messages in the conversation."""
 
     kept: tuple[int, ...]
-    """What stays, in order, pins among it."""
+    """The messages that stay, in order, pins among them."""
     pins: tuple[int, ...]
-    """What stays byte for byte."""
+    """The messages that stay byte for byte."""
     pruned: Pruned
-    """Which outputs of what stays are left out."""
+    """The outputs of what stays that are left out."""
     head: tuple[int, ...]
-    """What the brief tells of; empty = leaving out outputs is enough, and no brief is needed."""
+    """The messages that the brief tells of; empty = leaving out outputs is enough, and no brief is needed."""
     brief_at: int | None
-    """Where the earlier brief stands."""
+    """The place of the earlier brief."""
     brief_tokens: int
     """The most that the new brief may take for the proofs to hold."""
 
@@ -146,13 +142,13 @@ class CompactedConversation:
 
     messages: tuple[Message, ...]
     origin: tuple[int | None, ...]
-    """Where each message stood before; None = the new brief."""
+    """The earlier place of each message; None = the new brief."""
     brief_at: int | None
-    """Where the brief stands now: what the next fold is told."""
+    """The place of the brief now: the next fold is told it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NothingToFold:
-    """Why the conversation stays as it is, in one sentence."""
+    """The reason why the conversation stays as it is, in one sentence."""
 
     reason: str

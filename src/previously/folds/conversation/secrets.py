@@ -1,8 +1,8 @@
 """Secrets are taken out of whatever is told: keys, tokens, passwords, by their shape and by the names before them.
 
-What must stay true: linear in the text, whatever it is (every pattern is anchored at the start of a run of the
-characters it then reads, or bounded); redacting twice is redacting once; hashes of commits, UUIDs, paths, numbers and
-plain code keep their place, for they are what an agent needs to go on.
+Linear in the text, whatever it is (every pattern is anchored at the start of a run of the characters it then reads, or
+bounded). Redacting twice is redacting once. Hashes of commits, UUIDs, paths, numbers and plain code keep their place,
+for they are what an agent needs to go on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PRIVATE_KEY, API_KEY, TOKEN, PASSWORD, SECRET = "private key", "api key", "token
 
 
 def mark_secret(kind: str) -> str:
-    """What stands where a secret stood."""
+    """Return what stands where a secret stood."""
     return f"[redacted {kind}]"
 
 
@@ -193,9 +193,9 @@ def _is_prose(value: str) -> bool:
 
 
 def _given(found: re.Match[str], value: str, bare: str) -> bool:
-    """Whether a value without quotes is one at all: a single word is mostly a variable or a type. Only a password that
-    is given in a line of its own ("PASSWORD=letmein", "--password letmein", "Password: letmein") or among settings
-    ("Password=letmein;Database=x") may be such a word."""
+    """Return whether a value without quotes is one at all: a single word is mostly a variable or a type. Only a
+    password that is given in a line of its own ("PASSWORD=letmein", "--password letmein", "Password: letmein") or among
+    settings ("Password=letmein;Database=x") may be such a word."""
     if not _PLAIN_WORD.fullmatch(bare):
         return True
     if not found["pass"] or "pass" in bare.lower() or "." in bare:

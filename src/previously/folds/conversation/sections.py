@@ -1,13 +1,8 @@
-"""The headings of a brief: what they are called by us, and what models call them.
+"""A brief as a value: its sections, how they are read from whatever a model wrote, and how they are written down.
 
-Owns which section a heading means. What must stay true: our own titles mean their own sections; a title that means
-nothing here is told apart from one that only announces the text.
-
-A brief as a value: its sections, how they are read from whatever a model wrote, and how they are written down.
-
-What must stay true: reading is total and linear, and forgives another heading level, bold headings, prose, fences and
-talk before the first heading; writing gives every section, in order, "(none)" where it is empty; what was written is
-read back as the same value. A brief normalises its items when it is made, so that the last holds for every brief.
+Reading is total and linear, and forgives other words for a heading, another heading level, bold headings, prose, fences
+and talk before the first heading. Writing gives every section, in order, "(none)" where it is empty. A brief normalises
+its items when it is made, so that what was written is read back as the same value.
 """
 
 from __future__ import annotations
@@ -93,23 +88,23 @@ def find_field(title: str) -> str | None:
 
 
 def announces(title: str) -> bool:
-    """Whether a title only says what the text is."""
+    """Return whether a title only says what the text is."""
     return bool(_ANNOUNCES.search(title))
 
 
 NONE: Final = "(none)"
 FAILED: Final = "Tried, did not work: "
-"""How a failed approach begins, among the decisions."""
+"""The beginning of a failed approach, among the decisions."""
 
 NEWEST_REQUEST: Final = "Latest request before the newest messages: "
 """A newer one may stand in the messages behind the brief."""
 
 EARLIER_REQUEST: Final = "Earlier request: "
 REPORTED: Final = "Reported by the user: "
-"""How the user's own words begin, in the goal and the context."""
+"""The beginnings of the user's own words, in the goal and the context."""
 
 REMARK: Final = "Said: "
-"""How begins what the agent stated, of no known sort; it stands in the context and is the first to go."""
+"""The beginning of a statement of the agent of no known sort; it stands in the context and is the first to go."""
 
 LONGEST_READ = 200_000
 """Characters of an answer that are read: what is longer ran away."""
@@ -132,11 +127,11 @@ _NEWEST_WORDS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What is known of a conversation: for each section its items, the oldest first, one line each."""
+    """A brief of a conversation: for each section its items, the oldest first, one line each."""
 
     goal: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
-    """What the user wants kept: rules, preferences, specifications."""
+    """Rules, preferences and specifications that the user wants kept."""
     done: tuple[str, ...] = ()
     in_progress: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
@@ -157,7 +152,7 @@ class Brief:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it says nothing."""
+        """Return whether it says nothing."""
         return not any(getattr(self, name) for name in TITLES)
 
     def items(self) -> tuple[str, ...]:
@@ -166,7 +161,7 @@ class Brief:
 
 
 def is_failure(item: str) -> bool:
-    """Whether an item tells of a failed approach."""
+    """Return whether an item tells of a failed approach."""
     return item.startswith(FAILED)
 
 
@@ -237,15 +232,15 @@ def build_brief(sections: dict[str, list[str]]) -> Brief:
 
 
 class _Reading:
-    """Where the reader of a brief stands: in which section, in which item. An item is kept in pieces till the end."""
+    """The state of reading a brief: its section and item. An item is kept in pieces till the end."""
 
     def __init__(self) -> None:
         self._found: dict[str, list[list[str]]] = {}
         self._section: str | None = None
         self._open = False
-        """Whether a line that is no bullet goes on with the last item."""
+        """True if a line that is no bullet goes on with the last item."""
         self._gathers = False
-        """Whether nested bullets belong to the last item: it ended in a colon."""
+        """True if nested bullets belong to the last item: it ended in a colon."""
         self._fenced = False
 
     def found(self) -> dict[str, list[str]]:

@@ -18,7 +18,7 @@ from previously.core.messages import Error, Image, Message, Role, Text, ToolCall
 
 SEPARATOR = "=== user ==="
 FORM = "=== form ==="
-"""What follows this line is the form of the answer, of which a fold may ask for some parts only."""
+"""The line before the form of the answer, of which a fold may ask for some parts only."""
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _OWN_TAG = re.compile(
@@ -142,11 +142,11 @@ def defuse_tags(text: str) -> str:
 
 
 TOOL_TEXT_CHARACTERS = 2_000
-"""How much of a tool's output is told; what is cut is counted."""
+"""The characters of a tool's output that are told: its head shows what it was; what is cut is counted."""
 
 
 def render_message(message: Message) -> str:
-    """What a message tells: its text, its calls by name, and what tools gave back. Thinking is not told."""
+    """Return what a message tells: its text, its calls by name, and what tools gave back. Thinking is not told."""
     pieces: list[str] = []
     for part in message.parts:
         match part:
@@ -175,6 +175,6 @@ def render_transcript(messages: Iterable[Message]) -> str:
 
 
 def name_speaker(message: Message) -> str:
-    """Whom a message is by, in words."""
+    """Return whom a message is by, in words."""
     names = {Role.USER: "User", Role.ASSISTANT: "Narrator", Role.TOOL: "Tool", Role.SYSTEM: "Narrator"}
     return message.speaker or names[message.role]
