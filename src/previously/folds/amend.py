@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import takewhile
+from typing import ClassVar
 
 from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message
@@ -76,6 +77,8 @@ def plan_amend(stale: NewVersion, change: PathChange, target_words: int, before:
 class AmendFold(FoldDefaults):
     """A text to be set right after words under it were changed."""
 
+    prompt: ClassVar[str] = "amend"
+
     kind: Kind
     so_far: str
     """The text as it stands."""
@@ -98,10 +101,6 @@ class AmendFold(FoldDefaults):
     @property
     def is_silent(self) -> bool:
         return False
-
-    @property
-    def prompt(self) -> str:
-        return "amend"
 
     @property
     def words_read(self) -> int:

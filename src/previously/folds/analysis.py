@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from previously.core.analyses import LONGEST_UPDATE, MOST_MENTIONS, Analysis
 from previously.core.asking import ModelRequest
@@ -84,6 +84,9 @@ def is_fragment(message: Message) -> bool:
 class AnalysisFold(NoteFold):
     """One fragment to be analysed."""
 
+    kind: ClassVar[Kind] = Kind.ANALYSIS
+    prompt: ClassVar[str] = "analysis"
+
     delta: tuple[Message, ...]
     """The fragment, or a part of it."""
     so_far: str = ""
@@ -93,16 +96,6 @@ class AnalysisFold(NoteFold):
     again: bool = False
     first: int = 0
     """The position of the fragment."""
-
-    @property
-    def kind(self) -> Kind:
-        """Return what kind of memory it is."""
-        return Kind.ANALYSIS
-
-    @property
-    def prompt(self) -> str:
-        """The name of its prompt."""
-        return "analysis"
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from previously.core.asking import ModelRequest
 from previously.core.messages import Image, Message, Part, Role, Text, ToolCall, ToolResult
@@ -68,6 +69,10 @@ _CODE = re.compile(r"`[^`\n]{0,400}`|```[^`]*(?:```|\Z)|\S*[/_\\{}<>=]\S*")
 class BriefFold(NoteFold):
     """A run of a conversation that is to be told in a brief."""
 
+    kind: ClassVar[Kind] = Kind.RECAP  # it tells what a recap tells, for a story of an agent
+    prompt: ClassVar[str] = "brief"
+    most_parts: ClassVar[int] = MOST_PARTS
+
     delta: tuple[Message, ...]
     so_far: str = ""
     """The brief before it, as Markdown; empty at first."""
@@ -76,20 +81,6 @@ class BriefFold(NoteFold):
     """The cap."""
     pins: tuple[str, ...] = ()
     """Short sentences that must stand in it word for word."""
-
-    @property
-    def kind(self) -> Kind:
-        """Return what kind of memory it is."""
-        return Kind.RECAP  # it tells what a recap tells, for a story of an agent
-
-    @property
-    def prompt(self) -> str:
-        """The name of its prompt."""
-        return "brief"
-
-    @property
-    def most_parts(self) -> int:
-        return MOST_PARTS
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from previously.core.asking import ModelRequest
 from previously.core.cast import Fact, Knowledge, knowledge_of, one_line
@@ -77,6 +77,9 @@ SCHEMA: Mapping[str, Any] = {
 class CastFold(NoteFold):
     """Messages that one character has just witnessed, to be taken into their memory."""
 
+    kind: ClassVar[Kind] = Kind.CAST
+    prompt: ClassVar[str] = "cast"
+
     name: str
     delta: tuple[Message, ...]
     """The messages they witnessed. Whatever else it is made with is left out."""
@@ -97,16 +100,6 @@ class CastFold(NoteFold):
     ) -> CastFold:
         """The note for a character of a run of messages, witnessed or not."""
         return cls(name, tuple(messages), so_far, at, again)
-
-    @property
-    def kind(self) -> Kind:
-        """Return what kind of memory it is."""
-        return Kind.CAST
-
-    @property
-    def prompt(self) -> str:
-        """The name of its prompt."""
-        return "cast"
 
     @property
     def before(self) -> Knowledge:

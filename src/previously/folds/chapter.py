@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Role, Text
@@ -21,13 +22,9 @@ from previously.core.words import count_words
 from previously.folds.builtin.quotes import quote_whole
 from previously.folds.checks import (
     Accepted,
-    RefusalKind,
     Refused,
     TextRequest,
-    declines,
-    judge,
     judge_text,
-    strip_reasoning,
 )
 from previously.folds.fold import FoldDefaults, Rehearsal, blank_text, count_told, estimate_read, explain_window
 from previously.folds.prompts.templates import (
@@ -39,7 +36,7 @@ from previously.folds.prompts.templates import (
     split_form,
 )
 from previously.folds.summary import parse_cuts, render_cuts
-from previously.folds.update_answer import END, Sections, cut_sections
+from previously.folds.update_answer import END, Sections, judge_section, read_sections
 from previously.text.language import main_language
 
 TITLE, CHAPTER, SHORT, BACKBONE = "TITLE", "CHAPTER", "SHORT", "BACKBONE"
@@ -93,6 +90,8 @@ CLOSING_TOKENS = 750
 class ChapterFold(FoldDefaults):
     """One chapter that has closed: what is known of it, and what is wanted."""
 
+    prompt: ClassVar[str] = "chapter"
+
     delta: tuple[Message, ...] = ()
     """Its last messages, in order."""
     first: int = 0
@@ -120,11 +119,6 @@ class ChapterFold(FoldDefaults):
     def kind(self) -> Kind:
         """Return the kind of the version that its own text becomes."""
         return next(kind for part, kind in KINDS.items() if part in self.parts)
-
-    @property
-    def prompt(self) -> str:
-        """Return the name of its prompt."""
-        return "chapter"
 
     @property
     def so_far(self) -> str:
@@ -213,16 +207,9 @@ class ChapterFold(FoldDefaults):
 
     def judge(self, reply: ModelReply) -> Accepted | Refused:
         """Return what may be kept of an answer: its own text, and beside it those other parts that are usable."""
-        if reply.tool_calls:
-            return Refused(RefusalKind.TOOL_CALL, "it called a tool instead of answering")
-        answer = strip_reasoning(reply.text).strip()
-        if not answer:
-            return Refused(RefusalKind.EMPTY, "the answer is empty")
-        sections = cut_sections(answer, _HEADINGS)
-        if not sections.lines:
-            if reply.finish_reason == "content_filter" or declines(answer):
-                return Refused(RefusalKind.REFUSAL, "the model declined")
-            return Refused(RefusalKind.SHAPE, f"it has none of the headings {', '.join(self.parts)}")
+        sections = read_sections(reply, _HEADINGS, self.parts)
+        if isinstance(sections, Refused):
+            return sections
         kept, unusable = self.judge_sections(sections, reply)
         if self.kind in unusable:
             return unusable[self.kind]
@@ -238,7 +225,7 @@ class ChapterFold(FoldDefaults):
         for part, kind in KINDS.items():
             if part not in self.parts:
                 continue
-            verdict = self._judge_part(part, full, sections, reply)
+            verdict = judge_section(part, sections, reply, self._asked(part, full))
             if isinstance(verdict, Refused):
                 unusable[kind] = verdict
                 continue
@@ -248,16 +235,6 @@ class ChapterFold(FoldDefaults):
                 verdict = replace(verdict, text=render_short(self._read_title(sections), verdict.text))
             kept[kind] = verdict
         return kept, unusable
-
-    def _judge_part(self, part: str, full: str, sections: Sections, reply: ModelReply) -> Accepted | Refused:
-        text = sections.prose(part)
-        if not text:
-            return Refused(RefusalKind.SHAPE, f"there is nothing under {part}")
-        if reply.finish_reason == "length" and list(sections.lines)[-1] == part:
-            return Refused(RefusalKind.TRUNCATED, f"it was cut off within {part}")
-        # Whether the answer came to its end is judged here: what was cut off behind this text does it no harm.
-        verdict = judge(self._asked(part, full), replace(reply, text=text, finish_reason="stop"))
-        return replace(verdict, reason=f"{part}: {verdict.reason}") if isinstance(verdict, Refused) else verdict
 
     def judge_text(self, text: str) -> Accepted | Refused:
         part = {Kind.CHAPTER: CHAPTER, Kind.SHORT: SHORT}.get(self.kind, BACKBONE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from previously.core.asking import ModelRequest
 from previously.core.cutting import beginning_of
@@ -33,6 +34,9 @@ TOKENS_PER_WORD = 4 / 3
 class CombineFold(NoteFold):
     """Summaries that become one text."""
 
+    kind: ClassVar[Kind] = Kind.RECAP
+    prompt: ClassVar[str] = "combine"
+
     delta: tuple[Message, ...]
     """The summaries, in order, each as a message."""
     target_words: int
@@ -45,14 +49,6 @@ class CombineFold(NoteFold):
     def of(cls, summaries: Sequence[str], target_words: int) -> CombineFold:
         """Return the fold of these summaries."""
         return cls(_as_messages(summaries), target_words)
-
-    @property
-    def kind(self) -> Kind:
-        return Kind.RECAP
-
-    @property
-    def prompt(self) -> str:
-        return "combine"
 
     @property
     def summaries(self) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self, cast
+from typing import Any, ClassVar, Protocol, Self, cast
 
 from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message
@@ -125,6 +125,9 @@ class FoldDefaults:
 
     __slots__ = ()
 
+    most_parts: ClassVar[int] = MOST_PARTS
+    splits_for_good: ClassVar[bool] = False
+
     @property
     def amends(self) -> Amends | None:
         return None
@@ -132,14 +135,6 @@ class FoldDefaults:
     @property
     def has_builtin(self) -> bool:
         return True
-
-    @property
-    def splits_for_good(self) -> bool:
-        return False
-
-    @property
-    def most_parts(self) -> int:
-        return MOST_PARTS
 
     @property
     def is_silent(self: Fold) -> bool:

@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from previously.core.asking import ModelRequest
 from previously.core.cutting import beginning_of
@@ -63,6 +63,9 @@ NOTHING_TOLD = "Nothing was told."
 class SceneFold(NoteFold):
     """A scene to be noted."""
 
+    kind: ClassVar[Kind] = Kind.SCENE
+    prompt: ClassVar[str] = "scene"
+
     delta: tuple[Message, ...]
     so_far: str = ""
     """The scene that was noted of the parts before, as `render_scene` writes it."""
@@ -72,16 +75,6 @@ class SceneFold(NoteFold):
     again: bool = False
     first: int = 0
     """The position of the first message."""
-
-    @property
-    def kind(self) -> Kind:
-        """A scene."""
-        return Kind.SCENE
-
-    @property
-    def prompt(self) -> str:
-        """The name of its prompt."""
-        return "scene"
 
     def build(self, template: Template, hint: str = "") -> ModelRequest:
         """The question for a model."""
@@ -372,11 +365,11 @@ def unite_entries(entries: Iterable[Described]) -> tuple[Described, ...]:
     found: dict[tuple[str, str], Described] = {}
     for one in entries:
         known = found.get(build_thing_key(one))
-        found[build_thing_key(one)] = one if known is None else _both_scene_shape(known, one)
+        found[build_thing_key(one)] = one if known is None else _unite(known, one)
     return tuple(found.values())
 
 
-def _both_scene_shape(first: Described, second: Described) -> Described:
+def _unite(first: Described, second: Described) -> Described:
     known = {folded(sentence) for sentence in whole_sentences(first.content)}
     fresh = [sentence for sentence in whole_sentences(second.content) if folded(sentence) not in known]
     content = " ".join([first.content, *fresh]).strip()

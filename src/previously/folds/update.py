@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import ClassVar
 
 from previously.core.asking import ModelReply, ModelRequest
 from previously.core.messages import Message, Role
@@ -26,10 +27,7 @@ from previously.folds.checks import (
     RefusalKind,
     Refused,
     TextRequest,
-    declines,
-    judge,
     judge_text,
-    strip_reasoning,
 )
 from previously.folds.context import NO_UPDATE_CONTEXT, UpdateContext
 from previously.folds.fold import FoldDefaults, Rehearsal, blank_text, count_told, estimate_read, explain_window
@@ -50,7 +48,8 @@ from previously.folds.update_answer import (
     TEXTS,
     NoteReader,
     Sections,
-    cut_sections,
+    judge_section,
+    read_sections,
 )
 from previously.text.language import main_language
 from previously.text.names import Heard, unheard_in
@@ -123,6 +122,9 @@ class Part(Enum):
 class UpdateFold(FoldDefaults):
     """One update: the messages of a span, what is told beside them, and what is wanted."""
 
+    prompt: ClassVar[str] = "update"
+    splits_for_good: ClassVar[bool] = True
+
     delta: tuple[Message, ...]
     """The messages of the span, all of them, in order."""
     context: UpdateContext = NO_UPDATE_CONTEXT
@@ -144,15 +146,6 @@ class UpdateFold(FoldDefaults):
     def kind(self) -> Kind:
         """Return the kind of the version that its first text becomes."""
         return Kind.RECAP if self.part.has_recap else Kind.EPISODE if self.part.has_episode else Kind.NOTE
-
-    @property
-    def prompt(self) -> str:
-        """Return the name of its prompt."""
-        return "update"
-
-    @property
-    def splits_for_good(self) -> bool:
-        return True
 
     @property
     def so_far(self) -> str:
@@ -255,19 +248,13 @@ class UpdateFold(FoldDefaults):
     def judge(self, reply: ModelReply) -> Accepted | Refused:
         """Return what may be kept of an answer. The text is the recap, if one was asked for; episode and note stand
         beside it."""
-        if reply.tool_calls:
-            return Refused(RefusalKind.TOOL_CALL, "it called a tool instead of answering")
-        answer = strip_reasoning(reply.text).strip()
-        if not answer:
-            return Refused(RefusalKind.EMPTY, "the answer is empty")
-        sections = cut_sections(answer, {**HEADINGS, **{part: part for part in self._closing_parts}})
-        if not sections.lines:
-            if reply.finish_reason == "content_filter" or declines(answer):
-                return Refused(RefusalKind.REFUSAL, "the model declined")
-            return Refused(RefusalKind.SHAPE, f"it has none of the headings {', '.join(self.part.value)}")
+        headings = {**HEADINGS, **{part: part for part in self._closing_parts}}
+        sections = read_sections(reply, headings, self.part.value)
+        if isinstance(sections, Refused):
+            return sections
         texts: dict[str, Accepted] = {}
         for heading in (one for one in TEXTS if one in self.part.value):
-            verdict = self._judge_prose(heading, sections, reply)
+            verdict = judge_section(heading, sections, reply, self._asked(heading, _sums(sections)))
             if isinstance(verdict, Refused):
                 return verdict
             texts[heading] = verdict
@@ -308,19 +295,6 @@ class UpdateFold(FoldDefaults):
             why = dropped[0] if dropped else "the lists are missing or not in the form that was asked for"
             return Refused(RefusalKind.SHAPE, why)
         return Accepted("", UPDATED, tuple(beside), tuple(dropped))
-
-    def _judge_prose(self, heading: str, sections: Sections, reply: ModelReply) -> Accepted | Refused:
-        text = sections.prose(heading)
-        if not text:
-            return Refused(RefusalKind.SHAPE, f"there is nothing under {heading}")
-        if reply.finish_reason == "length" and list(sections.lines)[-1] == heading:
-            return Refused(RefusalKind.TRUNCATED, f"it was cut off within {heading}")
-        # Whether the answer came to its end is judged here: what was cut off behind this text does it no harm.
-        asked, alone = self._asked(heading, _sums(sections)), replace(reply, text=text, finish_reason="stop")
-        verdict = judge(asked, alone)
-        if isinstance(verdict, Refused):
-            return replace(verdict, reason=f"{heading}: {verdict.reason}")
-        return verdict
 
     def judge_text(self, text: str) -> Accepted | Refused:
         """Return whether a recap that came another way may be kept."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from previously.core.asking import ModelReply
 from previously.core.note import (
     Aspect,
     LearntItem,
@@ -23,6 +24,7 @@ from previously.core.note import (
     WishItem,
 )
 from previously.core.witnessing import folded_name
+from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, declines, judge, strip_reasoning
 
 EPISODE, RECAP = "EPISODE", "RECAP"
 THREADS, STATE, PRESENT, LEARNT, LORE, PLAYERS, WISHES, SCENES = (
@@ -352,3 +354,30 @@ def _names(text: str) -> tuple[str, ...]:
     names = [one.strip(" .*\"'") for one in _NAMES.split(_ASIDE.sub("", text))]
     kept = [one for one in names if one.casefold() not in _NOTHING and len(one) <= LONGEST_NAME]
     return tuple(dict.fromkeys(kept))
+
+
+def read_sections(reply: ModelReply, headings: Mapping[str, str], wanted: Sequence[str]) -> Sections | Refused:
+    """Return an answer cut at its headings, or why it cannot be: it has none of those that were wanted."""
+    if reply.tool_calls:
+        return Refused(RefusalKind.TOOL_CALL, "it called a tool instead of answering")
+    answer = strip_reasoning(reply.text).strip()
+    if not answer:
+        return Refused(RefusalKind.EMPTY, "the answer is empty")
+    sections = cut_sections(answer, headings)
+    if sections.lines:
+        return sections
+    if reply.finish_reason == "content_filter" or declines(answer):
+        return Refused(RefusalKind.REFUSAL, "the model declined")
+    return Refused(RefusalKind.SHAPE, f"it has none of the headings {', '.join(wanted)}")
+
+
+def judge_section(heading: str, sections: Sections, reply: ModelReply, asked: TextRequest) -> Accepted | Refused:
+    """Return whether the text under a heading may be kept."""
+    text = sections.prose(heading)
+    if not text:
+        return Refused(RefusalKind.SHAPE, f"there is nothing under {heading}")
+    if reply.finish_reason == "length" and list(sections.lines)[-1] == heading:
+        return Refused(RefusalKind.TRUNCATED, f"it was cut off within {heading}")
+    # Whether the answer came to its end is judged here: what was cut off behind this text does it no harm.
+    verdict = judge(asked, replace(reply, text=text, finish_reason="stop"))
+    return replace(verdict, reason=f"{heading}: {verdict.reason}") if isinstance(verdict, Refused) else verdict

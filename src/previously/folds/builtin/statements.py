@@ -237,7 +237,7 @@ LONGEST_RULE = 280
 MOST_RULES = 14
 """Of one request: a template of rules is not to fill the brief."""
 
-_READ_requests = 24_000
+_REQUEST_READ = 24_000
 """Characters of one request that are looked at."""
 
 
@@ -250,7 +250,7 @@ class Request:
 
 
 _PROMPT = re.compile(r"\n\(Open file: [^\n]*\)|\n\(Current directory: [^\n]*\)|\nbash-\$[ \t]*$")
-_FENCE_requests = re.compile(r"```[^`]*(?:```|\Z)|^(?: {4}|\t)[^\n]*\n?", re.M)
+_CODE = re.compile(r"```[^`]*(?:```|\Z)|^(?: {4}|\t)[^\n]*\n?", re.M)
 _TAG = re.compile(r"^[ \t]*</?[a-z][\w\-]{0,40}>[ \t]*$", re.M | re.I)
 _SLIGHT = re.compile(
     r"(?:yes|yep|ok(?:ay)?|sure|thanks?(?: you)?|great|good|perfect|nice|go(?: on| ahead)?|continue|proceed|do it|"
@@ -283,7 +283,7 @@ def read_requests(messages: Sequence[Message]) -> list[Request]:
             continue  # a shell speaks, after the agent did
         text = _PROMPT.sub("", text).strip()
         if text:
-            found.append(Request(at, text[:_READ_requests]))
+            found.append(Request(at, text[:_REQUEST_READ]))
     return found
 
 
@@ -303,7 +303,7 @@ def find_goal(text: str) -> str:
     marked = _MARKED.search(text)
     body = text[marked.end() :] if marked else text
     ends = _MARK_ENDS.search(body) if marked else None
-    body = _TAG.sub("", _FENCE_requests.sub("\n", body[: ends.start()] if ends else body))
+    body = _TAG.sub("", _CODE.sub("\n", body[: ends.start()] if ends else body))
     kept: list[str] = []
     length = 0
     for one in whole_sentences(unwrapped(body)):
@@ -357,7 +357,7 @@ _NO_RULE = re.compile(
 def find_rules(text: str) -> list[str]:
     """The sentences of a request that say how something is to be done or not done, word for word."""
     found: list[str] = []
-    for sentence in whole_sentences(unwrapped(_TAG.sub("", _FENCE_requests.sub("\n", text)))):
+    for sentence in whole_sentences(unwrapped(_TAG.sub("", _CODE.sub("\n", text)))):
         line = " ".join(sentence.split())
         if _is_rule(line):
             found.append(line if len(line) <= LONGEST_RULE else f"{line[: LONGEST_RULE - 1].rstrip()}…")
@@ -393,6 +393,6 @@ _FILE = re.compile(
 
 def find_named_files(text: str) -> list[str]:
     """The files a user named outside of pasted code and addresses, each once."""
-    bare = _URL.sub(" ", _FENCE_requests.sub("\n", text))
+    bare = _URL.sub(" ", _CODE.sub("\n", text))
     examples = {one.strip("`'\",.:;)") for one in _EXAMPLE.findall(bare)}
     return [one for one in dict.fromkeys(_FILE.findall(bare)) if one not in examples]
