@@ -4,7 +4,7 @@
 
 Writers, each with a story of its own, add one message after another to one SQLite file, each waiting until it is on
 disk (`synchronous=FULL`). One run compares group commit with one commit per message, both on this disk and on one
-where every sync takes 5 ms more (`previously.storage.sqlite.disk.SlowDisk`), and then lets a second process write to
+where every sync takes 5 ms more (`tests.crash.disk.SlowDisk`), and then lets a second process write to
 the same file. Every message that was acknowledged is counted again at the end. Then a file with a million messages is
 opened by a fresh process: as it was left, and as a killed process left it, its WAL full.
 """
@@ -31,10 +31,10 @@ from previously.runtime.writer import BuiltinWriter
 from previously.settings import Settings, layer_of
 from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.database import SqliteDatabase
-from previously.storage.sqlite.disk import SlowDisk
-from previously.storage.sqlite.disk_vfs import in_place
 from previously.storage.sqlite.writer import MOST_IN_GROUP
-from previously.storage.table_store import TableStore
+from previously.storage.store import Store
+from tests.crash.disk import SlowDisk
+from tests.crash.disk_vfs import in_place
 
 SYNC_S = 0.005
 LINE = "Tess counts the lamps along the quay twice and writes the number down before the tide turns it into a guess."
@@ -58,7 +58,7 @@ class Written:
 
 async def write(path: str, writers: int, seconds: float, most_in_group: int, who: str) -> Written:
     """Writers side by side for so long."""
-    store = TableStore(SqliteDatabase(path, most_in_group=most_in_group))
+    store = Store(SqliteDatabase(path, most_in_group=most_in_group))
     memory = Memory(store, owner="local", layers=[layer_of(Settings())], folder=BuiltinWriter())
     stories = [await memory.story(f"{who} {number}") for number in range(writers)]
     taken: list[float] = []

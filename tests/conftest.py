@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from previously.storage.in_memory import InMemoryStore
 from previously.storage.postgres import PostgresStore
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
@@ -42,7 +41,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 def _opened(name: str, folder: Path) -> Store:
     match name:
         case "in_memory":
-            return InMemoryStore()
+            return SqliteStore(":memory:")
         case "sqlite":
             return SqliteStore(str(folder / "stories.db"))
         case _:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from previously.runtime.story import Story
     from previously.runtime.writer import BuiltinWriter, MemoryWriter
     from previously.settings import Settings
-    from previously.storage.in_memory import InMemoryStore
-    from previously.storage.tables.findings import Collected, Fault, Verified
+    from previously.storage.findings import Collected, Fault, Verified
     from previously.view.furniture import Furniture
     from previously.view.view import Report, View
 
@@ -49,14 +48,13 @@ _HOMES = {
     "MemoryWriter": "runtime.writer",
     "Story": "runtime.story",
     "Settings": "settings",
-    "InMemoryStore": "storage.in_memory",
     "OpenAICompatibleModel": "models.openai_compatible",
     "ScriptedModel": "models.scripted",
     "ScriptedAnswer": "models.scripted_server",
     "ScriptedServer": "models.scripted_server",
-    "Collected": "storage.tables.findings",
-    "Fault": "storage.tables.findings",
-    "Verified": "storage.tables.findings",
+    "Collected": "storage.findings",
+    "Fault": "storage.findings",
+    "Verified": "storage.findings",
     "Furniture": "view.furniture",
     "Report": "view.view",
     "View": "view.view",
@@ -74,7 +72,6 @@ __all__ = [
     "FoldedConversation",
     "Furniture",
     "HeadMoved",
-    "InMemoryStore",
     "Memory",
     "MemoryWriter",
     "Message",

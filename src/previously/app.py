@@ -27,11 +27,9 @@ from previously.runtime.tuning import Tuning
 from previously.runtime.writer import BuiltinWriter, MemoryWriter
 from previously.settings import Layer, Origin, Settings, layer_of, resolve
 from previously.settings_file import effective
-from previously.storage.in_memory import InMemoryStore
+from previously.storage.copy import WholeStories
+from previously.storage.findings import Collected, Told, Verified
 from previously.storage.store import Store, StoryInfo
-from previously.storage.table_store import TableStore
-from previously.storage.tables.findings import Collected, Told, Verified
-from previously.storage.whole_stories import WholeStories
 
 IN_MEMORY = ":memory:"  # a memory that is gone with the process
 GIVEN_UP_S = 3_600.0  # an import that was begun so long ago and is not done never will be
@@ -140,13 +138,13 @@ class Memory(Keys, Forgetting, Books, Combining):
             raise BadInput("What is to be cleaned away cannot have been begun in the future.")
         return await self._in_tables("clean").gc(self._owner, before=time_at(-older_than_s), shrink=shrink)
 
-    def _in_tables(self, deed: str) -> TableStore:
-        if not isinstance(self._store, TableStore):
-            raise BadInput(f"Stories in memory keep no caches: nothing to {deed}.")
+    def _in_tables(self, deed: str) -> Store:
+        if not isinstance(self._store, Store):
+            raise BadInput(f"This store keeps no caches: there is nothing to {deed}.")
         return self._store
 
     def _keeps_backups(self) -> bool:
-        return isinstance(self._store, TableStore)
+        return self._place != IN_MEMORY and isinstance(self._store, Store)
 
     @asynccontextmanager
     async def _backup_at(self, path: Path, *, to_change: bool) -> AsyncIterator[tuple[Store, WholeStories]]:
@@ -167,7 +165,7 @@ class Memory(Keys, Forgetting, Books, Combining):
         return self._stories_of(self._store, self._place)
 
     def _stories_of(self, store: Store, place: str) -> WholeStories:
-        if not isinstance(store, TableStore):
+        if place == IN_MEMORY or not isinstance(store, Store):
             raise BadInput(f"Stories in {IN_MEMORY} are gone with the process: there is no way to keep or move them.")
         return WholeStories(store.database, self._owner, _shown(place))
 
@@ -273,8 +271,6 @@ def _same_place(one: str, other: str) -> bool:
 
 
 def _open_store(place: str) -> Store:
-    if place == IN_MEMORY:
-        return InMemoryStore()
     if place.startswith(("postgresql://", "postgres://")):
         try:
             from previously.storage.postgres import PostgresStore  # an extra: loaded when a server is named

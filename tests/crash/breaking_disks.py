@@ -17,9 +17,9 @@ from typing import Any
 
 from previously.core.errors import StoreProblem
 from previously.storage.sqlite import SqliteStore
-from previously.storage.sqlite.disk import FailingDisk, Fault
-from previously.storage.sqlite.disk_vfs import in_place
 from previously.storage.store import Store
+from tests.crash.disk import FailingDisk, Fault
+from tests.crash.disk_vfs import in_place
 from tests.crash.harness import (
     HALF,
     HUNG,

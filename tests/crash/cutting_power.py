@@ -17,10 +17,9 @@ from random import Random
 from unittest import mock
 
 from previously.storage.sqlite import SqliteStore
-from previously.storage.sqlite.disk import RecordingDisk
-from previously.storage.sqlite.disk_vfs import in_place
 from previously.storage.sqlite.file import SYNCHRONOUS
-from previously.storage.sqlite.power_loss import Acknowledged, Event, state_after, without_syncs
+from tests.crash.disk import RecordingDisk
+from tests.crash.disk_vfs import in_place
 from tests.crash.harness import (
     RAW,
     UNSOUND,
@@ -35,6 +34,7 @@ from tests.crash.harness import (
     unsound,
 )
 from tests.crash.killing import DATABASE, Play, Tally, aftermath_of
+from tests.crash.power_loss import Acknowledged, Event, state_after, without_syncs
 
 AT_ONCE = 50
 """States that one process looks at."""

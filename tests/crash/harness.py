@@ -173,8 +173,8 @@ def in_small_steps() -> Iterator[None]:
     apsw.connection_hooks.append(hook)
     try:
         with (
-            mock.patch("previously.storage.tables.writing.ROWS_PER_STAGE", ROWS),
-            mock.patch("previously.storage.tables.garbage.ROWS_PER_STAGE", ROWS),
+            mock.patch("previously.storage.tables.path_writer.ROWS_PER_STAGE", ROWS),
+            mock.patch("previously.storage.gc.ROWS_PER_STAGE", ROWS),
         ):
             yield
     finally:

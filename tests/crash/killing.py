@@ -18,8 +18,8 @@ from typing import Any
 
 from previously.core.errors import StoreProblem
 from previously.storage.sqlite import SqliteStore
-from previously.storage.sqlite.disk import DeadlyDisk, Disk, Point, When
-from previously.storage.sqlite.disk_vfs import in_place
+from tests.crash.disk import DeadlyDisk, Disk, Point, When
+from tests.crash.disk_vfs import in_place
 from tests.crash.harness import (
     HUNG,
     NOT_GOING_ON,

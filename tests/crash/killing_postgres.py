@@ -25,8 +25,8 @@ import psycopg
 
 from previously.core.errors import StoreProblem
 from previously.storage.postgres import PostgresStore
-from previously.storage.sqlite.disk import When
 from previously.storage.store import Store
+from tests.crash.disk import When
 from tests.crash.harness import Aftermath, Ended, Say, in_small_steps, in_two_sessions, isolated, look
 from tests.crash.killing import Play, Tally, aftermath_of, killings
 from tests.crash.oracle import Verdict, answers, judged

@@ -20,10 +20,10 @@ from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Entry
 from previously.core.paths import OnPath
 from previously.core.versions import Kind, LiveVersion, Version
-from previously.storage.in_memory import InMemoryStore
 from previously.storage.store import BranchInfo, Move, Store, StoryKey
 from tests.crash.scenario import REQUESTS, Story
 from tests.crash.verbs import AT
+from tests.oracle.in_memory import oracle
 
 Answers = dict[str, Any]
 """All that a store says of a story, by what was asked, with ids renamed. Empty if there is no such story."""
@@ -76,7 +76,7 @@ def different(expected: Answers, found: Answers) -> list[str]:
 
 async def expected_of(story: Story) -> list[Answers]:
     """What is right after none, one, … all of the story's verbs."""
-    store = InMemoryStore()
+    store = oracle()
     after = [await answers(store, story)]
     for number in range(len(story.verbs)):
         await story.do(store, number)

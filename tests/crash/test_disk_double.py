@@ -9,9 +9,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from previously.storage.sqlite.disk import Disk, FailingDisk, Fault, RecordingDisk, SlowDisk
-from previously.storage.sqlite.disk_vfs import in_place
-from previously.storage.sqlite.power_loss import (
+from tests.crash.disk import Disk, FailingDisk, Fault, RecordingDisk, SlowDisk
+from tests.crash.disk_vfs import in_place
+from tests.crash.power_loss import (
     SECTOR,
     Created,
     Deleted,
@@ -60,7 +60,7 @@ def test_a_disk_that_is_told_nothing_only_counts(tmp_path: Path) -> None:
 
 def test_each_sync_of_a_slow_disk_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
-    monkeypatch.setattr("previously.storage.sqlite.disk.time.sleep", waited.append)
+    monkeypatch.setattr("tests.crash.disk.time.sleep", waited.append)
     disk = SlowDisk(0.005)
     with connected(tmp_path / "a.db", disk) as connection:
         connection.execute("CREATE TABLE t (x)")

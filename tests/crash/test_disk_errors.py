@@ -12,7 +12,7 @@ from previously.core.errors import StoreProblem
 from previously.core.messages import Draft, message
 from previously.core.scripts import Put, Splice
 from previously.storage.sqlite import SqliteStore
-from previously.storage.tables.writing import PathWriter
+from previously.storage.tables.path_writer import PathWriter
 from tests.crash.harness import verified
 from tests.crash.oracle import answers
 from tests.crash.scenario import play, scenario
@@ -70,7 +70,7 @@ async def test_swipes_of_a_change_that_was_cut_off_are_not_seen(
     key = (await store.create_story("me", "tale", at="")).key
     await store.apply(key, "main", [Splice(0, 0, (Put(Draft(message("user", "old"))),))], at="")
     swiped = Draft(message("user", "new"), alternatives=(Draft(message("user", "swipe")),))
-    monkeypatch.setattr("previously.storage.tables.writing.ROWS_PER_STAGE", 1)
+    monkeypatch.setattr("previously.storage.tables.path_writer.ROWS_PER_STAGE", 1)
     monkeypatch.setattr(PathWriter, "_publish", cut_off)
     with pytest.raises(StoreProblem):
         await store.apply(key, "main", [Splice(0, 1, (Put(swiped), Put(Draft(message("user", "more")))))], at="")

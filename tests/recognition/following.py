@@ -18,7 +18,7 @@ from previously.core.messages import Message, Role, Text
 from previously.runtime.recognising import Place, Recognising
 from previously.server.asked import read_chat
 from previously.server.turns import listed_of
-from previously.storage.in_memory import InMemoryStore
+from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
 from tests.recognition.clients import COMMON, CONTINUE, IMPERSONATE, Chat, Client, Said
 
@@ -244,7 +244,7 @@ def _joined(said: list[tuple[str, str]]) -> list[tuple[str, str]]:
 async def run(steps: int, chats: int, seed: int, *, modes: tuple[str, ...], store: Store | None = None) -> Follower:
     """Random steps; `Differs` with the first difference."""
     client = Client(random.Random(seed), chats, modes=modes)
-    follower = Follower(store or InMemoryStore(), client)
+    follower = Follower(store or SqliteStore(":memory:"), client)
     for _ in range(steps):
         await follower.step()
     await follower.check_all()

@@ -25,7 +25,7 @@ from previously.runtime.recognising import Place, Recognising
 from previously.server.asked import AskedChat, read_chat
 from previously.server.replies import messages_of
 from previously.server.turns import listed_of
-from previously.storage.in_memory import InMemoryStore
+from previously.storage.sqlite import SqliteStore
 
 FOLDER = "sillytavern-requests"
 OWNER = "local"
@@ -124,7 +124,7 @@ class Replay:
     def __init__(self, recording: Recording, *, meta: bool = False) -> None:
         self.recording = recording
         self.meta = meta
-        self.store = InMemoryStore()
+        self.store = SqliteStore(":memory:")
         self.recognising = Recognising(self.store)
 
     async def outcomes(self) -> list[Outcome]:

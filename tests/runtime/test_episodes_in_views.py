@@ -11,7 +11,7 @@ from previously import BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
 from previously.core.spans import Span
-from previously.storage.in_memory import InMemoryStore
+from previously.storage.sqlite import SqliteStore
 from previously.view import epochs
 from previously.view.memory import HEADINGS
 from previously.view.view import Reason, Section, View
@@ -107,14 +107,14 @@ def test_a_character_who_missed_something_is_shown_no_episode(story: BlockingSto
 
 def test_a_view_reads_no_more_of_a_longer_story(monkeypatch: pytest.MonkeyPatch) -> None:
     rows: list[int] = []
-    path = InMemoryStore.path
+    path = SqliteStore.path
 
-    async def counted(self: InMemoryStore, *asked: object) -> object:
+    async def counted(self: SqliteStore, *asked: object) -> object:
         found = await path(self, *asked)  # type: ignore[arg-type]
         rows.append(len(found))
         return found
 
-    monkeypatch.setattr(InMemoryStore, "path", counted)
+    monkeypatch.setattr(SqliteStore, "path", counted)
     read = {}
     for length in (600, 1_500):
         with BlockingMemory(":memory:", settings=RULES, model=ScriptedModel(reply)) as memory:

@@ -15,7 +15,7 @@ from previously.core.errors import BadInput, HeadMoved, UnknownStory
 from previously.core.versions import Status
 from previously.runtime.story import Story
 from previously.storage import layout
-from previously.storage.table_store import TableStore
+from previously.storage.store import Store
 from previously.storage.tables import Tables
 from tests.storage.letters import Letters
 from tests.storage.postgres_server import shared_server
@@ -222,7 +222,7 @@ async def test_no_row_of_the_index_tells_of_it(memory: Memory, whole: bool) -> N
     story = await told(memory)
     store, key = memory._store, story._key
     await story.add("user", "Only she was there.", name=WORD, witnesses=[WORD])
-    if not isinstance(store, TableStore):
+    if not isinstance(store, Store):
         pytest.skip("there are no rows")
     while await store.index(key, Letters(), most=7):
         pass

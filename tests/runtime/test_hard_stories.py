@@ -12,8 +12,9 @@ from previously.blocking import BlockingStory
 from previously.core.messages import Image, Role, Text, ToolCall, ToolResult
 from previously.core.paths import OnPath
 from previously.core.text import MAX_MESSAGE_BYTES
-from previously.storage.in_memory import InMemoryStore
 from previously.storage.store import StoryKey
+from previously.storage.tables.paths import PathReader
+from previously.storage.tables.stories import BranchRow
 
 SMALL = Settings(tail_messages=2, fold_messages=6, fold_words=400, fold_tokens=600, recap_words=60)
 
@@ -86,18 +87,17 @@ def test_choosing_a_swipe_in_the_file_again_makes_no_new_one() -> None:
         assert sorted(entry.message.text for entry in story.swipes()) == sorted(texts)
 
 
-def test_a_story_that_has_lost_messages_is_not_folded() -> None:
-    class Damaged(InMemoryStore):
-        async def path(self, key: StoryKey, branch: str, first: int, last: int) -> list[OnPath]:
-            return [] if last > first else await super().path(key, branch, first, last)
+def test_a_story_that_has_lost_messages_is_not_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    span = PathReader.span
+
+    def damaged(self: PathReader, key: StoryKey, branch: BranchRow, first: int, last: int) -> list[OnPath]:
+        return [] if last > first else span(self, key, branch, first, last)
 
     with BlockingMemory(":memory:", settings=SMALL) as memory:
-        memory._memory._store = store = Damaged()
-        story = memory.story("tale")
-        memory._runner.run(store.create_story("local", "tale", at=""))
         story = memory.story("tale")
         for number in range(20):
             story.add("user", f"Line {number}.")
+        monkeypatch.setattr(PathReader, "span", damaged)
         with pytest.raises(StoreProblem, match="lost part of its path"):
             story.fold()
 

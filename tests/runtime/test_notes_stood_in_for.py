@@ -7,13 +7,13 @@ from dataclasses import replace
 from previously.core.versions import Kind
 from previously.runtime.earlier import Earlier
 from previously.runtime.rehearsal import RehearsalStore
-from previously.storage.in_memory import InMemoryStore
+from previously.storage.sqlite import SqliteStore
 from tests.storage.test_notes import firsts, found, noting
 from tests.storage.test_store_contract import a_story
 
 
 async def test_a_rehearsal_finds_what_is_there_and_what_it_made_itself() -> None:
-    store = InMemoryStore()
+    store = SqliteStore(":memory:")
     key = await a_story(store, list("abcdef"))
     there = await store.commit(key, await noting(store, key, 0, 2))
     rehearsal = RehearsalStore(store)
@@ -29,7 +29,7 @@ async def test_a_rehearsal_finds_what_is_there_and_what_it_made_itself() -> None
 
 
 async def test_a_story_as_it_was_passes_notes_on() -> None:
-    store = InMemoryStore()
+    store = SqliteStore(":memory:")
     key = await a_story(store, list("abcdef"))
     there = await store.commit(key, await noting(store, key, 3, 5))
     earlier = Earlier(store, 4)

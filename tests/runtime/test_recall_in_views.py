@@ -287,12 +287,12 @@ def test_a_new_way_of_counting_comes_with_an_epoch(tmp_path: Path) -> None:
 
 
 def test_views_go_out_when_the_index_cannot_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    from previously.storage.in_memory import InMemoryStore
+    from previously.storage.sqlite import SqliteStore
 
     async def full(*_: Any, **__: Any) -> int:
         raise StoreProblem("The disk is full.")
 
-    monkeypatch.setattr(InMemoryStore, "index", full)
+    monkeypatch.setattr(SqliteStore, "index", full)
     with BlockingMemory(":memory:", settings=SMALL) as memory:
         story = memory.story("tale")
         told(story)

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from previously import BlockingMemory, BuiltinFolder, Draft, Furniture, Memory, Message, Settings, message
+from previously import BlockingMemory, BuiltinWriter, Draft, Furniture, Memory, Message, Settings, message
 from previously.blocking import BlockingStory
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Role, ToolCall, ToolResult
 from previously.core.tokens import message_tokens
 from previously.core.versions import IN_FORCE
 from previously.settings import layer_of
-from previously.storage.in_memory import InMemoryStore
+from previously.storage.sqlite import SqliteStore
 from previously.view import epochs
 from previously.view.recipes import digests_of, from_text, to_text
 from previously.view.view import Section, View
@@ -221,12 +221,12 @@ def test_what_is_forgotten_is_in_no_recipe(memory: BlockingMemory, tmp_path: Pat
 
 
 def test_a_store_that_cannot_keep_recipes_still_gives_views() -> None:
-    class Full(InMemoryStore):
+    class Full(SqliteStore):
         async def keep_recipe(self, key: Any, recipe: Any, seen: bytes) -> None:
             raise StoreProblem("The disk is full.")
 
     async def run() -> None:
-        async with Memory(Full(), owner="me", layers=[layer_of(SMALL)], folder=BuiltinFolder()) as memory:
+        async with Memory(Full(":memory:"), owner="me", layers=[layer_of(SMALL)], folder=BuiltinWriter()) as memory:
             story = await memory.story("tale")
             await story.add("user", "Hello?")
             assert (await story.view()).messages

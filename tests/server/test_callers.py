@@ -11,7 +11,7 @@ from previously.core.errors import StoreProblem
 from previously.server import callers as callers_module
 from previously.server.callers import FRESH_S, GRACE_S, MOST_KNOWN, Caller, Callers, given_key
 from previously.server.refusals import Header, Refusal
-from previously.storage.key_store import key_hash
+from previously.storage.tables.keys import key_hash
 
 KEY = "pk-" + "k" * 43
 

@@ -20,7 +20,6 @@ from previously.core.versions import Kind, NewVersion, Status
 from previously.storage.postgres import PostgresStore
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
-from previously.storage.table_store import TableStore
 from tests.storage.postgres_server import Server, database
 
 OWNER = "local"
@@ -114,7 +113,7 @@ class OnFile:
         asyncio.run(write_stories(str(folder / "whole.db")))
 
     @contextmanager
-    def anew(self) -> Iterator[tuple[TableStore, Any]]:
+    def anew(self) -> Iterator[tuple[Store, Any]]:
         """A store, and a way to carry out a statement on its tables."""
         path = str(shutil.copy(self._folder / "whole.db", self._folder / "used.db"))
         store, connection = SqliteStore(path), apsw.Connection(path)
@@ -146,7 +145,7 @@ class OnServer:
         return cursor.fetchall() if cursor.description else []
 
     @contextmanager
-    def anew(self) -> Iterator[tuple[TableStore, Any]]:
+    def anew(self) -> Iterator[tuple[Store, Any]]:
         """A store, and a way to carry out a statement on its tables."""
         yield self._store, self.asked
         for name, (columns, rows) in self._saved.items():

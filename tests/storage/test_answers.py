@@ -1,4 +1,4 @@
-"""The contract of `storage.answer_store`, kept by every store: answers of models by request, and facts about models."""
+"""Answers of models that are kept, and what is known of models."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import apsw
 import pytest
 
 from previously.core.messages import Draft, message
-from previously.storage import answer_store
+from previously.storage.copy import WholeStories
 from previously.storage.postgres import PostgresStore
 from previously.storage.queries import load_migrations
 from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
-from previously.storage.whole_stories import WholeStories
+from previously.storage.tables import answers
 from tests.storage.postgres_server import database, shared_server
 
 AT = "2026-03-02T19:04:00+00:00"
@@ -70,7 +70,7 @@ async def test_an_answer_serves_every_story_of_its_owner_and_nobody_else(store: 
 
 
 async def test_the_newest_answers_of_each_owner_stay(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answer_store, "MOST_ANSWERS", 3)
+    monkeypatch.setattr(answers, "MOST_ANSWERS", 3)
     one, other, theirs = await a_story(store), await a_story(store, "other"), await a_story(store, owner="they")
     await keep(store, theirs, 9)
     for number in (1, 2, 3):
@@ -86,7 +86,7 @@ async def test_the_newest_answers_of_each_owner_stay(store: Store, monkeypatch: 
 
 
 async def test_of_many_that_keep_at_once_none_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answer_store, "MOST_ANSWERS", 3)
+    monkeypatch.setattr(answers, "MOST_ANSWERS", 3)
     keys = [await a_story(store, f"tale {number}") for number in range(4)]
     await asyncio.gather(*(keep(store, keys[n % 4], n % 5, str(n)) for n in range(40)))
     await keep(store, keys[0], 7)  # those written at the very same time did not see each other
@@ -151,7 +151,7 @@ async def test_what_is_known_of_a_model(store: Store) -> None:
 
 
 async def test_the_facts_set_last_stay(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answer_store, "MOST_MODEL_FACTS", 2)
+    monkeypatch.setattr(answers, "MOST_MODEL_FACTS", 2)
     await store.set_model_fact("they", "a", "theirs", AT)
     for model in ("a", "b", "a", "c"):
         await store.set_model_fact(ME, model, f"of {model}", AT)

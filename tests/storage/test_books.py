@@ -15,14 +15,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from previously.core.errors import BadInput, StoreProblem
 from previously.runtime.copying import copy_books
-from previously.storage.book_store import Book, BookInfo, other_name
-from previously.storage.in_memory import InMemoryStore
+from previously.storage.copy import Whole, WholeStories
 from previously.storage.postgres import PostgresStore
 from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
-from previously.storage.table_store import TableStore
-from previously.storage.whole_stories import Whole, WholeStories
+from previously.storage.tables.books import Book, BookInfo, other_name
+from tests.oracle.in_memory import oracle
 from tests.storage.postgres_server import shared_server
 from tests.storage.test_store_contract import AT, ME, a_story
 from tests.storage.test_stores_agree import SOAKING
@@ -88,7 +87,7 @@ async def test_a_story_that_is_forgotten_leaves_its_books(store: Store) -> None:
     assert [info.name for info in await store.books(ME)] == ["one"]
     again = await a_story(store, ["a"])
     assert await store.attached(again) == []
-    if isinstance(store, TableStore):
+    if isinstance(store, Store):
         await store.gc(ME, before=NEVER, shrink=True)
         assert await store.book(ME, "one") == Book("one", "{}", AT), "gc takes no book"
         assert (await store.verify(ME, before=NEVER)).clean
@@ -118,9 +117,9 @@ async def test_of_many_that_attach_while_one_forgets_none_has_what_is_gone(store
 
 
 @pytest.fixture
-async def stores(tmp_path: Path) -> AsyncIterator[dict[str, TableStore]]:
+async def stores(tmp_path: Path) -> AsyncIterator[dict[str, Store]]:
     """One of each kind, and another file."""
-    opened: dict[str, TableStore] = {
+    opened: dict[str, Store] = {
         "sqlite": SqliteStore(str(tmp_path / "one.db")),
         "sqlite too": SqliteStore(str(tmp_path / "two.db")),
         "postgres": PostgresStore(shared_server().emptied(), connections=2),
@@ -130,18 +129,18 @@ async def stores(tmp_path: Path) -> AsyncIterator[dict[str, TableStore]]:
         await store.close()
 
 
-async def copy(source: TableStore, target: TableStore, name: str = "tale") -> Whole:
+async def copy(source: Store, target: Store, name: str = "tale") -> Whole:
     with Spool() as spool:
         read = await WholeStories(source.database, ME, "here").hand_over("tale", spool, lambda _: None)
         await WholeStories(target.database, ME, "there").take_in(name, spool, lambda _: None)
     return read
 
 
-async def digest(store: TableStore, name: str = "tale") -> str:
+async def digest(store: Store, name: str = "tale") -> str:
     return (await WholeStories(store.database, ME, "here").look(name, lambda _: None)).digest
 
 
-async def with_books(store: TableStore) -> StoryKey:
+async def with_books(store: Store) -> StoryKey:
     key = await a_story(store, ["a", "b"])
     for name in ("people", "places", "apart"):
         await store.keep_book(ME, name, f'"{name}"', at=AT)
@@ -150,13 +149,13 @@ async def with_books(store: TableStore) -> StoryKey:
     return key
 
 
-async def key_of(store: TableStore, name: str = "tale") -> StoryKey:
+async def key_of(store: Store, name: str = "tale") -> StoryKey:
     found = await store.story(ME, name)
     assert found is not None
     return found.key
 
 
-async def texts(store: TableStore, name: str = "tale") -> list[tuple[str, str]]:
+async def texts(store: Store, name: str = "tale") -> list[tuple[str, str]]:
     """Name and text of all that a story has attached."""
     books = [await store.book(ME, one) for one in await store.attached(await key_of(store, name))]
     return [(one.name, one.body) for one in books if one]
@@ -166,7 +165,7 @@ PAIRS = [("sqlite", "sqlite too"), ("sqlite", "postgres"), ("postgres", "sqlite"
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-async def test_a_copy_brings_what_is_attached(stores: dict[str, TableStore], source: str, target: str) -> None:
+async def test_a_copy_brings_what_is_attached(stores: dict[str, Store], source: str, target: str) -> None:
     await with_books(stores[source])
     whole = await copy(stores[source], stores[target])
     assert await texts(stores[target]) == [("places", '"places"'), ("people", '"people"')]
@@ -177,7 +176,7 @@ async def test_a_copy_brings_what_is_attached(stores: dict[str, TableStore], sou
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-async def test_a_book_whose_name_is_taken_is_set_aside(stores: dict[str, TableStore], source: str, target: str) -> None:
+async def test_a_book_whose_name_is_taken_is_set_aside(stores: dict[str, Store], source: str, target: str) -> None:
     await with_books(stores[source])
     there = stores[target]
     await there.keep_book(ME, "people", '"others"', at=LATER)
@@ -196,7 +195,7 @@ async def test_a_book_whose_name_is_taken_is_set_aside(stores: dict[str, TableSt
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 async def test_books_that_nobody_has_attached_are_copied_too_once(
-    stores: dict[str, TableStore], source: str, target: str
+    stores: dict[str, Store], source: str, target: str
 ) -> None:
     await with_books(stores[source])
     await stores[target].keep_book(ME, "apart", '"another"', at=AT)
@@ -210,7 +209,7 @@ async def test_books_that_nobody_has_attached_are_copied_too_once(
     }  # fmt: skip
 
 
-async def test_two_books_that_say_the_same_stay_two(stores: dict[str, TableStore]) -> None:
+async def test_two_books_that_say_the_same_stay_two(stores: dict[str, Store]) -> None:
     source, target = stores["sqlite"], stores["postgres"]
     key = await a_story(source)
     for name in ("a", "a (2)"):
@@ -222,7 +221,7 @@ async def test_two_books_that_say_the_same_stay_two(stores: dict[str, TableStore
     assert await digest(target) == await digest(source)
 
 
-async def test_the_digest_sees_what_is_attached_and_in_which_order(stores: dict[str, TableStore]) -> None:
+async def test_the_digest_sees_what_is_attached_and_in_which_order(stores: dict[str, Store]) -> None:
     store = stores["sqlite"]
     key = await a_story(store, ["a"])
     bare = await digest(store)
@@ -248,7 +247,7 @@ async def test_the_digest_sees_what_is_attached_and_in_which_order(stores: dict[
     assert await digest(store) == bare
 
 
-async def test_a_story_with_a_book_that_is_gone_is_not_copied(stores: dict[str, TableStore]) -> None:
+async def test_a_story_with_a_book_that_is_gone_is_not_copied(stores: dict[str, Store]) -> None:
     source = stores["sqlite"]
     await with_books(source)
     await source.database.writing(
@@ -273,7 +272,7 @@ class BooksAgree(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         path = str(Path(self.folder.name) / "stories.db")
         server = PostgresStore(shared_server().emptied(), connections=2)
-        self.stores: list[Store] = [InMemoryStore(), SqliteStore(path), server]
+        self.stores: list[Store] = [oracle(), SqliteStore(path), server]
         self.keys: list[StoryKey] = []
         for owner in ("me", "you", "me"):
             name = str(len(self.keys))

@@ -17,13 +17,12 @@ from previously.core.errors import BadInput
 from previously.core.scripts import Splice
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
+from previously.storage.copy import WholeStories
 from previously.storage.postgres import PostgresStore
 from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
-from previously.storage.table_store import TableStore
-from previously.storage.tables import writing
-from previously.storage.whole_stories import WholeStories
+from previously.storage.tables import path_writer
 from tests.storage.ids_aside import Mirror, ids_of
 from tests.storage.letters import Letters
 from tests.storage.postgres_server import shared_server
@@ -40,14 +39,14 @@ def nothing(_: int) -> None:
 class Copying(AgreeingOnPostgres):
     """One story and its newest copy."""
 
-    @initialize(rows=st.sampled_from([3, writing.ROWS_PER_STAGE]), words=WORDS)
+    @initialize(rows=st.sampled_from([3, path_writer.ROWS_PER_STAGE]), words=WORDS)
     def open(self, rows: int, words: list[str]) -> None:
         self.patched = pytest.MonkeyPatch()
-        self.patched.setattr(writing, "ROWS_PER_STAGE", rows)
+        self.patched.setattr(path_writer, "ROWS_PER_STAGE", rows)
         self.runner = asyncio.Runner()
         file = self.file()
         self.original = SqliteStore(file)
-        self.others: dict[str, TableStore] = {
+        self.others: dict[str, Store] = {
             "sqlite": SqliteStore(f"{file}.copy"),
             "postgres": PostgresStore(shared_server().emptied(), connections=2),
         }
@@ -58,7 +57,7 @@ class Copying(AgreeingOnPostgres):
         self.story = self.runner.run(self.original.create_story("me", "tale", at="now"))
         self.key = self.story.key
         self.copies = 0
-        self.copied: TableStore = self.original
+        self.copied: Store = self.original
         self.copied_story = self.story
         self.names, self.nodes, self.versions = ["main"], [0], []
         self.copy("sqlite")
@@ -76,7 +75,7 @@ class Copying(AgreeingOnPostgres):
         self.copies += 1
         self.runner.run(self.copy_to(self.others[where], f"copy {self.copies}"))
 
-    async def copy_to(self, target: TableStore, name: str) -> None:
+    async def copy_to(self, target: Store, name: str) -> None:
         source = WholeStories(self.copied.database, "me", "here")
         with Spool() as spool:
             whole = await source.hand_over(self.copied_story.name, spool, nothing)

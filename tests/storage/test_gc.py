@@ -20,15 +20,15 @@ from previously.core.spans import Span
 from previously.core.versions import Kind, NewVersion, Status
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
+from previously.storage import gc
+from previously.storage.copy import WholeStories
+from previously.storage.findings import Collected, Garbage
 from previously.storage.postgres import PostgresStore
 from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.file import SqliteFile
 from previously.storage.store import Store, StoryKey
-from previously.storage.table_store import TableStore
-from previously.storage.tables import Tables, garbage, tables_of, writing
-from previously.storage.tables.findings import Collected, Garbage
-from previously.storage.whole_stories import WholeStories
+from previously.storage.tables import Tables, path_writer, tables_of
 from tests.storage.letters import Letters
 from tests.storage.postgres_server import database, shared_server
 from tests.storage.rich_story import OWNER, write_stories
@@ -40,9 +40,9 @@ NOTHING = Garbage()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[TableStore]:
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
     """A store of tables, empty."""
-    opened: TableStore
+    opened: Store
     if request.param == "sqlite":
         opened = SqliteStore(str(tmp_path / "stories.db"))
     else:
@@ -53,9 +53,9 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 @pytest.fixture(autouse=True)
 def short_stages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "ROWS_PER_STAGE", 4)
-    monkeypatch.setattr(garbage, "ROWS_PER_STAGE", 3)
-    monkeypatch.setattr(garbage, "ROWS_READ_PER_STAGE", 5)
+    monkeypatch.setattr(path_writer, "ROWS_PER_STAGE", 4)
+    monkeypatch.setattr(gc, "ROWS_PER_STAGE", 3)
+    monkeypatch.setattr(gc, "ROWS_READ_PER_STAGE", 5)
 
 
 def put(*texts: str, other: Iterable[str] = ()) -> tuple[Put, ...]:
@@ -67,7 +67,7 @@ def many(count: int, word: str = "new") -> tuple[Put, ...]:
     return put(*(f"{word} {number}" for number in range(count)))
 
 
-async def begun(store: TableStore, script: Script, stages: int, *, branch: str = "main", at: str = BEGUN) -> StoryKey:
+async def begun(store: Store, script: Script, stages: int, *, branch: str = "main", at: str = BEGUN) -> StoryKey:
     """A change of the story `tale` that is interrupted after so many stages, as if the process had been killed."""
     key = (await store.create_story("me", "tale", at="")).key
 
@@ -81,7 +81,7 @@ async def begun(store: TableStore, script: Script, stages: int, *, branch: str =
     return key
 
 
-async def told(store: TableStore, *texts: str) -> StoryKey:
+async def told(store: Store, *texts: str) -> StoryKey:
     """The story `tale`, with these messages and something remembered of them."""
     key = (await store.create_story("me", "tale", at="")).key
     await store.apply(key, "main", [Splice(0, 0, put(*texts, other=["swipe"]))], at="")
@@ -119,7 +119,7 @@ async def answers(store: Store, owner: str = "me") -> list[Any]:
     return found
 
 
-async def counted(store: TableStore, owner: str = "me") -> dict[str, int]:
+async def counted(store: Store, owner: str = "me") -> dict[str, int]:
     """How many rows each table has."""
 
     def count(tables: Tables) -> dict[str, int]:
@@ -133,7 +133,7 @@ async def counted(store: TableStore, owner: str = "me") -> dict[str, int]:
     return await store.database.reading(owner, count)
 
 
-async def cleaned(store: TableStore, *, before: str = LATE) -> Collected:
+async def cleaned(store: Store, *, before: str = LATE) -> Collected:
     """What was taken; no answer may change, and all is as it must be before and after."""
     seen, check = await answers(store), await store.verify("me", before=before)
     assert check.faults == ()
@@ -149,7 +149,7 @@ async def cleaned(store: TableStore, *, before: str = LATE) -> Collected:
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3])
-async def test_what_a_killed_import_left_behind_is_gone(store: TableStore, stages: int) -> None:
+async def test_what_a_killed_import_left_behind_is_gone(store: Store, stages: int) -> None:
     await told(store, *"abc")
     before = await counted(store)
     await begun(store, [Splice(3, 0, many(12))], stages)
@@ -159,7 +159,7 @@ async def test_what_a_killed_import_left_behind_is_gone(store: TableStore, stage
     assert (taken.lines, taken.nodes, taken.entries, taken.path_rows) == (1, stages * 4, stages * 4, stages * 4)
 
 
-async def test_what_was_indexed_of_a_killed_import_is_gone_and_its_ids_are_indexed_again(store: TableStore) -> None:
+async def test_what_was_indexed_of_a_killed_import_is_gone_and_its_ids_are_indexed_again(store: Store) -> None:
     key = await told(store, *"abcdef")
     await begun(store, [Splice(6, 0, many(9, "dead"))], 2)
     while await store.index(key, Letters(), most=4):
@@ -175,7 +175,7 @@ async def test_what_was_indexed_of_a_killed_import_is_gone_and_its_ids_are_index
     assert (await store.verify("me", before=LATE)).faults == ()
 
 
-async def test_the_first_import_of_a_story_and_its_swipes_are_gone(store: TableStore) -> None:
+async def test_the_first_import_of_a_story_and_its_swipes_are_gone(store: Store) -> None:
     await store.create_story("me", "tale", at="")
     before = await counted(store)
     key = await begun(store, [Splice(0, 0, put("hail", "b", "c", "d", "e", "f", other=["hello", "well met"]))], 1)
@@ -185,7 +185,7 @@ async def test_the_first_import_of_a_story_and_its_swipes_are_gone(store: TableS
     assert len(await store.siblings(key, "main", 0)) == 1
 
 
-async def test_what_a_killed_deep_edit_left_behind_is_gone(store: TableStore) -> None:
+async def test_what_a_killed_deep_edit_left_behind_is_gone(store: Store) -> None:
     await told(store, *"abcdefghij")
     await store.fork(StoryKey("me", 1), "main", "aside", 5, at="")
     before = await counted(store)
@@ -195,7 +195,7 @@ async def test_what_a_killed_deep_edit_left_behind_is_gone(store: TableStore) ->
     assert await counted(store) == before
 
 
-async def test_swipes_stay_and_those_of_a_dead_attempt_were_never_seen(store: TableStore) -> None:
+async def test_swipes_stay_and_those_of_a_dead_attempt_were_never_seen(store: Store) -> None:
     key = await told(store, *"abcdefghij")
     await begun(store, [Splice(1, 1, put("B", other=["BB"]))], 1)
     for _ in range(2):
@@ -204,7 +204,7 @@ async def test_swipes_stay_and_those_of_a_dead_attempt_were_never_seen(store: Ta
         await cleaned(store)
 
 
-async def test_nodes_that_a_second_attempt_took_over_stay(store: TableStore) -> None:
+async def test_nodes_that_a_second_attempt_took_over_stay(store: Store) -> None:
     key = await told(store, *"abcdefghij")
     deletion = [Splice(4, 1, ())]
     await begun(store, deletion, 1)
@@ -216,7 +216,7 @@ async def test_nodes_that_a_second_attempt_took_over_stay(store: TableStore) -> 
     await cleaned(store)
 
 
-async def test_nodes_that_two_dead_attempts_share_go_with_the_last(store: TableStore) -> None:
+async def test_nodes_that_two_dead_attempts_share_go_with_the_last(store: Store) -> None:
     await told(store, *"abcdefghij")
     before = await counted(store)
     for stages in (1, 2, 1):
@@ -228,7 +228,7 @@ async def test_nodes_that_two_dead_attempts_share_go_with_the_last(store: TableS
     assert (await store.verify("me", before=LATE)).faults == ()
 
 
-async def test_two_dead_attempts_at_one_place_go_with_their_swipes(store: TableStore) -> None:
+async def test_two_dead_attempts_at_one_place_go_with_their_swipes(store: Store) -> None:
     await store.create_story("me", "tale", at="")
     before = await counted(store)
     for word in ("hello", "well met"):
@@ -237,7 +237,7 @@ async def test_two_dead_attempts_at_one_place_go_with_their_swipes(store: TableS
     assert await counted(store) == before
 
 
-async def test_a_change_that_somebody_is_making_is_left_alone(store: TableStore) -> None:
+async def test_a_change_that_somebody_is_making_is_left_alone(store: Store) -> None:
     await told(store, *"abc")
     await begun(store, [Splice(3, 0, many(12))], 2, at=BEGUN)
     before = await counted(store)
@@ -246,7 +246,7 @@ async def test_a_change_that_somebody_is_making_is_left_alone(store: TableStore)
     assert await counted(store) == before
 
 
-async def test_what_was_begun_before_times_were_kept_is_old(store: TableStore) -> None:
+async def test_what_was_begun_before_times_were_kept_is_old(store: Store) -> None:
     await told(store, *"abc")
     before = await counted(store)
     await begun(store, [Splice(3, 0, many(12))], 2, at=cast(Any, None))
@@ -261,7 +261,7 @@ async def test_what_was_begun_before_times_were_kept_is_old(store: TableStore) -
     assert await counted(store) == before
 
 
-async def test_lines_that_no_branch_shows_go_and_those_leaned_on_stay(store: TableStore) -> None:
+async def test_lines_that_no_branch_shows_go_and_those_leaned_on_stay(store: Store) -> None:
     key = await told(store, *"abcdefghij")
     for number in range(4):
         await store.fork(key, "main", f"branch {number}", 8 - number, at="")
@@ -272,7 +272,7 @@ async def test_lines_that_no_branch_shows_go_and_those_leaned_on_stay(store: Tab
     assert (taken.nodes, taken.entries) == (0, 0)
 
 
-async def test_rows_behind_all_that_others_lean_on_go(store: TableStore) -> None:
+async def test_rows_behind_all_that_others_lean_on_go(store: Store) -> None:
     key = await told(store, *"abcdefghij")
     await store.apply(key, "main", [Splice(4, 1, put("x"))], at="")
     taken = await cleaned(store)
@@ -285,7 +285,7 @@ async def test_rows_behind_all_that_others_lean_on_go(store: TableStore) -> None
     assert [item.entry.message.text for item in await store.path(key, "aside", 0, 9)] == [*"abcz"]
 
 
-async def test_leases_that_ran_out_go(store: TableStore) -> None:
+async def test_leases_that_ran_out_go(store: Store) -> None:
     key = await told(store, *"abc")
     await store.take_lease(key, "one", "me", now="", until=EARLY)
     await store.take_lease(key, "two", "me", now="", until=BEGUN)
@@ -295,7 +295,7 @@ async def test_leases_that_ran_out_go(store: TableStore) -> None:
     assert await store.take_lease(key, "one", "other", now=BEGUN, until=LATE)
 
 
-async def test_an_interrupted_cleaning_changes_no_answer_and_the_next_one_ends_it(store: TableStore) -> None:
+async def test_an_interrupted_cleaning_changes_no_answer_and_the_next_one_ends_it(store: Store) -> None:
     key = await told(store, *"abcdefghij")
     await store.fork(key, "main", "aside", 6, at="")
     await store.apply(key, "aside", [Splice(1, 1, put("x"))], at="")
@@ -306,7 +306,7 @@ async def test_an_interrupted_cleaning_changes_no_answer_and_the_next_one_ends_i
         await begun(store, [Splice(2, 1, put("C"))], 2)
 
         def some(tables: Tables, stages: int = stages) -> Generator[None, None, bool]:
-            cleaning = garbage.take_garbage(tables.session, key, LATE)
+            cleaning = gc.take_garbage(tables.session, key, LATE)
             for _ in range(stages):
                 try:
                     next(cleaning)
@@ -327,14 +327,14 @@ async def test_an_interrupted_cleaning_changes_no_answer_and_the_next_one_ends_i
     raise AssertionError("a cleaning ends")
 
 
-async def test_a_story_whose_cleaning_was_interrupted_can_be_copied(store: TableStore) -> None:
+async def test_a_story_whose_cleaning_was_interrupted_can_be_copied(store: Store) -> None:
     """Swipes that were never seen are not seen in the copy, and its own cleaning takes them."""
     key = await told(store, *"abcdefghij")
     clean = await counted(store)
     await begun(store, [Splice(2, 1, put("C", *"defghij", other=["unseen"]))], 2)
 
     def set_aside(tables: Tables) -> Generator[None, None, None]:
-        next(garbage.take_garbage(tables.session, key, LATE))
+        next(gc.take_garbage(tables.session, key, LATE))
         yield
 
     await store.database.destroying(key, set_aside)
@@ -354,7 +354,7 @@ async def test_a_story_whose_cleaning_was_interrupted_can_be_copied(store: Table
     assert (await store.verify("they", before=LATE)).faults == ()
 
 
-async def test_what_is_written_while_it_is_cleaned_is_kept(store: TableStore) -> None:
+async def test_what_is_written_while_it_is_cleaned_is_kept(store: Store) -> None:
     """Between two stages of a cleaning the change that died is made again and takes its nodes over."""
     for pause in range(1, 12):
         key = (await store.create_story("me", f"tale {pause}", at="")).key
@@ -367,7 +367,7 @@ async def test_what_is_written_while_it_is_cleaned_is_kept(store: TableStore) ->
                 yield
 
         def clean(tables: Tables, key: StoryKey = key, pause: int = pause) -> Generator[None, None, None]:
-            for stage, _ in enumerate(garbage.take_garbage(tables.session, key, LATE)):
+            for stage, _ in enumerate(gc.take_garbage(tables.session, key, LATE)):
                 if stage == pause:
                     yield from tables.writer.apply(key, tables.branch(key, "main"), [Splice(1, 1, ())], LATE, None)
                     yield from tables.writer.apply(key, tables.branch(key, "main"), [Splice(0, 9, ())], LATE, None)
@@ -534,7 +534,7 @@ async def test_all_that_people_and_folds_made_stays(tmp_path: Path) -> None:
         await store.close()
 
 
-async def test_a_story_that_lost_its_path_is_left_for_verify(store: TableStore) -> None:
+async def test_a_story_that_lost_its_path_is_left_for_verify(store: Store) -> None:
     key = await told(store, *"abcdefghij")
     await store.apply(key, "main", [Splice(1, 1, put("x"))], at="")
 
@@ -550,7 +550,7 @@ async def test_a_story_that_lost_its_path_is_left_for_verify(store: TableStore) 
     assert await counted(store) == before
 
 
-async def test_a_stage_that_fails_keeps_what_was_done_before(store: TableStore) -> None:
+async def test_a_stage_that_fails_keeps_what_was_done_before(store: Store) -> None:
     key = await told(store, *"abc")
 
     def work(tables: Tables) -> Generator[None, None, None]:
@@ -581,10 +581,10 @@ class Cleaning(Agreeing):
                 next(change)
                 yield
 
-        rows = writing.ROWS_PER_STAGE
-        self.patched.setattr(writing, "ROWS_PER_STAGE", 2)
+        rows = path_writer.ROWS_PER_STAGE
+        self.patched.setattr(path_writer, "ROWS_PER_STAGE", 2)
         self.runner.run(store.database.destroying(self.key, die))
-        self.patched.setattr(writing, "ROWS_PER_STAGE", rows)
+        self.patched.setattr(path_writer, "ROWS_PER_STAGE", rows)
         self.clean()
 
     @precondition(lambda self: self.versions)

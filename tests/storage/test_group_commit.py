@@ -21,7 +21,7 @@ from previously.core.versions import Kind, NewVersion, Status, Version
 from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.file import SqliteFile
 from previously.storage.store import StoryKey
-from previously.storage.tables import Tables, writing
+from previously.storage.tables import Tables, path_writer
 from previously.storage.tables.cover import CoverTable
 
 
@@ -171,18 +171,18 @@ async def test_of_several_versions_that_fail_in_a_group_nothing_is_kept_and_of_o
 async def test_others_write_between_the_stages_of_a_long_change(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing, "ROWS_PER_STAGE", 2)
+    monkeypatch.setattr(path_writer, "ROWS_PER_STAGE", 2)
     long = (await store.create_story("me", "long", at="")).key
     short = (await store.create_story("me", "short", at="")).key
     pieces = tuple(Put(draft) for number in range(40) for draft in put(str(number)))
     seen: list[int] = []
-    step = writing.PathWriter._write
+    step = path_writer.PathWriter._write
 
     def noted(writer: object, key: StoryKey, *rest: object) -> None:
         seen.append(key.story)
         step(writer, key, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(writing.PathWriter, "_write", noted)
+    monkeypatch.setattr(path_writer.PathWriter, "_write", noted)
     held = Held(store)
     change = asyncio.ensure_future(store.apply(long, "main", [Splice(0, 0, pieces)], at=""))
     others = [asyncio.ensure_future(store.append(short, None, put(str(number)), at="")) for number in range(5)]

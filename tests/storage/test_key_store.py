@@ -1,4 +1,4 @@
-"""The contract of `storage.key_store`, kept by every store: keys are found by their hash alone, and see no story."""
+"""The contract of `storage.tables.keys`, kept by every store: keys are found by their hash alone, and see no story."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from previously.app import Memory
 from previously.core.errors import BadInput
 from previously.core.messages import Draft, message
 from previously.runtime.keys import LONGEST_NAME, Keys
-from previously.storage.key_store import HASH_BYTES, KEY_PREFIX, NOBODY, AccessKey, key_hash
 from previously.storage.postgres import PostgresStore
 from previously.storage.queries import load_migrations
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
+from previously.storage.tables.keys import HASH_BYTES, KEY_PREFIX, NOBODY, AccessKey, key_hash
 from tests.storage.postgres_server import database, shared_server
 
 AT = "2026-03-02T19:04:00+00:00"

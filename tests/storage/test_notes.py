@@ -16,7 +16,6 @@ from previously.core.spans import Span
 from previously.core.versions import Kind, NewVersion, Status, Version
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
-from previously.storage.table_store import TableStore
 from tests.storage.test_store_contract import AT, ME, a_story, append, covered, draft, fold, mark
 
 NEVER = "9999"
@@ -142,7 +141,7 @@ async def test_every_note_that_read_a_message_is_forgotten_with_it(store: Store)
     assert await covered(store, key, "aside") == []
     again = await noted(store, key, 2, 4)
     assert again.id not in left, "what is left may be read again"
-    if isinstance(store, TableStore):
+    if isinstance(store, Store):
         assert (await store.verify(ME, before=NEVER)).faults == ()
 
 

@@ -15,10 +15,10 @@ from previously.core.errors import BadInput
 from previously.core.marks import MarkKind
 from previously.core.messages import Attributes, Draft, message
 from previously.core.scripts import Put, Splice
+from previously.core.snapshot import KeptRecipe
 from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status
 from previously.storage.store import Forgotten, Store, StoryKey
-from previously.storage.view_store import KeptRecipe
 
 AT = "2026-03-02T19:04:00+00:00"
 REQUEST = bytes(32)
@@ -118,7 +118,8 @@ OF_AN_OWNER: dict[str, Callable[[Store, str], Awaitable[Any]]] = {
     "set_model_fact": lambda store, owner: store.set_model_fact(owner, "m", "theirs", AT),
     "last_changes": lambda store, owner: store.last_changes(owner),
 }
-APART = {"at_one_moment", "create_story", "keep_book", "close"} | {"add_key", "keys", "remove_key", "owner_of"}
+APART = {"at_one_moment", "create_story", "keep_book", "close", "add_key", "keys", "remove_key", "owner_of"}
+APART |= {"read", "write", "verify", "gc"}
 """Reading through the other verbs; making something of one's own; the end; and keys, which are nobody's and see no
 story (`test_key_store`)."""
 

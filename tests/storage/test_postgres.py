@@ -20,12 +20,12 @@ from previously.core.messages import Attributes, Draft, message
 from previously.core.scripts import Put, Splice
 from previously.core.spans import Span
 from previously.core.versions import Kind, NewVersion, Status
+from previously.storage.copy import Backup, WholeStories
 from previously.storage.postgres import PostgresStore
 from previously.storage.postgres.session import PostgresSession
 from previously.storage.store import StoryKey
 from previously.storage.tables import Tables
 from previously.storage.tables.session import Row
-from previously.storage.whole_stories import Backup, WholeStories
 from tests.storage.letters import Letters
 from tests.storage.postgres_server import Server, database, shared_server
 

@@ -13,11 +13,11 @@ from hypothesis.stateful import initialize, invariant, rule
 
 from previously.core.messages import Attributes, Draft, message
 from previously.core.scripts import Put, Splice
-from previously.storage.in_memory import InMemoryStore
 from previously.storage.postgres import PostgresStore
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
-from previously.storage.tables import writing
+from previously.storage.tables import path_writer
+from tests.oracle.in_memory import oracle
 from tests.storage.postgres_server import shared_server
 from tests.storage.test_stores_agree import MOST_MESSAGES, NUMBERS, SOAKING, WORDS, Agreeing
 
@@ -27,13 +27,13 @@ COMPARED_EVERY = 5
 class AgreeingOnPostgres(Agreeing):
     """One story on three stores."""
 
-    @initialize(rows=st.sampled_from([3, writing.ROWS_PER_STAGE]), words=WORDS)
+    @initialize(rows=st.sampled_from([3, path_writer.ROWS_PER_STAGE]), words=WORDS)
     def open(self, rows: int, words: list[str]) -> None:
         self.patched = pytest.MonkeyPatch()
-        self.patched.setattr(writing, "ROWS_PER_STAGE", rows)
+        self.patched.setattr(path_writer, "ROWS_PER_STAGE", rows)
         self.runner = asyncio.Runner()
         self.stores: list[Store] = [
-            InMemoryStore(),
+            oracle(),
             SqliteStore(self.file()),
             PostgresStore(shared_server().emptied(), connections=2),
         ]

@@ -21,8 +21,9 @@ from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
-from previously.storage.table_store import TableStore
-from previously.storage.tables import cutting, index_reading, indexing
+from previously.storage.tables import recall_cuts
+from previously.storage.tables import recall_index as index_reading
+from previously.storage.tables import recall_index as indexing
 from tests.storage.letters import Letters
 
 AT = "2026-03-02T19:04:00+00:00"
@@ -187,13 +188,13 @@ async def test_vectors_of_another_table_are_made_anew(store: Store) -> None:
 
 
 async def test_another_version_of_the_index_is_made_anew(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not isinstance(store, TableStore):
+    if not isinstance(store, Store):
         pytest.skip("a process has one version")
     key = await begun(store, *(f"message {n} says word{n % 7}" for n in range(3 * BLOCK)))
     await caught_up(store, key, Letters(), most=700)
     terms = ["word1", "message", "1000"]
     before = await kept(store, key, terms)
-    for module in (recall_index, indexing, index_reading, cutting):
+    for module in (recall_index, indexing, index_reading, recall_cuts):
         monkeypatch.setattr(module, "INDEX_VERSION", 99)
     assert await hits(store, key, "word1") == []
     waiting = await store.index(key, Letters(), most=700)
@@ -233,7 +234,7 @@ async def test_what_a_process_keeps_of_an_index_is_what_the_store_has(store: Sto
 
 async def _fresh(store: Store, key: StoryKey, terms: Sequence[str]) -> dict[str, Any]:
     """The same, as a process sees it that was never asked."""
-    if isinstance(store, TableStore):
+    if isinstance(store, Store):
         store.paths.forget(key)
     return await kept(store, key, terms)
 
@@ -330,7 +331,7 @@ async def test_a_moment_answers_too_and_writes_nothing(store: Store) -> None:
 
 
 async def test_what_changes_while_a_batch_is_made_is_not_written(store: Store) -> None:
-    if not isinstance(store, TableStore):
+    if not isinstance(store, Store):
         pytest.skip("here nothing comes in between")
     key = await begun(store, "a secret", "rain", "snow")
     first, second, _ = await store.path(key, "main", 0, 9)
@@ -363,7 +364,7 @@ async def test_what_changes_while_a_batch_is_made_is_not_written(store: Store) -
 
 
 async def test_several_at_once_index_nothing_twice(store: Store) -> None:
-    if not isinstance(store, TableStore):
+    if not isinstance(store, Store):
         pytest.skip("here nothing comes in between")
     key = await begun(store, *(f"word{n} and word{n + 1}" for n in range(300)))
 
@@ -412,8 +413,5 @@ async def test_witnesses_with_endless_names(store: Store) -> None:
 
 
 def test_opening_a_store_loads_no_numpy() -> None:
-    code = (
-        "import sys, previously.storage.sqlite, previously.storage.postgres, previously.storage.in_memory;"
-        "sys.exit('numpy' in sys.modules)"
-    )
+    code = "import sys, previously.storage.sqlite, previously.storage.postgres;sys.exit('numpy' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -22,8 +22,8 @@ from previously.core.versions import Kind, NewVersion, Status, Version
 from previously.storage.queries import load_migrations, load_queries, parse_queries
 from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.file import APPLICATION_ID
-from previously.storage.tables import writing
-from previously.storage.tables.writing import PathWriter
+from previously.storage.tables import path_writer
+from previously.storage.tables.path_writer import PathWriter
 
 
 def test_what_was_written_is_there_after_opening_again(tmp_path: Path) -> None:
@@ -197,8 +197,8 @@ async def test_memory_made_while_a_long_change_is_written_is_found(
                 time.sleep(0.001)
         return islice(steps, count)
 
-    monkeypatch.setattr(writing, "ROWS_PER_STAGE", 1)
-    monkeypatch.setattr(writing, "islice", meanwhile)
+    monkeypatch.setattr(path_writer, "ROWS_PER_STAGE", 1)
+    monkeypatch.setattr(path_writer, "islice", meanwhile)
     await store.apply(key, "alt", [Splice(7, 1, ())], at="")
     (version,) = await store.versions(key)
     assert folds[0].done() and await store.cover(key, "alt") == [(0, 5, version.id)]
@@ -208,7 +208,7 @@ async def test_memory_made_while_a_long_change_is_written_is_found(
 async def test_a_swipe_that_is_the_chosen_message_is_not_added_twice_in_a_long_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("previously.storage.tables.writing.ROWS_PER_STAGE", 1)
+    monkeypatch.setattr("previously.storage.tables.path_writer.ROWS_PER_STAGE", 1)
     store = SqliteStore(str(tmp_path / "s.db"))
     key = (await store.create_story("me", "tale", at="")).key
     swiped = Draft(message("user", "one"), alternatives=(Draft(message("user", "two")), Draft(message("user", "one"))))

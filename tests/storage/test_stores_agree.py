@@ -29,11 +29,11 @@ from previously.core.spans import Span
 from previously.core.versions import Kind, NewVersion, Status, Version
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
-from previously.storage import answer_store
-from previously.storage.in_memory import InMemoryStore
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
-from previously.storage.tables import writing
+from previously.storage.tables import answers as answer_store
+from previously.storage.tables import path_writer
+from tests.oracle.in_memory import oracle
 from tests.storage.letters import Letters
 
 NUMBERS = st.integers(min_value=0, max_value=10_000)
@@ -50,12 +50,12 @@ SPAN_SCOPES = ("*", "*7")
 class Agreeing(RuleBasedStateMachine):
     """One story on two stores."""
 
-    @initialize(rows=st.sampled_from([3, writing.ROWS_PER_STAGE]), words=WORDS)
+    @initialize(rows=st.sampled_from([3, path_writer.ROWS_PER_STAGE]), words=WORDS)
     def open(self, rows: int, words: list[str]) -> None:
         self.patched = pytest.MonkeyPatch()
-        self.patched.setattr(writing, "ROWS_PER_STAGE", rows)
+        self.patched.setattr(path_writer, "ROWS_PER_STAGE", rows)
         self.runner = asyncio.Runner()
-        self.stores: list[Store] = [InMemoryStore(), SqliteStore(self.file())]
+        self.stores: list[Store] = [oracle(), SqliteStore(self.file())]
         self.key = self.both(lambda store: store.create_story("me", "tale", at="now")).key
         self.names = ["main"]
         self.nodes = [0]

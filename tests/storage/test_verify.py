@@ -15,16 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from previously.core.versions import Status
-from previously.storage.table_store import TableStore
-from previously.storage.tables import (
-    checking,
-    checking_cover,
-    checking_messages,
-    checking_paths,
-    checking_versions,
-    findings,
-)
-from previously.storage.tables.findings import Verified
+from previously.storage import findings, verify, verify_memory, verify_paths
+from previously.storage.findings import Verified
+from previously.storage.store import Store
 from tests.storage.postgres_server import shared_server
 from tests.storage.rich_story import NEVER, OWNER, OnFile, OnServer, Place
 from tests.storage.test_postgres_agrees import AgreeingOnPostgres
@@ -299,7 +292,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     on_server.close(shared_server())
 
 
-def verified(store: TableStore, **options: Any) -> Verified:
+def verified(store: Store, **options: Any) -> Verified:
     return asyncio.run(store.verify(OWNER, before=NEVER, **options))
 
 
@@ -339,7 +332,7 @@ def test_a_planted_damage_is_found_and_named(place: Place, damage: str) -> None:
 
 
 def test_reading_in_small_pieces_finds_the_same(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (checking, checking_messages, checking_paths, checking_versions, checking_cover):
+    for module in (verify, verify, verify_paths, verify_memory, verify_memory):
         monkeypatch.setattr(module, "ROWS_AT_ONCE", 3)
     with place.anew() as (store, asked):
         assert verified(store).faults == ()
@@ -396,7 +389,7 @@ def test_a_check_that_nobody_waits_for_any_more_ends(place: Place) -> None:
         reached.set()
         cancelled.wait(30)
 
-    async def check(store: TableStore) -> None:
+    async def check(store: Store) -> None:
         task = asyncio.create_task(store.verify(OWNER, before=NEVER, told=tell))
         await asyncio.to_thread(reached.wait, 30)
         task.cancel()
@@ -425,7 +418,7 @@ def check_at_the_end(machine: Agreeing) -> None:
     """At the end of a life of a random driver all is clean, on every store of tables."""
     if hasattr(machine, "stores"):
         for store in machine.stores:
-            if isinstance(store, TableStore):
+            if isinstance(store, Store):
                 assert told(machine.runner.run(store.verify("me", before="a"))) == []
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from previously.storage.table_store import TableStore
-from previously.storage.tables import checking_index, indexing
+from previously.storage import verify_index
+from previously.storage.store import Store
+from previously.storage.tables import recall_index
 from tests.storage.letters import Letters
 from tests.storage.postgres_server import shared_server
 from tests.storage.rich_story import NEVER, OWNER, OnFile, OnServer, Place
@@ -77,20 +78,20 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     on_server.close(shared_server())
 
 
-async def indexed(store: TableStore) -> None:
+async def indexed(store: Store) -> None:
     for story in await store.stories(OWNER):
         while await store.index(story.key, Letters(), most=20):
             pass
 
 
-def told(store: TableStore) -> list[str]:
+def told(store: Store) -> list[str]:
     found = asyncio.run(store.verify(OWNER, before=NEVER))
     assert found.checked["index blocks"] or found.faults
     return [f"{fault.where}: {fault.reason}" for fault in found.faults]
 
 
 def test_what_is_indexed_is_clean(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checking_index, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(verify_index, "ROWS_AT_ONCE", 7)
     with place.anew() as (store, _):
         asyncio.run(indexed(store))
         assert told(store) == []
@@ -99,17 +100,17 @@ def test_what_is_indexed_is_clean(place: Place, monkeypatch: pytest.MonkeyPatch)
 def test_what_is_half_indexed_or_of_another_version_is_clean(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     with place.anew() as (store, asked):
         asyncio.run(indexed(store))
-        monkeypatch.setattr(indexing, "INDEX_VERSION", 99)
+        monkeypatch.setattr(recall_index, "INDEX_VERSION", 99)
         asyncio.run(store.verify(OWNER, before=NEVER))
         (tale,) = [story for story in asyncio.run(store.stories(OWNER)) if story.name == "tale"]
         asyncio.run(store.index(tale.key, None, most=5))
-        monkeypatch.setattr(checking_index, "INDEX_VERSION", 99)
+        monkeypatch.setattr(verify_index, "INDEX_VERSION", 99)
         assert told(store) == []
         assert asked("SELECT through < 9 FROM recall_state WHERE version = 99")[0][0]
 
 
 def test_what_is_left_after_forgetting_is_clean(place: Place) -> None:
-    async def forget(store: TableStore) -> None:
+    async def forget(store: Store) -> None:
         (tale,) = [story for story in await store.stories(OWNER) if story.name == "tale"]
         await store.forget_entries(tale.key, await store.standing_at(tale.key, "main", 3, 9))
 

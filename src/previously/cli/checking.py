@@ -15,7 +15,7 @@ from previously.cli.arguments import AsJson, on_a_server, opened
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from previously.storage.tables.findings import Garbage, Verified
+    from previously.storage.findings import Garbage, Verified
 
 NOTE_EVERY_S = 5.0
 """How often a long check says on stderr where it is."""

@@ -15,7 +15,7 @@ from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
     from previously.runtime.backups import Copies
-    from previously.storage.whole_stories import Backup
+    from previously.storage.copy import Backup
 
 Stories = Annotated[
     list[str] | None, typer.Option("--story", metavar="NAME", parser=name, help="Only this one; may be given again.")

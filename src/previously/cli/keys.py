@@ -11,7 +11,7 @@ from previously.cli.arguments import AsJson, name, opened
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from previously.storage.key_store import AccessKey
+    from previously.storage.tables.keys import AccessKey
 
 Name = Annotated[str, typer.Argument(metavar="NAME", parser=name, help="What the key is called.")]
 Owner = Annotated[

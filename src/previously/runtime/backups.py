@@ -16,7 +16,7 @@ from previously.core.text import clean
 from previously.runtime import copying
 from previously.runtime.copying import Copied, Progress, backup_path, chosen
 from previously.runtime.times import time_at
-from previously.storage.whole_stories import THIS_FILE, Backup, WholeStories
+from previously.storage.copy import THIS_FILE, Backup, WholeStories
 
 
 @dataclass(frozen=True, slots=True)

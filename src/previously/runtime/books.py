@@ -14,8 +14,8 @@ from previously.lore.entries import Entry, problems
 from previously.lore.world_info import Book, read_book
 from previously.runtime.lore_in_views import book_entries
 from previously.runtime.times import time_at
-from previously.storage.book_store import BookInfo
 from previously.storage.store import Store
+from previously.storage.tables.books import BookInfo
 
 LONGEST_NAME = 200
 

@@ -22,9 +22,9 @@ from typing import TypeVar
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem, UnknownStory
 from previously.core.text import clean
 from previously.runtime.times import time_at
+from previously.storage.copy import THIS_FILE, Backup, NameTaken, Whole, WholeStories
 from previously.storage.spool import Spool
 from previously.storage.store import StoryInfo
-from previously.storage.whole_stories import THIS_FILE, Backup, NameTaken, Whole, WholeStories
 
 T = TypeVar("T")
 

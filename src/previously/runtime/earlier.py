@@ -11,8 +11,9 @@ from dataclasses import replace
 
 from previously.core.marks import Mark, MarkKind
 from previously.core.paths import OnPath
+from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import Kind, LiveVersion
-from previously.storage.store import ALL_MARKS, BranchInfo, Store, StoryKey
+from previously.storage.store import BranchInfo, Store, StoryKey
 
 
 class Earlier:

@@ -8,9 +8,10 @@ from typing import Any, Protocol, TypeVar
 
 from previously.core.marks import Mark, MarkKind
 from previously.core.paths import OnPath
+from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import Kind, LiveVersion, NewVersion, Status, Version
-from previously.storage.book_store import BookReading
-from previously.storage.store import ALL_MARKS, BranchInfo, StoryKey
+from previously.storage.store import BranchInfo, StoryKey
+from previously.storage.tables.books import BookReading
 
 T = TypeVar("T")
 

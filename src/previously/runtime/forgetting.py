@@ -21,8 +21,8 @@ from previously.core.spans import Span, position_on
 from previously.runtime.backups import Backups
 from previously.runtime.reading import persistently
 from previously.runtime.times import time_at
+from previously.storage.copy import THIS_FILE, Backup, WholeStories
 from previously.storage.store import BranchInfo, Store, StoryInfo, StoryKey, Traces
-from previously.storage.whole_stories import THIS_FILE, Backup, WholeStories
 
 Wanted = Traces | str
 """Messages by their traces; a story by the time it was begun."""

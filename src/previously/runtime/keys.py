@@ -12,8 +12,8 @@ from secrets import token_urlsafe
 from previously.core.errors import BadInput
 from previously.core.text import clean
 from previously.runtime.times import time_at
-from previously.storage.key_store import ENDING, KEY_PREFIX, NOBODY, AccessKey, key_hash
 from previously.storage.store import Store
+from previously.storage.tables.keys import ENDING, KEY_PREFIX, NOBODY, AccessKey, key_hash
 
 LOCAL_OWNER = "local"
 """Who owns the stories of a person's own machine."""
@@ -49,7 +49,7 @@ class Keys:
         return await self._store.remove_key(name)
 
     async def owner_of_key(self, hashed: bytes) -> str | None:
-        """Whose stories the key of that hash (`storage.key_store.key_hash`) opens; None if it is none of ours."""
+        """Whose stories the key of that hash (`storage.tables.keys.key_hash`) opens; None if it is none of ours."""
         return await self._store.owner_of(hashed)
 
 

@@ -32,8 +32,8 @@ from previously.runtime.reading import with_tail
 from previously.runtime.stale import stale_version
 from previously.runtime.states import States, Witness
 from previously.runtime.told_before import HAND
-from previously.storage.book_store import BookReading
 from previously.storage.store import BranchInfo, Store, StoryKey
+from previously.storage.tables.books import BookReading
 from previously.view.lists import DATED, PERSON, first_sentence
 from previously.view.memory import Remembered
 from previously.view.readers import Reader

@@ -22,8 +22,8 @@ from previously.lore.scanning import scan
 from previously.lore.things import LoreEntry
 from previously.lore.timed import Activation, Effects, effects_at, is_timed
 from previously.lore.world_info import read_book
-from previously.storage.book_store import BookReading
 from previously.storage.store import Store, StoryKey
+from previously.storage.tables.books import BookReading
 from previously.view.recipes import from_text
 from previously.view.volatile import LoreShown, line_of
 

@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 
 from previously.core.marks import Mark, MarkKind
 from previously.core.paths import OnPath
+from previously.core.snapshot import ALL_MARKS
 from previously.core.versions import Kind, LiveVersion, NewVersion, Status, Version
 from previously.runtime.fold_store import FoldStore
-from previously.storage.store import ALL_MARKS, BranchInfo, StoryKey
+from previously.storage.store import BranchInfo, StoryKey
 
 T = TypeVar("T")
 

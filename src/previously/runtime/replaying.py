@@ -11,13 +11,13 @@ from dataclasses import replace
 from previously.core.errors import BadInput
 from previously.core.messages import Role
 from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
+from previously.core.snapshot import KeptRecipe
 from previously.core.spans import Span, position_on
 from previously.core.tokens import Counter
 from previously.models.tokenizers import counter_for
 from previously.runtime.recalling import retold
 from previously.runtime.view_recipes import stands
 from previously.storage.store import BranchInfo, Store, StoryKey
-from previously.storage.view_store import KeptRecipe
 from previously.view.build import Asked, Material, shown_again
 from previously.view.recipes import Recipe, digests_of, from_text
 from previously.view.view import View

@@ -12,9 +12,9 @@ from hashlib import sha256
 from previously.core.calibration import counter_named
 from previously.core.errors import StoreProblem
 from previously.core.paths import OnPath
+from previously.core.snapshot import KeptRecipe
 from previously.core.tokens import Counter
 from previously.storage.store import BranchInfo, Store, StoryKey
-from previously.storage.view_store import KeptRecipe
 from previously.view.build import Asked
 from previously.view.epochs import COUNTED_ANEW, FIRST_VIEW, PATH_CHANGED, Epoch
 from previously.view.recipes import Recipe, from_text

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
+from previously.core.snapshot import KeptRecipe
 from previously.core.spans import position_on, spans_of
 from previously.core.tokens import Counter, message_tokens
 from previously.folds.recap import FoldRules
@@ -23,7 +24,6 @@ from previously.runtime.requests import newest_user, requests_before
 from previously.runtime.times import time_at
 from previously.runtime.view_recipes import Before, Made, before_of, is_again, newest_recipe, terms
 from previously.storage.store import NO_NODE, BranchInfo, Store, StoryKey
-from previously.storage.view_store import KeptRecipe
 from previously.view.build import Asked, Material, build, fills_room
 from previously.view.epochs import Epoch
 from previously.view.recipes import Recipe, digests_of, to_text, unchanged_tokens

@@ -22,7 +22,7 @@ from previously.core.errors import StoreProblem
 from previously.runtime.keys import LOCAL_OWNER
 from previously.server.hosts import values
 from previously.server.refusals import Header, Refusal, retry_after
-from previously.storage.key_store import KEY_PREFIX, key_hash
+from previously.storage.tables.keys import KEY_PREFIX, key_hash
 
 FRESH_S = 2.0
 """How long an answer of the store is believed: a removed key stops working after that."""

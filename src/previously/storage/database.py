@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from typing import Any, NoReturn, Protocol, TypeVar
 
-from previously.storage.store import StoryKey
 from previously.storage.tables import Tables, tables_of
+from previously.storage.tables.recall_cache import KeptPaths
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 
 T = TypeVar("T")
@@ -49,6 +50,11 @@ class Database(Protocol):
 
     async def close(self) -> None:
         """Let what is under way end, then give everything back."""
+
+
+def at_a_moment(tables: Tables, paths: KeptPaths) -> Tables:
+    """Return the same tables for reads of one moment, which ask nothing twice."""
+    return tables_of(_Asked(tables.session), paths)
 
 
 class Moment:

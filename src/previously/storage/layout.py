@@ -1,6 +1,6 @@
 """The tables of a story as data: which columns there are, and what each of them holds.
 
-All that copies a story whole (`storage.copying`) is told here and nowhere else what a story is made of: one list in
+All that copies a story whole (`storage.copy`) is told here and nowhere else what a story is made of: one list in
 place of dozens of queries that are nearly alike. What must stay true: every column of every table of both schemas is
 named, except those that the place gives (`owner`, `story`) and those that a database works out by itself. Leases are no
 part of a story, keys are of none, and what is `NOT_COPIED` comes about anew.

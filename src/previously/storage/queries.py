@@ -1,6 +1,7 @@
 """Named queries: SQL lives in `.sql` files, each statement under a line `-- name: what_it_does`.
 
-One folder per backend, the same names in each, so that a store's Python reads the same whatever is below.
+What both databases understand stands once, in `shared.sql`; a folder per backend holds the rest under the same names,
+so that a store's Python reads the same whatever is below.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from importlib.resources import files
 
 from previously.storage.layout import copying_queries
 
+_NAMED = re.compile(r"(?<![:\w]):([a-z_]+)\b")
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 
 
@@ -26,8 +28,18 @@ def parse_queries(text: str) -> dict[str, str]:
 
 
 def load_queries(backend: str) -> dict[str, str]:
-    """The named queries of a backend."""
-    return parse_queries((files("previously.storage") / "sql" / backend / "queries.sql").read_text("utf-8"))
+    """Return the named queries of a backend: its own stand in for shared ones of the same name."""
+    folder = files("previously.storage") / "sql"
+    shared, own = (
+        parse_queries(file.read_text("utf-8")) for file in (folder / "shared.sql", folder / backend / "queries.sql")
+    )
+    queries = shared | own
+    return {name: _for_psycopg(query) for name, query in queries.items()} if backend == "postgres" else queries
+
+
+def _for_psycopg(query: str) -> str:
+    """Return a query with its placeholders as psycopg wants them; `::` is a cast."""
+    return _NAMED.sub(r"%(\1)s", query).replace("?", "%s")
 
 
 def all_queries(backend: str) -> dict[str, str]:

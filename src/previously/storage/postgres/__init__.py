@@ -1,13 +1,13 @@
 """The PostgreSQL store: one database for many processes, every acknowledged write on disk."""
 
 from previously.storage.postgres.connections import Connections
-from previously.storage.table_store import TableStore
+from previously.storage.store import Store
 
 CONNECTIONS = 8
 """How many verbs of one process are under way at once; others wait."""
 
 
-class PostgresStore(TableStore):
+class PostgresStore(Store):
     """Stories in one PostgreSQL database. Any number of processes may have it open."""
 
     database: Connections

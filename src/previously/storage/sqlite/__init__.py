@@ -1,16 +1,20 @@
 """The SQLite store: one file, WAL, every acknowledged write on disk."""
 
 from previously.storage.sqlite.database import SqliteDatabase
-from previously.storage.table_store import TableStore
+from previously.storage.sqlite.file import in_memory_uri
+from previously.storage.store import Store
+
+IN_MEMORY = ":memory:"
+"""The place whose stories are gone with the process."""
 
 
-class SqliteStore(TableStore):
-    """Stories in one SQLite file. Several processes may have it open."""
+class SqliteStore(Store):
+    """Stories in one SQLite file, which several processes may have open, or in this process's memory (`:memory:`)."""
 
     database: SqliteDatabase
 
     def __init__(self, path: str) -> None:
-        super().__init__(SqliteDatabase(path))
+        super().__init__(SqliteDatabase(in_memory_uri() if path == IN_MEMORY else path))
 
 
 __all__ = ["SqliteStore"]

@@ -17,8 +17,8 @@ import apsw
 from previously.core.errors import StoreProblem
 from previously.storage.sqlite.file import SqliteFile
 from previously.storage.sqlite.writer import MOST_IN_GROUP, Writer
-from previously.storage.store import StoryKey
 from previously.storage.tables import Tables, tables_of
+from previously.storage.tables.records import StoryKey
 
 T = TypeVar("T")
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from previously.core.errors import StoreProblem
-from previously.storage.damage import Damaged
 from previously.storage.queries import all_queries, load_migrations
+from previously.storage.tables.damage import Damaged
 from previously.storage.tables.session import Row
 
 APPLICATION_ID = 0x50524556
@@ -38,6 +39,19 @@ WRITER_CACHE_KIB, READER_CACHE_KIB = 16_000, 4_000
 
 SYNCHRONOUS = "full"
 """With less, what was acknowledged can be lost with the power (`docs/durability.md`)."""
+
+
+IN_MEMORY_URI = "file:/previously-"
+"""How the names begin of databases that all connections of this process share, and that go with the last of them."""
+
+_URI_FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+
+_names = count(1)
+
+
+def in_memory_uri() -> str:
+    """Return the name of a new database in the memory of this process."""
+    return f"{IN_MEMORY_URI}{next(_names)}?vfs=memdb"
 
 
 class SqliteFile:
@@ -202,6 +216,8 @@ class SqliteFile:
 
 
 def _connect(path: str) -> apsw.Connection:
+    if path.startswith(IN_MEMORY_URI):
+        return apsw.Connection(path, flags=_URI_FLAGS)
     parent = Path(path).parent
     if not parent.is_dir():
         raise StoreProblem(f"{path} cannot be opened: there is no folder {parent}.")

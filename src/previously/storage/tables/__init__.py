@@ -7,21 +7,27 @@ by this code on each. All of it runs inside a transaction that a `Database` begi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from previously.storage.store import StoryKey
 from previously.storage.tables.answers import AnswerTable
 from previously.storage.tables.books import BookTable
 from previously.storage.tables.cover import CoverTable
-from previously.storage.tables.forgetting import Forgetting
+from previously.storage.tables.forget import Forgetting
 from previously.storage.tables.keys import KeyTable
-from previously.storage.tables.lines import Lines
 from previously.storage.tables.marks import MarkTable
-from previously.storage.tables.reading import PathReader
+from previously.storage.tables.path_writer import PathWriter
+from previously.storage.tables.paths import Lines, PathReader
+from previously.storage.tables.recall_cache import KeptPaths
 from previously.storage.tables.recipes import RecipeTable
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
+from previously.storage.tables.snapshot import StoredSnapshot
 from previously.storage.tables.stories import BranchRow, StoryTable
 from previously.storage.tables.versions import VersionTable
-from previously.storage.tables.writing import PathWriter
+
+if TYPE_CHECKING:
+    from previously.recall.outline import PathEntries
+    from previously.recall.search import StoryIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +45,25 @@ class Tables:
     keys: KeyTable
     books: BookTable
     answers: AnswerTable
+    paths: KeptPaths
+
+    def snapshot(self, key: StoryKey, branch: str | None = None) -> StoredSnapshot:
+        """Return a branch as it is at this moment, the active one if no name is given."""
+        return StoredSnapshot(self, key, branch)
+
+    def recall(self, key: StoryKey, branch: str | None = None) -> tuple[StoryIndex, PathEntries]:
+        """Return the story's index of what is said, and the path of a branch as the index knows it."""
+        from previously.storage.tables.recall_index import path_entries, story_index
+
+        path = path_entries(self.session, key, self.branch(key, branch), self.paths)
+        return story_index(self.session, key, self.paths.indexes), path
 
     def branch(self, key: StoryKey, name: str | None) -> BranchRow:
         """The branch of that name, or the active one."""
         return self.stories.branch(key, name)
 
 
-def tables_of(session: Session) -> Tables:
+def tables_of(session: Session, paths: KeptPaths | None = None) -> Tables:
     """The tables, asked through this session."""
     lines, marks = Lines(session), MarkTable(session)
     cover = CoverTable(session, lines, marks)
@@ -61,4 +79,5 @@ def tables_of(session: Session) -> Tables:
         KeyTable(session),
         BookTable(session),
         AnswerTable(session),
+        paths or KeptPaths(),
     )

@@ -1,11 +1,23 @@
-"""The tables of answers that models gave, and of what is known of models. Called inside a transaction or snapshot."""
+"""The tables of answers that models gave, and of what is known of models. Called inside a transaction or snapshot.
+
+Answers of models, so that no request is paid twice, and what is known of models.
+
+An answer is kept by the hash of its whole request, and is its owner's: another story of the owner that asks the very
+same is answered too. It belongs to the story it was kept for, and goes with it, or with any message of it that is
+forgotten, since its text may hold the forgotten words. Answers are a cache: no copy or backup of a story holds any.
+"""
 
 from __future__ import annotations
 
-from previously.storage import answer_store
-from previously.storage.store import StoryKey
+from typing import TYPE_CHECKING
+
+from previously.core.text import clean
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
 from previously.storage.tables.stories import expect_story
+
+if TYPE_CHECKING:
+    pass
 
 
 class AnswerTable:
@@ -27,9 +39,9 @@ class AnswerTable:
         of = {"story": key.story, "owner": key.owner}
         if node and self._session.one("node_hash", {"node": node, **of}) != (seen,):
             return
-        if answer_store.is_storable(text):
+        if is_storable(text):
             self._session.run("keep_answer", {"request": request, "text": text, "model": model, "at": at, **of})
-            self._session.run("drop_answers", {"owner": key.owner, "most": answer_store.MOST_ANSWERS})
+            self._session.run("drop_answers", {"owner": key.owner, "most": MOST_ANSWERS})
 
     def fact(self, owner: str, model: str) -> str:
         """Return what is known of a model."""
@@ -39,4 +51,18 @@ class AnswerTable:
     def set_fact(self, owner: str, model: str, fact: str, at: str) -> None:
         """Keep what is known of a model; those that are too many go."""
         self._session.run("set_model_fact", {"owner": owner, "model": model, "fact": fact, "at": at})
-        self._session.run("drop_model_facts", {"owner": owner, "most": answer_store.MOST_MODEL_FACTS})
+        self._session.run("drop_model_facts", {"owner": owner, "most": MOST_MODEL_FACTS})
+
+
+MOST_ANSWERS = 2_000
+"""Of one owner; the newest stay. An update reads about 40 messages and is answered with about 1,800 tokens, 7 kB: so
+these are the answers for some 80,000 messages, in 15 MB."""
+
+MOST_MODEL_FACTS = 500
+"""Of one owner; those set last stay. More models than anybody asks: the bound is there for a client that makes up a
+name for each request."""
+
+
+def is_storable(text: str) -> bool:
+    """Return whether every store gives this text back as it is."""
+    return clean(text)[1] == 0

@@ -14,9 +14,9 @@ from functools import partial
 from previously.core.cover import Covered, Link, place
 from previously.core.marks import is_of_a_span, starts
 from previously.core.versions import IN_FORCE, Version
-from previously.storage.store import StoryKey
-from previously.storage.tables.lines import Lines
 from previously.storage.tables.marks import MarkTable
+from previously.storage.tables.paths import Lines
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 
 

@@ -7,17 +7,27 @@ nothing to be changed; who indexes makes the row before it reads the first entry
 
 What must stay true: an entry up to `through` has its records, exactly once, unless it was forgotten; rows of blocks
 behind that of `through`, and vectors behind `vectors_through`, count as if they were not there.
+
+What recall asks of a store: that it catches up with what was written, and answers at one moment.
+
+The index lags behind the transcript (docs/decisions/0015): nothing is indexed when a message is added. Before a
+question is asked, `index` is called until nothing waits, or as often as there is time for; what is not indexed yet is
+not found. What is computed and how hits are ranked is the business of `previously.recall`, the same for every store.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from previously.core.messages import Attributes
-from previously.storage.store import StoryKey
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
+
+if TYPE_CHECKING:
+    pass
+
 
 NO_ENTRY = -1
 
@@ -56,7 +66,7 @@ def entries_forgotten(session: Session, key: StoryKey, entries: Collection[int])
     """Cut what is kept of entries out of the index, after they were forgotten."""
     _, state = read_state(session, key)
     if state is not None:
-        from previously.storage.tables.cutting import cut  # brings numpy
+        from previously.storage.tables.recall_cuts import cut  # brings numpy
 
         cut(session, key, state, entries)
 
@@ -77,7 +87,7 @@ def attributes_changed(session: Session, key: StoryKey, changes: Sequence[tuple[
     """Give what is kept of entries the times of their new attributes."""
     _, state = read_state(session, key)
     if state is not None and changes:
-        from previously.storage.tables.cutting import retime  # brings numpy
+        from previously.storage.tables.recall_cuts import retime  # brings numpy
 
         retime(session, key, state, changes)
 
@@ -85,3 +95,12 @@ def attributes_changed(session: Session, key: StoryKey, changes: Sequence[tuple[
 def values_of(key: StoryKey) -> dict[str, Any]:
     """The values that every query of a story asks for."""
     return {"story": key.story, "owner": key.owner}
+
+
+T = TypeVar("T")
+
+MOST_AT_ONCE = 1_000
+"""Entries of a batch: a fraction of a second, of which other writers wait for a few hundredths."""
+
+MOST_WAITING = 10_000
+"""Entries that wait are counted up to here."""

@@ -12,8 +12,9 @@ from dataclasses import replace
 from previously.core.errors import BadInput
 from previously.core.marks import Mark, MarkKind, begins_at_front, moved_marks
 from previously.core.scripts import Script
-from previously.storage.damage import decoding
-from previously.storage.store import ALL_MARKS, StoryKey
+from previously.core.snapshot import ALL_MARKS
+from previously.storage.tables.damage import decoding
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from previously.storage.store import StoryKey
+from previously.core.snapshot import KeptRecipe
+from previously.storage.tables.records import StoryKey
 from previously.storage.tables.session import Session
-from previously.storage.view_store import KeptRecipe
 
 
 class RecipeTable:

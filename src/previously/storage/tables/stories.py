@@ -1,17 +1,22 @@
 """The story and branch tables, and what is kept beside them: moves, leases, header, settings, budget. Called inside a
-transaction or snapshot."""
+transaction or snapshot.
+
+What recognising a story asks of a store: in which of an owner's stories certain messages occur.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from previously.core.errors import UnknownBranch
-from previously.storage.recognition_store import MOST_HOLDINGS, Holding, ranked
-from previously.storage.store import MAIN, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
+from previously.storage.tables.records import MAIN, NO_NODE, BranchInfo, Move, StoryInfo, StoryKey
 from previously.storage.tables.session import Row, Session
+
+if TYPE_CHECKING:
+    from previously.storage.tables.records import StoryKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +140,39 @@ def _values(key: StoryKey) -> dict[str, Any]:
 def _story(owner: str, row: Row) -> StoryInfo:
     story, name, budget_tokens, branch, head, messages, branches = row
     return StoryInfo(StoryKey(owner, story), name, BranchInfo(branch, head, messages), branches, budget_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class StoryRow:
+    """A story as the table holds it; also one whose active branch is missing."""
+
+    id: int
+    name: str
+    active: int
+    header: str
+    settings: str
+
+
+def story_rows(session: Session, owner: str) -> list[StoryRow]:
+    """Every story of an owner."""
+    return [StoryRow(*row) for row in session.rows("check_stories", {"owner": owner})]
+
+
+MOST_HOLDINGS = 2_000
+"""How many pairs of a story and a message are looked at: what occurs in so many stories recognises none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A story in which some of the messages occur."""
+
+    key: StoryKey
+    name: str
+    match_keys: frozenset[bytes]
+    """Of those that were asked for."""
+
+
+def ranked(found: dict[tuple[StoryKey, str], set[bytes]]) -> list[Holding]:
+    """Stories with what they hold, in the order of `holding`."""
+    holdings = [Holding(key, name, frozenset(keys)) for (key, name), keys in found.items()]
+    return sorted(holdings, key=lambda one: (-len(one.match_keys), -one.key.story))

@@ -24,12 +24,12 @@ from previously.core.versions import (
     restated,
     supersedes,
 )
-from previously.storage.damage import there
-from previously.storage.rows import version_of, version_row
-from previously.storage.store import StoryKey
 from previously.storage.tables.cover import CoverTable
-from previously.storage.tables.lines import Lines
+from previously.storage.tables.damage import there
 from previously.storage.tables.marks import MarkTable
+from previously.storage.tables.paths import Lines
+from previously.storage.tables.records import StoryKey
+from previously.storage.tables.rows import version_of, version_row
 from previously.storage.tables.session import Row, Session
 from previously.storage.tables.stories import BranchRow, expect_story
 

@@ -1,0 +1,401 @@
+"""Copying a story whole, from one database to another, and knowing that the copy is the same.
+
+Ids mean nothing outside their database, but their order means order in time. So a row is told apart from its place by
+its *canonical form*: every id in it is replaced by its rank among all ids of that table that occur in the story,
+counted from 1; 0 and NULL stay. Ids count that are only referred to: what a mark was copied from may be gone, and the
+memory made under its scope is still there. The **digest** of a story is the hash of all its rows in that form. It is
+the same on every store and after every copy, whatever ids and name the story was given there.
+
+A copy goes through a spool file of canonical rows. It is read from one snapshot into the spool and written from there
+in one transaction, so that neither side waits for the other and the writing can be done again. Before the transaction
+is kept, the digest is worked out anew from what is stored: a copy is there whole and equal, or not at all. Memory is
+flat: some bytes per message for the ids, and a chunk of rows.
+
+The books that a story has attached come along (see `tables.books`), by what they say: their names are no part of the
+digest, since they belong to the owner and one may be taken where the copy goes.
+
+What a store does with stories as a whole: say their digest, hand one over, take one in; and which backups were made.
+
+What must stay true: a story is read as it was at one moment, and taken in by one transaction, which is undone if what
+is stored then has another digest than what was read.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from heapq import merge
+from itertools import groupby, islice, repeat
+from operator import itemgetter, lt
+from typing import Any, TypeVar
+
+from previously.core.errors import BadInput, StoreProblem, UnknownStory
+from previously.storage.database import Database
+from previously.storage.layout import ATTACHED, LISTED, TABLES, WITH_IDS, Column, Table
+from previously.storage.spool import Spool
+from previously.storage.tables import Tables
+from previously.storage.tables.books import Book, BookTable
+from previously.storage.tables.records import StoryInfo, StoryKey
+from previously.storage.tables.session import Row, Session
+
+CHUNK_ROWS = 500
+CHUNK_BYTES = 2_000_000
+"""A chunk is one row at least, and no more of them than have so many bytes of text."""
+
+LOWEST = -(2**62)
+"""Below every number in the order of which rows are read."""
+
+LONGEST_ID = 18
+"""Digits."""
+
+Step = Callable[[int], None]
+"""Told now and then how many more messages are done. What it raises ends the copying."""
+
+Ids = dict[str, Sequence[int]]
+"""By table, the ids that occur in a story: each once, in order."""
+
+
+def read_story(session: Session, key: StoryKey, spool: Spool, step: Step) -> Ids:
+    """All of a story into the spool; the ids that occur in it. Called inside a snapshot or transaction."""
+    session.one("plan_for_copying", {})
+    try:
+        ids = _own_ids(session, key)
+        while unknown := _spooled(session, key, ids, spool, step):
+            for table, values in unknown.items():
+                ids[table] = array("q", merge(ids[table], sorted(values)))
+    except UnicodeDecodeError as error:
+        raise StoreProblem("The story is damaged: a text in it is none.") from error
+    spool.counts = {table: len(known) for table, known in ids.items()}
+    return ids
+
+
+def write_story(session: Session, key: StoryKey, name: str, spool: Spool, step: Step) -> None:
+    """A new story of that key and name from the spool. Called inside a transaction that is undone if this raises."""
+    ids: Ids = {table: session.reserve(table, count) for table, count in spool.counts.items()}
+    _use_up(session, key, ids["mark"])
+    # The budget of views and what was reported of them are no part of a story: to look at one changes nothing.
+    given = {
+        "owner": key.owner,
+        "story": key.story,
+        "id": key.story,
+        "name": name,
+        "budget_tokens": None,
+        "usage": None,
+    }
+    for table, rows in spool.read():
+        if table is ATTACHED:
+            BookTable(session).take_in(key, rows)
+            continue
+        columns = [_stored(column, values, ids) for column, values in zip(table.columns, _turned(rows), strict=True)]
+        place = [repeat(given[of], len(rows)) for of in table.given]
+        aside = _taken_in(table, columns)
+        session.many(f"copy_into_{table.name}", _turned([*place, *columns]))
+        for line in aside:
+            session.run("set_line_aside", {"line": line, **_values(key)})
+        step(len(rows) if table.name == "entry" else 0)
+    with Spool(keeping=False) as stored:
+        read_story(session, key, stored, step)
+    if stored.digest != spool.digest:
+        raise StoreProblem(f"The copy of {name!r} does not have the digest of what was read; it was undone.")
+
+
+def _taken_in(table: Table, columns: list[Iterable[Any]]) -> list[int]:
+    """Give lines that are being taken away the ids they had before, so that nobody else is given those; which they
+    are."""
+    if table.name != "line":
+        return []
+    signed = list(columns[0])
+    columns[0] = map(abs, signed)
+    return [-ident for ident in signed if ident < 0]
+
+
+def _own_ids(session: Session, key: StoryKey) -> Ids:
+    """The ids of the story's rows."""
+    found = {name: array("q") for name in WITH_IDS}
+    for name in LISTED:
+        for rows in _onward(session, f"ids_of_{name}", _values(key), (LOWEST,)):
+            found[name].extend(abs(ident) for (ident,) in rows)  # one below 0 is of a line that is being taken away
+    for rows in _onward(session, "ids_of_node", _values(key), (LOWEST, LOWEST)):
+        found["node"].extend(node for node, _, _ in rows)
+        found["entry"].extend(entry for _, _, entry in rows)
+    return {name: _sorted(ids) for name, ids in found.items()}
+
+
+def _sorted(ids: array[int]) -> array[int]:
+    if all(map(lt, ids, islice(ids, 1, None))):
+        return ids  # as they nearly always are: sorting a million takes memory
+    return array("q", map(itemgetter(0), groupby(sorted(ids))))
+
+
+def _spooled(session: Session, key: StoryKey, ids: Ids, spool: Spool, step: Step) -> Mapping[str, set[int]]:
+    """Write all rows to the spool, unless there are ids that are not known so far: then these, by table."""
+    unknown: defaultdict[str, set[int]] = defaultdict(set)
+    spool.begin()
+    for table in TABLES:
+        for rows in _chunks(session, key, table, ids):
+            columns = zip(table.columns, _turned(rows), strict=False)  # a row may end with the key it was found by
+            spool.write(table, list(_turned([_canonical(*column, ids, unknown) for column in columns])))
+            step(len(rows) if table.name == "entry" else 0)
+        if any(unknown.values()):
+            break
+    for rows in BookTable(session).whole(key):
+        spool.write(ATTACHED, rows)
+        step(0)
+    return {name: values for name, values in unknown.items() if values}
+
+
+def _chunks(session: Session, key: StoryKey, table: Table, ids: Ids) -> Iterator[list[Row]]:
+    """All rows of a table, in an order that is the same everywhere if the table has one."""
+    query, whose = f"copy_{table.name}", _values(key)
+    if table.name == "story":
+        yield session.rows(query, whose)
+    elif table.found_by == "id":
+        for group in _groups(session, key, table, ids[table.name]):
+            aside = [-ident for ident in group] if table.name == "line" else []
+            yield session.rows(query, {**whose, "ids": json.dumps(group + aside)})
+    elif table.found_by == "story":
+        yield from _onward(session, query, whose, ("",))
+    else:
+        for line in ids["line"]:
+            yield from _onward(session, query, {"line": line, "owner": key.owner}, (LOWEST,) * len(table.key))
+
+
+def _onward(session: Session, query: str, values: Mapping[str, Any], start: Row) -> Iterator[list[Row]]:
+    """All rows of a query that goes on from a place. A row ends with its place, and the last one is found again."""
+    place, again = start, 0
+    while True:
+        asked = {f"from_{number}": value for number, value in enumerate(place)}
+        rows = session.rows(query, {**values, **asked, "most": CHUNK_ROWS + again})
+        if rows[again:]:
+            yield rows[again:]
+        if len(rows) < CHUNK_ROWS + again:
+            return
+        place, again = rows[-1][-len(start) :], 1
+
+
+def _groups(session: Session, key: StoryKey, table: Table, ids: Sequence[int]) -> Iterator[list[int]]:
+    """The ids in groups whose rows are a chunk."""
+    for start in range(0, len(ids), CHUNK_ROWS):
+        group, size = list(ids[start : start + CHUNK_ROWS]), 0
+        if any(column.is_long for column in table.columns):
+            asked, group = group, []
+            sizes: dict[int, int] = dict(
+                session.rows(f"sizes_of_{table.name}", {**_values(key), "ids": json.dumps(asked)})
+            )
+            for ident in asked:
+                size += sizes.get(ident, 0)
+                if group and size > CHUNK_BYTES:
+                    yield group
+                    group, size = [], sizes.get(ident, 0)
+                group.append(ident)
+        yield group
+
+
+def _canonical(column: Column, values: Iterable[Any], ids: Ids, unknown: Mapping[str, set[int]]) -> Iterable[Any]:
+    if column.is_bytes:
+        return [value.hex() for value in values]
+    if not column.ids_of:
+        return values
+    known, new = ids[column.ids_of], unknown[column.ids_of]
+    if not column.is_scope:
+        return [_rank(value, known, new) for value in values]
+    return [_rank(int(value), known, new) if _is_id(value) else value for value in values]
+
+
+def _rank(value: int | None, known: Sequence[int], unknown: set[int]) -> int | None:
+    if not value:
+        return value  # refers to nothing
+    ident = abs(value)
+    place = bisect_left(known, ident)
+    if place == len(known) or known[place] != ident:
+        unknown.add(ident)
+    return place + 1 if value > 0 else -(place + 1)
+
+
+def _stored(column: Column, values: Iterable[Any], ids: Ids) -> Iterable[Any]:
+    """What `_canonical` was made of, with the ids of this place."""
+    if column.is_bytes:
+        return map(bytes.fromhex, values)
+    if not column.ids_of:
+        return values
+    given = ids[column.ids_of]
+    if column.is_scope:
+        return [value if isinstance(value, str) else str(given[value - 1] if value else 0) for value in values]
+    return [value and (given[value - 1] if value > 0 else -given[-value - 1]) for value in values]
+
+
+def _is_id(scope: str) -> bool:
+    """Whether a scope is named after a mark."""
+    return scope.isascii() and scope.isdecimal() and len(scope) <= LONGEST_ID and str(int(scope)) == scope
+
+
+def _use_up(session: Session, key: StoryKey, ids: Sequence[int]) -> None:
+    """See to it that no mark made later is given one of these ids, though some are only referred to: scopes are named
+    after them. Where ids are counted from the newest row there ever was, there has to be a row."""
+    if not ids:
+        return
+    texts = dict.fromkeys(("kind", "text", "made_by", "at"), "")
+    row = {**_values(key), "id": ids[-1], "branch": -ids[-1], "seen": b"", **texts}
+    table = next(table for table in TABLES if table.name == "mark")
+    session.many("copy_into_mark", [[row.get(name, 0) for name in table.names]])
+    session.run("delete_mark", {"mark": row["id"], "branch": row["branch"], "owner": key.owner})
+
+
+def _turned(rows: Iterable[Iterable[Any]]) -> Iterator[tuple[Any, ...]]:
+    """Columns of rows, or rows of columns."""
+    return zip(*rows, strict=True)
+
+
+def _values(key: StoryKey) -> dict[str, Any]:
+    return {"story": key.story, "owner": key.owner}
+
+
+T = TypeVar("T")
+
+THIS_FILE = ""
+"""The path under which a backup notes what it holds itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A story as it was when it was read."""
+
+    story: str
+    messages: int
+    """Of its active branch."""
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup that was made."""
+
+    path: str
+    at: str
+    stories: tuple[Whole, ...]
+
+
+class NameTaken(BadInput):
+    """There is a story of that name, and it is another one."""
+
+
+class WholeStories:
+    """The stories of one owner in one database. `place` is how errors call it."""
+
+    def __init__(self, database: Database, owner: str, place: str) -> None:
+        self._database = database
+        self._owner = owner
+        self.place = place
+
+    async def all(self) -> list[StoryInfo]:
+        """Every story, by name."""
+        return await self._asked(lambda tables: tables.stories.all(self._owner))
+
+    async def look(self, name: str, step: Step) -> Whole:
+        """A story's digest. `UnknownStory` if there is none of that name."""
+        with Spool(keeping=False) as spool:
+            return await self.hand_over(name, spool, step)
+
+    async def hand_over(self, name: str, spool: Spool, step: Step) -> Whole:
+        """A story into the spool."""
+
+        def read(tables: Tables) -> Whole:
+            info = tables.stories.named(self._owner, name)
+            if info is None:
+                raise UnknownStory(name)
+            read_story(tables.session, info.key, spool, step)
+            return Whole(name, info.active.messages, spool.digest)
+
+        try:
+            return await self._database.reading(self._owner, read)
+        except StoreProblem as problem:
+            raise StoreProblem(f"Story {name!r} cannot be read from {self.place}. {problem}") from problem
+
+    async def take_in(self, name: str, spool: Spool, step: Step, *, aside: str = "") -> None:
+        """The story in the spool, under that name. One that has the name is `NameTaken`, or with `aside` given that
+        name, or one like it, in its place."""
+
+        def write(tables: Tables) -> None:
+            found = tables.stories.named(self._owner, name)
+            if found is not None:
+                if not aside:
+                    raise NameTaken(f"There is a story named {name!r} in {self.place} by now.")
+                self._rename(tables, found.key, aside)
+            (story,) = tables.session.reserve("story", 1)
+            write_story(tables.session, StoryKey(self._owner, story), name, spool, step)
+
+        try:
+            await self._database.creating(self._owner, name, write)
+        except StoreProblem as problem:
+            raise StoreProblem(f"Story {name!r} cannot be written to {self.place}. {problem}") from problem
+
+    def _rename(self, tables: Tables, key: StoryKey, wanted: str) -> None:
+        free, number = wanted, 1
+        while tables.stories.named(self._owner, free) is not None:
+            number += 1
+            free = f"{wanted} {number}"
+        tables.session.run("rename_story", {"name": free, "story": key.story, "owner": self._owner})
+
+    async def books(self) -> list[str]:
+        """The names of the owner's books."""
+        return [one.name for one in await self._asked(lambda tables: tables.books.all(self._owner))]
+
+    async def book(self, name: str) -> Book | None:
+        """The book of that name, if it is still there."""
+        return await self._asked(lambda tables: tables.books.get(self._owner, name))
+
+    async def take_in_book(self, book: Book) -> None:
+        """Keep a book that may be attached to no story; where another has its name, under a name like it."""
+        key = StoryKey(self._owner, 0)
+        await self._database.writing(key, lambda tables: tables.books.take_in_beside(self._owner, book))
+
+    async def backups(self) -> list[Backup]:
+        """Every backup that was noted, the oldest first."""
+
+        rows = await self._asked(lambda tables: tables.session.rows("backups", {"owner": self._owner}))
+        try:
+            return [Backup(path, at, tuple(Whole(**one) for one in json.loads(stories))) for path, at, stories in rows]
+        except (TypeError, ValueError) as error:
+            raise StoreProblem(f"{self.place} is damaged: what it notes of backups cannot be read.") from error
+
+    async def note(self, backup: Backup) -> None:
+        """Note that it was made."""
+        stories = json.dumps([asdict(one) for one in backup.stories], ensure_ascii=False)
+        values = {"owner": self._owner, "path": backup.path, "at": backup.at, "stories": stories}
+        await self._database.writing(
+            StoryKey(self._owner, 0), lambda tables: tables.session.run("insert_backup", values)
+        )
+
+    async def begun(self, name: str) -> str:
+        """When a story was begun: its copies have that in common, whatever they are called."""
+        row = await self._asked(lambda tables: tables.session.one("story_begun", {"owner": self._owner, "name": name}))
+        if row is None:
+            raise UnknownStory(name)
+        return str(row[0])
+
+    async def begun_at(self, at: str) -> list[tuple[StoryKey, str]]:
+        """The stories that were begun at that time, by name."""
+        rows = await self._asked(lambda tables: tables.session.rows("stories_begun", {"owner": self._owner, "at": at}))
+        return [(StoryKey(self._owner, story), name) for story, name in rows]
+
+    async def note_again(self, backup: Backup) -> None:
+        """Note what a backup that was noted before holds now."""
+        stories = json.dumps([asdict(one) for one in backup.stories], ensure_ascii=False)
+        values = {"stories": stories, "owner": self._owner, "path": backup.path, "at": backup.at}
+        await self._database.writing(
+            StoryKey(self._owner, 0), lambda tables: tables.session.run("update_backup", values)
+        )
+
+    async def _asked(self, question: Callable[[Tables], T]) -> T:
+        try:
+            return await self._database.reading(self._owner, question)
+        except StoreProblem as problem:
+            raise StoreProblem(f"{self.place} cannot be read. {problem}") from problem
+
+    async def damage(self) -> Sequence[str]:
+        """What the database finds wrong with itself."""
+        return await self._database.damage()

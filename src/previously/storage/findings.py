@@ -1,0 +1,118 @@
+"""What a check of the store found, and what a cleaning took.
+
+Faults are told one by one up to a number, the rest are counted: a file that is broken all through must not fill the
+memory of whoever looks at it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+MOST_FAULTS = 100
+
+ROWS_AT_ONCE = 2_000
+"""How many rows are read, and held, at a time."""
+
+LOWEST = -(2**63)
+
+Told = Callable[[str, int], None]
+"""Called on the way with the story that is being looked at and how many rows were looked at until now, in all; by the
+thread that reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that is not as it must be."""
+
+    where: str
+    """The story and the row."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Garbage:
+    """Rows that no story needs, by what they are."""
+
+    lines: int = 0
+    nodes: int = 0
+    entries: int = 0
+    path_rows: int = 0
+    cover_rows: int = 0
+    leases: int = 0
+
+    def __add__(self, other: Garbage) -> Garbage:
+        return Garbage(
+            self.lines + other.lines,
+            self.nodes + other.nodes,
+            self.entries + other.entries,
+            self.path_rows + other.path_rows,
+            self.cover_rows + other.cover_rows,
+            self.leases + other.leases,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Collected(Garbage):
+    """What `gc` took away."""
+
+    freed_bytes: int | None = None
+    """How many more bytes of the file are free, or with `shrink`, how many the disk has back. None where a server sees
+    to its own space."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What `verify` looked at and what it found."""
+
+    stories: int
+    messages: int
+    checked: Mapping[str, int]
+    """How many rows of each kind were compared with what they must be."""
+    faults: tuple[Fault, ...]
+    more_faults: int
+    """How many there are beside those told."""
+    garbage: Garbage
+    """What `gc` would take: no fault."""
+
+    @property
+    def clean(self) -> bool:
+        """Whether everything is as it must be."""
+        return not self.faults
+
+
+class Findings:
+    """Gathers faults and counts, story by story."""
+
+    def __init__(self, most: int = MOST_FAULTS, told: Told | None = None) -> None:
+        self._most = most
+        self._told = told
+        self._story = ""
+        self.faults: list[Fault] = []
+        self.more_faults = 0
+        self.checked: Counter[str] = Counter()
+        self.garbage = Garbage()
+
+    def begin(self, story: str) -> None:
+        """What follows is about this story."""
+        self._story = story
+
+    def fault(self, what: str, reason: str) -> None:
+        """Something is wrong with this."""
+        if len(self.faults) < self._most:
+            self.faults.append(Fault(f"story {self._story!r}, {what}" if self._story else what, reason))
+        else:
+            self.more_faults += 1
+
+    def looked_at(self, kind: str, rows: int) -> None:
+        """So many rows more were compared."""
+        self.checked[kind] += rows
+        if self._told:
+            self._told(self._story, self.checked.total())
+
+    def verified(self, stories: int) -> Verified:
+        """All of it."""
+        return Verified(
+            stories, self.checked["entries"], dict(self.checked), tuple(self.faults), self.more_faults, self.garbage
+        )

@@ -1,0 +1,66 @@
+"""Records of stories and branches, as the tables give them to callers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+MAIN = "main"
+"""The branch every story begins with."""
+
+
+NO_NODE = 0
+"""The head of an empty branch."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoryKey:
+    """Names one story of one owner."""
+
+    owner: str
+    story: int
+
+
+@dataclass(frozen=True, slots=True)
+class BranchInfo:
+    """A branch as it is now."""
+
+    name: str
+    head: int
+    """The node it ends in; `NO_NODE` when it is empty."""
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoryInfo:
+    """A story as it is now."""
+
+    key: StoryKey
+    name: str
+    active: BranchInfo
+    branches: int
+    budget_tokens: int | None
+    """The budget a view was last asked for, so that folding knows how much room there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A branch's head went from one node to another."""
+
+    branch: str
+    old_head: int
+    new_head: int
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What was destroyed."""
+
+    entries: int
+    versions: int
+    cleared: bool = True  # whether no log beside the tables holds it any more, as far as that is ours
+
+
+Traces = Mapping[bytes, Collection[bytes]]
+"""Digests of entries, each with the hashes of its nodes."""
