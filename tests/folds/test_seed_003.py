@@ -11,7 +11,7 @@ import pytest
 from previously.core.messages import Image, Message, Role, Text, Thinking, ToolCall, ToolResult, message
 from previously.core.pairing import INTERRUPTED, mended, unpaired
 from previously.core.tokens import ESTIMATE
-from previously.folds.conversation.compaction import OPENING, build_brief_message, compose, plan, read_brief_text
+from previously.folds.conversation.compaction import OPENING, build_brief_message, compose_conversation, plan_compaction, read_brief_text
 from previously.folds.conversation.proofs import Proved, count_whole, prove
 from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules, NothingToFold
 
@@ -49,7 +49,7 @@ def one_turn(steps: int, lines: int = 60) -> list[Message]:
 def planned(
     messages: list[Message] | tuple[Message, ...], rules: CompactRules = ANY_SIZE, at: int | None = None
 ) -> CompactPlan:
-    found = plan(messages, rules, ESTIMATE, brief_at=at)
+    found = plan_compaction(messages, rules, ESTIMATE, brief_at=at)
     assert isinstance(found, CompactPlan), found
     return found
 
@@ -59,7 +59,7 @@ def folded(
 ) -> CompactedConversation:
     what = planned(messages, rules, at)
     brief = BRIEF if what.head else None
-    after = compose(messages, what, brief)
+    after = compose_conversation(messages, what, brief)
     proved = prove(messages, after, what, rules, ESTIMATE, brief)
     assert isinstance(proved, Proved), proved
     return after
@@ -68,7 +68,7 @@ def folded(
 def refused(
     messages: list[Message] | tuple[Message, ...], rules: CompactRules = ANY_SIZE, at: int | None = None
 ) -> str:
-    found = plan(messages, rules, ESTIMATE, brief_at=at)
+    found = plan_compaction(messages, rules, ESTIMATE, brief_at=at)
     assert isinstance(found, NothingToFold), found
     return found.reason
 
@@ -124,7 +124,7 @@ def the_earlier_brief_is_gone_on_from_and_is_neither_head_nor_tail() -> bool:
     first = folded(talk(5))
     more = [*first.messages, asked(5), said(5), asked(6), said(6)]
     what = planned(more, at=first.brief_at)
-    after = compose(more, what, "## Goal\n- Go on.")
+    after = compose_conversation(more, what, "## Goal\n- Go on.")
     return (
         first.brief_at == 1
         and what.brief_at == 1
@@ -214,7 +214,7 @@ def test_parallel_calls_stay_together() -> None:
     for room in range(0, 3_000, 100):
         what = planned(before, CompactRules(tail_tokens=room))
         assert len(what.head) % 6 == 0
-        assert unpaired(compose(before, what, BRIEF).messages) == []
+        assert unpaired(compose_conversation(before, what, BRIEF).messages) == []
 
 
 # Defects of opencode
@@ -225,7 +225,7 @@ def test_a_run_of_one_turn_is_pruned_without_a_model() -> None:
     rules = CompactRules(budget_tokens=16_000, prune_keep_tokens=4_000)
     before = one_turn(30)
     what = planned(before, rules)
-    after = compose(before, what, None)
+    after = compose_conversation(before, what, None)
     assert isinstance(prove(before, after, what, rules, ESTIMATE, None), Proved)
     assert len(after.messages) == len(before)
     assert after.messages[-1] is before[-1] and after.messages[3] is not before[3]
@@ -298,10 +298,10 @@ def test_the_brief_does_not_grow_from_fold_to_fold() -> None:
     caps = set()
     for turn in range(3, 60):
         messages = (*messages, asked(turn), said(turn))
-        found = plan(messages, rules, ESTIMATE, brief_at=at)
+        found = plan_compaction(messages, rules, ESTIMATE, brief_at=at)
         if isinstance(found, CompactPlan):
             caps.add(found.brief_tokens)
-            after = compose(messages, found, "- a line of notes\n" * (found.brief_tokens // 8))
+            after = compose_conversation(messages, found, "- a line of notes\n" * (found.brief_tokens // 8))
             messages, at = after.messages, after.brief_at
         assert count_whole(messages, rules, ESTIMATE) <= 8_000
     assert caps == {rules.brief_cap}
@@ -348,7 +348,7 @@ def test_a_call_that_was_cut_off_is_mended_though_nothing_is_folded() -> None:
     assert refused(whole.messages).startswith("There is nothing to fold")
     assert whole.messages[3].parts == (ToolResult("call_0", INTERRUPTED, "error"),)
     with pytest.raises(ValueError, match="mended"):
-        plan(broken, ANY_SIZE, ESTIMATE)
+        plan_compaction(broken, ANY_SIZE, ESTIMATE)
 
 
 def test_thinking_goes_with_what_it_led_to() -> None:

@@ -18,7 +18,7 @@ from previously.core.tokens import Counter
 from previously.core.versions import Cost
 from previously.folds.brief import BriefFold
 from previously.folds.brief_checks import bound_brief
-from previously.folds.conversation.compaction import compose, plan, read_brief_text
+from previously.folds.conversation.compaction import compose_conversation, plan_compaction, read_brief_text
 from previously.folds.conversation.proofs import Disproved, count_whole, prove
 from previously.folds.conversation.rules import MOST_BRIEF_TOKENS, CompactRules, NothingToFold
 from previously.folds.conversation.sections import parse_brief, render_brief
@@ -93,7 +93,7 @@ async def compact(
     earlier = None if brief_at is None else whole.now_at(brief_at)
     held = frozenset(at for pin in pins if (at := whole.now_at(pin)) is not None)
     size = count_whole(said, rules, counter)
-    found = plan(said, rules, counter, brief_at=earlier, extra_pins=held)
+    found = plan_compaction(said, rules, counter, brief_at=earlier, extra_pins=held)
     if isinstance(found, NothingToFold):
         return _as_it_was(whole, found.reason, size, earlier)
     brief: str | None = None
@@ -103,7 +103,7 @@ async def compact(
         note = BriefFold(tuple(said[at] for at in found.head), before, most_tokens=found.brief_tokens)
         reply = await folder.write(note)
         brief = _within(reply.text, found.brief_tokens, counter)
-    after = compose(said, found, brief)
+    after = compose_conversation(said, found, brief)
     proved = prove(said, after, found, rules, counter, brief)
     if isinstance(proved, Disproved):
         return _as_it_was(whole, proved.reason, size, earlier)

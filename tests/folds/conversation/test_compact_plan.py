@@ -7,7 +7,7 @@ import pytest
 from previously.core.messages import Message, Role, Text, ToolCall, ToolResult, message
 from previously.core.pairing import mended, units
 from previously.core.tokens import ESTIMATE, message_tokens
-from previously.folds.conversation.compaction import compose, cut_pieces, plan
+from previously.folds.conversation.compaction import compose_conversation, cut_pieces, plan_compaction
 from previously.folds.conversation.outputs import find_outputs
 from previously.folds.conversation.pins import find_pins
 from previously.folds.conversation.proofs import Proved, count_whole, prove
@@ -30,10 +30,10 @@ def run(steps: int, lines: int = 60, first: Message = SYSTEM) -> list[Message]:
 
 
 def planned(messages: list[Message], rules: CompactRules, extra: frozenset[int] = frozenset()) -> CompactPlan:
-    found = plan(messages, rules, ESTIMATE, extra_pins=extra)
+    found = plan_compaction(messages, rules, ESTIMATE, extra_pins=extra)
     assert isinstance(found, CompactPlan), found
     brief = "- noted" if found.head else None
-    proved = prove(messages, compose(messages, found, brief), found, rules, ESTIMATE, brief)
+    proved = prove(messages, compose_conversation(messages, found, brief), found, rules, ESTIMATE, brief)
     assert isinstance(proved, Proved), proved
     return found
 
@@ -43,7 +43,7 @@ def test_the_tail_makes_room_for_heavy_pins() -> None:
     heavy = message("system", LOG * 650)
     rules = CompactRules(budget_tokens=8_000, prune_least_tokens=10**9)
     before = run(90, 10, heavy)
-    after = compose(before, planned(before, rules), "- noted " * 100)
+    after = compose_conversation(before, planned(before, rules), "- noted " * 100)
     assert rules.line is not None
     assert count_whole(after.messages, rules, ESTIMATE) <= rules.line
     light = planned(run(90, 10), rules)
@@ -75,7 +75,7 @@ def test_what_a_caller_pins_stays_whole_in_every_resort() -> None:
     rules = CompactRules(budget_tokens=6_000)
     what = planned(before, rules, pinned)
     assert {4, 5} <= set(what.kept) and 5 not in what.pruned
-    found = plan(before, CompactRules(budget_tokens=2_000), ESTIMATE, extra_pins=pinned)
+    found = plan_compaction(before, CompactRules(budget_tokens=2_000), ESTIMATE, extra_pins=pinned)
     assert isinstance(found, NothingToFold) and "alone take" in found.reason
 
 
@@ -88,7 +88,7 @@ def test_results_that_came_with_the_request_are_left_out_only_as_a_last_resort()
     tight = CompactRules(budget_tokens=2_500)
     what = planned(before, tight)
     assert what.pruned == {19: ("m",)}
-    after = compose(before, what, "- noted")
+    after = compose_conversation(before, what, "- noted")
     assert Text("And now the reader.") in after.messages[after.origin.index(19)].parts
 
 
@@ -96,7 +96,7 @@ def test_a_protected_output_is_folded_rather_than_left_out() -> None:
     before = [SYSTEM, GO, *worked(0, 3_000, "skill")]
     what = planned(before, CompactRules(budget_tokens=4_000))
     assert (what.head, what.pruned) == ((2, 3), {})
-    assert compose(before, what, "- noted").origin == (0, 1, None)
+    assert compose_conversation(before, what, "- noted").origin == (0, 1, None)
 
 
 def test_an_output_that_is_little_longer_than_its_note_is_not_worth_it() -> None:
@@ -108,16 +108,16 @@ def test_every_fold_frees_something_though_nothing_is_asked_for() -> None:
     """A caller may ask for no share at all; a fold that frees nothing is refused all the same."""
     rules = CompactRules(least_freed=0.0, tail_turns=0, brief_tokens=5)
     before = [SYSTEM, GO, message("assistant", "Done.")]
-    found = plan(before, rules, ESTIMATE)
+    found = plan_compaction(before, rules, ESTIMATE)
     assert isinstance(found, NothingToFold)
     everything = CompactPlan(tuple(range(3)), (0, 1), {}, (), None, 0)
-    assert not isinstance(prove(before, compose(before, everything, None), everything, rules, ESTIMATE, None), Proved)
+    assert not isinstance(prove(before, compose_conversation(before, everything, None), everything, rules, ESTIMATE, None), Proved)
 
 
 def test_the_room_for_a_brief_follows_from_what_must_be_freed() -> None:
     before = run(12, 20)
     what = planned(before, CompactRules(tail_tokens=1_300))
-    after = compose(before, what, "x")
+    after = compose_conversation(before, what, "x")
     size = count_whole(before, CompactRules(), ESTIMATE)
     assert 200 <= what.brief_tokens < 1_500
     assert count_whole(after.messages, CompactRules(), ESTIMATE) + what.brief_tokens <= 0.9 * size + 20
@@ -126,7 +126,7 @@ def test_the_room_for_a_brief_follows_from_what_must_be_freed() -> None:
 @pytest.mark.parametrize("brief_at", [2, 3, 99, -1])
 def test_the_earlier_brief_must_be_a_message_of_its_own(brief_at: int) -> None:
     with pytest.raises(ValueError, match="of its own"):
-        plan(run(3), CompactRules(), ESTIMATE, brief_at=brief_at)
+        plan_compaction(run(3), CompactRules(), ESTIMATE, brief_at=brief_at)
 
 
 @pytest.mark.parametrize("brief", [None, "- noted"])
@@ -134,7 +134,7 @@ def test_a_brief_is_given_exactly_where_it_is_needed(brief: str | None) -> None:
     before = run(30)
     rules = CompactRules(budget_tokens=16_000, prune_keep_tokens=4_000, fold_at=0.85 if brief else 0.0)
     with pytest.raises(ValueError, match="exactly where"):
-        compose(before, planned(before, rules), brief)
+        compose_conversation(before, planned(before, rules), brief)
 
 
 def test_where_a_brief_stands_is_found_again_after_mending() -> None:

@@ -11,7 +11,7 @@ import pytest
 from previously.core.messages import Message, Role, ToolResult
 from previously.core.pairing import mended, unpaired
 from previously.core.tokens import ESTIMATE, message_tokens
-from previously.folds.conversation.compaction import compose, plan, read_brief_text
+from previously.folds.conversation.compaction import compose_conversation, plan_compaction, read_brief_text
 from previously.folds.conversation.pins import find_newest_request, holds_rules
 from previously.folds.conversation.proofs import Proved, prove
 from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules, NothingToFold
@@ -51,11 +51,11 @@ def folded(
     brief_at: int | None = None,
     extra: frozenset[int] = frozenset(),
 ) -> tuple[CompactPlan, CompactedConversation, str | None] | NothingToFold:
-    planned = plan(messages, kept, COUNTER, brief_at=brief_at, extra_pins=extra)
+    planned = plan_compaction(messages, kept, COUNTER, brief_at=brief_at, extra_pins=extra)
     if isinstance(planned, NothingToFold):
         return planned
     brief = _brief(planned.brief_tokens) if planned.head else None
-    return planned, compose(messages, planned, brief), brief
+    return planned, compose_conversation(messages, planned, brief), brief
 
 
 def check(messages: tuple[Message, ...], kept: CompactRules, extra: frozenset[int] = frozenset()) -> str:
@@ -117,7 +117,7 @@ def test_a_conversation_that_is_too_large_is_refused_only_for_what_cannot_be_fol
     for seed in range(600):
         messages = mended(conversation(seed)).messages
         kept = CompactRules(budget_tokens=8_000)
-        found = plan(messages, kept, COUNTER)
+        found = plan_compaction(messages, kept, COUNTER)
         if isinstance(found, NothingToFold) and size(messages, kept) > 8_000:
             assert "alone take" in found.reason, (seed, found)
 

@@ -9,7 +9,7 @@ import pytest
 from previously.core.errors import BadInput
 from previously.core.messages import Message, Role, ToolCall, ToolResult, message
 from previously.core.tokens import ESTIMATE
-from previously.folds.conversation.compaction import build_brief_message, compose, plan
+from previously.folds.conversation.compaction import build_brief_message, compose_conversation, plan_compaction
 from previously.folds.conversation.proofs import Disproved, Proved, count_whole, prove
 from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules
 
@@ -29,7 +29,7 @@ BRIEF = "## Goal\n- Go."
 
 
 def planned() -> CompactPlan:
-    found = plan(SAID, RULES, ESTIMATE)
+    found = plan_compaction(SAID, RULES, ESTIMATE)
     assert isinstance(found, CompactPlan) and found.head
     return found
 
@@ -46,7 +46,7 @@ def proof(
 
 
 def test_what_was_planned_is_proved() -> None:
-    after = compose(SAID, planned(), BRIEF)
+    after = compose_conversation(SAID, planned(), BRIEF)
     proved = prove(SAID, after, planned(), RULES, ESTIMATE, BRIEF)
     assert isinstance(proved, Proved)
     assert proved.before_tokens == count_whole(SAID, RULES, ESTIMATE)
@@ -55,19 +55,19 @@ def test_what_was_planned_is_proved() -> None:
 
 
 def test_a_call_without_its_result_is_a_fault() -> None:
-    after = compose(SAID, planned(), BRIEF)
+    after = compose_conversation(SAID, planned(), BRIEF)
     cut = CompactedConversation(after.messages[:-1], after.origin[:-1], after.brief_at)
     assert proof(cut).startswith("A call would be parted from its result: Message")
 
 
 def test_a_whole_that_does_not_fit_is_a_fault() -> None:
-    after = compose(SAID, planned(), BRIEF)
+    after = compose_conversation(SAID, planned(), BRIEF)
     tools = replace(RULES, overhead_tokens=14_000)
     assert "the budget is 16,000" in proof(after, rules=tools)
 
 
 def test_a_fold_that_frees_too_little_is_a_fault() -> None:
-    after = compose(SAID, planned(), BRIEF)
+    after = compose_conversation(SAID, planned(), BRIEF)
     much = replace(RULES, budget_tokens=None, overhead_tokens=500_000)
     assert "not enough to be worth it" in proof(after, rules=much)
     assert "not enough to be worth it" in proof(after, rules=replace(RULES, budget_tokens=None, least_freed=0.99))
@@ -86,7 +86,7 @@ def test_a_fold_that_frees_too_little_is_a_fault() -> None:
     ],
 )
 def test_a_changed_message_is_a_fault(at: int, said: Message, reason: str) -> None:
-    after = compose(SAID, planned(), BRIEF)
+    after = compose_conversation(SAID, planned(), BRIEF)
     messages = list(after.messages)
     messages[at] = said
     assert proof(CompactedConversation(tuple(messages), after.origin, after.brief_at)) == reason
@@ -94,7 +94,7 @@ def test_a_changed_message_is_a_fault(at: int, said: Message, reason: str) -> No
 
 def test_lost_and_moved_messages_are_a_fault() -> None:
     what = planned()
-    after = compose(SAID, what, BRIEF)
+    after = compose_conversation(SAID, what, BRIEF)
     lost = CompactedConversation(after.messages[1:], after.origin[1:], 1)
     assert proof(lost).startswith("Messages that should stay are missing")
     without = replace(what, kept=what.kept[1:])
@@ -108,9 +108,9 @@ def test_lost_and_moved_messages_are_a_fault() -> None:
 def test_a_brief_over_its_cap_or_none_at_all_is_a_fault() -> None:
     what = planned()
     long = "- a line of notes\n" * 1_500
-    assert f"there is room for {what.brief_tokens:,}" in proof(compose(SAID, what, long), brief=long)
-    assert proof(compose(SAID, what, " \n"), brief=" \n") == "What was folded has no brief."
-    other = compose(SAID, what, "## Goal\n- Stay.")
+    assert f"there is room for {what.brief_tokens:,}" in proof(compose_conversation(SAID, what, long), brief=long)
+    assert proof(compose_conversation(SAID, what, " \n"), brief=" \n") == "What was folded has no brief."
+    other = compose_conversation(SAID, what, "## Goal\n- Stay.")
     assert proof(other) == "The brief does not stand where it should."
 
 
@@ -118,7 +118,7 @@ def test_a_brief_of_nothing_is_a_fault() -> None:
     everything = CompactPlan(
         tuple(range(len(SAID))), (0, 1), {2 * one + 3: (f"c{one}",) for one in range(7)}, (), None, 0
     )
-    after = compose(SAID, everything, None)
+    after = compose_conversation(SAID, everything, None)
     assert proof(after, what=everything, brief=None) == ""
     assert proof(after, what=everything) == "A brief was written though nothing was folded."
     more = CompactedConversation((*after.messages, build_brief_message(BRIEF)), (*after.origin, None), len(SAID))

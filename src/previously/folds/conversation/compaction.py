@@ -95,7 +95,7 @@ _SEAM_TOKENS = 8
 """The tokens that a tokenizer may make of the place where the opening and the brief meet."""
 
 
-def plan(
+def plan_compaction(
     messages: Sequence[Message],
     rules: CompactRules,
     counter: Counter,
@@ -118,7 +118,7 @@ def plan(
     return planning.pruned_only() or planning.folded()
 
 
-def compose(messages: Sequence[Message], plan: CompactPlan, brief: str | None) -> CompactedConversation:
+def compose_conversation(messages: Sequence[Message], plan: CompactPlan, brief: str | None) -> CompactedConversation:
     """The folded conversation: what stays in its order, and the brief behind what was folded."""
     if (brief is None) == bool(plan.head):
         raise ValueError("a brief is needed exactly where something is folded")
