@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.exam.exams import CHARACTERS
 from benchmarks.exam.requests import find_kind, find_span, hash_request
 from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
-from previously.folds.rendering import Template
+from previously.folds.prompts.templates import Template
 from previously.models.client import Model
 from previously.models.wire import reply_of_text
 

@@ -509,7 +509,7 @@ async def test_no_room_for_the_spool(memory: Memory, apart: Path, monkeypatch: p
 RUN = """
 import asyncio, os, resource, signal, sys
 from previously import Memory
-from previously.storage import copying, spool
+from previously.storage import copy, spool
 what, where, to, dies_at, most_bytes = sys.argv[1:]
 
 def step(left=[int(dies_at)]):
@@ -517,9 +517,9 @@ def step(left=[int(dies_at)]):
     if left[0] == 0:
         os.kill(os.getpid(), signal.SIGKILL)
 
-write, stored = spool.Spool.write, copying._stored
+write, stored = spool.Spool.write, copy._stored
 spool.Spool.write = lambda *arguments: (step(), write(*arguments))[1]
-copying._stored = lambda *arguments: (step(), stored(*arguments))[1]
+copy._stored = lambda *arguments: (step(), stored(*arguments))[1]
 
 async def main():
     async with await Memory.open(where) as memory:

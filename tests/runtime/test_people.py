@@ -15,7 +15,7 @@ from previously.blocking import BlockingStory
 from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.errors import BadInput, BudgetTooSmall
 from previously.core.marks import Mark, MarkKind
-from previously.runtime import model_folder
+from previously.runtime import model_writer
 from previously.testing.scripted_model import Scripted, ScriptedModel
 from tests.runtime.update_answers import answer, closing_answer, is_closing, is_update
 
@@ -81,7 +81,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
     async def at_once(seconds: float) -> None:
         await asyncio.sleep(0)
 
-    defaults = model_folder.ModelFolder.__init__.__kwdefaults__
+    defaults = model_writer.ModelWriter.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "sleep", at_once)
     return Script()

@@ -17,7 +17,7 @@ from previously.formats.conversations import Conversation, Dialect, conversation
 from previously.formats.openai import to_openai
 from previously.formats.responses_items import to_responses
 from previously.testing.request_faults import find_anthropic_faults, find_chat_faults, find_responses_faults
-from tests.folds.briefs.conversations import conversation
+from tests.folds.conversation.conversations import conversation
 
 DATA = Path(os.environ.get("PREVIOUSLY_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data")
 SAMPLES = sorted(path for path in (DATA / "agents").rglob("*") if path.is_file())

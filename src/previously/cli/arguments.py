@@ -96,9 +96,9 @@ def on_a_server(ctx: typer.Context) -> bool:
 def opened(ctx: typer.Context) -> Iterator[BlockingMemory]:
     """The stories that --db, PREVIOUSLY_DB or the user's data folder hold, for whatever needs no model."""
     from previously.blocking import BlockingMemory
-    from previously.runtime.folder import BuiltinFolder
+    from previously.runtime.writer import BuiltinWriter
 
-    with BlockingMemory(ctx.obj, folder=BuiltinFolder()) as memory:
+    with BlockingMemory(ctx.obj, folder=BuiltinWriter()) as memory:
         yield memory
 
 

@@ -31,14 +31,14 @@ Out = Annotated[
 def validate(file: File, as_json: AsJson = False) -> None:
     """Judge a scene memory: {"summary", "lorebooks"}. Exit code 0 if it is valid, 1 if not."""
     from previously.core.json_values import parse_json
-    from previously.folds.scene_checks import Fault, Validation
-    from previously.folds.scene_checks import validate as judge
+    from previously.folds.scene_checks import SceneFault, Validation
+    from previously.folds.scene_checks import validate_scene as judge
 
     text = _text(file)
     try:
         found = judge(parse_json(text, "file"))
     except BadInput as error:
-        found = Validation((Fault("file", str(error).rstrip(".")),), ())
+        found = Validation((SceneFault("file", str(error).rstrip(".")),), ())
     if as_json:
         output.emit({"valid": found.valid, "faults": _told(found.faults), "warnings": _told(found.warnings)})
     else:
@@ -137,9 +137,9 @@ def _chosen(text: str, count: int) -> tuple[int, int]:
 
 def _give(scene: Scene, more: dict[str, Any], out: str | None, as_json: bool) -> None:
     """Print a scene memory, or write it to a file."""
-    from previously.folds.scene_shape import entry_json
+    from previously.folds.scene import dump_entry
 
-    shape: dict[str, Any] = {"summary": scene.summary, "lorebooks": [entry_json(one) for one in scene.entries]}
+    shape: dict[str, Any] = {"summary": scene.summary, "lorebooks": [dump_entry(one) for one in scene.entries]}
     shape |= {key: items for key, items in scene.signals.as_json().items() if items}
     if out is None:
         if as_json:

@@ -1,5 +1,5 @@
 """Analyses: what the librarian notes of one fragment. Plain values; they are made in `folds.analysis`, and put together
-in `folds.applying`.
+in `folds.summary`.
 """
 
 from __future__ import annotations

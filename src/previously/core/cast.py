@@ -1,6 +1,6 @@
 """What one character knows: a short summary and a few key facts, each with when and how they learnt it.
 
-These are plain values; changing them is `folds.cast_diff`. What must stay true: there are never more than `MOST_FACTS`
+These are plain values; changing them is `folds.cast_facts`. What must stay true: there are never more than `MOST_FACTS`
 facts, oldest first, each one line and none twice; reading what was stored never fails.
 """
 

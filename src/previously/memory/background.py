@@ -17,8 +17,8 @@ from previously.core.signals import folded
 from previously.core.snapshot import Snapshot
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
-from previously.folds.builtin.quotes import text_now
-from previously.folds.note_context import NoteContext
+from previously.folds.builtin.quotes import renumber_live
+from previously.folds.context import NoteContext
 from previously.lore.entry import LoreEntry
 from previously.lore.hand_records import correct_state, parse_record
 from previously.lore.state import State
@@ -155,13 +155,13 @@ def read_texts_before(snapshot: Snapshot, position: int) -> tuple[str, str]:
         backbone = snapshot.live(Kind.BACKBONE, scope, through=closed.first - 1)
         before += [mark.text for mark in by_hand[-1:]]
         if backbone:
-            before.append(text_now(backbone))
+            before.append(renumber_live(backbone))
         if not by_hand or by_hand[-1].position < closed.first:
             before.append(_full_text(snapshot, closed))
     stretches = [one for one in current.stretches if one.first <= position]
     told = [mark.text for mark in current.blocks if mark.position < position]
     live = snapshot.live(Kind.RECAP, stretches[-1].scope, through=position - 1)
-    told.append(text_now(live) if live else "")
+    told.append(renumber_live(live) if live else "")
     return shorten("\n\n".join(filter(None, before)), BEFORE_CHARACTERS), "\n\n".join(filter(None, told))
 
 
@@ -172,7 +172,7 @@ def read_chapters_before(snapshot: Snapshot, chapter: Chapter, room_tokens: int)
     by_hand = [mark for mark in marks if mark.kind is MarkKind.BACKBONE and mark.position < chapter.first]
     scope = by_hand[-1].scope if by_hand else STORY_SCOPE
     live = snapshot.live(Kind.BACKBONE, scope, through=chapter.first - 1)
-    backbone = "\n\n".join(filter(None, [*(mark.text for mark in by_hand[-1:]), text_now(live) if live else ""]))
+    backbone = "\n\n".join(filter(None, [*(mark.text for mark in by_hand[-1:]), renumber_live(live) if live else ""]))
     found: list[str] = []
     for one in reversed([one for one in chapters_of(marks) if one.last is not None and one.last < chapter.first]):
         text = _full_text(snapshot, one)
@@ -189,5 +189,5 @@ def _full_text(snapshot: Snapshot, closed: Chapter) -> str:
     if closed.hand_text or closed.rest is None:
         return closed.hand_text or closed.block_text
     full = snapshot.live(Kind.CHAPTER, closed.last_stretch.scope, through=closed.last)
-    written = text_now(full) if full and full.span.last == closed.last else ""
+    written = renumber_live(full) if full and full.span.last == closed.last else ""
     return "\n\n".join(filter(None, (closed.block_text, written)))

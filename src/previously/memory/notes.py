@@ -24,7 +24,7 @@ from previously.core.tokens import message_tokens
 from previously.core.versions import Kind, LiveVersion, Status, has_read
 from previously.folds import analysis
 from previously.folds.recap import FoldRules, Timeline
-from previously.folds.tiling import Tile, TileRules, fragment_tiles, leading, note_tiles, scene_tiles
+from previously.folds.tiles import Tile, TileRules, cut_fragment_tiles, cut_note_tiles, cut_scene_tiles, take_leading
 from previously.lore.state import FORM
 
 MOST_WALKED = 1_024
@@ -73,7 +73,7 @@ class Walk:
     @property
     def settled(self) -> int:
         """Up to which position everything is noted; one before the first where nothing is."""
-        scenes = leading(self.scenes)
+        scenes = take_leading(self.scenes)
         reached = scenes[-1].span.last if scenes else self.first - 1
         if not self.awaited and len(scenes) == len(self.scenes):
             reached = max(reached, min(self.outside_tail, self.first + len(self.path)) - 1)
@@ -173,7 +173,7 @@ def walk_behind(snapshot: Snapshot, rules: FoldRules, state: LiveVersion | None,
     if has_scene_notes(rules) and path:
         ends = set(find_scene_ends(snapshot, rules, first))
         notes = snapshot.notes(Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in path])
-        tiles = scene_tiles(path, notes, ends, TileRules(rules.scene_messages, outside_tail))
+        tiles = cut_scene_tiles(path, notes, ends, TileRules(rules.scene_messages, outside_tail))
     if rules.timeline is Timeline.LIBRARIAN:
         fragments = find_analyses(snapshot, path)
     updates: list[Tile] = []
@@ -193,7 +193,7 @@ def has_scene_notes(rules: FoldRules) -> bool:
 def find_analyses(snapshot: Snapshot, path: Sequence[OnPath]) -> list[Tile]:
     """Every message of a run with its newest analysis."""
     digests = [item.entry.digest for item in path]
-    return fragment_tiles(path, snapshot.notes(Kind.ANALYSIS, SPAN_SCOPE, digests) if digests else [])
+    return cut_fragment_tiles(path, snapshot.notes(Kind.ANALYSIS, SPAN_SCOPE, digests) if digests else [])
 
 
 def find_updates(snapshot: Snapshot, path: Sequence[OnPath]) -> tuple[list[Tile], list[Tile]]:
@@ -202,7 +202,7 @@ def find_updates(snapshot: Snapshot, path: Sequence[OnPath]) -> tuple[list[Tile]
     notes, episodes = [
         snapshot.notes(kind, SPAN_SCOPE, digests) if digests else [] for kind in (Kind.NOTE, Kind.EPISODE)
     ]
-    return note_tiles(path, notes, episodes), note_tiles(path, episodes, notes)
+    return cut_note_tiles(path, notes, episodes), cut_note_tiles(path, episodes, notes)
 
 
 def list_note_ids(snapshot: Snapshot) -> list[int]:

@@ -14,10 +14,10 @@ from previously.core.note import Note, note_of
 from previously.core.people import people_after
 from previously.core.presence import Presence
 from previously.core.versions import Kind, NewVersion
-from previously.folds.analysis_answer import analysis_note
+from previously.folds.analysis import parse_analysis_note
 from previously.folds.recap import FoldRules, Timeline
-from previously.folds.scene_shape import scene_note
-from previously.folds.tiling import Tile
+from previously.folds.scene import parse_scene_note
+from previously.folds.tiles import Tile
 from previously.lore.reader_state import apply_note_for
 from previously.lore.state import EMPTY_STATE, PlacedNote, State, apply_note, parse_state
 from previously.memory.notes import Walk
@@ -152,8 +152,8 @@ def _read(seen: Walk, tile: Tile, *, for_lore: bool) -> PlacedNote:
 def _note(made: NewVersion) -> Note:
     match made.kind:
         case Kind.ANALYSIS:
-            return analysis_note(made.text)
+            return parse_analysis_note(made.text)
         case Kind.SCENE:
-            return scene_note(made.text)
+            return parse_scene_note(made.text)
         case _:
             return note_of(made.text)

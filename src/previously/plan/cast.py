@@ -15,7 +15,7 @@ from previously.core.people import People, Person, characters, is_group
 from previously.core.presence import Presence, Source
 from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind, Status
-from previously.folds.cast import CastNote
+from previously.folds.cast import CastFold
 from previously.memory.known import cast_scope, find_asked_alone
 from previously.memory.notes import Walk
 from previously.plan.step import Look, Step, Together
@@ -76,7 +76,7 @@ class CastPlan:
         run = self._run(counts, first, through)
         if not run or self._waits(scope, run):
             return None
-        asked = CastNote.of(
+        asked = CastFold.of(
             person.name,
             [replace(item.entry.message, witnesses=(person.name,)) for item in run if counts(item)],
             so_far=live.version.made.text if live else "",

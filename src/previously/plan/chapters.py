@@ -14,15 +14,15 @@ from previously.core.marks import SPAN_SCOPE, STORY_SCOPE, Chapter, Mark, MarkKi
 from previously.core.paths import OnPath
 from previously.core.spans import Span
 from previously.core.versions import Kind, LiveVersion, Status
-from previously.folds.applying import carry_of, cuts_of
+from previously.folds.amend import AmendFold
 from previously.folds.boundary import Boundary
-from previously.folds.builtin.quotes import text_now
+from previously.folds.builtin.quotes import renumber_live
 from previously.folds.chapter import BACKBONE, CHAPTER, CLOSED, KINDS, PARTS, SHORT, TITLE, ChapterFold, find_ending
-from previously.folds.checks import Refusal, residue
-from previously.folds.recap import Due, NotDue, Timeline, first_position, story_messages
-from previously.folds.rendering import told
-from previously.folds.request import FoldRequest
-from previously.folds.tiling import note_tiles
+from previously.folds.checks import RefusalKind, find_residue
+from previously.folds.prompts.templates import render_message
+from previously.folds.recap import Due, NotDue, Timeline, find_first_position, skip_opening
+from previously.folds.summary import parse_cuts, render_cuts
+from previously.folds.tiles import cut_note_tiles
 from previously.folds.update import UpdateFold
 from previously.memory.background import read_chapters_before
 from previously.plan.reader import PlanReader, is_stand_in, was_taken_back
@@ -43,7 +43,7 @@ MOST_REFUSED, REFUSED_LOOKED_AT = 6, 24
 """So many answers of a model that could not be kept show that it has no short form to give: two folds with three. They
 are counted among four times as many of the newest attempts, for a model that was not to be had has refused nothing."""
 
-_REFUSALS = tuple(f"{one.value}: " for one in Refusal)
+_REFUSALS = tuple(f"{one.value}: " for one in RefusalKind)
 
 EARLIER_TOKENS = 700
 """What earlier chapters in full may take in the question on a closed one: one of usual length, or several short ones.
@@ -134,15 +134,15 @@ class ChapterPlan:
         first = live.span.last + 1 if live else rest.first
         carry = " ".join(filter(None, (CLOSED, live.version.made.carry if live else "")))
         if live and first > rest.last and self._is_full_form(live, scope, run):
-            whole = take_over(live.version, text_now(live), carry)
+            whole = take_over(live.version, renumber_live(live), carry)
             return Step(Kind.CHAPTER, scope, run, None, whole, CHAPTER_CLOSED)
         ending = find_ending(run, first)
         asked = ChapterFold(
-            delta=story_messages(ending),
-            first=first_position(ending),
+            delta=skip_opening(ending),
+            first=find_first_position(ending),
             parts=(CHAPTER,),
             title=one.title,
-            recap=text_now(live) if live else "",
+            recap=renumber_live(live) if live else "",
             untold=first <= rest.last,
             words=self._rules.chapter_words,
             backbone_words=self._rules.backbone_words,
@@ -185,7 +185,7 @@ class ChapterPlan:
         closing = ChapterFold(
             parts=_parts_of(others, one),
             title=one.title,
-            backbone=text_now(spine.live) if spine and spine.live else "",
+            backbone=renumber_live(spine.live) if spine and spine.live else "",
             words=self._rules.chapter_words,
             backbone_words=self._rules.backbone_words,
         )
@@ -213,12 +213,12 @@ class ChapterPlan:
         """Tell a question on a chapter what is known around it: the story before, its episodes, earlier chapters."""
         digests = [item.entry.digest for item in run]
         notes = self._reader.snapshot.notes(Kind.EPISODE, SPAN_SCOPE, digests)
-        episodes = tuple(tile.note.made.text for tile in note_tiles(run, notes) if tile.note)
+        episodes = tuple(tile.note.made.text for tile in cut_note_tiles(run, notes) if tile.note)
         if asked.recap and (len(episodes) == 1 or CHAPTER not in asked.parts):
             episodes = ()  # it tells the same messages as the recap, in fewer words; or the full form is there
         backbone, earlier = read_chapters_before(self._reader.snapshot, one, EARLIER_TOKENS)
         if spine and spine.waiting[0].last == one.last:  # what it goes on from; words by hand stay before it
-            backbone = text_now(spine.live) if spine.live else ""
+            backbone = renumber_live(spine.live) if spine.live else ""
         return replace(asked, backbone=backbone, earlier=earlier, episodes=episodes)
 
     def _with_short(self, amended: Step, rest: Span) -> Step:
@@ -226,10 +226,10 @@ class ChapterPlan:
         the chapter is made anew. So an edit of an old message costs no call more."""
         asked = amended.asked
         stale = self._reader.stale(Kind.SHORT, amended.scope, rest.first, None, rest.last)
-        if stale is None or stale.span.last != rest.last or not isinstance(asked, FoldRequest) or not asked.amends:
+        if stale is None or stale.span.last != rest.last or not isinstance(asked, AmendFold):
             return amended
-        kept = [*asked.amends.kept, *map(told, asked.delta)]
-        if residue([told(message) for message in asked.amends.removed], kept, stale.version.made.text):
+        kept = [*asked.amends.kept, *map(render_message, asked.delta)]
+        if find_residue([render_message(message) for message in asked.amends.removed], kept, stale.version.made.text):
             carry = " ".join(word for word in asked.carry.split() if word != CLOSED)
             return replace(amended, asked=replace(asked, carry=carry))
         written = take_over(stale.version, stale.version.made.text)
@@ -321,7 +321,7 @@ class ChapterPlan:
             parts=(BACKBONE,),
             title=one.title,
             recap=text,
-            backbone=text_now(spine.live) if spine.live else "",
+            backbone=renumber_live(spine.live) if spine.live else "",
             backbone_words=self._rules.backbone_words,
             again=is_stand_in(stood),
         )
@@ -334,18 +334,18 @@ class ChapterPlan:
     def _cuts(self, spine: _Spine, one: Chapter, closing: Step | None = None) -> str:
         """Return what a backbone carries that takes in a chapter: what it and the chapter tell no more. `closing` is
         the step that makes the chapter's full form, if it has none yet."""
-        cuts = list(cuts_of(spine.live.version.made.carry)) if spine.live else []
+        cuts = list(parse_cuts(spine.live.version.made.carry)) if spine.live else []
         if one.hand_text or one.rest is None:
-            return carry_of(cuts)
+            return render_cuts(cuts)
         if closing and closing.kind is Kind.CHAPTER:
             carry = closing.asked.carry if isinstance(closing.asked, ChapterFold | Written) else ""
         else:
             full = self._reader.standing(Kind.CHAPTER, one.last_stretch.scope, through=one.rest.last)
             carry = full.version.made.carry if full and full.span == one.rest else ""
-        for first, last in cuts_of(carry):
+        for first, last in parse_cuts(carry):
             run = max(one.rest.first + first, spine.reached + 1), one.rest.first + last
             cuts += [(run[0] - spine.start, run[1] - spine.start)] if run[0] <= run[1] else []
-        return carry_of(cuts)
+        return render_cuts(cuts)
 
     def _chapter_text(self, one: Chapter) -> str | None:
         """Return all that is told of a closed chapter; None while its recap is missing."""
@@ -354,7 +354,7 @@ class ChapterPlan:
         found = self._reader.standing(Kind.CHAPTER, one.last_stretch.scope, through=one.rest.last)
         if found is None or found.span != one.rest:
             return None
-        return "\n\n".join(text for text in (one.block_text, text_now(found)) if text)
+        return "\n\n".join(text for text in (one.block_text, renumber_live(found)) if text)
 
 
 def _parts_of(kinds: Collection[Kind], one: Chapter) -> tuple[str, ...]:

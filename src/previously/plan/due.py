@@ -14,7 +14,6 @@ from previously.core.marks import SPAN_SCOPE, MarkKind, chapters_of
 from previously.core.snapshot import Snapshot
 from previously.core.versions import Kind, Version
 from previously.folds.boundary import Boundary
-from previously.folds.questions import amends
 from previously.folds.recap import NotDue
 from previously.memory.notes import resolve_tail
 from previously.memory.presence import Presences
@@ -80,7 +79,7 @@ def prepare(snapshot: Snapshot, step: Step) -> Prepared:
     if isinstance(step.asked, Written):
         return Prepared(step, {}, taken_back=False)
     taken_back = was_taken_back(snapshot, step.kind, step.scope, step.key)
-    return Prepared(step, {} if amends(step.asked) else _find_loose(snapshot, step), taken_back)
+    return Prepared(step, {} if step.asked.amends else _find_loose(snapshot, step), taken_back)
 
 
 def _find_loose(snapshot: Snapshot, step: Step) -> dict[Kind, Version]:

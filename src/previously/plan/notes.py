@@ -14,17 +14,17 @@ from previously.core.errors import BadInput
 from previously.core.marks import OWN_SCOPE, SPAN_SCOPE
 from previously.core.messages import Message
 from previously.core.paths import OnPath
-from previously.core.presence import NEWCOMER, Presence
+from previously.core.presence import NEWCOMER, Presence, speaker_of
 from previously.core.snapshot import Snapshot
 from previously.core.spans import Span, position_on
 from previously.core.versions import Kind, Status, Version
-from previously.folds.analysis import AnalysisNote
-from previously.folds.note_context import NoteContext
-from previously.folds.questions import Question
-from previously.folds.recap import FoldRules, Timeline, first_position, story_messages
-from previously.folds.rendering import speaker_of, told
-from previously.folds.scene import SceneNote
-from previously.folds.tiling import Tile
+from previously.folds.analysis import AnalysisFold
+from previously.folds.context import NoteContext
+from previously.folds.fold import Fold
+from previously.folds.prompts.templates import name_speaker, render_message
+from previously.folds.recap import FoldRules, Timeline, find_first_position, skip_opening
+from previously.folds.scene import SceneFold
+from previously.folds.tiles import Tile
 from previously.lore.current_state import CurrentState
 from previously.lore.state import EMPTY_STATE, State, render_state
 from previously.lore.threads import Threads
@@ -118,7 +118,7 @@ class NotePlan:
                 continue
             if len(found) == MOST_TOGETHER:
                 break
-            asked = AnalysisNote((item.entry.message,), again=_stood_in(tile.note), first=item.position)
+            asked = AnalysisFold((item.entry.message,), again=_stood_in(tile.note), first=item.position)
             if self._look.quotes:
                 found.append(_step(Kind.ANALYSIS, seen, tile, asked, FRAGMENT))
                 continue
@@ -138,7 +138,7 @@ class NotePlan:
             if self._rules.timeline is Timeline.RECAP and tile.span.last not in ends:
                 continue  # updates note what it did, and nobody asked for it
             run = seen.run(tile)
-            asked = SceneNote(delta=story_messages(run), again=_stood_in(tile.note), first=first_position(run))
+            asked = SceneFold(delta=skip_opening(run), again=_stood_in(tile.note), first=find_first_position(run))
             if not self._look.quotes:
                 asked = replace(asked, context=self._context(seen, tile, asked.delta, shared=shared))
             return _step(Kind.SCENE, seen, tile, asked, SCENE_OVER)
@@ -147,7 +147,7 @@ class NotePlan:
     def _context(self, seen: Walk, tile: Tile, delta: Sequence[Message], *, shared: bool) -> NoteContext:
         """Return what a note of a tile is told of the story before it."""
         first = tile.span.first
-        about = "\n".join(f"{speaker_of(one)}: {told(one)}" for one in delta)
+        about = "\n".join(f"{name_speaker(one)}: {render_message(one)}" for one in delta)
         if shared:
             state = self._states.reduce(seen, self._rules, through=first - 1)
             state = apply_hand_records(self._snapshot, state, first)
@@ -164,8 +164,8 @@ class NotePlan:
         states: list[State] = []
         for name in (NEWCOMER, *sorted(presence.names.keys)):
             if presence.knows_span(name, tile.span):
-                told = self._snapshot, self._rules
-                states.append(read_witness_state(*told, before, Witness(name, presence), self._states, first - 1))
+                place = self._snapshot, self._rules
+                states.append(read_witness_state(*place, before, Witness(name, presence), self._states, first - 1))
         return common_state(states)
 
     def _presence(self) -> Presence:
@@ -212,7 +212,7 @@ def common_state(states: Sequence[State]) -> State:
     return State(lore, Threads(tuple(threads)), CurrentState(tuple(items)))
 
 
-def _step(kind: Kind, seen: Walk, tile: Tile, asked: Question, reason: str) -> Step:
+def _step(kind: Kind, seen: Walk, tile: Tile, asked: Fold, reason: str) -> Step:
     """The step that makes a note, in place of one that it was asked to replace."""
     replaces = tile.note.made.replaces if tile.note else None
     return Step(kind, SPAN_SCOPE, seen.run(tile), None, asked, reason, replaces)
@@ -251,10 +251,10 @@ def plan_analyses(snapshot: Snapshot, rules: FoldRules, position: int | None, *,
 
 
 def _plan_analysis(snapshot: Snapshot, item: OnPath, note: Version | None, state: State) -> Step:
-    asked = AnalysisNote((item.entry.message,), first=item.position)
+    asked = AnalysisFold((item.entry.message,), first=item.position)
     if snapshot.all_witnessed():
         state = apply_hand_records(snapshot, state, item.position)
-        about = f"{speaker_of(item.entry.message)}: {told(item.entry.message)}"
+        about = f"{speaker_of(item.entry.message)}: {render_message(item.entry.message)}"
         asked = replace(asked, context=read_background(snapshot, item.position, state, about))
     reason = ASKED_AGAIN if note else FRAGMENT
     replaces = note.id if note else None

@@ -10,9 +10,9 @@ from previously.core.paths import OnPath
 from previously.core.snapshot import Snapshot, read_run
 from previously.core.versions import REJECTED, TAKEN_BACK, Kind, LiveVersion, Status
 from previously.folds import amend
-from previously.folds.applying import moved_cuts
-from previously.folds.builtin.quotes import text_now
+from previously.folds.builtin.quotes import renumber_live
 from previously.folds.recap import NotDue, Timeline
+from previously.folds.summary import move_cuts
 from previously.memory.notes import find_stale
 from previously.plan.step import Look, Step
 
@@ -78,9 +78,9 @@ class PlanReader:
             Kind.CHAPTER: self.rules.chapter_words,
             Kind.BACKBONE: self.rules.backbone_words,
         }
-        changed = amend.change(old[shared:], new[shared:])
-        made = replace(made, carry=moved_cuts(made.carry, len(new) - made.reach))
-        asked = amend.request(made, changed, words[made.kind], text_now(exact) if exact else "")
+        changed = amend.find_change(old[shared:], new[shared:])
+        made = replace(made, carry=move_cuts(made.carry, len(new) - made.reach))
+        asked = amend.plan_amend(made, changed, words[made.kind], renumber_live(exact) if exact else "")
         before = exact.version if exact else None
         return Step(made.kind, made.scope, new[shared:], before, asked, amend.AMENDED) if asked else None
 

@@ -17,23 +17,23 @@ from previously.core.tokens import message_tokens
 from previously.core.versions import Kind, LiveVersion
 from previously.core.words import count_words
 from previously.folds import recap
-from previously.folds.applying import Gap, appended, applied
 from previously.folds.boundary import (
     LONGEST,
     OPENING_MESSAGES,
     Boundary,
     Grown,
     Opening,
-    chapter_name,
     closes_at_named_end,
     find_boundary,
     find_opening,
+    read_chapter_name,
 )
-from previously.folds.builtin.quotes import moved, text_now
-from previously.folds.combining import CombineNote
+from previously.folds.builtin.quotes import renumber_live, renumber_quotes
+from previously.folds.combine import CombineFold
 from previously.folds.recap import Due, FoldRules, NeedMore, NotDue, Timeline
-from previously.folds.scene_shape import scene_of
-from previously.folds.tiling import Tile, TileRules, leading, note_tiles, scene_tiles
+from previously.folds.scene import parse_scene
+from previously.folds.summary import Gap, append_text, apply_updates
+from previously.folds.tiles import Tile, TileRules, cut_note_tiles, cut_scene_tiles, take_leading
 from previously.folds.update import Part
 from previously.memory.librarian import MOST_APPLIED, make_fragments, summarize
 from previously.memory.notes import find_analyses, list_end_kinds
@@ -150,7 +150,7 @@ class RecapPlan:
         """Return the fold of what is due, after a recap."""
         before = live.version if live else None
         if self._rules.timeline is not Timeline.BRIEF:
-            text = text_now(live) if live else ""
+            text = renumber_live(live) if live else ""
             if not self._look.amends:  # the built-in folder needs no more than the messages
                 asked = self._updates.ask_bare(due.delta, text)
                 return Step(Kind.RECAP, stretch.scope, due.delta, before, asked, due.reason)
@@ -159,7 +159,7 @@ class RecapPlan:
             asked = self._updates.ask(due.delta, part, text, again=again and due.reason == recap.AGAIN)
             beside = self._updates.beside(due.delta)
             return Step(Kind.RECAP, stretch.scope, due.delta, before, asked, due.reason, beside=beside)
-        question = recap.brief_of(live, due, self._rules, again=again)
+        question = recap.plan_brief(live, due, self._rules, again=again)
         return Step(Kind.RECAP, stretch.scope, due.delta, before, question, due.reason)
 
 
@@ -201,7 +201,7 @@ class ChapterEnds:
         first = max(open_since, last - min(len(base.version.made.span), MOST_NAMED) + 1)
         run = self._path(first, last)
         digests = [item.entry.digest for item in run]
-        tiles = note_tiles(run, self._snapshot.notes(Kind.NOTE, SPAN_SCOPE, digests))
+        tiles = cut_note_tiles(run, self._snapshot.notes(Kind.NOTE, SPAN_SCOPE, digests))
         newest = tiles[-1] if tiles and tiles[-1].span.last == last else None
         ends = note_of(newest.note.made.text).scene_ends if newest and newest.note else ()
         if newest is None or not closes_at_named_end(ends, len(newest.span), grown.through(last)):
@@ -213,7 +213,7 @@ class ChapterEnds:
         """Whether a librarian's summary would lose its front, though it tells enough to be a chapter of its own."""
         if self._rules.timeline is not Timeline.LIBRARIAN or not isinstance(step, Step):
             return False
-        cuts = isinstance(step.asked, Written) and not step.asked.text.startswith(text_now(live))
+        cuts = isinstance(step.asked, Written) and not step.asked.text.startswith(renumber_live(live))
         return cuts and live.version.made.reach >= FEWEST_FRAGMENTS
 
     def _grown(self, since: int, before: int) -> Grown:
@@ -227,7 +227,7 @@ class ChapterEnds:
         """How the open chapter begins: as its first messages say, or the first since it was kept open."""
         since = (self._path(open_since, open_since))[0]
         last = min(first + OPENING_MESSAGES, self._snapshot.messages) - 1
-        return find_opening(self._path(first, last), chapter_name(since))
+        return find_opening(self._path(first, last), read_chapter_name(since))
 
     def _path(self, first: int, last: int) -> list[OnPath]:
         return read_run(self._snapshot, first, last)
@@ -260,11 +260,13 @@ class DerivedRecap:
         tiles = find_analyses(self._snapshot, run)
         fragments = make_fragments(run, [self._to_be_told(tile) for tile in tiles])
         held_back = 0 if closing or run[-1].position < end - 1 else self._rules.apply_after
-        found = applied(fragments, run[0].position, held_back)
-        before = text_now(live) if live else ""
-        if len(appended(before, found.text)) > self._rules.summary_characters:  # a chapter can close behind what fits
+        found = apply_updates(fragments, run[0].position, held_back)
+        before = renumber_live(live) if live else ""
+        if (
+            len(append_text(before, found.text)) > self._rules.summary_characters
+        ):  # a chapter can close behind what fits
             done = [one for one in fragments if one.position <= found.through]
-            found = applied(_that_fit(done, len(before), self._rules.summary_characters), run[0].position, 0)
+            found = apply_updates(_that_fit(done, len(before), self._rules.summary_characters), run[0].position, 0)
         count = found.through - run[0].position + 1
         if count <= 0 or (found.gap and not closing and count < FEWEST_APPLIED):
             return NotDue(_why(found.gap) if found.gap else f"the newest {held_back} fragments are not applied yet")
@@ -280,19 +282,21 @@ class DerivedRecap:
         notes = self._snapshot.notes(Kind.SCENE, SPAN_SCOPE, [item.entry.digest for item in run])
         before = end if closing else end - self._rules.recap.tail_messages
         ends = {mark.position for mark in marks} | ({end - 1} if closing else set())
-        tiles = scene_tiles(run, notes, ends, TileRules(self._rules.scene_messages, before))
-        scenes = leading([self._to_be_told(tile) for tile in tiles])
+        tiles = cut_scene_tiles(run, notes, ends, TileRules(self._rules.scene_messages, before))
+        scenes = take_leading([self._to_be_told(tile) for tile in tiles])
         if not scenes:
             return NotDue(f"no scene is noted from message {run[0].position} on")
         summaries = [
-            moved(scene_of(tile.note.made.text).summary, tile.note.made, tile.span) for tile in scenes if tile.note
+            renumber_quotes(parse_scene(tile.note.made.text).summary, tile.note.made, tile.span)
+            for tile in scenes
+            if tile.note
         ]
         count = scenes[-1].span.last - run[0].position + 1
-        earlier = text_now(live) if live else ""
+        earlier = renumber_live(live) if live else ""
         text = "\n\n".join(filter(None, [earlier, *summaries]))
         reason, target = TOLD.format(len(summaries), "s" if len(summaries) != 1 else ""), self._rules.recap.target_words
         if target and count_words(text) > target * ROOM:
-            asked = CombineNote.of([earlier, *summaries] if earlier else summaries, target)
+            asked = CombineFold.of([earlier, *summaries] if earlier else summaries, target)
             return Step(Kind.RECAP, stretch.scope, run[:count], live.version if live else None, asked, reason)
         return self._step(stretch, live, run[:count], Written(text, SCENES, firm=_all_firm(scenes)), reason)
 

@@ -9,7 +9,7 @@ from previously.core.digests import span_key
 from previously.core.paths import OnPath
 from previously.core.spans import Span
 from previously.core.versions import Kind, Version
-from previously.folds.questions import Question
+from previously.folds.fold import Fold
 from previously.folds.recap import FoldRules
 
 
@@ -51,7 +51,7 @@ class Step:
     scope: str
     run: Sequence[OnPath]
     before: Version | None
-    asked: Question | Written
+    asked: Fold | Written
     reason: str
     replaces: int | None = None
     """The version of the same run in whose place it is made."""

@@ -18,11 +18,11 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status, Version, has_read
 from previously.core.witnessing import folded_name
 from previously.core.words import count_words
-from previously.folds.missing_notes import Wanted, find_missing
+from previously.folds.context import UpdateContext
+from previously.folds.prompts.templates import name_speaker, render_message
 from previously.folds.recap import AGAIN, FoldRules
-from previously.folds.rendering import speaker_of, told
-from previously.folds.tiling import newest
-from previously.folds.update import UPDATED, Context, Part, UpdateFold
+from previously.folds.tiles import MissingNote, find_missing, find_newest
+from previously.folds.update import UPDATED, Part, UpdateFold
 from previously.lore.state import State
 from previously.lore.threads import choose_shown_threads
 from previously.memory.background import apply_hand_records, divide_known, list_open, read_texts_before
@@ -66,10 +66,10 @@ class UpdatePlan:
         state = apply_hand_records(self._snapshot, state, first)
         bridge = self._snapshot.path(first - 1, first - 1) if first else []
         messages = (item.entry.message for item in run)
-        about = "\n".join(f"{speaker_of(one)}: {told(one)}" for one in messages)
+        about = "\n".join(f"{name_speaker(one)}: {render_message(one)}" for one in messages)
         lists = list_open(state, first, about)
         known, others = divide_known(state.known, about)
-        context = Context(
+        context = UpdateContext(
             before=before,
             recap=so_far if recap is None else recap,
             bridge=bridge[0].entry.message if bridge else None,
@@ -84,18 +84,18 @@ class UpdatePlan:
 
     def ask_bare(self, run: Sequence[OnPath], recap: str) -> UpdateFold:
         """Return the question for a writer who reads the messages and the recap before them, and nothing else."""
-        return self._fold(run, Context(recap=recap), Part.WHOLE)
+        return self._fold(run, UpdateContext(recap=recap), Part.WHOLE)
 
-    def _fold(self, run: Sequence[OnPath], context: Context, part: Part, *, again: bool = False) -> UpdateFold:
+    def _fold(self, run: Sequence[OnPath], context: UpdateContext, part: Part, *, again: bool = False) -> UpdateFold:
         first = run[0].position
         messages = tuple(item.entry.message for item in run)
         skipped = len(opening_of(run)) if first == 0 else 0
         return UpdateFold(messages, context, part, self._words(run, context), first, skipped, again=again)
 
-    def _words(self, run: Sequence[OnPath], context: Context) -> int:
+    def _words(self, run: Sequence[OnPath], context: UpdateContext) -> int:
         """Return how long the recap should be: shorter while there is little to tell."""
         target = self._rules.recap.target_words
-        tokens = sum(estimate_tokens(told(item.entry.message)) for item in run)
+        tokens = sum(estimate_tokens(render_message(item.entry.message)) for item in run)
         if not target:
             return 0
         if not context.recap and tokens < SMALL_CHAPTER:
@@ -108,7 +108,7 @@ class UpdatePlan:
         digests = [item.entry.digest for item in run]
         for kind in (Kind.EPISODE, Kind.NOTE):
             notes = self._snapshot.notes(kind, SPAN_SCOPE, digests[:1])
-            note = newest([one for one in notes if has_read(one.made, digests)])
+            note = find_newest([one for one in notes if has_read(one.made, digests)])
             if note:
                 found[kind] = note.id
         return found
@@ -132,7 +132,7 @@ class UpdatePlan:
                 return step
         return None
 
-    def _missing_step(self, wanted: Wanted, run: Sequence[OnPath]) -> Step:
+    def _missing_step(self, wanted: MissingNote, run: Sequence[OnPath]) -> Step:
         asked = self.ask(run, wanted.part, again=wanted.again)
         reason = AGAIN if wanted.stand_ins else CHANGED if wanted.part.has_episode else NO_NOTE_YET
         beside = {other: ident for other, ident in (self.beside(run)).items() if other is not asked.kind}

@@ -14,11 +14,10 @@ from previously.core.lore import Described, Scene
 from previously.core.note import LoreItem
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost
-from previously.folds.combining import CombineNote
-from previously.folds.scene import together
-from previously.folds.scene_shape import scene_text
+from previously.folds.combine import CombineFold
+from previously.folds.scene import join_scenes, render_scene
 from previously.lore.merge import Entries, merge_items
-from previously.runtime.folder import Folder
+from previously.runtime.writer import MemoryWriter
 
 COMBINED_WORDS = 300
 """How long the combined summary should be: some 400 tokens, so that one that runs a quarter over may still be a
@@ -49,7 +48,7 @@ class Combined:
 class Combining:
     """Combines scenes with whoever writes memory."""
 
-    _folder: Folder
+    _folder: MemoryWriter
 
     async def combine(self, scenes: Sequence[Scene], words: int = COMBINED_WORDS) -> Combined:
         """One scene out of several, in their order: a summary of about so many words, and every entry once."""
@@ -57,17 +56,17 @@ class Combining:
             raise BadInput(f"Combining takes at least two scenes; there {'is one' if scenes else 'are none'}.")
         if not 0 <= words <= MOST_WORDS:
             raise BadInput(f"A summary of {words} words is not possible; give 1 to {MOST_WORDS:,}, or 0 for no bound.")
-        asked = CombineNote.of([scene.summary for scene in scenes], words)
+        asked = CombineFold.of([scene.summary for scene in scenes], words)
         reply = await self._folder.write(asked)
         entries, left = _merged(scenes)
         attempts = sum((attempt.cost for attempt in reply.attempts), reply.cost)
         return Combined(
-            Scene(reply.text, entries, together(scenes).signals),
+            Scene(reply.text, entries, join_scenes(scenes).signals),
             reply.made_by,
             reply.reason,
             attempts,
             sum(estimate_tokens(scene.summary) for scene in scenes),
-            sum(estimate_tokens(scene_text(scene)) for scene in scenes),
+            sum(estimate_tokens(render_scene(scene)) for scene in scenes),
             left,
         )
 

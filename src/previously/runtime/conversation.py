@@ -16,13 +16,12 @@ from previously.core.messages import Message, Role
 from previously.core.pairing import Mended, mended
 from previously.core.tokens import Counter
 from previously.core.versions import Cost
-from previously.folds.brief import BriefNote
-from previously.folds.briefs.bounding import bounded
-from previously.folds.briefs.compacting import brief_text, compose, plan
-from previously.folds.briefs.plans import NothingToFold
-from previously.folds.briefs.proofs import Fault, prove, whole_tokens
-from previously.folds.briefs.rules import MOST_BRIEF_TOKENS, CompactRules
-from previously.folds.briefs.sections import parse, render
+from previously.folds.brief import BriefFold
+from previously.folds.brief_checks import bound_brief
+from previously.folds.conversation.compaction import compose_conversation, plan_compaction, read_brief_text
+from previously.folds.conversation.proofs import Disproved, count_whole, prove
+from previously.folds.conversation.rules import MOST_BRIEF_TOKENS, CompactRules, NothingToFold
+from previously.folds.conversation.sections import parse_brief, render_brief
 from previously.formats.conversations import (
     Conversation,
     Dialect,
@@ -35,10 +34,10 @@ from previously.formats.conversations import (
 from previously.models.client import Model
 from previously.models.tokenizers import counter_for
 from previously.runtime.conversation_arguments import System, Tools, check_model, check_numbers, places, texts_beside
-from previously.runtime.folder import BuiltinFolder, Folder
-from previously.runtime.model_folder import ModelFolder
+from previously.runtime.model_writer import ModelWriter
 from previously.runtime.prompts import load_prompts
-from previously.runtime.spending import NOTHING
+from previously.runtime.spend_limits import NOTHING
+from previously.runtime.writer import BuiltinWriter, MemoryWriter
 
 Status = Literal["folded", "nothing to fold"]
 FOLDED: Status = "folded"
@@ -82,7 +81,7 @@ async def compact(
     messages: Sequence[Message],
     rules: CompactRules,
     counter: Counter,
-    folder: Folder,
+    folder: MemoryWriter,
     *,
     brief_at: int | None = None,
     pins: Iterable[int] = (),
@@ -93,20 +92,20 @@ async def compact(
     said = whole.messages
     earlier = None if brief_at is None else whole.now_at(brief_at)
     held = frozenset(at for pin in pins if (at := whole.now_at(pin)) is not None)
-    size = whole_tokens(said, rules, counter)
-    found = plan(said, rules, counter, brief_at=earlier, extra_pins=held)
+    size = count_whole(said, rules, counter)
+    found = plan_compaction(said, rules, counter, brief_at=earlier, extra_pins=held)
     if isinstance(found, NothingToFold):
         return _as_it_was(whole, found.reason, size, earlier)
     brief: str | None = None
     reply = None
     if found.head:
-        before = "" if earlier is None else brief_text(said[earlier])
-        note = BriefNote(tuple(said[at] for at in found.head), before, most_tokens=found.brief_tokens)
+        before = "" if earlier is None else read_brief_text(said[earlier])
+        note = BriefFold(tuple(said[at] for at in found.head), before, most_tokens=found.brief_tokens)
         reply = await folder.write(note)
         brief = _within(reply.text, found.brief_tokens, counter)
-    after = compose(said, found, brief)
+    after = compose_conversation(said, found, brief)
     proved = prove(said, after, found, rules, counter, brief)
-    if isinstance(proved, Fault):
+    if isinstance(proved, Disproved):
         return _as_it_was(whole, proved.reason, size, earlier)
     return Compacted(
         FOLDED,
@@ -144,7 +143,7 @@ def _within(brief: str, most_tokens: int, counter: Counter) -> str:
     room = most_tokens
     while counter.tokens(brief) > most_tokens and room > 0:
         room = room * 9 // 10
-        brief = render(bounded(parse(brief), room).brief)
+        brief = render_brief(bound_brief(parse_brief(brief), room).brief)
     return brief
 
 
@@ -190,7 +189,7 @@ async def fold_conversation_async(
     tokenizer: str = "estimate",
     model: Model | None = None,
     model_window: int = MODEL_WINDOW_TOKENS,
-    folder: Folder | None = None,
+    folder: MemoryWriter | None = None,
 ) -> FoldedConversation:
     """Fold an agent's conversation so that it fits `budget` tokens, system prompt and tools included, and goes on.
 
@@ -217,7 +216,7 @@ async def fold_conversation_async(
     held = [*given.pins, *(given.led + pin for pin in places(pins, len(given.drafts) - given.led))]
     brief_at = _earlier_brief(given.messages, earlier if earlier is not None else given.earlier)
     if folder is None:
-        folder = ModelFolder(model, load_prompts(), window_tokens=model_window) if model else BuiltinFolder()
+        folder = ModelWriter(model, load_prompts(), window_tokens=model_window) if model else BuiltinWriter()
     done = await compact(given.messages, rules, counter, folder, brief_at=brief_at, pins=held)
     return FoldedConversation(
         done.status,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, Status, Version
 from previously.folds.boundary import Boundary
-from previously.runtime.folder import Attempt
+from previously.runtime.writer import Attempt
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from previously.core.messages import Message, Role, Text, ToolResult
 from previously.core.pairing import units
-from previously.folds.briefs.pins import newest_request
+from previously.folds.conversation.pins import find_newest_request
 from previously.recognition.client_list import ClientList, ClientMessage
 from previously.recognition.undo_postprocessing import split_single_text
 from previously.runtime.follow_client import ClientPlace
@@ -165,7 +165,7 @@ def cut_to_fit(
     without its call. The newest stay in any case."""
     leading = next((at for at, one in enumerate(messages) if one.role is not Role.SYSTEM), len(messages))
     rest = [set(range(unit.start + leading, unit.stop + leading)) for unit in units(messages[leading:])]
-    asked = newest_request(messages)
+    asked = find_newest_request(messages)
     kept: set[int] = set().union(*rest[-1:], *(unit for unit in rest if asked in unit))
     if begins_with_user:
         kept |= _begin_of(messages, min(kept, default=leading), leading)

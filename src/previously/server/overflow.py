@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from previously.core.asking import FailureKind
-from previously.folds.briefs.pins import newest_request
+from previously.folds.conversation.pins import find_newest_request
 from previously.models.failures import error_words, kind_of, tokens_told, window_told
 from previously.models.wire import parse_body
 from previously.server.asked import AskedChat
@@ -78,7 +78,7 @@ def window_for(asked: AskedChat, budget_tokens: int) -> int:
 
 def without_media(raws: Sequence[Raw], dialect: Dialect) -> list[Raw]:
     """The messages with a few words in place of older pictures and files."""
-    asked = newest_request([dialect.draft_of(raw).message for raw in raws])
+    asked = find_newest_request([dialect.draft_of(raw).message for raw in raws])
     newest = {asked, len(raws) - 1}
     return [raw if at in newest else _told(raw, dialect) for at, raw in enumerate(raws)]
 

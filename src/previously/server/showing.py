@@ -20,7 +20,7 @@ from previously.app import Memory
 from previously.core.errors import BudgetTooSmall
 from previously.core.pairing import units
 from previously.core.tokens import ESTIMATE, message_tokens
-from previously.folds.briefs.pins import newest_request
+from previously.folds.conversation.pins import find_newest_request
 from previously.recognition.client_list import ClientMessage
 from previously.recognition.commands import find_command_messages
 from previously.runtime.follow_client import ClientPlace
@@ -163,7 +163,7 @@ def _needed(view: View, place: ClientPlace, asked: AskedChat) -> list[ClientMess
         return []
     shown = {item.sources[0].first for item in view.items if item.section is Section.TAIL}
     pieces = [piece.message for piece in place.pieces]
-    request = newest_request(pieces)
+    request = find_newest_request(pieces)
     together = next((unit for unit in units(pieces) if request in unit), range(0))
     needed = set() if request is None or place.positions[request] in shown else set(together)
     if asked.dialect.begins_with_user:
