@@ -1,4 +1,4 @@
-"""Where the pieces are chosen: the only module that names a concrete store and folder."""
+"""The place where the pieces are chosen: the only module that names a concrete store and writer of memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from previously.runtime.backup import check_name
 from previously.runtime.books import Books
 from previously.runtime.clock import time_at
 from previously.runtime.combine_scenes import Combining
-from previously.runtime.forget import Forgetting
+from previously.runtime.forget import ForgettableStories
 from previously.runtime.keys import LOCAL_OWNER, Keys, check_owner
 from previously.runtime.prompts import check_prompts, load_prompts
 from previously.runtime.spend_limits import build_spending
@@ -36,7 +36,7 @@ IN_MEMORY = ":memory:"  # a memory that is gone with the process
 GIVEN_UP_S = 3_600.0  # an import that was begun so long ago and is not done never will be
 
 
-class Memory(Keys, Forgetting, Books, Combining):
+class Memory(Keys, ForgettableStories, Books, Combining):
     """All stories and books of one owner, and the way to them; and the keys of the place they are at."""
 
     def __init__(
@@ -59,7 +59,7 @@ class Memory(Keys, Forgetting, Books, Combining):
 
     @property
     def store(self) -> Store:
-        """Where the stories are, for what is built on them."""
+        """Return the store of the stories, for what is built on them."""
         return self._store
 
     @classmethod
@@ -117,7 +117,7 @@ class Memory(Keys, Forgetting, Books, Combining):
         return Story(self._store, info, self._folder, StorySettings([*given, *self._layers], own, usage))
 
     def has_set(self, key: str) -> bool:
-        """Whether a file, a variable or whoever opened the stories has set this for all of them."""
+        """Return whether a file, a variable or whoever opened the stories has set this for all of them."""
         return any(key in layer.values for layer in self._layers)
 
     def sharing(self, owner: str, model: Model | None = None) -> Memory:
@@ -237,7 +237,7 @@ def model_at(url: str, name: str, key: str, timeout_s: float) -> Model:
 
 
 async def describe_model(model: Model, **how: Any) -> dict[str, Any]:
-    """What a model's server says of itself, as far as the client can ask; the model is closed afterwards."""
+    """Return what a model's server says of itself, as far as the client can ask; close the model afterwards."""
     try:
         describe = getattr(model, "describe", None)
         return dict(await describe(**how)) if describe else {"model": model.name, "reachable": True}

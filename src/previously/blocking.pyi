@@ -27,11 +27,10 @@ from previously.lore.state import Player, Wish
 from previously.lore.threads import Thread
 from previously.memory.in_force import ChapterText, MemoryText
 from previously.models.client import Model
-from previously.runtime.backup import Copies
+from previously.runtime.backup import Copies, CopyProgress
 from previously.runtime.combine_scenes import Combined
 from previously.runtime.conversation import FoldedConversation
 from previously.runtime.conversation_arguments import System, Tools
-from previously.runtime.copying import CopyProgress
 from previously.runtime.fold_loop import Progress
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.forget import Destroyed, ToForget

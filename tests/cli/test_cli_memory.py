@@ -196,7 +196,8 @@ def test_calls_and_pictures_are_named(cli: Cli) -> None:
 
 def test_chapters_are_listed_in_short_or_in_full(cli: Cli) -> None:
     cli.tell("tale", 30)
-    assert "No chapter of this story is closed yet." in cli("chapters", "tale").out
+    out = cli("chapters", "tale").out
+    assert "No chapter of this story is closed yet" in out and "`previously chapter tale --title TITLE`" in out
     cli("chapter", "tale", "--title", "The Mill", "--at", "19")
     assert "Its recap waits to be folded." in cli("chapters", "tale").out
     cli("fold", "tale")

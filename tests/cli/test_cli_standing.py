@@ -122,7 +122,10 @@ def test_a_story_without_names_has_neither_cast_nor_presence(cli: Cli) -> None:
     cli("add", "tale", "--role", "user", "--text", "Hello.")
     assert cli("cast", "tale").out.startswith("Nothing is noted of what anybody knows yet: that comes from a model")
     assert cli("cast", "tale", "--json").json == {"story": "tale", "cast": []}
-    assert cli("presence", "tale").out == "Nobody in this story has a name yet.\n"
+    assert cli("presence", "tale").out == (
+        "Nobody in this story has a name yet: names come with messages "
+        "(`previously add tale --role user --name NAME TEXT`).\n"
+    )
     assert "no character 'Maya' in this story; there is none." in cli.fails(2, "cast", "tale", "Maya")
 
 

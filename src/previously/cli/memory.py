@@ -209,7 +209,11 @@ def chapters(
     for one in found:
         print_chapter(one, full=full)
     if not found:
-        output.console().print("No chapter of this story is closed yet.")
+        close = f"`previously chapter {output.one_line(story)} --title TITLE`"
+        output.console().print(
+            f"No chapter of this story is closed yet: a fold closes them as the story goes on, or you do ({close}).",
+            soft_wrap=True,
+        )
 
 
 def print_chapter(one: ChapterText, *, full: bool) -> None:

@@ -1,1 +1,1 @@
-"""What is remembered of one branch: pure reads of a snapshot."""
+"""Memory of one branch, read from a snapshot: pure and synchronous."""

@@ -1,4 +1,4 @@
-"""What is known beside the timeline: lore, threads, how things stand, and what each character knows.
+"""Knowledge beside the timeline: lore, threads, how things stand, and what each character knows.
 
 What is read for somebody in particular follows from what they witnessed alone. A person's words on something that was
 noted where they were not are not for them either.
@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 from previously.core.cast import Fact, Knowledge, knowledge_of
 from previously.core.errors import BadInput
-from previously.core.marks import OWN_SCOPE
+from previously.core.marks import OWN_SCOPE, Mark, MarkKind
 from previously.core.note import said_key
 from previously.core.presence import Presence
 from previously.core.snapshot import Snapshot
@@ -31,7 +30,7 @@ from previously.lore.state import EMPTY_STATE, State
 from previously.lore.story_lore import StoryLore, index_books, make_keyed
 from previously.memory.background import HAND
 from previously.memory.notes import Walk, find_stale, resolve_tail, trace_states, walk_behind, walk_to_the_end
-from previously.memory.presence import Presences, presences_of
+from previously.memory.presence import Presences, parse_correction
 from previously.memory.state import States, Witness
 
 MOST_INDEXES = 32
@@ -40,11 +39,11 @@ MOST_INDEXES = 32
 
 @dataclass(frozen=True, slots=True)
 class KnownState:
-    """What is known at the end of a branch, to everyone or to one reader."""
+    """Lore, threads and state at the end of a branch, as everyone or one reader knows them."""
 
     corrected: CorrectedState
     suggests: bool
-    """Whether entries that nobody accepted are only suggestions."""
+    """True if entries that nobody accepted are only suggestions."""
 
     @property
     def state(self) -> State:
@@ -76,9 +75,9 @@ class KnownState:
 class KnownReader:
     """Reads what is known, and remembers what it has read."""
 
-    def __init__(self, presences: Presences | None = None) -> None:
+    def __init__(self) -> None:
+        self.presences = Presences()
         self._states = States()
-        self._presences = presences or Presences()
         self._lore: OrderedDict[tuple[str, str], StoryLore] = OrderedDict()
 
     def read_lore(self, snapshot: Snapshot, story: str, known: KnownState, reader: str = "") -> StoryLore:
@@ -103,7 +102,7 @@ class KnownReader:
         seen = walk_to_the_end(snapshot, rules, exact=True)
         players = self._states.reduce(seen, rules).players
         voices = {player.name: player.character for player in players.values()}
-        return self._presences.read(snapshot, rules, seen, voices=voices, next_speaker=next_speaker)
+        return self.presences.read(snapshot, rules, seen, voices=voices, next_speaker=next_speaker)
 
     def read_known(
         self, snapshot: Snapshot, rules: FoldRules, reader: str = "", presence: Presence | None = None
@@ -175,11 +174,11 @@ class CastFacts:
     """All that is kept of what one character knows."""
 
     asked: Knowledge | None
-    """What a model said when it was asked about them alone; None where it was not."""
+    """The answer of a model that was asked about them alone; None where it was not."""
     stale: bool
-    """Whether an earlier message was changed since."""
+    """True if an earlier message was changed since."""
     noted: list[KnownFact]
-    """What follows from notes, the most important first."""
+    """The facts that follow from notes, the most important first."""
 
     @property
     def all_facts(self) -> tuple[Fact, ...]:
@@ -189,11 +188,12 @@ class CastFacts:
     @property
     def knowledge(self) -> Knowledge:
         """Return the little that is told of them."""
-        return self.choose_beside(frozenset())
+        return self.choose_beside(frozenset(), lambda _: False)
 
-    def choose_beside(self, without: frozenset[FactWeight]) -> Knowledge:
-        """Return the same for a view that tells facts of these weights by themselves."""
-        return self.asked or Knowledge(facts=choose_key_facts(self.noted, without=without))
+    def choose_beside(self, without: frozenset[FactWeight], is_listed: Callable[[Fact], bool]) -> Knowledge:
+        """Return the same for a view that tells facts of these weights, and others, by themselves."""
+        noted = [known for known in self.noted if not is_listed(known.fact)]
+        return self.asked or Knowledge(facts=choose_key_facts(noted, without=without))
 
 
 def read_knowledge(snapshot: Snapshot, name: str, presence: Presence) -> tuple[Knowledge | None, bool]:
@@ -209,11 +209,20 @@ def read_knowledge(snapshot: Snapshot, name: str, presence: Presence) -> tuple[K
 
 
 def is_told_all(snapshot: Snapshot, name: str, presence: Presence) -> bool:
-    """Return whether all memory is for somebody. Where people were told apart, given or by hand, texts may still tell
-    of what stands on the path no more and was not for them."""
+    """Return whether all memory is for somebody. Where witnesses were given, or a person named others and not them,
+    texts may still tell of what stands on the path no more and was not for them."""
     if not name:
         return True
-    return not presence.corrections and presence.knows_all(name) and snapshot.all_witnessed()
+    if not presence.knows_all(name) or not snapshot.all_witnessed():
+        return False
+
+    def names_them(mark: Mark) -> bool:
+        names, entries = parse_correction(mark.text)
+        if not names:  # everybody was present, or nobody, and then nothing is kept from anybody
+            return bool(entries)
+        return any(presence.names.same_person(name, other) for other in names)
+
+    return all(map(names_them, snapshot.marks({MarkKind.PRESENCE})))
 
 
 def cast_scope(name: str, presence: Presence) -> str:
@@ -249,11 +258,3 @@ def _choose_records(
             chosen.append((at, record))
             said |= {said_key(record.content)} if record.content else set()
     return chosen
-
-
-_READERS: WeakKeyDictionary[object, KnownReader] = WeakKeyDictionary()
-
-
-def known_reader_of(store: object) -> KnownReader:
-    """Return what reads the stories of a store: one for all who share it."""
-    return _READERS.setdefault(store, KnownReader(presences_of(store)))

@@ -1,4 +1,4 @@
-"""Who was present at the messages of a path: read once, and remembered.
+"""Presence at the messages of a path: read once, and remembered.
 
 What lies before a snapshot of the notes is read once: a snapshot's id stands for all messages and notes before it. What
 lies behind it is read with every look, as the notes are.
@@ -10,7 +10,6 @@ import json
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile, zip_longest
-from weakref import WeakKeyDictionary
 
 from previously.core.marks import Mark, MarkKind
 from previously.core.messages import Role
@@ -103,14 +102,6 @@ class Presences:
         while version in self._runs:
             version = self._runs[version][0]
         return version == 0
-
-
-_PRESENCES: WeakKeyDictionary[object, Presences] = WeakKeyDictionary()
-
-
-def presences_of(store: object) -> Presences:
-    """Return what reads presence in a store: one for all who share it."""
-    return _PRESENCES.setdefault(store, Presences())
 
 
 def _read_heard(path: Sequence[OnPath], updates: Sequence[Tile], following: Sequence[OnPath] = ()) -> Iterator[Heard]:

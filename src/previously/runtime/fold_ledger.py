@@ -17,10 +17,11 @@ from previously.core.snapshot import Snapshot, with_planned
 from previously.core.versions import NewVersion, Status, Version
 from previously.folds.boundary import Boundary
 from previously.memory.notes import NOTES
-from previously.memory.presence import Presences, presences_of
+from previously.memory.presence import Presences
 from previously.plan.residue import find_outdated_states
 from previously.runtime.clock import time_at
 from previously.runtime.fold_versions import FoldOutcome
+from previously.runtime.story_moment import find_known_reader
 from previously.storage.store import Store, StoryKey
 from previously.storage.tables import Tables
 
@@ -81,7 +82,7 @@ class StoryLedger:
 
     def __init__(self, store: Store, key: StoryKey) -> None:
         self.key = key
-        self.presences = presences_of(store)
+        self.presences = find_known_reader(store).presences
         self._store = store
         self._holder = uuid4().hex
 

@@ -19,7 +19,7 @@ from previously.core.errors import BadInput, PreviouslyError, StoreProblem, Unkn
 from previously.core.marks import MarkKind
 from previously.core.scripts import Script, Splice
 from previously.core.spans import Span, position_on
-from previously.runtime.backup import Backups
+from previously.runtime.backup import CopiedStories
 from previously.runtime.clock import time_at
 from previously.runtime.retry import retry_when_moved
 from previously.storage.copy import THIS_FILE, Backup, WholeStories
@@ -39,7 +39,7 @@ HELD_BY_HAND = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ToForget:
-    """What would go."""
+    """The messages and texts that would go."""
 
     story: str
     span: Span | None
@@ -61,7 +61,7 @@ class ToForget:
 
 @dataclass(frozen=True, slots=True)
 class Destroyed:
-    """What went."""
+    """The messages and texts that went."""
 
     story: str
     messages: int
@@ -72,10 +72,10 @@ class Destroyed:
     still_in: tuple[str, ...]
     """In which it was not."""
     cleared: bool
-    """Whether no log beside the store holds it any more; otherwise somebody was reading."""
+    """True if no log beside the store holds it any more; otherwise somebody was reading."""
 
 
-class Forgetting(Backups):
+class ForgettableStories(CopiedStories):
     """The stories of one owner, as far as they can be forgotten."""
 
     _store: Store
@@ -83,14 +83,14 @@ class Forgetting(Backups):
 
     @abstractmethod
     def _keeps_backups(self) -> bool:
-        """Whether backups can be made of the stories here at all."""
+        """Return whether backups can be made of the stories here at all."""
 
     @abstractmethod
     def _backup_at(self, path: Path, *, to_change: bool) -> AbstractAsyncContextManager[tuple[Store, WholeStories]]:
         """A backup; unless it is to be changed, a copy to look into."""
 
     async def to_forget(self, story: str, first: int | None = None, last: int | None = None) -> ToForget:
-        """What `forget` would destroy."""
+        """Return what `forget` would destroy."""
         info, span, entries = await self._asked_for(story, first, last)
         wanted = await self._wanted(info, span, entries)
         held, missing = await self._in_backups(info.name, wanted, _holds)
@@ -151,7 +151,7 @@ class Forgetting(Backups):
         return len(await self._store.read(self._owner, lambda tables: tables.versions.all(key)))
 
     async def _wanted(self, info: StoryInfo, span: Span | None, entries: set[int]) -> Wanted:
-        """What is looked for in copies: messages by their traces, a story by the time it was begun."""
+        """Return what is looked for in copies: messages by their traces, a story by the time it was begun."""
         if span is not None:
             return await self._store.read(self._owner, lambda tables: tables.forgetting.traces(info.key, entries))
         return await self._whole().begun(info.name) if self._keeps_backups() else ""
@@ -174,7 +174,7 @@ class Forgetting(Backups):
                     raise StoreProblem(f"{made.path} is not there.")
                 async with self._backup_at(Path(made.path), to_change=deed is _forget_in) as (store, whole):
                     found = await deed(store, whole, wanted)
-                    noted = await _noted_anew(whole) if found and deed is _forget_in else None
+                    noted = await _note_anew(whole) if found and deed is _forget_in else None
                 if noted:
                     await self._whole().note_again(replace(made, stories=noted.stories))
                 if found:
@@ -186,14 +186,14 @@ class Forgetting(Backups):
 
 
 async def _holds(store: Store, whole: WholeStories, wanted: Wanted) -> bool:
-    """Whether a backup holds it."""
+    """Return whether a backup holds it."""
     if isinstance(wanted, str):
         return bool(await whole.begun_at(wanted))
     return any([(await _find_alike(store, info.key, wanted)) != (set(), True) for info in await whole.all()])
 
 
 async def _forget_in(store: Store, whole: WholeStories, wanted: Wanted) -> bool:
-    """Forget it in a backup; whether there was anything. `StoreProblem` where it is not certain what is meant."""
+    """Forget it in a backup; return whether there was anything. `StoreProblem` where it is not certain what is meant."""
     if isinstance(wanted, str):
         alike = await whole.begun_at(wanted)
         for key, _ in alike:
@@ -239,8 +239,8 @@ async def take_off(store: Store, key: StoryKey, entries: Collection[int], said: 
         await retry_when_moved(partial(change, branch.name))
 
 
-async def _noted_anew(whole: WholeStories) -> Backup:
-    """What the backup says of itself, set right."""
+async def _note_anew(whole: WholeStories) -> Backup:
+    """Set right what the backup says of itself, and return it."""
     (old,) = [made for made in await whole.backups() if made.path == THIS_FILE]
     stories = [await whole.look(info.name, lambda _: None) for info in await whole.all()]
     new = replace(old, stories=tuple(stories))

@@ -1,6 +1,6 @@
 """Making, listing and removing the keys by which a server knows on whose behalf a client asks.
 
-What must stay true: a key is known to whoever made it and to nobody else. It is given back once, when it is made; what
+Only whoever made a key knows it. It is given back once, when it is made; what
 is kept of it, and what any error says, cannot be turned back into it.
 """
 
@@ -16,7 +16,7 @@ from previously.storage.store import Store
 from previously.storage.tables.keys import ENDING, KEY_PREFIX, NOBODY, AccessKey, key_hash
 
 LOCAL_OWNER = "local"
-"""Who owns the stories of a person's own machine."""
+"""The owner of the stories on a person's own machine."""
 
 KEY_BYTES = 32
 LONGEST_NAME = 200
@@ -49,7 +49,7 @@ class Keys:
         return await self._store.remove_key(name)
 
     async def owner_of_key(self, hashed: bytes) -> str | None:
-        """Whose stories the key of that hash (`storage.tables.keys.key_hash`) opens; None if it is none of ours."""
+        """Return whose stories the key of that hash (`storage.tables.keys.key_hash`) opens; None if it is none of ours."""
         return await self._store.owner_of(hashed)
 
 

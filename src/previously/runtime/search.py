@@ -30,19 +30,19 @@ if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
     from previously.recall.vectors import WordTable
 
 TOP = 10
-"""How many messages a search gives if nobody says how many."""
+"""Messages that a search gives if nobody says how many: a screen holds them."""
 
 MOST_FOUND = 200
-"""How many messages a search gives at most."""
+"""Messages that a search gives at most: ranking more would cost more than anybody reads."""
 
 MOST_FOR_A_VIEW = 24
-"""How many hits are read for a view; its budget holds few of them."""
+"""Hits that are read for a view; its budget holds few of them."""
 
 WORTH_SHOWING = 0.5
 """A passage is put into a view if it scores at least this part of the best one."""
 
 BEYOND_SHARE = 2
-"""Where nothing else takes the room, passages may take twice their share: one question in ninety more is answered from
+"""Passages may take twice their share where nothing else takes the room: one question in ninety more is answered from
 2,000 tokens. It is free in this turn alone, and what is put into the newest message leaves the prefix as it is."""
 
 MOST_BEYOND_TOKENS = 1_200
@@ -55,7 +55,7 @@ FEW_WORDS = 4
 """A message with fewer words is looked up together with the one before it."""
 
 CAUGHT_UP_FOR_A_VIEW = 1_000
-"""How many new messages are indexed before a view; more are left to `search`, and to the views after it."""
+"""New messages that are indexed before a view: a tenth of a second. More are left to `search` and to later views."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,11 @@ class SearchHit:
     text: str
     score: float
     tokens: int
-    """What it takes in a view, its place and its speaker included."""
+    """The tokens it takes in a view, its place and its speaker included."""
     terms: tuple[str, ...]
-    """What of the query it was found by."""
+    """The terms of the query that it was found by."""
     highlights: tuple[tuple[int, int], ...]
-    """Where in its text that stands: starts and ends."""
+    """The places of these in its text: starts and ends."""
     hidden: bool
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from previously.core.errors import BadInput
 from previously.core.presence import Presence
@@ -12,6 +13,7 @@ from previously.core.snapshot import Snapshot
 from previously.folds.recap import FoldRules
 from previously.lore.story_lore import StoryLore
 from previously.memory.known import KnownReader, KnownState
+from previously.storage.store import Store
 from previously.view.readers import Reader
 
 if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
@@ -54,6 +56,14 @@ class StoryMoment:
             if not any(presence.names.same_person(reader.name, name) for name in learnt):
                 raise BadInput(_say_unheard_of(reader.name, {*presence.people, *learnt}))
         return replace(reader, presence=presence)
+
+
+_READERS: WeakKeyDictionary[Store, KnownReader] = WeakKeyDictionary()
+
+
+def find_known_reader(store: Store) -> KnownReader:
+    """Return what reads the stories of a store: one for all who share it, so that it remembers what it has read."""
+    return _READERS.setdefault(store, KnownReader())
 
 
 def _say_unheard_of(name: str, people: Collection[str]) -> str:

@@ -26,13 +26,13 @@ class StorySettings:
 
     @property
     def counter(self) -> Counter:
-        """What counts tokens in the story's views: an exact counter if the settings name one, else an estimate that has
+        """Return the counter of the story's views: an exact one if the settings name one, else an estimate that has
         learnt from what was reported."""
         chosen = counter_for(self.in_force.tokenizer)
         return calibrated_counter(self._samples) if chosen is ESTIMATE else chosen
 
     def learn(self, sample: Sample | None, model: str) -> str:
-        """What was reported of views, one more included, as a store keeps it. Another model counts otherwise: then all
+        """Return the reports of views, one more included, as a store keeps them. Another model counts otherwise: then all
         that was learnt is forgotten."""
         known = self._samples if model == self._model else ()
         self._model, self._samples = model, with_sample(known, sample)

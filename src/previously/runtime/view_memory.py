@@ -31,7 +31,7 @@ TOKENS_A_CHAPTER = 800
 """Tokens of a budget for one chapter more: 4 are read at 2,000 and 12 at 8,000, a few in full and the rest in short."""
 
 MOST_EPISODE_MESSAGES = 768
-"""How far back episodes are looked for: a dozen, if each tells of 60 messages."""
+"""Messages in which episodes are looked for: a dozen, if each tells of 60 messages."""
 
 TOKENS_A_MESSAGE = 8
 """Tokens of a budget for one message more of which episodes are looked for: those of 250 messages at 2,000."""
@@ -109,11 +109,12 @@ def _text_item(section: Section, what: str, text: MemoryText, label: str = "") -
     return Remembered(section, words, text.span, reason, what, text.stale, by_hand=by_hand, lost=text.cuts, weak=weak)
 
 
-def list_facts(facts: CastFacts, reader: Reader) -> list[Remembered]:
-    """Return the lines of what the reader knows, for a view that tells threads or the state by themselves."""
+def list_facts(facts: CastFacts, reader: Reader, listed: Sequence[Remembered]) -> list[Remembered]:
+    """Return the lines of what the reader knows, but for what other lists of the view tell."""
     lists = {Section.THREADS: FactWeight.THREAD, Section.STATE: FactWeight.STATE}
     without = frozenset(weight for section, weight in lists.items() if section in reader.sections)
-    knowledge = facts.choose_beside(without)
+    lore = [item.text for item in listed if item.section is Section.LORE]
+    knowledge = facts.choose_beside(without, lambda fact: any(fact.text.rstrip("…") in line for line in lore))
     lines = [knowledge.summary, *(f"- {fact.text}" for fact in knowledge.facts)]
     why = f"what {reader.name} knows" + (", stale: an earlier message was changed" if facts.stale else "")
     return [_line_item(Section.CAST, line, why) for line in lines if line]

@@ -1,4 +1,4 @@
-"""How views were made before: the epoch that a new one goes on with, and earlier views made once more.
+"""Recipes of earlier views: the epoch that a new one goes on with, and earlier views made once more.
 
 An epoch is gone on with only where the path is still the one it was of. A view is made once more of what its recipe
 names, whatever was hidden, pinned, folded or counted otherwise since; if the bytes are not those of then, it says so.
@@ -25,13 +25,13 @@ from previously.view.view import View
 from previously.view.volatile import with_recall
 
 RECENT = 8
-"""How many recipes are looked at for one to go on from: those of other branches may lie between."""
+"""Recipes that are looked at for one to go on from: those of other branches may lie between."""
 
 MOST_TURN = 256
-"""How many messages a turn may have for its user message to be found: agents call that many tools."""
+"""Messages of a turn in which its user message is found: agents call that many tools."""
 
 MOST_RECIPES = 64
-"""How many are looked at for one that is of this path: those of other branches and of swipes lie between."""
+"""Recipes that are looked at for one of this path: those of other branches and of swipes lie between."""
 
 ANY_BUDGET = 10**9
 
@@ -51,15 +51,15 @@ class MadeView:
 
 @dataclass(frozen=True, slots=True)
 class EarlierView:
-    """What the view before can give."""
+    """The view before, as far as a new one can go on with it."""
 
     epoch: Epoch | None = None
     recipe: Recipe | None = None
     """The one that was of this very path; None if there is none."""
     position: int = -1
-    """Where its newest message stands."""
+    """The position of its newest message."""
     counter: Counter | None = None
-    """What has counted in its epoch."""
+    """The counter of its epoch."""
     ended: str = FIRST_VIEW
 
 

@@ -37,7 +37,7 @@ from previously.view.view import Section, View
 from previously.view.volatile import MARKS_TOKENS, LoreShown, Recalled, block, with_recall
 
 MOST_LOOKED_AT = 1_024
-"""How far back an agent's request is looked for where no view before tells where it stands: a long day's calls."""
+"""Messages in which an agent's request is looked for where no view before tells its place: a long day's calls."""
 
 KNOWN_SECTIONS = frozenset({Section.WISHES, Section.THREADS, Section.STATE, Section.LORE})
 """The sections that tell what is known."""
@@ -49,7 +49,7 @@ MOST_READ = 2_048
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What a view can be made of, and the lore that its turn may bring up."""
+    """The material of a view, and the lore that its turn may bring up."""
 
     material: Material
     known: KnownState | None
@@ -69,14 +69,14 @@ class _Stable:
     earlier: EarlierView
     read: _Read
     kept: Sequence[Recalled]
-    """What was recalled earlier in the same turn."""
+    """Passages that were recalled earlier in the same turn."""
     view: View
     epoch: Epoch
     counter: Counter
 
     @property
     def is_same_turn(self) -> bool:
-        """Whether the view before was of this turn too."""
+        """Return whether the view before was of this turn too."""
         return _is_same_turn(self.earlier, self.read.turn)
 
 
@@ -216,12 +216,14 @@ def _read_known(moment: StoryMoment, asked: Asked) -> tuple[KnownState | None, S
     presence = reader.presence or (moment.read_presence() if reader.name else None)
     known = moment.read_known(reader.name, presence)
     items: list[Remembered] = []
-    if tells_cast and presence:
-        items += list_facts(moment.known_reader.read_facts(moment.snapshot, known, reader.name, presence), reader)
     lists_lore = Section.LORE in reader.sections
     lore = moment.read_lore(known, reader.name) if lists_lore or asked.lore_tokens else None
     if lists_known:
         items += list_known(known, lore if lists_lore else None, moment.rules, moment.snapshot.messages)
+    if tells_cast and presence:
+        facts = moment.known_reader.read_facts(moment.snapshot, known, reader.name, presence)
+        listed = () if Section.LORE in asked.without else items
+        items = [*list_facts(facts, reader, listed), *items]
     return known, lore if asked.lore_tokens else None, items
 
 

@@ -12,9 +12,8 @@ from previously.core.marks import Mark, MarkKind
 from previously.core.snapshot import Snapshot
 from previously.core.versions import Version
 from previously.folds.recap import FoldRules
-from previously.memory.known import known_reader_of
 from previously.runtime.clock import time_at
-from previously.runtime.story_moment import StoryMoment
+from previously.runtime.story_moment import StoryMoment, find_known_reader
 from previously.runtime.story_settings import StorySettings
 from previously.storage.store import BranchInfo, Store, StoryKey
 from previously.storage.tables import Tables
@@ -64,7 +63,7 @@ class StoryAccess:
         self.store = store
         self.key = key
         self.settings = settings
-        self._known_reader = known_reader_of(store)
+        self._known_reader = find_known_reader(store)
 
     @property
     def rules(self) -> FoldRules:

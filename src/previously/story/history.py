@@ -19,6 +19,7 @@ from previously.core.versions import IN_FORCE, REJECTED, TAKEN_BACK, Kind, Statu
 from previously.folds.recap import FoldRules
 from previously.memory.in_force import InForce
 from previously.memory.notes import find_notes
+from previously.memory.presence import HAND_MARKS, place_corrections
 from previously.story.access import PERSON, StoryAccess, StoryChange, find_version
 from previously.story.memory_edits import TextName, list_hand_marks, parse_text_name, read_text, unlock_text, write_text
 
@@ -40,7 +41,7 @@ _DEEDS = {
     MarkKind.ENTERED: "the entering",
     MarkKind.PRESENCE: "what was said of who was present",
 }
-"""What can be undone, in words."""
+"""The deeds that can be undone, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +146,14 @@ def _undo(change: StoryChange) -> str:
 
 
 def _undo_mark(change: StoryChange, mark: Mark) -> str:
+    where = f"message {mark.position}"
+    if mark.kind is MarkKind.PRESENCE:  # its mark stands before the first message that it is about
+        placed = place_corrections(change.snapshot, change.snapshot.marks(HAND_MARKS))
+        where = next((str(span) for other, span in placed if other.id == mark.id), f"message {mark.position + 1}")
     change.take_back_mark(mark.id)
     if mark.kind is MarkKind.CHAPTER and mark.made_by != PERSON:  # it would close there again by itself
         change.add_mark(MarkKind.KEPT_OPEN, mark.position)
-    return f"{_DEEDS[mark.kind]} at message {mark.position}"
+    return f"{_DEEDS[mark.kind]} at {where}"
 
 
 def _restore(change: StoryChange, version: int) -> Version:

@@ -1,4 +1,4 @@
-"""What people write: where chapters end, texts in place of folded ones, locks and pins.
+"""The edits of people to memory: where chapters end, texts in place of folded ones, locks and pins.
 
 People win: what a person writes is kept at a mark of the branch and no fold touches it; memory goes on behind it. Each
 text by hand is also a version, so that the log, `diff` and `undo` know it.
@@ -58,7 +58,7 @@ def parse_text_name(name: str) -> TextName:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a text by hand stands, what it speaks for, and the marks that hold earlier words of the same."""
+    """The place of a text by hand: what it speaks for, and the marks that hold earlier words of the same."""
 
     scope: str
     first: int

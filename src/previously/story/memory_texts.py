@@ -12,17 +12,20 @@ from previously.core.lore import Scene
 from previously.core.marks import SPAN_SCOPE, Mark, MarkKind
 from previously.core.note import Note, note_of
 from previously.core.paths import OnPath
-from previously.core.people import characters
+from previously.core.people import NARRATORS, characters
 from previously.core.presence import Source
 from previously.core.snapshot import Snapshot
 from previously.core.spans import Span, position_on
 from previously.core.versions import Kind
+from previously.core.witnessing import folded_name
 from previously.folds.builtin.quotes import renumber_quotes
 from previously.folds.cast_facts import Knower, find_knowers
 from previously.folds.recap import FoldRules, Timeline
 from previously.folds.scene import parse_scene
 from previously.folds.summary import Gap, find_gaps
 from previously.folds.tiles import TileRules, cut_scene_tiles
+from previously.lore.merge import find_entry
+from previously.lore.state import State
 from previously.memory.in_force import ChapterText, InForce, MemoryText
 from previously.memory.known import CastFacts
 from previously.memory.librarian import read_analysis, read_fragments
@@ -53,7 +56,7 @@ class CastItem:
     name: str
     knowledge: Knowledge
     stale: bool
-    """Whether an earlier message was changed since it was noted."""
+    """True if an earlier message was changed since it was noted."""
 
 
 class MemoryTexts:
@@ -188,7 +191,8 @@ def _read_scenes(snapshot: Snapshot, rules: FoldRules) -> list[SceneText]:
 
 
 def _read_cast(moment: StoryMoment) -> dict[str, CastFacts]:
-    """Return what each character knows, by name: those who speak as characters, and those whom updates noted."""
+    """Return what each character knows, by name: those who speak as characters, and those whom updates noted. A
+    narrator or a group is nobody who knows something."""
     state, presence = moment.read_known().state, moment.read_presence()
     learnt = [person.name for person in state.learnt.values()]
     noted = [
@@ -198,9 +202,15 @@ def _read_cast(moment: StoryMoment) -> dict[str, CastFacts]:
         for name in stretch.names or ()
         if presence.has(name)
     ]
-    people = {presence.names.key(name): name for name in (*learnt, *noted, *characters(state.people))}
+    persons = [name for name in (*learnt, *noted) if _is_person(state, name)]
+    people = {presence.names.key(name): name for name in (*persons, *characters(state.people))}
     shown = {key: presence.names.shown(key) if presence.has(name) else name for key, name in people.items()}
     return {
         name: moment.known_reader.read_facts(moment.snapshot, moment.read_known(name, presence), name, presence)
         for name in sorted(shown.values())
     }
+
+
+def _is_person(state: State, name: str) -> bool:
+    entry = find_entry(state.lore, name)
+    return folded_name(name) not in NARRATORS and (entry is None or entry.type == "character")

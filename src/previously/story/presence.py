@@ -1,4 +1,4 @@
-"""Who was and who is there, as people see it and say it.
+"""Presence as people see it and correct it: who was there, and who leaves or enters.
 
 A person's words follow the branch and can be undone. Who leaves or enters is said for all that is said from then on;
 who was present at messages that are there is corrected in place of whatever was given or noted.
@@ -27,7 +27,7 @@ LONGEST_NAME = 100
 
 
 class PresenceEdits:
-    """Who was present, and what a person says of it."""
+    """The presence of people in one story."""
 
     def __init__(self, access: StoryAccess) -> None:
         self._access = access

@@ -37,11 +37,11 @@ class ThreadListing:
     thread: Thread
     status: ThreadStatus
     suggestions: tuple[str, ...] = ()
-    """What was noted since of a thread that a person wrote."""
+    """Notes made since of a thread that a person wrote."""
 
 
 class ThreadsState:
-    """How one story stands."""
+    """The threads, the state and the wishes of one story."""
 
     def __init__(self, access: StoryAccess) -> None:
         self._access = access

@@ -28,7 +28,7 @@ from previously.story.presence import PresenceEdits
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What following a file or a client changed, counted in messages."""
+    """The changes that following a file or a client made, counted in messages."""
 
     added: int
     updated: int
