@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from previously.core.errors import BadInput
 from previously.lore.books import parse_book
 from previously.lore.entry import KeyedEntry, SecondaryLogic
+from tests.effort import cases
 
 GRIM = {
     "uid": 12, "key": ["Grim", "/gr[ia]m/i"], "keysecondary": ["boat"], "comment": "The ferryman", "content": "Old.",
@@ -179,7 +180,7 @@ ODD_ENTRIES = st.dictionaries(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 @given(st.one_of(ANY, st.fixed_dictionaries({"entries": st.one_of(ANY, ODD_ENTRIES)})))
 def test_anything_is_read_or_refused(given_: object) -> None:
     try:

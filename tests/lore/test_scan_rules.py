@@ -13,6 +13,7 @@ from previously.lore.decisions import ScanInput, ScanMessage, ScanResult, TimedE
 from previously.lore.entry import KeyedEntry, SecondaryLogic, find_problems
 from previously.lore.index import build_index
 from previously.lore.scan import roll, scan
+from tests.effort import cases
 
 BOTH = (False, True)
 OURS = (False,)
@@ -286,7 +287,7 @@ def test_a_turn_that_is_scanned_again_rolls_the_same() -> None:
     assert 0 < len(first) < 50
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 @given(
     st.lists(
         st.builds(

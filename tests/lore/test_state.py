@@ -22,6 +22,7 @@ from previously.core.note import (
 )
 from previously.lore.hand_records import WishRecord, correct_state
 from previously.lore.state import EMPTY_STATE, PlacedNote, State, apply_note, parse_state, render_state
+from tests.effort import cases
 
 LENGTH = 4
 NAMES = ("Ilse Marrow", "Ilse", "Bram", "Salt key", "灰原")
@@ -77,7 +78,7 @@ def reduced(listed: list[Note], state: State = EMPTY_STATE, start: int = 0) -> S
     return state
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=cases(200), deadline=None)
 @given(st.data())
 def test_a_snapshot_and_the_rest_give_what_all_notes_give(data: st.DataObject) -> None:
     count = data.draw(st.integers(0, 8))
@@ -89,7 +90,7 @@ def test_a_snapshot_and_the_rest_give_what_all_notes_give(data: st.DataObject) -
     assert all(note_of(note_text(one)) == one for one in listed)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=cases(200), deadline=None)
 @given(st.data())
 def test_without_the_opener_its_operations_are_unmatched_and_nothing_else_changes(data: st.DataObject) -> None:
     count = data.draw(st.integers(1, 6))

@@ -13,6 +13,7 @@ from previously.recall.passages import Quoted, make_passages
 from previously.recall.query import understand
 from previously.recall.search import InMemoryIndex, SearchResult, find
 from previously.text.words import find_places, read_terms
+from tests.effort import cases
 
 NAMES = ("Mara", "Old Bram", "Will", "田中")
 WORDS = st.sampled_from(
@@ -105,7 +106,7 @@ def test_nothing_excluded_not_allowed_or_later_is_found(
     assert all(position < until for position in positions)
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @given(STORIES, TEXTS, st.sampled_from(NAMES))
 def test_an_unwitnessed_message_changes_nothing(story: list[MessageFacts], text: str, who: str) -> None:
     there = [facts.witnesses is None or who in facts.witnesses or facts.speaker == who for facts in story]

@@ -27,10 +27,11 @@ from previously.memory import notes as memory_notes
 from previously.plan import cast
 from previously.plan import notes as plan_notes
 from previously.runtime.story_moment import StoryMoment
+from tests.effort import cases
 from tests.runtime.echoing import Fickle, about, canaries_in, canary
 from tests.runtime.truthful import THINGS, Truthful
 
-CASES = int(os.environ.get("LEAK_CASES", "2000"))
+CASES = int(os.environ.get("LEAK_CASES", cases(2_000, quick=250)))
 CASES_OF_A_STORY = 25
 PEOPLE = ("Ines", "Bram", "Odalys", "Wren", "Tomas")
 PLAYER = "Anna"
@@ -239,6 +240,7 @@ SETTINGS: tuple[dict[str, Any], ...] = (
 )
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(max(1, CASES // CASES_OF_A_STORY // 2)))
 def test_nobody_learns_what_they_did_not_witness(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(seed)
@@ -387,6 +389,7 @@ def known_words(tale: Scenes) -> tuple[int, int]:
     return known, whole
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(max(1, CASES // CASES_OF_A_STORY // 2)))
 def test_nobody_learns_what_they_did_not_witness_where_presence_is_noted(
     seed: int, monkeypatch: pytest.MonkeyPatch
@@ -416,6 +419,7 @@ def test_nobody_learns_what_they_did_not_witness_where_presence_is_noted(
     assert Source.NOTED in sources and Source.GIVEN not in sources
 
 
+@pytest.mark.random
 def test_those_who_were_there_know_of_it() -> None:
     known = whole = 0
     for seed in range(max(2, CASES // CASES_OF_A_STORY // 8)):

@@ -23,10 +23,11 @@ from previously.memory.state import States, Witness
 from previously.plan import notes as plan_notes
 from previously.storage.tables import Tables
 from previously.testing.scripted_model import Scripted
+from tests.effort import cases
 from tests.runtime.echoing import folder_of
 from tests.runtime.faithful import PEOPLE, Asked, faithful, said, state
 
-LONG = 2_000
+LONG = cases(2_000, quick=400)
 
 
 def tell(story: BlockingStory, texts: list[str]) -> None:
@@ -42,6 +43,7 @@ def texts(length: int, stranger_at: int = -1) -> list[str]:
     return [said(number, "Quentin" if number == stranger_at else "") for number in range(length)]
 
 
+@pytest.mark.random
 def test_an_edit_in_a_long_story_asks_for_one_span() -> None:
     settings = Settings(chapter_messages=0, cast="off")
     asked, other = Asked(), Asked()
@@ -67,6 +69,7 @@ def test_an_edit_in_a_long_story_asks_for_one_span() -> None:
         assert edited != before
 
 
+@pytest.mark.random
 def test_an_edit_in_a_long_story_asks_for_one_scene() -> None:
     settings = Settings(chapter_messages=0, timeline="scenes", cast="off", scene_messages=40)
     asked, other = Asked(), Asked()
@@ -92,10 +95,11 @@ def test_an_edit_in_a_long_story_asks_for_one_scene() -> None:
         assert edited != before
 
 
+@pytest.mark.random
 def test_an_edit_in_a_long_story_asks_for_one_analysis() -> None:
     settings = Settings.of("novel", lore="off", backbone_words=0)
     asked, other = Asked(), Asked()
-    length = 150
+    length = cases(150, quick=40)
     with BlockingMemory(":memory:", settings=settings, folder=asked.folder) as memory:
         story = memory.story("tale")
         tell(story, texts(length))
@@ -276,7 +280,8 @@ def from_scratch(story: BlockingStory, reader: str) -> str | None:
     return text
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.random
+@pytest.mark.parametrize("seed", range(cases(60)))
 def test_what_is_kept_on_the_way_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """When all is folded, what is known with snapshots, and by whoever looked before, is what follows from the notes
     that stand on the path; and all of them are the model's."""
