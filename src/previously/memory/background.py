@@ -1,7 +1,7 @@
-"""What a note is told of the story before its span: the summary, names, what is open and how things stood.
+"""The story before a span, as its note is told of it: the summary, names, what is open and how things stood.
 
-What must stay true: nothing of what stands later is told; what a person wrote of the story counts before all else; a
-closed chapter is told of by the backbone, or by its own recap where there is none.
+Nothing of what stands later is told; what a person wrote of the story counts before all else; a closed chapter is told
+of by the backbone, or by its own recap where there is none.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ HAND = frozenset({MarkKind.LORE, MarkKind.THREAD, MarkKind.HELD, MarkKind.WISH})
 """The marks that hold what people said of lore, threads, the state and wishes."""
 
 KNOWN_TOKENS = 500
-"""What entries that the messages name may take together: some ten of the length that is asked for."""
+"""Tokens of the entries that the messages name: some ten of the length that is asked for."""
 
 MOST_OTHERS = 30
-"""How many of the others are named, those described last: a line of 30 names keeps two alike apart."""
+"""The others that are named, those described last: a line of 30 names keeps two alike apart."""
 
 FEW_WORDS = 4
-"""How many words of an entry say who somebody is, where only that is told: the line costs as much as it is read."""
+"""Words of an entry that say who somebody is, where only that is told: the line costs as much as it is read."""
 
 MOST_HELD = 30
-"""How many lines of the state are told, the newest: twice what a story of ordinary size has."""
+"""Lines of the state that are told, the newest: twice what a story of ordinary size has."""
 
 BEFORE_CHARACTERS = 9_000
-"""How much is told of the chapters before: a backbone and a chapter of 800 words each have room. Only what people wrote
-by hand is longer."""
+"""Characters that are told of the chapters before: a backbone and a chapter of 800 words each have room. Only what
+people wrote by hand is longer."""
 
 FRAGMENTS_BACK = 256
-"""In how many of the messages before a fragment analyses are looked for: those who are named in them are told, and
-what no summary tells yet. A character who was not named for so long is met anew."""
+"""Messages before a fragment in which analyses are looked for: those who are named in them are told, and what no
+summary tells yet. A character who was not named for so long is met anew."""
 
 
 def read_background(

@@ -21,7 +21,7 @@ from previously.folds.tiles import Tile
 from previously.memory.notes import find_analyses, has_fragment
 
 MOST_APPLIED = 1_024
-"""How many messages one recap takes in at most: as many as one look at the notes goes through."""
+"""Messages that one recap takes in at most: as many as one look at the notes goes through."""
 
 
 def apply_analyses(

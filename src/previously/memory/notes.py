@@ -1,12 +1,8 @@
-"""The notes on a path: from the newest snapshot on, the scenes and fragments it is cut into, each with its note.
+"""The notes on a path: from the newest snapshot of the state on, the scenes and fragments it is cut into, each with its
+note; and memory that is stale.
 
-What must stay true: what lies before a snapshot is never looked at again while the snapshot is exact, so a look costs
-the same however long the story is.
-
-Stale memory: a text whose earlier messages were changed. It still speaks for the path until it is set right.
-
-What must stay true: the newest text that reaches further than the exact one is taken, if its last message is still on
-the path; where only one fold separates the two there is none, since that fold is simply made again.
+What lies before a snapshot is never looked at again while the snapshot is exact, so a look costs the same however long
+the story is. A text whose earlier messages were changed is stale: it still speaks for the path until it is set right.
 """
 
 from __future__ import annotations
@@ -28,7 +24,7 @@ from previously.folds.tiles import Tile, TileRules, cut_fragment_tiles, cut_note
 from previously.lore.state import FORM
 
 MOST_WALKED = 1_024
-"""How many messages one look goes through; behind them the next snapshot is due first."""
+"""Messages that one look goes through: four snapshots' worth. Behind them the next snapshot is due first."""
 
 
 NOTES = (Kind.SCENE, Kind.ANALYSIS, Kind.NOTE)
@@ -36,13 +32,14 @@ NOTES = (Kind.SCENE, Kind.ANALYSIS, Kind.NOTE)
 
 
 def list_end_kinds(rules: FoldRules) -> frozenset[MarkKind]:
-    """The marks that end a scene. Where scenes are noted only when a person ends one, the end of a chapter is none."""
+    """Return the kinds of marks that end a scene. Where scenes are noted only when a person ends one, the end of a
+    chapter is none."""
     return frozenset({MarkKind.SCENE, MarkKind.CHAPTER} if rules.scene_messages else {MarkKind.SCENE})
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What stands behind a snapshot."""
+    """The messages behind a snapshot, with their notes."""
 
     base: LiveVersion | None
     """The newest kept state that counts; the walk begins behind it."""
@@ -55,24 +52,24 @@ class Walk:
     episodes: Sequence[Tile]
     """The episodes that updates left, cut alike."""
     outside_tail: int
-    """Where the tail begins."""
+    """The position at which the tail begins."""
     awaited: bool
-    """Whether scenes end by themselves; else all before the tail is as noted as it will be."""
+    """True if scenes end by themselves; else all before the tail is as noted as it will be."""
     whole: bool
-    """Whether it goes to the end of the path."""
+    """True if it goes to the end of the path."""
 
     @property
     def first(self) -> int:
-        """Where it begins."""
+        """Return the position at which it begins."""
         return self.base.span.last + 1 if self.base else 0
 
     def run(self, tile: Tile) -> Sequence[OnPath]:
-        """The messages of a tile."""
+        """Return the messages of a tile."""
         return self.path[tile.span.first - self.first : tile.span.last - self.first + 1]
 
     @property
     def settled(self) -> int:
-        """Up to which position everything is noted; one before the first where nothing is."""
+        """Return the position up to which everything is noted; one before the first where nothing is."""
         scenes = take_leading(self.scenes)
         reached = scenes[-1].span.last if scenes else self.first - 1
         if not self.awaited and len(scenes) == len(self.scenes):
@@ -106,8 +103,8 @@ def walk(
     firm: bool = False,
     before: int | None = None,
 ) -> Walk:
-    """What stands behind the newest snapshot. The rules are those with the tail of this branch. With `before`, no
-    snapshot counts that reaches to there."""
+    """Return what stands behind the newest snapshot. The rules are those with the tail of this branch. With `before`,
+    no snapshot counts that reaches to there."""
     scope = OWN_SCOPE
     newest = None if before is None else before - 1
     state = snapshot.live(Kind.STATE, scope, firm=firm, through=newest)
@@ -118,20 +115,20 @@ def walk(
 
 
 def find_scene_ends(snapshot: Snapshot, rules: FoldRules, since: int = -1) -> list[int]:
-    """Where a person ended a scene, or a chapter closed."""
+    """Return the positions at which a person ended a scene, or a chapter closed."""
     return [mark.position for mark in snapshot.marks(list_end_kinds(rules), since=since)]
 
 
 def digest_ends(ends: Iterable[int], last: int) -> str:
-    """What a snapshot up to there is held against: its form, and where scenes ended: had others ended, other notes
-    would be in it."""
+    """Return what a snapshot up to there is held against: its form, and where scenes ended: had others ended, other
+    notes would be in it."""
     counting = sorted({end for end in ends if end <= last})
     return f"{FORM}:{sha256(repr(counting).encode()).hexdigest()[:16] if counting else ''}"
 
 
 def walk_to_the_end(snapshot: Snapshot, rules: FoldRules, *, exact: bool = False) -> Walk:
-    """The same for whoever reads: where the exact snapshot lies far back, from a stale one on that reaches further;
-    with `exact` never from a stale one."""
+    """Return the same for whoever reads: where the exact snapshot lies far back, from a stale one on that reaches
+    further; with `exact` never from a stale one."""
     seen = walk(snapshot, rules)
     if seen.whole:
         return seen
@@ -186,18 +183,18 @@ def walk_behind(snapshot: Snapshot, rules: FoldRules, state: LiveVersion | None,
 
 
 def has_scene_notes(rules: FoldRules) -> bool:
-    """Whether scenes are noted: a librarian notes what happens, and needs them for lore alone."""
+    """Return whether scenes are noted: a librarian notes what happens, and needs them for lore alone."""
     return rules.timeline is not Timeline.LIBRARIAN or rules.lore != "off"
 
 
 def find_analyses(snapshot: Snapshot, path: Sequence[OnPath]) -> list[Tile]:
-    """Every message of a run with its newest analysis."""
+    """Return every message of a run with its newest analysis."""
     digests = [item.entry.digest for item in path]
     return cut_fragment_tiles(path, snapshot.notes(Kind.ANALYSIS, SPAN_SCOPE, digests) if digests else [])
 
 
 def find_updates(snapshot: Snapshot, path: Sequence[OnPath]) -> tuple[list[Tile], list[Tile]]:
-    """The notes and the episodes that updates left of a run, cut alike."""
+    """Return the notes and the episodes that updates left of a run, cut alike."""
     digests = [item.entry.digest for item in path]
     notes, episodes = [
         snapshot.notes(kind, SPAN_SCOPE, digests) if digests else [] for kind in (Kind.NOTE, Kind.EPISODE)
@@ -206,7 +203,7 @@ def find_updates(snapshot: Snapshot, path: Sequence[OnPath]) -> tuple[list[Tile]
 
 
 def list_note_ids(snapshot: Snapshot) -> list[int]:
-    """The notes of which the first message stands on the path."""
+    """Return the notes of which the first message stands on the path."""
     path = snapshot.path(0, snapshot.messages - 1) if snapshot.messages else []
     digests = [item.entry.digest for item in path]
     kinds = (*NOTES, Kind.EPISODE) if digests else ()
@@ -214,7 +211,8 @@ def list_note_ids(snapshot: Snapshot) -> list[int]:
 
 
 def find_notes(snapshot: Snapshot, kinds: Sequence[Kind] = (*NOTES, Kind.EPISODE)) -> list[LiveVersion]:
-    """The notes whose whole run stands on the path, where it stands; of several of one run all, the oldest first."""
+    """Return the notes whose whole run stands on the path, where it stands; of several of one run all, the oldest
+    first."""
     path = snapshot.path(0, snapshot.messages - 1) if snapshot.messages else []
     digests = [item.entry.digest for item in path]
     places: dict[bytes, list[int]] = {}
@@ -231,12 +229,12 @@ def find_notes(snapshot: Snapshot, kinds: Sequence[Kind] = (*NOTES, Kind.EPISODE
 
 
 def has_fragment(item: OnPath) -> bool:
-    """Whether there is something to analyse in a message."""
+    """Return whether there is something to analyse in a message."""
     return analysis.is_fragment(item.entry.message)
 
 
 LOOKED_AT = 8
-"""How many of the newest texts are looked at."""
+"""The newest texts that are looked at for a stale one: older ones reach less far."""
 
 
 def find_stale(
@@ -248,8 +246,9 @@ def find_stale(
     exact: LiveVersion | None,
     through: int | None = None,
 ) -> LiveVersion | None:
-    """The stale text that reaches furthest (to `through` at most), with what it stands for: all from `start`, where
-    the chains of its scope begin. None where the exact text reaches as far."""
+    """Return the stale text that reaches furthest (to `through` at most), with what it stands for: all from `start`,
+    where the chains of its scope begin. None where the exact text reaches as far, and where only one fold separates the
+    two: that fold is simply made again."""
     reached = exact_through = exact.span.last if exact else start - 1
     stands_for = exact.version.made.reach if exact else 0
     furthest: LiveVersion | None = None
@@ -266,11 +265,12 @@ def find_stale(
 
 
 MOST_TAIL = 256
-"""A tail that is counted in turns is never longer than this many messages, nor longer than its ceiling in tokens."""
+"""The longest tail that is counted in turns: more is never read to find where one begins. It is not longer than its
+ceiling in tokens either."""
 
 
 def resolve_tail(snapshot: Snapshot, rules: FoldRules) -> FoldRules:
-    """The rules, with a tail of turns counted in messages of this branch."""
+    """Return the rules, with a tail of turns counted in messages of this branch."""
     if not rules.tail_turns:
         return rules
     first = max(0, snapshot.messages - MOST_TAIL)

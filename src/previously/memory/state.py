@@ -23,10 +23,10 @@ from previously.lore.state import EMPTY_STATE, PlacedNote, State, apply_note, pa
 from previously.memory.notes import Walk
 
 MOST_REMEMBERED = 128
-"""How many states of earlier looks are remembered."""
+"""States of earlier looks that are remembered: a few for each of a few dozen stories at work."""
 
 LOOKED_BACK = 8
-"""How many notes may be new since a state that is remembered."""
+"""Notes that may be new since a state that is remembered: there is a look after each fold, and a fold adds few."""
 
 Notes = tuple[tuple[int, int, bool], ...]
 """Notes, where each ends (the same note may stand elsewhere after an edit), and whether only its lore counts."""
@@ -70,8 +70,8 @@ class States:
         witness: Witness | None = None,
         begun: State | None = None,
     ) -> State:
-        """The state where a walk ends, or at an earlier position; what people wrote aside. With a `witness`, as they
-        may know it: `begun` is then what they knew where the walk begins."""
+        """Return the state where a walk ends, or at an earlier position; what people wrote aside. With a `witness`, as
+        they may know it: `begun` is then what they knew where the walk begins."""
         last = seen.first + len(seen.path) - 1 if through is None else through
         tiles = _counting(seen, last)
         librarian = rules.timeline is Timeline.LIBRARIAN
@@ -101,7 +101,7 @@ class States:
         return replace(state, people=people_after(state.people, heard))
 
     def _nearest(self, count: int, looked: Callable[[int], Looked], begin: Callable[[], State]) -> tuple[State, int]:
-        """The state after most of so many notes that is remembered, and after how many."""
+        """Return the state after most of so many notes that is remembered, and after how many."""
         lengths = range(count, max(0, count - LOOKED_BACK), -1)
         for length in (*lengths, 0):
             state = self._known.get(looked(length))
@@ -124,7 +124,7 @@ class States:
 
 
 def _counting(seen: Walk, last: int) -> list[Tile]:
-    """The noted tiles of a walk, in path order; of those that end together the fragment first."""
+    """Return the noted tiles of a walk, in path order; of those that end together the fragment first."""
     tiles = [tile for tile in (*seen.fragments, *seen.scenes, *seen.updates) if tile.note and tile.span.last <= last]
     return sorted(tiles, key=lambda tile: (tile.span.last, len(tile.span)))
 

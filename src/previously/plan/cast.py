@@ -1,7 +1,7 @@
-"""What each character is to be told next: all at once, each only of what they witnessed.
+"""Plans of what characters know: all are told at once, each only of what they witnessed.
 
-What must stay true: a character's memory reads no message that they did not witness, and the failure of one changes
-nobody else's. Where nothing was witnessed, nothing is asked.
+A character's memory reads no message that they did not witness, and the failure of one changes nobody else's. Where
+nothing was witnessed, nothing is asked.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from previously.memory.notes import Walk
 from previously.plan.step import Look, Step, Together
 
 MOST_READ = 64
-"""How many witnessed messages one update reads; a longer absence or a long import takes several."""
+"""Witnessed messages that one update reads, so that its question stays short; a longer absence or a long import takes
+several."""
 
 MOST_PASSED = 1_024
-"""How many messages one look passes over to find one that was witnessed."""
+"""Messages that one look passes over to find one that was witnessed: as many as one walk through the notes."""
 
 TURN_OVER = "a turn is over"
 WITNESSED = "there is more that was witnessed"
@@ -44,7 +45,7 @@ class CastPlan:
         self._presence = presence
 
     def next(self, seen: Walk, people: People) -> Together | None:
-        """The updates that are due, one for each character who has witnessed something new."""
+        """Return the updates that are due, one for each character who has witnessed something new."""
         mode = self._look.rules.cast
         if mode == "off" or (mode == "group" and not is_group(people)):
             return None
@@ -60,7 +61,7 @@ class CastPlan:
         return Together(found) if found else None
 
     def _turn_end(self) -> int:
-        """The newest message that is no user's: what the user just said belongs to a turn that is not over."""
+        """Return the newest message that is no user's: what the user just said belongs to a turn that is not over."""
         end = self._snapshot.messages
         newest = self._snapshot.path(max(0, end - MOST_READ), end - 1)
         over = (item.position for item in reversed(newest) if item.entry.message.role is not Role.USER)
@@ -91,7 +92,8 @@ class CastPlan:
         return Step(Kind.CAST, scope, run, live.version if live else None, asked, reason, replaces, rests_on=rests_on)
 
     def _run(self, counts: _Counting, first: int, through: int) -> list[OnPath]:
-        """The messages from `first` on that the next update stands for; none if nothing of them was witnessed."""
+        """Return the messages from `first` on that the next update stands for; none if nothing of them was
+        witnessed."""
         run: list[OnPath] = []
         read = 0
         while first + len(run) <= through and len(run) < MOST_PASSED:

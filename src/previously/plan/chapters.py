@@ -36,18 +36,18 @@ CHAPTER_CLOSED = "the chapter is closed"
 NO_SHORT_YET = "it has no short form yet"
 
 SHORTS_LOOKED_AT = 8
-"""In how many of the newest chapters a short form is missed: a look costs the same however many there are, and one is
-missed right after its chapter closed."""
+"""The newest chapters in which a short form is missed: a look costs the same however many there are, and one is missed
+right after its chapter closed."""
 
 MOST_REFUSED, REFUSED_LOOKED_AT = 6, 24
-"""So many answers of a model that could not be kept show that it has no short form to give: two folds with three. They
+"""Answers of a model that could not be kept, which show that it has no short form to give: two folds with three. They
 are counted among four times as many of the newest attempts, for a model that was not to be had has refused nothing."""
 
 _REFUSALS = tuple(f"{one.value}: " for one in RefusalKind)
 
 EARLIER_TOKENS = 700
-"""What earlier chapters in full may take in the question on a closed one: one of usual length, or several short ones.
-Those before them are in the backbone, and the question is asked once for each chapter."""
+"""Tokens of earlier chapters in full in the question on a closed one: one of usual length, or several short ones. Those
+before them are in the backbone, and the question is asked once for each chapter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class _Spine:
 
     scope: str
     start: int
-    """Where its chains begin."""
+    """The position at which its chains begin."""
     ends: Sequence[int]
-    """Where the chapters end that it is about."""
+    """The last positions of the chapters that it is about."""
     live: LiveVersion | None
-    """What it goes on from."""
+    """The version that it goes on from."""
     reached: int
     waiting: Sequence[Chapter]
 

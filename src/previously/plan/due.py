@@ -1,4 +1,4 @@
-"""What to fold next: puts what notes, chapters and the recap need in order.
+"""The order of folds: finds the one that is due next among notes, chapters and the recap.
 
 What an update left unnoted comes first. Then a closed chapter gets its full form, then its short form, then the
 backbone takes it in, then the recap of the open chapter goes on; notes come last. So whatever is missing, for whatever
@@ -27,13 +27,13 @@ from previously.plan.step import Look, Step, Together, Written
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A step, and what stands where its texts are to be made."""
+    """A step, with the texts that stand where its own are to be made."""
 
     step: Step
     loose: Mapping[Kind, Version]
     """Texts that are there, by kind, and wait to be made anew."""
     taken_back: bool
-    """Whether a person took back what was made of the same messages."""
+    """True if a person took back what was made of the same messages."""
 
 
 def find_due(

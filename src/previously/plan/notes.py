@@ -1,7 +1,7 @@
-"""What is to be noted next: fragments, scenes, what each character knows, and snapshots of what follows from it all.
+"""Plans of notes: fragments, scenes, what each character knows, and snapshots of what follows from it all.
 
-What must stay true: a note is asked for once per run of messages, wherever that stands; a snapshot is made only of what
-is wholly noted before it; nothing that somebody did not witness is part of what is asked about them.
+A note is asked for once per run of messages, wherever that stands; a snapshot is made only of what is wholly noted
+before it; nothing that somebody did not witness is part of what is asked about them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from previously.plan.step import Look, Step, Together, Written
 from previously.plan.updates import UpdatePlan
 
 SNAPSHOT_MESSAGES = 256
-"""When so many messages behind a snapshot are noted, the next one is made."""
+"""Noted messages behind a snapshot after which the next one is made: a quarter of what one walk goes through."""
 
 FRAGMENT = "a new fragment"
 ASKED_AGAIN = "asked for again"
@@ -56,10 +56,10 @@ SCENE_OVER = "a scene is over"
 SNAPSHOT = "what follows from the notes so far"
 
 MOST_TOGETHER = 256
-"""How many fragments are quoted at the same time: enough that looking for them costs little beside it."""
+"""Fragments that are quoted at the same time: enough that looking for them costs little beside it."""
 
 MOST_WAITING = 1_024
-"""How many notes may wait to be approved without being asked for again."""
+"""Notes that may wait to be approved without being asked for again: those of one walk."""
 
 
 class NotePlan:
@@ -93,7 +93,7 @@ class NotePlan:
         return state if not self._look.anew or _is_firm(state) else None
 
     def next(self) -> Step | Together | None:
-        """The next notes to be made, or a snapshot; None if there is nothing to do."""
+        """Return the next notes to be made, or a snapshot; None if there is nothing to do."""
         if not self._snapshot.messages:
             return None
         seen = walk(self._snapshot, self._rules, firm=self._look.anew)
@@ -110,7 +110,8 @@ class NotePlan:
         return self._state(seen)
 
     def _analyses(self, seen: Walk, *, shared: bool) -> Step | Together | None:
-        """The oldest fragment without its analysis; where nothing before it is read, several at the same time."""
+        """Return the oldest fragment without its analysis; where nothing before it is read, several at the same
+        time."""
         waiting = self._waiting(Kind.ANALYSIS) if seen.fragments else frozenset()
         found: list[Step] = []
         for tile, item in zip(seen.fragments, seen.path, strict=False):
@@ -127,7 +128,7 @@ class NotePlan:
         return Together(tuple(found)) if found else None
 
     def _scene(self, seen: Walk, *, shared: bool) -> Step | None:
-        """The oldest scene that is over and not noted."""
+        """Return the oldest scene that is over and not noted."""
         if not has_scene_notes(self._rules):
             return None
         waiting = self._waiting(Kind.SCENE) if seen.scenes else frozenset()
@@ -178,7 +179,7 @@ class NotePlan:
         return note is None or (self._look.anew and not note.firm)
 
     def _waiting(self, kind: Kind) -> frozenset[bytes]:
-        """Of which runs a note waits for a person to approve it."""
+        """Return the keys of the runs of which a note waits for a person to approve it."""
         pending = self._snapshot.newest_versions(kind, SPAN_SCOPE, Status.PENDING, MOST_WAITING)
         return frozenset(version.made.key for version in pending)
 
@@ -213,7 +214,7 @@ def common_state(states: Sequence[State]) -> State:
 
 
 def _step(kind: Kind, seen: Walk, tile: Tile, asked: Fold, reason: str) -> Step:
-    """The step that makes a note, in place of one that it was asked to replace."""
+    """Return the step that makes a note, in place of one that it was asked to replace."""
     replaces = tile.note.made.replaces if tile.note else None
     return Step(kind, SPAN_SCOPE, seen.run(tile), None, asked, reason, replaces)
 

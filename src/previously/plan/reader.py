@@ -1,5 +1,5 @@
-"""What the steps of a fold read of one branch: texts in force, those that wait for approval, and stale ones with what
-sets them right."""
+"""Reads of one branch that all plans share: texts in force, those that wait for approval, and stale ones with what sets
+them right."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from previously.memory.notes import find_stale
 from previously.plan.step import Look, Step
 
 PENDING_LOOKED_AT = 8
-"""How many of the newest versions of a text that wait for approval are looked at."""
+"""The newest versions of a text that wait for approval and are looked at: each was made after the one before was
+decided or overtaken."""
 
 TAKEN_BACK_LOOKED_AT = 8
-"""How many of the newest refused versions are looked at: two folds with three calls each, and what was rejected."""
+"""The newest refused versions that are looked at: two folds with three calls each, and what was rejected."""
 
 
 class PlanReader:
@@ -48,8 +49,8 @@ class PlanReader:
         return self.snapshot.spans(kind, firm=self.look.anew)
 
     def pending(self, kind: Kind, scope: str, after: LiveVersion | None, first: int) -> NotDue | None:
-        """Return that a fold of the messages from `first` on waits for approval; what waits for other messages does
-        not count."""
+        """Return that a fold of the messages from `first` on waits for approval; what waits for other messages does not
+        count."""
         for version in self.snapshot.newest_versions(kind, scope, Status.PENDING, PENDING_LOOKED_AT):
             last = first + len(version.made.span) - 1
             if version.made.before != (after.version.id if after else None) or last >= self.snapshot.messages:

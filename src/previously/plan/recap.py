@@ -51,7 +51,8 @@ would be as many as there are messages."""
 APPLIED = "{} fragment{} applied"
 TOLD = "{} scene{} told"
 ROOM = 1.25
-"""How much longer than its target a recap of scenes may get before it is combined: else every scene would ask for it."""
+"""The part of its target to which a recap of scenes may grow before it is combined: else every scene would ask for
+it."""
 
 
 class RecapPlan:
@@ -166,11 +167,12 @@ class RecapPlan:
 FULL_SUMMARY = "the librarian's summary is full"
 
 FEWEST_FRAGMENTS = 8
-"""So many messages are enough for a chapter that closes because a librarian's summary is full: twice what is applied at
+"""Messages that are enough for a chapter that closes because a librarian's summary is full: twice what is applied at
 once. A summary that is full of fewer has a limit that no chapter helps."""
 
 MOST_NAMED = 512
-"""How many of the newest messages are looked through for the note that named a scene's end."""
+"""The newest messages that are looked through for the note that named a scene's end, so that a look costs the same
+however long the fold was."""
 
 
 class ChapterEnds:
@@ -181,7 +183,8 @@ class ChapterEnds:
         self._rules = rules
 
     def boundary(self, current: Chapter, unread: Sequence[OnPath], open_since: int) -> Boundary | None:
-        """Where the open chapter ends, looked for in messages of which a recap has read at most the first."""
+        """Return the place where the open chapter ends, looked for in messages of which a recap has read at most the
+        first."""
         if not unread:
             return None
         opening = self.opening(current.first, open_since)
@@ -193,7 +196,7 @@ class ChapterEnds:
         return find_boundary(opening, grown, unread)
 
     def named_end(self, current: Chapter, base: LiveVersion, open_since: int) -> Boundary | None:
-        """The end of a recap that is long enough for a chapter and whose newest fold says that a scene ended."""
+        """Return the end of a recap that is long enough for a chapter and whose newest fold says that a scene ended."""
         last = base.span.last
         grown = self._grown(open_since, last + 1)
         if self._rules.timeline is not Timeline.RECAP or grown.through(last) < 1:
@@ -210,21 +213,23 @@ class ChapterEnds:
         return Boundary(last, title, f"a scene ended, {last - open_since + 1} messages after the chapter began")
 
     def would_cut(self, live: LiveVersion, step: Step | NotDue) -> bool:
-        """Whether a librarian's summary would lose its front, though it tells enough to be a chapter of its own."""
+        """Return whether a librarian's summary would lose its front, though it tells enough to be a chapter of its
+        own."""
         if self._rules.timeline is not Timeline.LIBRARIAN or not isinstance(step, Step):
             return False
         cuts = isinstance(step.asked, Written) and not step.asked.text.startswith(renumber_live(live))
         return cuts and live.version.made.reach >= FEWEST_FRAGMENTS
 
     def _grown(self, since: int, before: int) -> Grown:
-        """How long the open chapter is up to a message; of a very long one the newest part is enough to say so."""
+        """Return the length of the open chapter up to a message; of a very long one the newest part is enough to say
+        so."""
         chapter_messages = self._rules.chapter_messages
         first = max(since, before - LONGEST * chapter_messages)
         read = self._path(first, before - 1) if chapter_messages and before > first else []
         return Grown(since, chapter_messages, sum(message_tokens(item.entry.message) for item in read))
 
     def opening(self, first: int, open_since: int) -> Opening:
-        """How the open chapter begins: as its first messages say, or the first since it was kept open."""
+        """Return the opening of the open chapter: as its first messages say, or the first since it was kept open."""
         since = (self._path(open_since, open_since))[0]
         last = min(first + OPENING_MESSAGES, self._snapshot.messages) - 1
         return find_opening(self._path(first, last), read_chapter_name(since))

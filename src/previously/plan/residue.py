@@ -1,4 +1,5 @@
-"""What a fold leaves behind that has to go: states of notes that were made anew, and texts that tell of removed words."""
+"""What a fold leaves behind that has to go: states of notes that were made anew, and texts that tell of removed
+words."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from previously.memory.state import States
 from previously.plan.step import Step
 
 THREAD_TOKENS = 600
-"""What the open threads may take together: some twenty of the length that is asked for. With 500, promises of the first
+"""Tokens of the open threads together: some twenty of the length that is asked for. With 500, promises of the first
 fold were shown no more and stood open when they had been kept."""
 
 SMALL_CHAPTER, SMALL_RECAP = 4_000, 300
@@ -43,7 +43,7 @@ WORDS_SHARE, FEWEST_WORDS = 4, 60
 whoever is asked for more than there is to tell pads it."""
 
 MOST_WAITING = 64
-"""How many notes may wait to be approved without being asked for again."""
+"""Notes that may wait to be approved without being asked for again."""
 
 CHANGED, NO_NOTE_YET = "a message of it was changed", "it has no note yet"
 

@@ -1,7 +1,7 @@
 """Combining scenes: one scene memory out of several.
 
-What must stay true: a model is sent the summaries and nothing else; entries are merged by code, each thing once, as it
-was described last; without a model the summaries are joined.
+A model is sent the summaries and nothing else; entries are merged by code, each thing once, as it was described last;
+without a model the summaries are joined.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from previously.lore.merge import Entries, merge_items
 from previously.runtime.writer import MemoryWriter
 
 COMBINED_WORDS = 300
-"""How long the combined summary should be: some 400 tokens, so that one that runs a quarter over may still be a
-scene's (500)."""
+"""Words of the combined summary: some 400 tokens, so that one that runs a quarter over may still be a scene's (500)."""
 
 MOST_WORDS = 10_000
 EVERY_ENTRY = 1_000_000
@@ -38,9 +37,9 @@ class Combined:
     """Why no model wrote it though one is configured; empty otherwise."""
     cost: Cost
     sent_tokens: int
-    """What the summaries take, which is all that is sent."""
+    """Tokens of the summaries, which are all that is sent."""
     whole_tokens: int
-    """What the scenes would have taken with their entries."""
+    """Tokens that the scenes would have taken with their entries."""
     left: tuple[str, ...]
     """Earlier descriptions of things that a later scene described anew."""
 

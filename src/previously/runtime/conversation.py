@@ -1,7 +1,7 @@
 """Folding a conversation without a store: the plan is made, a brief is written where it needs one, and all is proved.
 
-What must stay true: what comes back is either folded, with every proof, or what was given with interrupted calls
-mended, and the reason; a folder is asked at most once; nothing is written anywhere.
+What comes back is either folded, with every proof, or what was given with interrupted calls mended, and the reason; a
+folder is asked at most once; nothing is written anywhere.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ class Compacted:
     reason: str
     messages: tuple[Message, ...]
     origin: tuple[int | None, ...]
-    """Where each message stood in what was given; None = it was made here."""
+    """The place of each message in what was given; None = it was made here."""
     before_tokens: int
     tokens: int
     """All that a request with these messages takes."""
     brief: str | None = None
-    """What was written; None = nothing was, though outputs may have been left out."""
+    """The brief that was written; None = none was, though outputs may have been left out."""
     brief_at: int | None = None
-    """Where a brief stands now, this one or an earlier one."""
+    """The place of a brief now, this one or an earlier one."""
     folded: int = 0
-    """How many messages the brief tells of,"""
+    """The number of messages the brief tells of,"""
     pruned: int = 0
     """and how many tool outputs were left out of the others."""
     interrupted: int = 0
@@ -139,7 +139,7 @@ def _told(folded: int, pruned: int, before: int, after: int) -> str:
 
 
 def _within(brief: str, most_tokens: int, counter: Counter) -> str:
-    """The brief under its cap as this counter counts: what writes it can only estimate."""
+    """Return the brief under its cap as this counter counts: what writes it can only estimate."""
     room = most_tokens
     while counter.tokens(brief) > most_tokens and room > 0:
         room = room * 9 // 10
@@ -149,7 +149,7 @@ def _within(brief: str, most_tokens: int, counter: Counter) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FoldedConversation:
-    """What `fold_conversation` gives back."""
+    """The result of `fold_conversation`."""
 
     status: Status
     reason: str
@@ -239,7 +239,8 @@ async def fold_conversation_async(
 
 
 def _brief_cap(given: int | None, window: int | None) -> int:
-    """What a brief may take: what was asked for, as long as the model that is to read it again has room for it."""
+    """Return the tokens of a brief: what was asked for, as long as the model that is to read it again has room for
+    it."""
     wanted = given or MOST_BRIEF_TOKENS
     return wanted if window is None else min(wanted, max(1, window // WINDOWS_OF_A_BRIEF))
 
@@ -252,7 +253,8 @@ def _dialect(name: str | None) -> Dialect | None:
 
 
 def _earlier_brief(messages: Sequence[Message], earlier: object) -> int | None:
-    """Where the brief stands that an earlier fold wrote: it is known by what that fold said, never by its words."""
+    """Return the place of the brief that an earlier fold wrote: it is known by what that fold said, never by its
+    words."""
     digest = earlier.get("brief") if isinstance(earlier, Mapping) else None
     return next((at for at, one in enumerate(messages) if one.role is Role.USER and _digest(one) == digest), None)
 

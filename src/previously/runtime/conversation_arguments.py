@@ -1,6 +1,6 @@
-"""What a caller gives to the fold of a conversation, looked at before anything is done.
+"""The arguments of folding a conversation, checked before anything is done.
 
-What must stay true: whatever is given, it is either used or refused in one sentence that names it.
+Whatever is given, it is either used or refused in one sentence that names it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def check_model(model: object) -> None:
 
 
 def texts_beside(system: object, tools: object) -> list[str]:
-    """The system prompt and the tools as texts to be counted."""
+    """Return the system prompt and the tools as texts to be counted."""
     if isinstance(system, str) or system is None:
         told = [system or ""]
     elif isinstance(system, Sequence) and all(isinstance(block, Mapping) for block in system):
@@ -46,7 +46,7 @@ def texts_beside(system: object, tools: object) -> list[str]:
 
 
 def places(pins: object, length: int) -> list[int]:
-    """The positions of pins, from the front."""
+    """Return the positions of pins, from the front."""
     pins = () if pins is None else pins
     if isinstance(pins, str) or not isinstance(pins, Iterable):
         raise BadInput(f"`pins` are positions of messages, as [0, 3], not {_shown(pins)}.")

@@ -11,7 +11,7 @@ from previously.plan.step import Step, Written
 from previously.runtime.writer import Attempt, MemoryReply
 
 MOST_WARNINGS = 2
-"""How many of a note's warnings are told beside it: its reason is one line."""
+"""Warnings of a note that are told beside it: its reason is one line."""
 
 KEPT = "what was there is kept"
 LOST = "another fold of the same messages was first"
@@ -19,16 +19,16 @@ LOST = "another fold of the same messages was first"
 
 @dataclass(frozen=True, slots=True)
 class FoldOutcome:
-    """What a store is to keep of one reply."""
+    """All that a store is to keep of one reply."""
 
     attempts: tuple[NewVersion, ...]
     """Answers that could not be kept, with what they cost."""
     versions: tuple[NewVersion, ...]
     """All that the reply gave, the step's own text first; none if it was refused."""
     lost: NewVersion | None
-    """What is kept of it if another fold of the same messages was first: its cost is still spent."""
+    """The version that is kept if another fold of the same messages was first: its cost is still spent."""
     own: NewVersion
-    """What became of the step's own text."""
+    """The version that the step's own text became."""
 
 
 def make_outcome(step: Step, reply: MemoryReply, status: Status, at: str) -> FoldOutcome:

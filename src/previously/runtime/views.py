@@ -44,7 +44,8 @@ KNOWN_SECTIONS = frozenset({Section.WISHES, Section.THREADS, Section.STATE, Sect
 
 
 MOST_READ = 2_048
-"""How far back messages are read for somebody who may have witnessed nothing for a long time: some days of play."""
+"""How far back messages are read for somebody who may have witnessed nothing for a long time, so that a view stays
+cheap."""
 
 
 @dataclass(frozen=True, slots=True)
