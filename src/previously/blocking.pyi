@@ -29,8 +29,7 @@ from previously.memory.in_force import ChapterText, MemoryText
 from previously.models.client import Model
 from previously.runtime.backup import Copies, CopyProgress
 from previously.runtime.combine_scenes import Combined
-from previously.runtime.conversation import FoldedConversation
-from previously.runtime.conversation_arguments import System, Tools
+from previously.runtime.conversation import FoldedConversation, System, Tools
 from previously.runtime.fold_loop import Progress
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.forget import Destroyed, ToForget

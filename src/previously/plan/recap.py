@@ -152,7 +152,7 @@ class RecapPlan:
         before = live.version if live else None
         if self._rules.timeline is not Timeline.BRIEF:
             text = renumber_live(live) if live else ""
-            if not self._look.amends:  # the built-in folder needs no more than the messages
+            if not self._look.amends:  # the built-in writer needs no more than the messages
                 asked = self._updates.ask_bare(due.delta, text)
                 return Step(Kind.RECAP, stretch.scope, due.delta, before, asked, due.reason)
             # Librarians and scenes have notes of their own: of what they have not told only the texts are wanted.

@@ -1,5 +1,4 @@
-"""What a fold leaves behind that has to go: states of notes that were made anew, and texts that tell of removed
-words."""
+"""Leftovers of a fold that have to go: states of notes that were made anew, texts that tell of removed words."""
 
 from __future__ import annotations
 

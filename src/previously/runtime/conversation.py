@@ -1,12 +1,14 @@
-"""Folding a conversation without a store: the plan is made, a brief is written where it needs one, and all is proved.
+"""Fold a conversation without a store: the plan is made, a brief is written where it needs one, and all is proved.
 
-What comes back is either folded, with every proof, or what was given with interrupted calls mended, and the reason; a
-folder is asked at most once; nothing is written anywhere.
+What comes back is either folded, with every proof, or what was given with interrupted calls mended, and the reason. A
+writer is asked at most once, and nothing is written anywhere. Whatever a caller gives is either used or refused in one
+sentence that names it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -33,11 +35,13 @@ from previously.formats.conversations import (
 )
 from previously.models.client import Model
 from previously.models.tokenizers import counter_for
-from previously.runtime.conversation_arguments import System, Tools, check_model, check_numbers, places, texts_beside
 from previously.runtime.model_writer import ModelWriter
 from previously.runtime.prompts import load_prompts
 from previously.runtime.spend_limits import NOTHING
 from previously.runtime.writer import BuiltinWriter, MemoryWriter
+
+System = str | Sequence[Mapping[str, Any]] | None
+Tools = Sequence[Mapping[str, Any]] | None
 
 Status = Literal["folded", "nothing to fold"]
 FOLDED: Status = "folded"
@@ -195,7 +199,7 @@ async def fold_conversation_async(
 
     `messages` is a list as OpenAI's chat, Anthropic's or OpenAI's Responses API has it, or a request body. The newest
     turns stay as they are, as do system messages, rules and the newest request; `pins` are positions of more. Without
-    a `model` the built-in folder writes. `earlier` is what the fold before gave back. Nothing is kept anywhere.
+    a `model` the built-in writer writes. `earlier` is what the fold before gave back. Nothing is kept anywhere.
     """
     check_numbers(budget=budget, tail_tokens=tail_tokens, brief_tokens=brief_tokens)
     check_numbers(tail_turns=tail_turns, model_window=model_window)
@@ -205,7 +209,7 @@ async def fold_conversation_async(
     dialect = _dialect(to)
     if dialect not in (None, given.dialect):
         given = with_system_first(given)
-    beside = [given.beside, *texts_beside(system, tools)]
+    beside = [given.beside, *render_beside(system, tools)]
     rules = CompactRules(
         budget,
         sum(counter.tokens(one) for one in beside if one),
@@ -213,7 +217,7 @@ async def fold_conversation_async(
         tail_tokens,
         brief_tokens=_brief_cap(brief_tokens, None if model is None and folder is None else model_window),
     )
-    held = [*given.pins, *(given.led + pin for pin in places(pins, len(given.drafts) - given.led))]
+    held = [*given.pins, *(given.led + pin for pin in read_pins(pins, len(given.drafts) - given.led))]
     brief_at = _earlier_brief(given.messages, earlier if earlier is not None else given.earlier)
     if folder is None:
         folder = ModelWriter(model, load_prompts(), window_tokens=model_window) if model else BuiltinWriter()
@@ -261,3 +265,61 @@ def _earlier_brief(messages: Sequence[Message], earlier: object) -> int | None:
 
 def _digest(message: Message) -> str:
     return hashlib.sha256(message.text.encode()).hexdigest()
+
+
+def check_numbers(**numbers: object) -> None:
+    """Refuse what is no whole number; None is one that was not given."""
+    for name, given in numbers.items():
+        if given is not None and not _is_number(given):
+            raise BadInput(f"`{name}` is a whole number, not {_shown(given)}.")
+
+
+def check_model(model: object) -> None:
+    """Refuse what cannot be asked."""
+    if model is not None and not (callable(getattr(model, "ask", None)) and not isinstance(model, type)):
+        raise BadInput(
+            f"`model` is an object that can be asked, such as an OpenAICompatibleModel, not {_shown(model)}."
+        )
+
+
+def render_beside(system: object, tools: object) -> list[str]:
+    """Return the system prompt and the tools as texts to be counted."""
+    if isinstance(system, str) or system is None:
+        told = [system or ""]
+    elif isinstance(system, Sequence) and all(isinstance(block, Mapping) for block in system):
+        told = [_block_text(block) for block in system]
+    else:
+        raise BadInput(f"`system` is text or a list of text blocks, not {_shown(system)}.")
+    if tools is None:
+        return told
+    if isinstance(tools, str) or not isinstance(tools, Sequence) or not all(isinstance(one, Mapping) for one in tools):
+        raise BadInput(f"`tools` is a list of objects, not {_shown(tools)}.")
+    return [*told, *(str(tool) for tool in tools)]
+
+
+def read_pins(pins: object, length: int) -> list[int]:
+    """Return the positions of pins, from the front."""
+    pins = () if pins is None else pins
+    if isinstance(pins, str) or not isinstance(pins, Iterable):
+        raise BadInput(f"`pins` are positions of messages, as [0, 3], not {_shown(pins)}.")
+    found = list(pins)
+    for pin in found:
+        if not _is_number(pin):
+            raise BadInput(f"A pin is the position of a message, not {_shown(pin)}.")
+        if not -length <= pin < length:
+            raise BadInput(f"There is no message {pin}; the conversation has {length}.")
+    return [pin % length for pin in found]
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool)
+
+
+def _block_text(block: Mapping[str, Any]) -> str:
+    text = block.get("text")
+    return text if isinstance(text, str) else json.dumps(dict(block), ensure_ascii=False, default=str)
+
+
+def _shown(given: object) -> str:
+    text = ascii(given)
+    return text if len(text) <= 60 else f"{text[:60]}..."
