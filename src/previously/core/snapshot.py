@@ -282,10 +282,10 @@ READ_AHEAD = 64
 
 def read_run(snapshot: Snapshot, first: int, last: int) -> list[OnPath]:
     """Return a run of the path, whole; a store that has lost part of it is a `StoreProblem`."""
-    found = snapshot.path(first, last)
-    if len(found) != last - first + 1:
+    run = snapshot.path(first, last)
+    if len(run) != last - first + 1:
         raise StoreProblem(f"Branch {snapshot.branch!r} has lost part of its path: `previously verify` says more.")
-    return found
+    return run
 
 
 def read_newest(

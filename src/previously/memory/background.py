@@ -62,15 +62,15 @@ def read_background(
     state is given. Without `texts` only names, what was open and how things stood: where not everyone witnessed
     everything, a summary could tell what not all who were there may know."""
     known, others = divide_known(state.known, about)
-    named = {folded(one.name) for one in state.known}
-    names = [one.name for name, one in state.people.items() if one.first < position and name not in NARRATORS]
+    named = {folded(entry.name) for entry in state.known}
+    names = [person.name for name, person in state.people.items() if person.first < position and name not in NARRATORS]
     if not texts:
         return NoteContext(known=known, others=others, **_lists(state, position, about))
     first = max(0, position - FRAGMENTS_BACK)
     path = snapshot.path(first, position - 1) if position else []
     fragments = read_fragments(snapshot, path)
     end = _recap_end(snapshot, position)
-    updates = [(one.position, one.analysis) for one in fragments if one.analysis]
+    updates = [(fragment.position, fragment.analysis) for fragment in fragments if fragment.analysis]
     mentioned = Counter(name for _, analysis in updates for name in analysis.mentions)
     names += [name for name, _ in mentioned.most_common()]
     fresh = dict.fromkeys(name for name in names if folded(name) not in named)
@@ -93,8 +93,8 @@ def _lists(state: State, position: int, about: str) -> dict[str, Any]:
 
 def _recap_end(snapshot: Snapshot, position: int) -> int:
     """Return the last message before a position that the summary of its chapter tells."""
-    chapters = [one for one in chapters_of(snapshot.marks()) if one.first <= position]
-    stretches = [one for one in chapters[-1].stretches if one.first <= position]
+    chapters = [chapter for chapter in chapters_of(snapshot.marks()) if chapter.first <= position]
+    stretches = [stretch for stretch in chapters[-1].stretches if stretch.first <= position]
     live = snapshot.live(Kind.RECAP, stretches[-1].scope, through=position - 1)
     return live.span.last if live else stretches[-1].first - 1
 
@@ -124,11 +124,11 @@ def _in_few_words(entry: LoreEntry) -> str:
 
 def list_open(state: State, position: int, about: str = "") -> dict[str, Any]:
     """Return what was open and how things stood before a position, for a note of messages that say `about`."""
-    still_open = [one for one in state.threads.threads if one.opened < position]
-    held = [one.text for one in state.current.standing if one.position < position]
+    still_open = [thread for thread in state.threads.threads if thread.opened < position]
+    standing = [item.text for item in state.current.standing if item.position < position]
     return {
-        "open_threads": tuple((one.id, one.text) for one in choose_shown_threads(still_open, position, about)),
-        "state": tuple(held[-MOST_HELD:]),
+        "open_threads": tuple((thread.id, thread.text) for thread in choose_shown_threads(still_open, position, about)),
+        "state": tuple(standing[-MOST_HELD:]),
     }
 
 
@@ -145,7 +145,7 @@ def read_texts_before(snapshot: Snapshot, position: int) -> tuple[str, str]:
     The last chapter is told in full beside the backbone: a chapter that begins needs who and why.
     """
     marks = snapshot.marks()
-    chapters = [one for one in chapters_of(marks) if one.first <= position]
+    chapters = [chapter for chapter in chapters_of(marks) if chapter.first <= position]
     current = chapters[-1]
     before: list[str] = []
     if current.first:
@@ -158,11 +158,11 @@ def read_texts_before(snapshot: Snapshot, position: int) -> tuple[str, str]:
             before.append(renumber_live(backbone))
         if not by_hand or by_hand[-1].position < closed.first:
             before.append(_full_text(snapshot, closed))
-    stretches = [one for one in current.stretches if one.first <= position]
-    told = [mark.text for mark in current.blocks if mark.position < position]
+    stretches = [stretch for stretch in current.stretches if stretch.first <= position]
+    texts = [mark.text for mark in current.blocks if mark.position < position]
     live = snapshot.live(Kind.RECAP, stretches[-1].scope, through=position - 1)
-    told.append(renumber_live(live) if live else "")
-    return shorten("\n\n".join(filter(None, before)), BEFORE_CHARACTERS), "\n\n".join(filter(None, told))
+    texts.append(renumber_live(live) if live else "")
+    return shorten("\n\n".join(filter(None, before)), BEFORE_CHARACTERS), "\n\n".join(filter(None, texts))
 
 
 def read_chapters_before(snapshot: Snapshot, chapter: Chapter, room_tokens: int) -> tuple[str, tuple[str, ...]]:
@@ -173,15 +173,17 @@ def read_chapters_before(snapshot: Snapshot, chapter: Chapter, room_tokens: int)
     scope = by_hand[-1].scope if by_hand else STORY_SCOPE
     live = snapshot.live(Kind.BACKBONE, scope, through=chapter.first - 1)
     backbone = "\n\n".join(filter(None, [*(mark.text for mark in by_hand[-1:]), renumber_live(live) if live else ""]))
-    found: list[str] = []
-    for one in reversed([one for one in chapters_of(marks) if one.last is not None and one.last < chapter.first]):
-        text = _full_text(snapshot, one)
+    texts: list[str] = []
+    for earlier in reversed(
+        [earlier for earlier in chapters_of(marks) if earlier.last is not None and earlier.last < chapter.first]
+    ):
+        text = _full_text(snapshot, earlier)
         room_tokens -= estimate_tokens(text)
         if room_tokens < 0:
             break
         if text:
-            found.insert(0, f"Chapter {one.number}{f', {one.title}' if one.title else ''}: {text}")
-    return backbone, tuple(found)
+            texts.insert(0, f"Chapter {earlier.number}{f', {earlier.title}' if earlier.title else ''}: {text}")
+    return backbone, tuple(texts)
 
 
 def _full_text(snapshot: Snapshot, closed: Chapter) -> str:

@@ -83,14 +83,14 @@ class Walk:
             reached = min(reached, find_analyses)
         # From the first note of an update on, what has none is not noted yet.
         through = self.updates[0].span.first - 1 if self.updates else reached
-        for tile in sorted((*self.updates, *self.scenes), key=lambda one: one.span):
+        for tile in sorted((*self.updates, *self.scenes), key=lambda tile: tile.span):
             if tile.note and tile.span.first <= through + 1:
                 through = max(through, tile.span.last)
         return self._uncut(min(reached, through))
 
     def _uncut(self, end: int) -> int:
         """Return the last position up to `end` at which no note is cut: what a snapshot cuts is read by nobody."""
-        for tile in sorted((*self.updates, *self.scenes), key=lambda one: one.span, reverse=True):
+        for tile in sorted((*self.updates, *self.scenes), key=lambda tile: tile.span, reverse=True):
             if tile.note and tile.span.first <= end < tile.span.last:
                 return self._uncut(tile.span.first - 1)
         return end
@@ -144,19 +144,19 @@ def trace_states(
     snapshot: Snapshot, newest: LiveVersion | None, is_known: Callable[[LiveVersion], bool]
 ) -> list[LiveVersion]:
     """Return a snapshot and those it goes on from, the oldest first; none before one that is known already."""
-    found: list[LiveVersion] = []
+    states: list[LiveVersion] = []
     while newest is not None:
-        found.insert(0, newest)
+        states.insert(0, newest)
         before = newest.version.made.before
         if is_known(newest) or before is None:
             break
         version = snapshot.version(before)
         if version is None:
-            found[0] = LiveVersion(newest.version, Span(0, newest.span.last))
+            states[0] = LiveVersion(newest.version, Span(0, newest.span.last))
             break
         last = newest.span.last - len(newest.version.made.span)
         newest = LiveVersion(version, Span(last - len(version.made.span) + 1, last))
-    return found
+    return states
 
 
 def walk_behind(snapshot: Snapshot, rules: FoldRules, state: LiveVersion | None, most: int = 0) -> Walk:
@@ -216,16 +216,16 @@ def find_notes(snapshot: Snapshot, kinds: Sequence[Kind] = (*NOTES, Kind.EPISODE
     path = snapshot.path(0, snapshot.messages - 1) if snapshot.messages else []
     digests = [item.entry.digest for item in path]
     places: dict[bytes, list[int]] = {}
-    for at, one in enumerate(digests):
-        places.setdefault(one, []).append(at)
-    found: dict[int, LiveVersion] = {}
+    for at, digest in enumerate(digests):
+        places.setdefault(digest, []).append(at)
+    notes: dict[int, LiveVersion] = {}
     for kind in kinds if digests else ():
         for note in snapshot.notes(kind, SPAN_SCOPE, list(places)):
             for at in places[note.made.first]:
                 run = digests[at : at + len(note.made.span)]
                 if has_read(note.made, run):
-                    found[note.id] = LiveVersion(note, Span(at, at + len(run) - 1))
-    return [found[ident] for ident in sorted(found)]
+                    notes[note.id] = LiveVersion(note, Span(at, at + len(run) - 1))
+    return [notes[ident] for ident in sorted(notes)]
 
 
 def has_fragment(item: OnPath) -> bool:

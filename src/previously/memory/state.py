@@ -135,7 +135,7 @@ def _is_for_lore(seen: Walk, tile: Tile, *, librarian: bool) -> bool:
     if tile.note is None or tile.note.made.kind is not Kind.SCENE:
         return False
     first, last = tile.span.first, tile.span.last
-    return librarian or any(one.span.first <= last and first <= one.span.last for one in seen.updates)
+    return librarian or any(update.span.first <= last and first <= update.span.last for update in seen.updates)
 
 
 def _read(seen: Walk, tile: Tile, *, for_lore: bool) -> PlacedNote:

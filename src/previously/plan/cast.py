@@ -44,7 +44,7 @@ class CastPlan:
         self._look = look
         self._presence = presence
 
-    def next(self, seen: Walk, people: People) -> Together | None:
+    def plan_next(self, seen: Walk, people: People) -> Together | None:
         """Return the updates that are due, one for each character who has witnessed something new."""
         mode = self._look.rules.cast
         if mode == "off" or (mode == "group" and not is_group(people)):
@@ -54,11 +54,11 @@ class CastPlan:
         through = self._turn_end() if mode == "turn" else seen.settled
         reason = TURN_OVER if mode == "turn" else WITNESSED
         presence = self._presence()
-        by_name = {one.name: one for one in people.values()}
+        by_name = {person.name: person for person in people.values()}
         asked = {presence.names.key(name): by_name[name] for name in characters(people)}  # each person once
-        steps = [self._update(one, through, reason, presence) for one in asked.values()]
-        found = tuple(step for step in steps if step)
-        return Together(found) if found else None
+        steps = [self._update(person, through, reason, presence) for person in asked.values()]
+        due = tuple(step for step in steps if step)
+        return Together(due) if due else None
 
     def _turn_end(self) -> int:
         """Return the newest message that is no user's: what the user just said belongs to a turn that is not over."""
@@ -69,9 +69,9 @@ class CastPlan:
 
     def _update(self, person: Person, through: int, reason: str, presence: Presence) -> Step | None:
         scope = cast_scope(person.name, presence)
-        told = self._snapshot, person.name, presence
-        live = find_asked_alone(*told, firm=self._look.anew)
-        stood = find_asked_alone(*told) if self._look.anew else live
+        whose = self._snapshot, person.name, presence
+        live = find_asked_alone(*whose, firm=self._look.anew)
+        stood = find_asked_alone(*whose) if self._look.anew else live
         first = live.span.last + 1 if live else 0
         counts = _Counting(person, presence)
         run = self._run(counts, first, through)

@@ -43,9 +43,9 @@ def find_due(
     returned together do not depend on one another."""
     look = replace(look, rules=resolve_tail(snapshot, look.rules))
     notes = NotePlan(snapshot, look, states, presences)
-    due = notes.missing() or _find_text_due(snapshot, look, states)
+    due = notes.plan_missing() or _find_text_due(snapshot, look, states)
     if isinstance(due, NotDue):
-        due = notes.next() or due
+        due = notes.plan_next() or due
     match due:
         case Step():
             return (prepare(snapshot, due),)
@@ -63,14 +63,14 @@ def _find_text_due(snapshot: Snapshot, look: Look, states: States) -> Step | Bou
     marks = snapshot.marks()
     *closed, current = chapters_of(marks)
     chapters = ChapterPlan(reader, recaps, ends, marks, closed)
-    waits = chapters.full_form()
+    waits = chapters.plan_full_form()
     if isinstance(waits, Step | Boundary):
         return waits
-    due = chapters.short_form() or chapters.backbone()
+    due = chapters.plan_short_form() or chapters.plan_backbone()
     if isinstance(due, Step):
         return due
     kept_open = [mark.position + 1 for mark in marks if mark.kind is MarkKind.KEPT_OPEN]
-    rest = recaps.next(current, max([current.first, *kept_open]))
+    rest = recaps.plan_next(current, max([current.first, *kept_open]))
     return (waits or due or rest) if isinstance(rest, NotDue) else rest
 
 

@@ -79,20 +79,20 @@ class NotePlan:
         self._presences = presences
         self._updates = UpdatePlan(snapshot, look.rules, states, anew=look.anew)
 
-    def missing(self) -> Step | Together | None:
+    def plan_missing(self) -> Step | Together | None:
         """Return the step that makes what an update left unnoted, which comes before all else: later updates are told
         what is open. Where more was noted than one look goes through, a snapshot, for the same reason. None where
         nothing is missing, or nobody could note it."""
         if self._rules.timeline is not Timeline.RECAP or not self._look.amends or not self._snapshot.messages:
             return None
         seen = walk(self._snapshot, self._rules, firm=self._look.anew)
-        found = self._updates.missing(seen)
-        if found or seen.whole or not seen.updates:
-            return found
+        missing = self._updates.plan_missing(seen)
+        if missing or seen.whole or not seen.updates:
+            return missing
         state = self._state(seen)
         return state if not self._look.anew or _is_firm(state) else None
 
-    def next(self) -> Step | Together | None:
+    def plan_next(self) -> Step | Together | None:
         """Return the next notes to be made, or a snapshot; None if there is nothing to do."""
         if not self._snapshot.messages:
             return None
@@ -104,7 +104,7 @@ class NotePlan:
         if not self._look.quotes:  # else what is learnt waits for a model, rather than being taken for noted
             people = self._states.reduce(seen, self._rules).people
             steps = CastPlan(self._snapshot, self._look, self._presence)
-            cast = steps.next(seen, people)
+            cast = steps.plan_next(seen, people)
             if cast:
                 return cast
         return self._state(seen)
@@ -113,19 +113,19 @@ class NotePlan:
         """Return the oldest fragment without its analysis; where nothing before it is read, several at the same
         time."""
         waiting = self._waiting(Kind.ANALYSIS) if seen.fragments else frozenset()
-        found: list[Step] = []
+        steps: list[Step] = []
         for tile, item in zip(seen.fragments, seen.path, strict=False):
             if not has_fragment(item) or not self._wanting(tile.note) or _key(seen, tile) in waiting:
                 continue
-            if len(found) == MOST_TOGETHER:
+            if len(steps) == MOST_TOGETHER:
                 break
             asked = AnalysisFold((item.entry.message,), again=_stood_in(tile.note), first=item.position)
             if self._look.quotes:
-                found.append(_step(Kind.ANALYSIS, seen, tile, asked, FRAGMENT))
+                steps.append(_step(Kind.ANALYSIS, seen, tile, asked, FRAGMENT))
                 continue
             context = self._context(seen, tile, asked.delta, shared=shared)
             return _step(Kind.ANALYSIS, seen, tile, replace(asked, context=context), FRAGMENT)
-        return Together(tuple(found)) if found else None
+        return Together(tuple(steps)) if steps else None
 
     def _scene(self, seen: Walk, *, shared: bool) -> Step | None:
         """Return the oldest scene that is over and not noted."""
@@ -148,7 +148,7 @@ class NotePlan:
     def _context(self, seen: Walk, tile: Tile, delta: Sequence[Message], *, shared: bool) -> NoteContext:
         """Return what a note of a tile is told of the story before it."""
         first = tile.span.first
-        about = "\n".join(f"{name_speaker(one)}: {render_message(one)}" for one in delta)
+        about = "\n".join(f"{name_speaker(message)}: {render_message(message)}" for message in delta)
         if shared:
             state = self._states.reduce(seen, self._rules, through=first - 1)
             state = apply_hand_records(self._snapshot, state, first)
@@ -172,7 +172,7 @@ class NotePlan:
     def _presence(self) -> Presence:
         whole = walk_to_the_end(self._snapshot, self._rules, exact=True)
         players = self._states.reduce(whole, self._rules).players
-        voices = {one.name: one.character for one in players.values()}
+        voices = {player.name: player.character for player in players.values()}
         return self._presences.read(self._snapshot, self._rules, whole, voices=voices)
 
     def _wanting(self, note: Version | None) -> bool:
@@ -206,10 +206,10 @@ def common_state(states: Sequence[State]) -> State:
     """Return what is the same in all of some states: entries, threads, lines of the state; nothing for none."""
     if not states:
         return EMPTY_STATE
-    one, *others = states
-    lore = {key: entry for key, entry in one.lore.items() if all(other.lore.get(key) == entry for other in others)}
-    threads = [thread for thread in one.threads.threads if all(thread in other.threads.threads for other in others)]
-    items = [item for item in one.current.items if all(item in other.current.items for other in others)]
+    first, *others = states
+    lore = {key: entry for key, entry in first.lore.items() if all(other.lore.get(key) == entry for other in others)}
+    threads = [thread for thread in first.threads.threads if all(thread in other.threads.threads for other in others)]
+    items = [item for item in first.current.items if all(item in other.current.items for other in others)]
     return State(lore, Threads(tuple(threads)), CurrentState(tuple(items)))
 
 

@@ -73,7 +73,7 @@ class Combining:
 def _merged(scenes: Sequence[Scene]) -> tuple[tuple[Described, ...], tuple[str, ...]]:
     known: Entries = {}
     for number, scene in enumerate(scenes):
-        items = [LoreItem(one.name, one.type, one.keywords, one.content) for one in scene.entries]
+        items = [LoreItem(entry.name, entry.type, entry.keywords, entry.content) for entry in scene.entries]
         known = merge_items(known, items, number, most_live=EVERY_ENTRY)
-    entries = tuple(Described(one.name, one.type, one.keywords, one.content) for one in known.values())
-    return entries, tuple(f"{one.name}: {text}" for one in known.values() for text in one.earlier)
+    entries = tuple(Described(entry.name, entry.type, entry.keywords, entry.content) for entry in known.values())
+    return entries, tuple(f"{entry.name}: {text}" for entry in known.values() for text in entry.earlier)

@@ -95,33 +95,33 @@ async def compact(
     whole = mended(messages)
     said = whole.messages
     earlier = None if brief_at is None else whole.now_at(brief_at)
-    held = frozenset(at for pin in pins if (at := whole.now_at(pin)) is not None)
+    pinned = frozenset(at for pin in pins if (at := whole.now_at(pin)) is not None)
     size = count_whole(said, rules, counter)
-    found = plan_compaction(said, rules, counter, brief_at=earlier, extra_pins=held)
-    if isinstance(found, NothingToFold):
-        return _as_it_was(whole, found.reason, size, earlier)
+    plan = plan_compaction(said, rules, counter, brief_at=earlier, extra_pins=pinned)
+    if isinstance(plan, NothingToFold):
+        return _as_it_was(whole, plan.reason, size, earlier)
     brief: str | None = None
     reply = None
-    if found.head:
+    if plan.head:
         before = "" if earlier is None else read_brief_text(said[earlier])
-        note = BriefFold(tuple(said[at] for at in found.head), before, most_tokens=found.brief_tokens)
+        note = BriefFold(tuple(said[at] for at in plan.head), before, most_tokens=plan.brief_tokens)
         reply = await folder.write(note)
-        brief = _within(reply.text, found.brief_tokens, counter)
-    after = compose_conversation(said, found, brief)
-    proved = prove(said, after, found, rules, counter, brief)
+        brief = _within(reply.text, plan.brief_tokens, counter)
+    after = compose_conversation(said, plan, brief)
+    proved = prove(said, after, plan, rules, counter, brief)
     if isinstance(proved, Disproved):
         return _as_it_was(whole, proved.reason, size, earlier)
     return Compacted(
         FOLDED,
-        _told(len(found.head), sum(map(len, found.pruned.values())), proved.before_tokens, proved.after_tokens),
+        _told(len(plan.head), sum(map(len, plan.pruned.values())), proved.before_tokens, proved.after_tokens),
         after.messages,
         tuple(None if at is None else whole.origin[at] for at in after.origin),
         proved.before_tokens,
         proved.after_tokens,
         brief,
         after.brief_at,
-        len(found.head),
-        sum(map(len, found.pruned.values())),
+        len(plan.head),
+        sum(map(len, plan.pruned.values())),
         whole.interrupted,
         reply.made_by if reply else "",
         reply.reason if reply else "",
@@ -212,16 +212,16 @@ async def fold_conversation_async(
     beside = [given.beside, *render_beside(system, tools)]
     rules = CompactRules(
         budget,
-        sum(counter.tokens(one) for one in beside if one),
+        sum(counter.tokens(text) for text in beside if text),
         tail_turns,
         tail_tokens,
         brief_tokens=_brief_cap(brief_tokens, None if model is None and folder is None else model_window),
     )
-    held = [*given.pins, *(given.led + pin for pin in read_pins(pins, len(given.drafts) - given.led))]
+    pinned = [*given.pins, *(given.led + pin for pin in read_pins(pins, len(given.drafts) - given.led))]
     brief_at = _earlier_brief(given.messages, earlier if earlier is not None else given.earlier)
     if folder is None:
         folder = ModelWriter(model, load_prompts(), window_tokens=model_window) if model else BuiltinWriter()
-    done = await compact(given.messages, rules, counter, folder, brief_at=brief_at, pins=held)
+    done = await compact(given.messages, rules, counter, folder, brief_at=brief_at, pins=pinned)
     return FoldedConversation(
         done.status,
         done.reason,
@@ -260,7 +260,9 @@ def _earlier_brief(messages: Sequence[Message], earlier: object) -> int | None:
     """Return the place of the brief that an earlier fold wrote: it is known by what that fold said, never by its
     words."""
     digest = earlier.get("brief") if isinstance(earlier, Mapping) else None
-    return next((at for at, one in enumerate(messages) if one.role is Role.USER and _digest(one) == digest), None)
+    return next(
+        (at for at, message in enumerate(messages) if message.role is Role.USER and _digest(message) == digest), None
+    )
 
 
 def _digest(message: Message) -> str:
@@ -285,16 +287,20 @@ def check_model(model: object) -> None:
 def render_beside(system: object, tools: object) -> list[str]:
     """Return the system prompt and the tools as texts to be counted."""
     if isinstance(system, str) or system is None:
-        told = [system or ""]
+        texts = [system or ""]
     elif isinstance(system, Sequence) and all(isinstance(block, Mapping) for block in system):
-        told = [_block_text(block) for block in system]
+        texts = [_block_text(block) for block in system]
     else:
         raise BadInput(f"`system` is text or a list of text blocks, not {_shown(system)}.")
     if tools is None:
-        return told
-    if isinstance(tools, str) or not isinstance(tools, Sequence) or not all(isinstance(one, Mapping) for one in tools):
+        return texts
+    if (
+        isinstance(tools, str)
+        or not isinstance(tools, Sequence)
+        or not all(isinstance(tool, Mapping) for tool in tools)
+    ):
         raise BadInput(f"`tools` is a list of objects, not {_shown(tools)}.")
-    return [*told, *(str(tool) for tool in tools)]
+    return [*texts, *(str(tool) for tool in tools)]
 
 
 def read_pins(pins: object, length: int) -> list[int]:
@@ -302,13 +308,13 @@ def read_pins(pins: object, length: int) -> list[int]:
     pins = () if pins is None else pins
     if isinstance(pins, str) or not isinstance(pins, Iterable):
         raise BadInput(f"`pins` are positions of messages, as [0, 3], not {_shown(pins)}.")
-    found = list(pins)
-    for pin in found:
+    places = list(pins)
+    for pin in places:
         if not _is_number(pin):
             raise BadInput(f"A pin is the position of a message, not {_shown(pin)}.")
         if not -length <= pin < length:
             raise BadInput(f"There is no message {pin}; the conversation has {length}.")
-    return [pin % length for pin in found]
+    return [pin % length for pin in places]
 
 
 def _is_number(given: object) -> bool:

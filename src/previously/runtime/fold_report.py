@@ -55,6 +55,6 @@ def done_of(version: Version, attempts: tuple[Attempt, ...], beside: tuple[str, 
 
 def failed_of(folds: Sequence[FoldDone]) -> str:
     """Return in words how many of the folds that were asked for nothing came of; empty if something came of all."""
-    failed = sum(one.status == Status.REFUSED.value for one in folds)
+    failed = sum(fold.status == Status.REFUSED.value for fold in folds)
     some = f"{failed} of {len(folds)} that were asked for" if len(folds) > 1 else "what was asked for"
     return f"{some} could not be made, and what was there stays" if failed else ""
