@@ -40,7 +40,7 @@ TEMPLATE: Template = parse_template(
 
 # Task
 
-Write the new summary.""",
+Write the new summary.""",  # noqa: E501
     ("summary", "messages"),
 )
 

@@ -15,15 +15,14 @@ if TYPE_CHECKING:
     from previously.core.errors import BadInput, BudgetTooSmall, HeadMoved, PreviouslyError, StoreProblem
     from previously.core.messages import Attributes, Draft, Message, message
     from previously.formats import read_story
-    from previously.models.openai_compatible import OpenAICompatibleModel
+    from previously.models.http import OpenAICompatibleModel
     from previously.runtime.conversation import FoldedConversation, fold_conversation_async
     from previously.runtime.writer import BuiltinWriter, MemoryWriter
     from previously.settings import Settings
     from previously.storage.findings import Collected, Fault, Verified
     from previously.story.story import Story
     from previously.testing import ScriptedAnswer, ScriptedModel, ScriptedServer
-    from previously.view.furniture import Furniture
-    from previously.view.view import Report, View
+    from previously.view.view import Furniture, Report, View
 
 __version__ = "0.1.0"
 
@@ -47,14 +46,14 @@ _HOMES = {
     "MemoryWriter": "runtime.writer",
     "Story": "story.story",
     "Settings": "settings",
-    "OpenAICompatibleModel": "models.openai_compatible",
+    "OpenAICompatibleModel": "models.http",
     "ScriptedModel": "testing",
     "ScriptedAnswer": "testing",
     "ScriptedServer": "testing",
     "Collected": "storage.findings",
     "Fault": "storage.findings",
     "Verified": "storage.findings",
-    "Furniture": "view.furniture",
+    "Furniture": "view.view",
     "Report": "view.view",
     "View": "view.view",
 }

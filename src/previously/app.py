@@ -107,12 +107,12 @@ class Memory(Keys, ForgettableStories, Books, Combining):
                 return None
             return info, tables.stories.kept(info.key, "settings"), tables.stories.kept(info.key, "usage")
 
-        found = await self._store.read(self._owner, read)
-        if found is None:
+        kept = await self._store.read(self._owner, read)
+        if kept is None:
             if not create:
                 raise UnknownStory(name)
-            found = await self._store.create_story(self._owner, name, at=time_at()), "{}", "{}"
-        info, own, usage = found
+            kept = await self._store.create_story(self._owner, name, at=time_at()), "{}", "{}"
+        info, own, usage = kept
         given = [Layer(Origin.CODE, {"window_tokens": window_tokens})] if window_tokens else []
         return Story(self._store, info, self._folder, StorySettings([*given, *self._layers], own, usage))
 
@@ -231,7 +231,7 @@ def model_from(environment: Mapping[str, str], timeout_s: float) -> Model | None
 
 def model_at(url: str, name: str, key: str, timeout_s: float) -> Model:
     """The model of that name at an OpenAI-compatible endpoint."""
-    from previously.models.openai_compatible import OpenAICompatibleModel  # an extra: loaded when a model is named
+    from previously.models.http import OpenAICompatibleModel  # an extra: loaded when a model is named
 
     return OpenAICompatibleModel(url, name, key, timeout_s=timeout_s)
 

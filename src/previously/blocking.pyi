@@ -47,8 +47,7 @@ from previously.story.memory_texts import CastItem, SceneText
 from previously.story.story import Story
 from previously.story.threads_state import ThreadListing
 from previously.story.transcript import Changes
-from previously.view.furniture import Furniture
-from previously.view.view import View
+from previously.view.view import Furniture, View
 
 T = TypeVar("T")
 

@@ -60,9 +60,9 @@ def main() -> int:
     wrong = sum(tally.problems.total() for tally in tallies.values())
     wrong += report["damaged_files"]["wrong"] if "damaged_files" in report else 0
     report |= {"total": total, "ok": not wrong and not green, "seconds": round(time.monotonic() - began)}
-    print(json.dumps(report, indent=2) if asked.json else _table(report))
+    print(json.dumps(report, indent=2) if asked.json else _table(report))  # noqa: T201
     for name in green:
-        print(f"not found out: {name}", file=sys.stderr)
+        print(f"not found out: {name}", file=sys.stderr)  # noqa: T201
     return 0 if report["ok"] else 1
 
 
@@ -109,7 +109,7 @@ def _crashes(asked: argparse.Namespace, report: dict[str, Any]) -> dict[str, Tal
 def _noted(tally: Tally) -> Tally:
     """What was found so far: the rest may take long."""
     said = [f"{tally.crashes} crashes, problems: {dict(tally.problems) or 'none'}", *tally.faults[:MOST_FAULTS]]
-    print("\n".join(said), file=sys.stderr, flush=True)
+    print("\n".join(said), file=sys.stderr, flush=True)  # noqa: T201
     return tally
 
 
@@ -183,7 +183,7 @@ def _progress(name: str, most: int) -> Callable[[int], None]:
 
     def progress(done: int) -> None:
         if done % 25 == 0:
-            print(f"{name}: {done} of {most}, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+            print(f"{name}: {done} of {most}, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)  # noqa: T201
 
     return progress
 
@@ -207,9 +207,9 @@ def _replayed(asked: argparse.Namespace) -> int:
     for _ in range(REPLAYS):
         after = _once(kind, rest, asked)
         if after.problems:
-            print("\n".join(f"{problem}: {words}" for problem, words in after.problems))
+            print("\n".join(f"{problem}: {words}" for problem, words in after.problems))  # noqa: T201
             return 1
-    print(f"nothing wrong in {REPLAYS} tries")
+    print(f"nothing wrong in {REPLAYS} tries")  # noqa: T201
     return 0
 
 

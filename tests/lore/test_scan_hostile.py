@@ -69,7 +69,7 @@ def test_a_group_finds_what_each_pattern_finds_alone(patterns: list[str], text: 
 
 def test_where_the_filter_gives_up_every_pattern_is_tried() -> None:
     class GivesUp:
-        def Match(self, text: str, potential: bool) -> None:
+        def Match(self, text: str, potential: bool) -> None:  # noqa: N802
             return None
 
     group = RegexSet(["a", "b"])

@@ -11,7 +11,7 @@ from previously.core.asking import ModelRequest
 from previously.lore.state import render_state
 from previously.memory.known import KnownReader
 from previously.runtime.story_moment import StoryMoment
-from previously.testing.scripted_model import ScriptedModel
+from previously.testing.model import ScriptedModel
 from tests.runtime.echoing import folder_of, kind_of, part
 from tests.runtime.update_answers import answer, closing_answer, messages, recap_in
 

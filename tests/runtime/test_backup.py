@@ -580,7 +580,7 @@ async def test_a_move_that_was_killed_goes_on_where_it_was(memory: Memory, tmp_p
 async def test_a_full_disk_leaves_no_backup(memory: Memory, apart: Path, tmp_path: Path, share: float) -> None:
     await tell(memory, "long", 300)
     await memory.backup(tmp_path / "whole.db")
-    whole = os.stat(tmp_path / "whole.db").st_size
+    whole = os.stat(tmp_path / "whole.db").st_size  # noqa: PTH116
     code, said = run("backup", tmp_path / "stories.db", apart / "b.db", most_bytes=int(whole * share))
     assert code == 1
     assert said.startswith("StoreProblem: ")

@@ -22,7 +22,7 @@ from previously.memory.presence import Presences
 from previously.memory.state import States, Witness
 from previously.plan import notes as plan_notes
 from previously.storage.tables import Tables
-from previously.testing.scripted_model import Scripted
+from previously.testing.model import Scripted
 from tests.effort import cases
 from tests.runtime.echoing import folder_of
 from tests.runtime.faithful import PEOPLE, Asked, faithful, said, state

@@ -10,8 +10,8 @@ import pytest
 
 from previously import ScriptedAnswer
 from previously.core.messages import ToolCall
-from previously.server.dialects import MESSAGES
 from previously.testing import find_anthropic_faults
+from previously.wire.interface import MESSAGES
 from tests.server.running import Rig
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -56,7 +56,7 @@ async def test_a_stream_comes_byte_for_byte(rig: Rig) -> None:
     rig.upstream.new_plan(plan)
     assert through.content == (await post(rig, body("AM stream: when?", stream=True), directly=True)).content
     assert through.headers["content-type"].startswith("text/event-stream")
-    reader = MESSAGES.reader()
+    reader = MESSAGES.open_reader()
     reader.feed(through.content)
     reply = reader.finish()
     assert reply.whole and reply.done and not reply.junk
@@ -149,7 +149,7 @@ async def test_commands_are_answered_in_this_interface(rig: Rig) -> None:
     asked = body("AM command: hello", {"role": "assistant", "content": "Answer"}, "//help")
     words = (await post(rig, asked)).json()["content"][0]["text"]
     assert "//recap" in words
-    reader = MESSAGES.reader()
+    reader = MESSAGES.open_reader()
     reader.feed((await post(rig, asked | {"stream": True})).content)
     assert reader.finish().choice().text == words
     assert reader.done

@@ -14,11 +14,11 @@ import pytest
 from starlette.types import ASGIApp
 
 from previously import Memory, ScriptedServer
-from previously.models.endpoint import endpoint
+from previously.models.endpoint import parse_endpoint
 from previously.recognition.choose_story import choose_lookup_keys
 from previously.recognition.client_list import parse_client_list
 from previously.server.app import make_app
-from previously.server.serving import Serving
+from previously.server.options import ServerOptions
 from tests.recognition.lists import drafts
 
 
@@ -58,8 +58,8 @@ def _as_bytes(headers: dict[str, str | bytes]) -> list[tuple[bytes, bytes]]:
 async def rig() -> AsyncIterator[Rig]:
     async with ScriptedServer() as upstream:
         memory = await Memory.open(":memory:")
-        serving = Serving(
-            endpoint(upstream.base_url), window_tokens=2_048, upstream_key="sk-operator", memory="builtin"
+        serving = ServerOptions(
+            parse_endpoint(upstream.base_url), window_tokens=2_048, upstream_key="sk-operator", memory="builtin"
         )
         app = make_app(memory, serving)
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)

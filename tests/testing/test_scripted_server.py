@@ -15,11 +15,11 @@ import pytest
 
 from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.core.messages import ToolCall
-from previously.models.openai_compatible import OpenAICompatibleModel
-from previously.models.received import ReceivedReply
-from previously.models.sse import ReplyReader, read_whole
+from previously.models.http import OpenAICompatibleModel
 from previously.testing import Plan, ScriptedAnswer, ScriptedServer, gzip_bomb, long_line, redirect, refused, web_page
-from previously.testing.scripted_server import ServerKind
+from previously.testing.server import ServerKind
+from previously.wire.reply import Reply
+from previously.wire.sse import ReplyReader, read_reply
 
 ASKED = {"model": "small", "messages": [{"role": "user", "content": "When does the ferry leave?"}]}
 STREAMED: dict[str, Any] = ASKED | {"stream": True}
@@ -36,7 +36,7 @@ async def ask(client: httpx.AsyncClient, server: ScriptedServer, **fields: Any) 
     return await client.post(f"{server.base_url}/chat/completions", json=ASKED | fields)
 
 
-async def heard(client: httpx.AsyncClient, server: ScriptedServer, **fields: Any) -> ReceivedReply:
+async def heard(client: httpx.AsyncClient, server: ScriptedServer, **fields: Any) -> Reply:
     """What the client got, also when the connection broke."""
     reader = ReplyReader()
     try:
@@ -54,7 +54,7 @@ async def test_without_a_plan_every_answer_is_another_and_the_same_in_every_run(
     for _ in range(2):
         async with ScriptedServer() as server:
             texts = [(await heard(client, server)).choice().text, (await heard(client, server)).choice().text]
-            whole = read_whole((await ask(client, server)).content)
+            whole = read_reply((await ask(client, server)).content)
             runs.append([*texts, whole.choice().text])
             assert (whole.whole, whole.model) == (True, "small")
             assert [request.number for request in server.requests] == [0, 1, 2]
@@ -87,7 +87,7 @@ async def test_a_stream_and_an_object_say_the_same(client: httpx.AsyncClient) ->
     async with ScriptedServer(answer) as server:
         for asked in ({}, {"n": 2}, {"logprobs": True}, {"n": 3, "logprobs": True}):
             streamed = await heard(client, server, **asked)
-            whole = read_whole((await ask(client, server, **asked)).content)
+            whole = read_reply((await ask(client, server, **asked)).content)
             assert streamed.choices == whole.choices
             assert streamed.usage == whole.usage == {"prompt_tokens": 7}
             assert len(whole.choices) == asked.get("n", 1)
@@ -103,14 +103,14 @@ async def test_usage_is_streamed_when_asked_for(client: httpx.AsyncClient) -> No
         server.plan = ScriptedAnswer(usage=lambda request, text: {"prompt_tokens": len(request.body)})
         assert (await heard(client, server)).usage == {"prompt_tokens": len(server.requests[-1].body)}
         server.plan = ScriptedAnswer(usage=False)
-        assert read_whole((await ask(client, server)).content).usage is None
+        assert read_reply((await ask(client, server)).content).usage is None
 
 
 async def test_older_completions_and_embeddings(client: httpx.AsyncClient) -> None:
     async with ScriptedServer("It rained.") as server:
         for stream in (True, False):
             response = await client.post(f"{server.base_url}/completions", json={"prompt": "x", "stream": stream})
-            assert read_whole(response.content).choice().text == "It rained."
+            assert read_reply(response.content).choice().text == "It rained."
         vectors = (await client.post(f"{server.base_url}/embeddings", json={"input": ["a", "b", "a"]})).json()["data"]
         assert vectors[0]["embedding"] == vectors[2]["embedding"] != vectors[1]["embedding"]
         assert [request.path for request in server.others] == ["/v1/embeddings"]
@@ -242,7 +242,7 @@ async def test_errors_in_the_stream(client: httpx.AsyncClient) -> None:
         async with ScriptedServer(answer) as server:
             got = await heard(client, server)
             assert (got.choice().text, got.error, got.done) == ("ab", {"message": "Out."}, True)
-            assert read_whole((await ask(client, server)).content).error == {"message": "Out."}
+            assert read_reply((await ask(client, server)).content).error == {"message": "Out."}
 
 
 async def test_refusals_and_odd_bodies(client: httpx.AsyncClient) -> None:
@@ -375,7 +375,7 @@ async def test_by_itself() -> None:
         address = (await process.stdout.readline()).decode().strip()
         async with httpx.AsyncClient(trust_env=False) as client:
             response = await client.post(f"{address}/chat/completions", json=STREAMED)
-            assert read_whole(response.content).whole
+            assert read_reply(response.content).whole
             assert response.content.count(b'"content"') == 5
     finally:
         process.terminate()

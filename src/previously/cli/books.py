@@ -63,10 +63,10 @@ def import_book(
 ) -> None:
     """Keep a file as a book, in place of the book of that name."""
     from previously.core.json_values import parse_json
-    from previously.formats.reading import opened as opened_file
+    from previously.formats.files import open_document
 
     called = book or name(Path(file).stem)
-    with opened_file(Path(file)) as document:
+    with open_document(Path(file)) as document:
         try:
             given = parse_json(document.text(), "file")
         except BadInput as error:

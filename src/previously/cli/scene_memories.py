@@ -171,9 +171,9 @@ def _note_combined(made: Combined, count: int) -> None:
 
 
 def _text(file: str) -> str:
-    from previously.formats.reading import opened
+    from previously.formats.files import open_document
 
-    with opened(Path(file)) as document:
+    with open_document(Path(file)) as document:
         return document.text()
 
 

@@ -21,7 +21,7 @@ ALL_MARKS = frozenset(MarkKind)
 
 @dataclass(frozen=True, slots=True)
 class KeptRecipe:
-    """The recipe of a view. What its two texts say is the business of `view.recipes`."""
+    """The recipe of a view. What its two texts say is the business of `view.recipe`."""
 
     reader: str
     """For whom."""

@@ -14,11 +14,11 @@ from previously.core.errors import BadInput
 from previously.core.json_values import kind
 from previously.core.messages import Draft, cleaned
 from previously.core.text import clean_json
-from previously.formats import anthropic as anthropic_messages
-from previously.formats import openai as chat_messages
-from previously.formats import responses_items
-from previously.formats.reading import Document, Source, read_value
-from previously.formats.responses_outputs import CALLS, OUTPUTS
+from previously.formats.files import Document, StorySource, read_value
+from previously.wire.anthropic import parse_anthropic_message
+from previously.wire.chat import parse_chat_message
+from previously.wire.fields import drop_fields
+from previously.wire.responses import CALLS, OUTPUTS, parse_item
 
 OPENAI, ANTHROPIC, RESPONSES = "openai", "anthropic", "responses"
 """The names of the formats."""
@@ -28,7 +28,7 @@ _RESPONSES_ITEMS = frozenset(["reasoning", "item_reference", *CALLS, *OUTPUTS])
 
 
 def is_anthropic(value: object) -> bool:
-    """Whether a parsed file is in Anthropic's format rather than in OpenAI's."""
+    """Return whether a parsed file is in Anthropic's format rather than in OpenAI's."""
     messages = value
     if isinstance(value, dict):
         if "system" in value and "messages" in value:
@@ -47,7 +47,7 @@ def _is_anthropic_block(block: dict[str, Any]) -> bool:
 
 
 def is_responses(value: object) -> bool:
-    """Whether a parsed file is in the format of OpenAI's Responses."""
+    """Return whether a parsed file is in the format of OpenAI's Responses."""
     if isinstance(value, dict):
         return "messages" not in value and (
             isinstance(value.get("input"), list | str) or isinstance(value.get("output"), list)
@@ -59,52 +59,52 @@ def is_responses(value: object) -> bool:
     )
 
 
-def read_openai(document: Document) -> Source:
+def read_openai(document: Document) -> StorySource:
     """Read a file of OpenAI's chat messages."""
     return read_value(document, read_openai_value)
 
 
-def read_anthropic(document: Document) -> Source:
+def read_anthropic(document: Document) -> StorySource:
     """Read a file of Anthropic's messages."""
     return read_value(document, read_anthropic_value)
 
 
-def read_responses(document: Document) -> Source:
+def read_responses(document: Document) -> StorySource:
     """Read a file of the items of OpenAI's Responses."""
     return read_value(document, read_responses_value)
 
 
-def read_openai_value(document: Document, value: Any) -> Source:
+def read_openai_value(document: Document, value: Any) -> StorySource:
     """Read the messages of a parsed file."""
     header: dict[str, Any] = {}
     if isinstance(value, dict):
         if "messages" not in value:
             raise document.fault(BadInput('"messages" is missing.'))
-        header = _without(value, "messages")
+        header = drop_fields(value, "messages")
         value = value["messages"]
         if not isinstance(value, list):
             raise document.fault(BadInput(f'"messages" must be a list, not {kind(value)}.'))
-    return _read_list(document, OPENAI, _check_list(value, "messages"), header, chat_messages.draft_of)
+    return _read_list(document, OPENAI, _check_list(value, "messages"), header, parse_chat_message)
 
 
-def read_anthropic_value(document: Document, value: Any) -> Source:
+def read_anthropic_value(document: Document, value: Any) -> StorySource:
     """Read the messages of a parsed file."""
     header: dict[str, Any] = {}
     led: list[Draft] = []
     if isinstance(value, dict):
-        header = _without(value, "messages", "system")
+        header = drop_fields(value, "messages", "system")
         if value.get("system"):
-            led.append(anthropic_messages.draft_of({"role": "system", "content": value["system"]}))
+            led.append(parse_anthropic_message({"role": "system", "content": value["system"]}))
         value = value.get("messages")
-    return _read_list(document, ANTHROPIC, _check_list(value, "messages"), header, anthropic_messages.draft_of, led)
+    return _read_list(document, ANTHROPIC, _check_list(value, "messages"), header, parse_anthropic_message, led)
 
 
-def read_responses_value(document: Document, value: Any) -> Source:
+def read_responses_value(document: Document, value: Any) -> StorySource:
     """Read the items of a parsed file, those of a response behind those of its request."""
     header: dict[str, Any] = {}
     items: list[Any] = []
     if isinstance(value, dict):
-        header = _without(value, "instructions", "input", "output")
+        header = drop_fields(value, "instructions", "input", "output")
         if isinstance(value.get("instructions"), str) and value["instructions"]:
             items.append({"role": "system", "content": value["instructions"]})
         given = value.get("input", [])
@@ -112,7 +112,7 @@ def read_responses_value(document: Document, value: Any) -> Source:
         items += _check_list(value.get("output", []), "items")
     else:
         items = _check_list(value, "items")
-    return _read_list(document, RESPONSES, items, header, responses_items.draft_of, what="item")
+    return _read_list(document, RESPONSES, items, header, parse_item, what="item")
 
 
 def _read_list(
@@ -124,7 +124,7 @@ def _read_list(
     led: Sequence[Draft] = (),
     *,
     what: str = "message",
-) -> Source:
+) -> StorySource:
     new_header, replaced = clean_json(header)
     assert isinstance(new_header, dict)
     first = [cleaned(draft) for draft in led]
@@ -139,14 +139,10 @@ def _read_list(
             raise document.fault(error, f"{what} {number} of {len(items)}") from None
         drafts.append(draft)
         replaced += count
-    return Source(drafts, name, new_header, replaced)
+    return StorySource(drafts, name, new_header, replaced)
 
 
 def _check_list(value: object, what: str) -> list[Any]:
     if not isinstance(value, list):
         raise BadInput(f"the file must hold a list of {what}, not {kind(value)}.")
     return value
-
-
-def _without(fields: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if name not in names}

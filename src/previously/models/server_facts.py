@@ -1,7 +1,7 @@
-"""What the usual servers tell about themselves: their models, and how large a window they run with.
+"""Facts that the usual servers tell about themselves: their models, and how large a window they run with.
 
 Pure and total: every reader takes any JSON and gives a number or None. A window counts only when it is the one the
-server *runs* with. What a model could do at most is another matter: some servers cut a longer prompt silently.
+server *runs* with. The most that a model could read is another matter: some servers cut a longer prompt silently.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def _models(payload: object) -> Iterator[dict[str, Any]]:
             return
 
 
-def _one(payload: object, model: str) -> dict[str, Any]:
-    """The entry of a list that is about this model: the one so named, or the only one."""
+def _find_entry(payload: object, model: str) -> dict[str, Any]:
+    """Return the entry of a list that is about this model: the one so named, or the only one."""
     listed = list(_models(payload))
     names = {model, f"{model}:latest"}
     for item in listed:
@@ -37,14 +37,14 @@ def _one(payload: object, model: str) -> dict[str, Any]:
     return listed[0] if len(listed) == 1 else {}
 
 
-def model_names(payload: object) -> list[str]:
-    """The models in the answer of `/models`, at most a thousand."""
+def read_model_names(payload: object) -> list[str]:
+    """Return the models in the answer of `/models`, at most a thousand."""
     return [name for item in _models(payload) if isinstance(name := item.get("id"), str)][:1_000]
 
 
-def window_in_models(payload: object, model: str) -> int | None:
-    """The window in the answer of `/models`: vLLM, llama.cpp, OpenRouter and others tell it there."""
-    match _one(payload, model):
+def find_listed_window(payload: object, model: str) -> int | None:
+    """Return the window in the answer of `/models`: vLLM, llama.cpp, OpenRouter and others tell it there."""
+    match _find_entry(payload, model):
         case {"max_model_len": size} | {"meta": {"n_ctx": size}} | {"top_provider": {"context_length": size}}:
             return _size(size)
         case {"context_length": size} | {"context_window": size} | {"max_seq_len": size}:
@@ -53,7 +53,7 @@ def window_in_models(payload: object, model: str) -> int | None:
             return None
 
 
-def _llama_cpp(payload: object, model: str) -> int | None:
+def _llama_cpp(payload: object, model: str) -> int | None:  # noqa: ARG001 - it serves one model
     match payload:
         case {"default_generation_settings": {"n_ctx": size}}:
             return _size(size)
@@ -62,7 +62,7 @@ def _llama_cpp(payload: object, model: str) -> int | None:
 
 
 def _lm_studio(payload: object, model: str) -> int | None:
-    match _one(payload, model):
+    match _find_entry(payload, model):
         case {"loaded_context_length": size} | {"loaded_instances": [{"config": {"context_length": size}}, *_]}:
             return _size(size)
         case _:
@@ -70,19 +70,19 @@ def _lm_studio(payload: object, model: str) -> int | None:
 
 
 def _ollama_running(payload: object, model: str) -> int | None:
-    return _size(_one(payload, model).get("context_length"))
+    return _size(_find_entry(payload, model).get("context_length"))
 
 
-def _ollama_set(payload: object, model: str) -> int | None:
+def _ollama_set(payload: object, model: str) -> int | None:  # noqa: ARG001 - it was asked about one model
     match payload:
         case {"parameters": str() as parameters}:
-            found = re.search(r"^num_ctx\s+(\d{1,9})\s*$", parameters, re.MULTILINE)
-            return _size(int(found.group(1))) if found else None
+            match_ = re.search(r"^num_ctx\s+(\d{1,9})\s*$", parameters, re.MULTILINE)
+            return _size(int(match_.group(1))) if match_ else None
         case _:
             return None
 
 
-def _koboldcpp(payload: object, model: str) -> int | None:
+def _koboldcpp(payload: object, model: str) -> int | None:  # noqa: ARG001 - it serves one model
     match payload:
         case {"value": size}:
             return _size(size)
@@ -91,7 +91,7 @@ def _koboldcpp(payload: object, model: str) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class WindowPath:
     """A path of one server's own interface that tells the window."""
 
     path: str
@@ -99,13 +99,13 @@ class Door:
     post: bool = False
 
 
-DOORS = (
-    Door("props", _llama_cpp),
-    Door("api/v0/models", _lm_studio),
-    Door("api/v1/models", _lm_studio),
-    Door("api/ps", _ollama_running),
-    Door("api/show", _ollama_set, post=True),
-    Door("api/extra/true_max_context_length", _koboldcpp),
+WINDOW_PATHS = (
+    WindowPath("props", _llama_cpp),
+    WindowPath("api/v0/models", _lm_studio),
+    WindowPath("api/v1/models", _lm_studio),
+    WindowPath("api/ps", _ollama_running),
+    WindowPath("api/show", _ollama_set, post=True),
+    WindowPath("api/extra/true_max_context_length", _koboldcpp),
 )
 """Tried in this order when `/models` does not tell."""
 
@@ -124,8 +124,8 @@ SCHEMA_PROBE = ModelRequest(
 """A question whose prose answer differs from the one that keeps to the schema."""
 
 
-def schema_kept(reply: ModelReply) -> bool | None:
-    """Whether the answer to `SCHEMA_PROBE` kept to its schema; None when it was cut off and so proves nothing."""
+def is_schema_kept(reply: ModelReply) -> bool | None:
+    """Return whether the answer to `SCHEMA_PROBE` kept to its schema; None when it was cut off and proves nothing."""
     try:
         answer = json.loads(reply.text)
     except (ValueError, RecursionError):
@@ -133,8 +133,8 @@ def schema_kept(reply: ModelReply) -> bool | None:
     return isinstance(answer, dict) and answer.get("verdict") in ("yes", "no")
 
 
-def slots_in_props(payload: object) -> int | None:
-    """How many requests a llama.cpp server works on at a time, in the answer of `/props`."""
+def read_slots(payload: object) -> int | None:
+    """Return how many requests a llama.cpp server works on at a time, in the answer of `/props`."""
     match payload:
         case {"total_slots": slots}:
             return _size(slots)
@@ -151,8 +151,10 @@ _USUAL = (
 )
 
 
-def usual_window(model: str) -> int | None:
-    """The window of a well-known hosted model whose server does not tell: less than some of them read, and far more
-    than what is taken for a model that nobody knows."""
+def find_usual_window(model: str) -> int | None:
+    """Return the window of a well-known hosted model whose server does not tell.
+
+    It is less than some of them read, and far more than what is taken for a model that nobody knows.
+    """
     name = model.rpartition("/")[2].lower()
     return next((window for begins, window in _USUAL if begins.match(name)), None)

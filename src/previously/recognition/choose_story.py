@@ -19,7 +19,7 @@ from previously.core.scripts import Put
 from previously.recognition.client_list import Ask, ClientList, ClientMessage, infer_ask
 from previously.recognition.client_marks import is_continue
 from previously.recognition.follow import PathChange, SortedList, follow, is_put, sort_notes
-from previously.recognition.last_lists import LastList, find_overlap, hash_story
+from previously.recognition.last_lists import LastList, find_overlap, select_story
 from previously.recognition.undo_postprocessing import (
     NO_PREFILL,
     PathKeys,
@@ -116,10 +116,11 @@ class Tail:
     before_positions: tuple[int, ...]
 
 
-def find_tail(client_list: ClientList, last: LastList) -> Tail | None:
-    """Return the part of a list that is to be looked at, where it goes on from the list before; None if it does not."""
-    hashes, places = hash_story(client_list, last)
-    overlap = find_overlap(last, hashes)
+def find_tail(client_list: ClientList, hashes: Sequence[int], last: LastList) -> Tail | None:
+    """Return the part of a list that is to be looked at, where it goes on from the list before; None if it does not.
+    `hashes` are those of its body."""
+    story, places = select_story(client_list, hashes, last)
+    overlap = find_overlap(last, story)
     if overlap is None:
         return None
     count, end = overlap
@@ -188,14 +189,14 @@ class Candidate:
 
     def find_new_positions(self) -> list[int]:
         """Return where the messages stand that this list brought besides the one it was sent for."""
-        new = {
-            id(piece.draft.message)
-            for splice in self.change.script
-            for piece in splice.pieces
-            if isinstance(piece, Put) and piece.replaces is None
-        }
-        placed = zip(self.sorted.story[:-1], self.change.positions, strict=False)
-        return [position for piece, position in placed if id(piece.message) in new]
+        puts = (piece for splice in self.change.script for piece in splice.pieces if isinstance(piece, Put))
+        new = [put.draft.message for put in puts if put.replaces is None]
+        positions: list[int] = []
+        # Both are in the order of the list, so one walk finds each new message among the story's.
+        for piece, position in zip(self.sorted.story[:-1], self.change.positions, strict=False):
+            if len(positions) < len(new) and piece.message is new[len(positions)]:
+                positions.append(position)
+        return positions
 
 
 @dataclass(frozen=True)

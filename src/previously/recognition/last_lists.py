@@ -1,7 +1,7 @@
 """The lists that clients sent last, and how the next ones are held against them.
 
 Most requests repeat the list before and add to it; then only what was added needs to be looked at. Messages are
-compared by a hash of this process. Lists are remembered in this process only, and so many at most; without them
+compared by a hash that the caller gives. Lists are remembered in this process only, and so many at most; without them
 everything is found again in the store.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from previously.core.messages import Message, Role
+from previously.core.messages import Role
 from previously.recognition.client_list import ClientList
 from previously.recognition.follow import SeenNote
 
@@ -48,28 +48,22 @@ class LastList:
     """Texts that stood behind the history in turns."""
 
 
-def hash_message(message: Message) -> int:
-    """Return what a message is known by within this process."""
-    return hash((message.role, message.speaker, message.parts))
-
-
-def hash_story(client_list: ClientList, last: LastList) -> tuple[list[int], list[int]]:
-    """Return the hashes of the messages of a list that seem to be the story's, and their places in the body: all but
-    system messages that were not on the path before."""
+def select_story(client_list: ClientList, hashes: Sequence[int], last: LastList) -> tuple[list[int], list[int]]:
+    """Return, of the hashes of a body, those of messages that seem to be the story's, and their places in the body: all
+    but system messages that were not on the path before."""
     known = set(last.hashes)
-    hashes: list[int] = []
-    places: list[int] = []
-    for place, piece in enumerate(client_list.body):
-        hashed = hash_message(piece.message)
-        if piece.message.role is not Role.SYSTEM or hashed in known:
-            hashes.append(hashed)
-            places.append(place)
-    return hashes, places
+    places = [
+        place
+        for place, piece in enumerate(client_list.body)
+        if piece.message.role is not Role.SYSTEM or hashes[place] in known
+    ]
+    return [hashes[place] for place in places], places
 
 
-def hash_spoken(client_list: ClientList) -> list[int]:
-    """Return the hashes of what a list shows but for system messages."""
-    return [hash_message(piece.message) for piece in client_list.body if piece.message.role is not Role.SYSTEM]
+def select_spoken(client_list: ClientList, hashes: Sequence[int]) -> list[int]:
+    """Return, of the hashes of a body, those of all but system messages."""
+    pieces = zip(client_list.body, hashes, strict=True)
+    return [hashed for piece, hashed in pieces if piece.message.role is not Role.SYSTEM]
 
 
 def find_overlap(last: LastList, hashes: Sequence[int]) -> tuple[int, int] | None:
@@ -87,12 +81,12 @@ def find_overlap(last: LastList, hashes: Sequence[int]) -> tuple[int, int] | Non
     return None
 
 
-def make_shingles(hashes: Sequence[int]) -> Iterator[int]:
+def make_shingles(hashes: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Yield the runs of three messages that a story is looked up by, the newest first; shorter ones in a shorter
     list."""
     size = min(SHINGLE, len(hashes))
     for end in range(len(hashes), size - 1, -1):
-        yield hash(tuple(hashes[end - size : end]))
+        yield tuple(hashes[end - size : end])
 
 
 class OwnedStory(Protocol):
@@ -123,7 +117,7 @@ class LastLists(Generic[StoryT]):
         self._most_messages = most_messages
         self._messages = 0
         self._lists: OrderedDict[tuple[StoryT, str], tuple[str, LastList]] = OrderedDict()
-        self._by_shingle: OrderedDict[tuple[str, str, int], tuple[StoryT, str]] = OrderedDict()
+        self._by_shingle: OrderedDict[tuple[str, str, tuple[int, ...]], tuple[StoryT, str]] = OrderedDict()
 
     def of(self, key: StoryT, branch: str) -> LastList | None:
         """Return the list before of a branch."""

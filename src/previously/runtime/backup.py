@@ -103,13 +103,13 @@ def find_backup_path(given: str | Path | None) -> Path:
 
 async def choose_stories(source: WholeStories, names: Collection[str] | None) -> list[StoryInfo]:
     """The stories of those names, or all."""
-    found = {info.name: info for info in await source.all()}
-    if not found:
+    infos = {info.name: info for info in await source.all()}
+    if not infos:
         raise BadInput(f"There are no stories in {source.place}.")
     for name in names or ():
-        if name not in found:
+        if name not in infos:
             raise UnknownStory(name)
-    return [found[name] for name in dict.fromkeys(names or found)]
+    return [infos[name] for name in dict.fromkeys(names or infos)]
 
 
 async def copy_to_backup(
@@ -167,9 +167,9 @@ async def copy_elsewhere(
     advice = "set that one aside with --replace, or choose another place"
     there = await _find_there(source, target, names, {}, advice if not replace else None, watch)
     done = await _copy_missing(source, target, names, there, Outcome.MOVED, replace, watch)
-    for number, one in enumerate(done):
-        if (await watch.during(source.look(one.story, watch.step))).digest != one.digest:
-            done[number] = changed(one, status=Outcome.CHANGED)
+    for number, copied in enumerate(done):
+        if (await watch.during(source.look(copied.story, watch.step))).digest != copied.digest:
+            done[number] = changed(copied, status=Outcome.CHANGED)
     return done
 
 
@@ -236,9 +236,9 @@ async def _check_undamaged(source: WholeStories, stories: Collection[Whole]) -> 
         if damage := await source.damage():
             raise StoreProblem(f"{source.place} is damaged: {damage[0]}.")
         return
-    noted = {one.story: one.digest for one in own[-1].stories}
+    noted = {whole.story: whole.digest for whole in own[-1].stories}
     lost = noted.keys() - {info.name for info in await source.all()}
-    wrong = sorted(lost.union(one.story for one in stories if noted.get(one.story, one.digest) != one.digest))
+    wrong = sorted(lost.union(whole.story for whole in stories if noted.get(whole.story, whole.digest) != whole.digest))
     if wrong:
         raise StoreProblem(
             f"Story {wrong[0]!r} in {source.place} is not what was backed up, so nothing was restored: the file is "
@@ -281,13 +281,13 @@ class CopiedStories(ABC):
         stories: Collection[str] | None = None,
         progress: CopyProgress | None = None,
     ) -> Backup:
-        """Copy stories, or all and every book, to a new file, which is a store itself. In a directory, and without a path
-        in the current one, it is named after the time. It is there whole or not at all, and no other file is ever
+        """Copy stories, or all and every book, to a new file, which is a store itself. In a directory, and without a
+        path in the current one, it is named after the time. It is there whole or not at all, and no other file is ever
         overwritten."""
         source, file = self._whole(), find_backup_path(path)
-        found = await choose_stories(source, stories)
+        chosen = await choose_stories(source, stories)
         async with self._new_file(file) as target:
-            made = Backup(str(file), time_at(), tuple(await copy_to_backup(source, target, found, progress)))
+            made = Backup(str(file), time_at(), tuple(await copy_to_backup(source, target, chosen, progress)))
             if stories is None:
                 await copy_books(source, target)
         try:
@@ -316,8 +316,8 @@ class CopiedStories(ABC):
             check_name(name)
         target = self._whole()
         async with self._file_at(Path(path)) as source:
-            found = await choose_stories(source, stories)
-            done = await copy_from_backup(source, target, found, name=name, replace=replace, progress=progress)
+            chosen = await choose_stories(source, stories)
+            done = await copy_from_backup(source, target, chosen, name=name, replace=replace, progress=progress)
             if stories is None:
                 await copy_books(source, target)
         return Copies(source.place, target.place, tuple(done))
@@ -334,9 +334,9 @@ class CopiedStories(ABC):
         of `restore`, and what was interrupted can be done again. A story that was written to meanwhile is said to have
         changed; it is moved again with `replace`, which keeps the older copy under another name."""
         source = self._whole()
-        found = await choose_stories(source, stories)
+        chosen = await choose_stories(source, stories)
         async with self._elsewhere(str(to)) as target:
-            done = await copy_elsewhere(source, target, found, replace=replace, progress=progress)
+            done = await copy_elsewhere(source, target, chosen, replace=replace, progress=progress)
             if stories is None:
                 await copy_books(source, target)
             known = {made.path for made in await target.backups()}

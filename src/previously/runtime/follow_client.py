@@ -22,10 +22,10 @@ from previously.core.paths import OnPath
 from previously.core.scripts import Put, Reuse, Splice
 from previously.memory.presence import COMINGS, list_absent
 from previously.recognition.choose_story import Candidate, ClientRequest, PathMatch, choose_lookup_keys, find_tail
-from previously.recognition.client_list import Ask, ClientMessage, infer_ask
+from previously.recognition.client_list import Ask, ClientList, ClientMessage, infer_ask
 from previously.recognition.client_marks import ChatNames
 from previously.recognition.follow import continue_message, keep_trimmed_reply, plan_fork, stamp_newest
-from previously.recognition.last_lists import LastList, LastLists, NearStory, hash_message, hash_spoken
+from previously.recognition.last_lists import LastList, LastLists, NearStory, select_spoken
 from previously.recognition.undo_postprocessing import Prefill
 from previously.runtime.clock import time_at
 from previously.runtime.retry import retry_when_moved
@@ -275,7 +275,8 @@ class ClientFollower:
         usual = match.last.usual if match.last else frozenset()
         if place.ask is Ask.TURN:
             usual |= {piece.message.text for piece in client_list.behind}
-        sent = {piece.index: hash_message(piece.message) for piece in client_list.body}
+        body = _hash_body(client_list)
+        sent = {piece.index: hashed for piece, hashed in zip(client_list.body, body, strict=True)}
         hashes = tuple(sent[piece.index] for piece in place.pieces)
         whole = len({piece.index for piece in place.pieces}) == len(hashes)  # none was parted
         last = LastList(
@@ -286,7 +287,8 @@ class ClientFollower:
             match.candidate.sorted.seen,
             usual,
         )
-        self._last_lists.keep(place.key, place.branch, place.name, last, hash_spoken(client_list), request.whose)
+        spoken = select_spoken(client_list, body)
+        self._last_lists.keep(place.key, place.branch, place.name, last, spoken, request.whose)
 
     async def _find_unsettled(self, place: ClientPlace, candidate: Candidate) -> frozenset[int]:
         """Return the entries that this list brought besides the message it was sent for; none where a whole chat is
@@ -307,7 +309,7 @@ class _StoryFinder:
 
     def find_near(self, request: ClientRequest) -> NearStory[StoryKey] | None:
         """Return the branch whose list before shares the newest messages with this one."""
-        return self._last_lists.find_near(request.owner, request.whose, hash_spoken(request.client_list))
+        return self._last_lists.find_near(request.owner, request.whose, _hash_spoken(request.client_list))
 
     async def find(self, request: ClientRequest) -> _BranchMatch | None:
         """Return the branch that the list belongs to, if there is one."""
@@ -381,7 +383,7 @@ class _StoryFinder:
     ) -> _BranchMatch | None:
         """Hold the list against the end of a branch, where it goes on from the list before; None if it does not, or
         others have changed the branch since."""
-        tail = find_tail(request.client_list, last)
+        tail = find_tail(request.client_list, _hash_body(request.client_list), last)
         if tail is None:
             return None
         first = tail.first
@@ -417,6 +419,16 @@ class _StoryFinder:
         stored = on_path[0].entry.message if on_path else None
         candidate = await _compute(size, lambda: match.decide(sorted_list, stored))
         return _BranchMatch(key, name, branch, last, candidate)
+
+
+def _hash_body(client_list: ClientList) -> list[int]:
+    """Return what the messages of a body are known by within this process."""
+    messages = (piece.message for piece in client_list.body)
+    return [hash((message.role, message.speaker, message.parts)) for message in messages]
+
+
+def _hash_spoken(client_list: ClientList) -> list[int]:
+    return select_spoken(client_list, _hash_body(client_list))
 
 
 async def _read_surroundings(store: Store, key: StoryKey, branch: str) -> _Surroundings:

@@ -173,14 +173,14 @@ class ForgettableStories(CopiedStories):
                 if not await asyncio.to_thread(Path(made.path).is_file):
                     raise StoreProblem(f"{made.path} is not there.")
                 async with self._backup_at(Path(made.path), to_change=deed is _forget_in) as (store, whole):
-                    found = await deed(store, whole, wanted)
-                    noted = await _note_anew(whole) if found and deed is _forget_in else None
+                    is_there = await deed(store, whole, wanted)
+                    noted = await _note_anew(whole) if is_there and deed is _forget_in else None
                 if noted:
                     await self._whole().note_again(replace(made, stories=noted.stories))
-                if found:
+                if is_there:
                     done.append(made.path)
             except (PreviouslyError, OSError):
-                if any(one.story == story for one in made.stories):
+                if any(copy.story == story for copy in made.stories):
                     failed.append(made.path)
         return tuple(done), tuple(failed)
 
@@ -193,22 +193,22 @@ async def _holds(store: Store, whole: WholeStories, wanted: Wanted) -> bool:
 
 
 async def _forget_in(store: Store, whole: WholeStories, wanted: Wanted) -> bool:
-    """Forget it in a backup; return whether there was anything. `StoreProblem` where it is not certain what is meant."""
+    """Forget it in a backup; return whether there was anything. `StoreProblem` where it is uncertain what is meant."""
     if isinstance(wanted, str):
         alike = await whole.begun_at(wanted)
         for key, _ in alike:
             await store.forget_story(key)
         return bool(alike)
-    found = False
+    was_there = False
     for info in await whole.all():
         entries, certain = await _find_alike(store, info.key, wanted)
         if entries:
             await store.forget_entries(info.key, entries)
             await take_off(store, info.key, entries)
-            found = True
+            was_there = True
         if not certain:
             raise StoreProblem("Several messages say the same, and none stands in that place.")
-    return found
+    return was_there
 
 
 async def _find_alike(store: Store, key: StoryKey, traces: Traces) -> tuple[set[int], bool]:

@@ -1,7 +1,7 @@
 """Making, listing and removing the keys by which a server knows on whose behalf a client asks.
 
-Only whoever made a key knows it. It is given back once, when it is made; what
-is kept of it, and what any error says, cannot be turned back into it.
+Only whoever made a key knows it. It is given back once, when it is made; what is kept of it, and what any error says,
+cannot be turned back into it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Keys:
         return await self._store.remove_key(name)
 
     async def owner_of_key(self, hashed: bytes) -> str | None:
-        """Return whose stories the key of that hash (`storage.tables.keys.key_hash`) opens; None if it is none of ours."""
+        """Return whose stories the key of that hash (see `key_hash`) opens; None if it is none of ours."""
         return await self._store.owner_of(hashed)
 
 

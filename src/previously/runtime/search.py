@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Role
 from previously.core.paths import OnPath
-from previously.core.snapshot import Snapshot
+from previously.core.snapshot import Snapshot, read_run
 from previously.core.spans import Span
 from previously.core.tokens import Counter
 from previously.runtime.story_moment import StoryMoment
 from previously.storage.store import Store, StoryKey
-from previously.view.readers import Reader
-from previously.view.volatile import Recalled, written
+from previously.view.reader import Reader
+from previously.view.turn import Recalled, written
 
 if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
     from previously.recall.outline import Outline, PathEntries
@@ -253,14 +253,13 @@ def _say_reason(why: Why, line: str) -> str:
         "page": why.by_page,
     }
     whole = sum(part for part in parts.values() if part > 0) or 1.0
-    told = ", ".join(f"{name} {part / whole:.0%}" for name, part in parts.items() if part / whole >= 0.05)
+    ways = ", ".join(f"{name} {part / whole:.0%}" for name, part in parts.items() if part / whole >= 0.05)
     words = list(dict.fromkeys(line[start:end] for start, end in find_places(line, why.terms)))
-    return f"recalled by {told}; found: {', '.join(words[:6])}"
+    return f"recalled by {ways}; found: {', '.join(words[:6])}"
 
 
 def _read_at(snapshot: Snapshot, position: int) -> OnPath:
-    (item,) = snapshot.path(position, position)
-    return item
+    return read_run(snapshot, position, position)[0]
 
 
 def _count_line(line: str, counter: Counter) -> int:
@@ -302,6 +301,6 @@ def _may_be_shown(item: OnPath, reader: Reader) -> bool:
 
 
 def _load_word_table() -> WordTable | None:
-    from previously.models.word_vectors import word_table
+    from previously.models.word_vectors import load_word_table
 
-    return word_table()
+    return load_word_table()

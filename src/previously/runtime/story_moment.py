@@ -14,7 +14,7 @@ from previously.folds.recap import FoldRules
 from previously.lore.story_lore import StoryLore
 from previously.memory.known import KnownReader, KnownState
 from previously.storage.store import Store
-from previously.view.readers import Reader
+from previously.view.reader import Reader
 
 if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
     from previously.recall.outline import PathEntries

@@ -9,7 +9,7 @@ from typing import Any
 from previously.core.calibration import calibrated_counter
 from previously.core.samples import Sample, samples_from_json, with_sample
 from previously.core.tokens import ESTIMATE, Counter
-from previously.models.tokenizers import counter_for
+from previously.models.tokenizers import find_counter
 from previously.settings import Layer, Origin, Settings, changed, resolve
 
 
@@ -28,15 +28,15 @@ class StorySettings:
     def counter(self) -> Counter:
         """Return the counter of the story's views: an exact one if the settings name one, else an estimate that has
         learnt from what was reported."""
-        chosen = counter_for(self.in_force.tokenizer)
+        chosen = find_counter(self.in_force.tokenizer)
         return calibrated_counter(self._samples) if chosen is ESTIMATE else chosen
 
     def learn(self, sample: Sample | None, model: str) -> str:
-        """Return the reports of views, one more included, as a store keeps them. Another model counts otherwise: then all
-        that was learnt is forgotten."""
+        """Return the reports of views, one more included, as a store keeps them. Another model counts otherwise: then
+        all that was learnt is forgotten."""
         known = self._samples if model == self._model else ()
         self._model, self._samples = model, with_sample(known, sample)
-        return json.dumps({"model": model, "samples": [one.to_json() for one in self._samples]})
+        return json.dumps({"model": model, "samples": [sample.to_json() for sample in self._samples]})
 
     def change(self, own: str, assignments: Sequence[str]) -> str:
         """The story's settings after `key=value` assignments, as a store keeps them; from now on they are in force."""

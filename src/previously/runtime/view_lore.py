@@ -17,8 +17,8 @@ from previously.lore.entry import KeyedEntry
 from previously.lore.scan import scan
 from previously.lore.story_lore import StoryLore
 from previously.runtime.story_moment import StoryMoment
-from previously.view.recipes import from_text
-from previously.view.volatile import LoreShown, line_of
+from previously.view.recipe import parse_recipe
+from previously.view.turn import LoreShown, render_lore
 
 MOST_RECIPES = 256
 """Earlier views that are looked at for what stays or rests: longer effects are hardly ever given."""
@@ -64,7 +64,7 @@ def scan_turn(moment: StoryMoment, lore: StoryLore, turn: LoreTurn, counter: Cou
 
 def render_entry_line(entry: KeyedEntry) -> str:
     """Return an entry as it stands in a view, with the end of its line."""
-    return line_of(LoreShown(entry.uid, entry.name, entry.content, "")) + "\n"
+    return render_lore(LoreShown(entry.uid, entry.name, entry.content, "")) + "\n"
 
 
 def _read_activations(snapshot: Snapshot, reader: str, length: int) -> Iterable[Activation]:
@@ -72,7 +72,7 @@ def _read_activations(snapshot: Snapshot, reader: str, length: int) -> Iterable[
     activations: list[Activation] = []
     for kept in snapshot.recipes(reader, None, MOST_RECIPES, last=length - 1):
         on_path = snapshot.path(kept.position, kept.position)
-        recipe = from_text(kept.body, kept.epoch) if on_path and on_path[0].node == kept.node else None
+        recipe = parse_recipe(kept.body, kept.epoch) if on_path and on_path[0].node == kept.node else None
         if recipe:
             activations += [Activation(entry.uid, kept.position + 1) for entry in recipe.lore]
     return activations

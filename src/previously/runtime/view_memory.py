@@ -19,9 +19,9 @@ from previously.lore.story_lore import StoryLore, make_keyed
 from previously.memory.in_force import ChapterText, InForce, MemoryText, find_cuts
 from previously.memory.known import CastFacts, KnownState
 from previously.memory.librarian import apply_analyses
-from previously.view.lists import DATED, PERSON, first_sentence
+from previously.view.choose_memory import DATED, PERSON, find_first_sentence
 from previously.view.memory import Remembered
-from previously.view.readers import Reader
+from previously.view.reader import Reader
 from previously.view.view import Section
 
 MOST_CHAPTERS = 24
@@ -155,7 +155,7 @@ def _person_items(known: KnownState, listed: Container[str]) -> list[Remembered]
     return [
         replace(_line_item(Section.LORE, f"- {entry.name}: {line}", "who somebody is"), about=entry.name, kind=PERSON)
         for entry in persons[:MOST_PERSONS]
-        if (line := first_sentence(entry.content))
+        if (line := find_first_sentence(entry.content))
     ]
 
 

@@ -16,13 +16,13 @@ from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
 from previously.core.snapshot import KeptRecipe, Snapshot
 from previously.core.spans import Span, position_on
 from previously.core.tokens import Counter
-from previously.models.tokenizers import counter_for
+from previously.models.tokenizers import find_counter
 from previously.runtime.search import read_recalled
-from previously.view.build import Asked, Material, shown_again
-from previously.view.epochs import COUNTED_ANEW, FIRST_VIEW, PATH_CHANGED, Epoch
-from previously.view.recipes import Recipe, digests_of, from_text
+from previously.view.build import Material, ViewRequest, rebuild_view
+from previously.view.epoch import COUNTED_ANEW, FIRST_VIEW, PATH_CHANGED, Epoch
+from previously.view.recipe import Recipe, digest_messages, parse_recipe
+from previously.view.turn import add_turn_memory
 from previously.view.view import View
-from previously.view.volatile import with_recall
 
 RECENT = 8
 """Recipes that are looked at for one to go on from: those of other branches may lie between."""
@@ -63,7 +63,7 @@ class EarlierView:
     ended: str = FIRST_VIEW
 
 
-def render_terms(asked: Asked) -> str:
+def render_terms(asked: ViewRequest) -> str:
     """Return what views of one epoch have in common besides their reader."""
     without = "".join(f" -{section}" for section in sorted(asked.without))
     presence = asked.reader.presence
@@ -83,7 +83,7 @@ def is_same_view(known: Recipe | None, recipe: Recipe) -> bool:
     return known is not None and (known.digests, known.budget_tokens) == (recipe.digests, recipe.budget_tokens)
 
 
-def find_earlier_view(snapshot: Snapshot, asked: Asked) -> EarlierView:
+def find_earlier_view(snapshot: Snapshot, asked: ViewRequest) -> EarlierView:
     """Return the newest view of the same terms that was of this path; else an epoch whose front is still that of this
     path."""
     if asked.reader.turns:
@@ -92,11 +92,11 @@ def find_earlier_view(snapshot: Snapshot, asked: Asked) -> EarlierView:
     for kept in recipes:
         if not is_at(snapshot, kept.node, kept.position):
             continue
-        if recipe := from_text(kept.body, kept.epoch):
+        if recipe := parse_recipe(kept.body, kept.epoch):
             counter = _find_epoch_counter(recipe.epoch, asked)
             return EarlierView(recipe.epoch if counter else None, recipe, kept.position, counter, COUNTED_ANEW)
     for kept in recipes:
-        recipe = from_text(kept.body, kept.epoch)
+        recipe = parse_recipe(kept.body, kept.epoch)
         counter = _find_epoch_counter(recipe.epoch, asked) if recipe else None
         if not recipe or not counter:
             continue
@@ -110,17 +110,17 @@ def find_newest_recipe(snapshot: Snapshot, reader: str, newest: OnPath) -> Recip
     """Return the recipe of the last view that this reader was given of the path that ends here."""
     recipes = snapshot.recipes(reader, None, RECENT, first=newest.position, last=newest.position)
     kept = next((kept for kept in recipes if kept.node == newest.node), None)
-    return from_text(kept.body, kept.epoch) if kept else None
+    return parse_recipe(kept.body, kept.epoch) if kept else None
 
 
-def _find_epoch_counter(epoch: Epoch, asked: Asked) -> Counter | None:
+def _find_epoch_counter(epoch: Epoch, asked: ViewRequest) -> Counter | None:
     """Return what counts on in an epoch; None if nothing can. An estimate is calibrated only when a new one begins."""
     if epoch.counter == asked.counter.name:
         return asked.counter
     return None if asked.counter.exact else counter_named(epoch.counter)
 
 
-def remake_view(snapshot: Snapshot, asked: Asked, position: int) -> View:
+def remake_view(snapshot: Snapshot, asked: ViewRequest, position: int) -> View:
     """Return the view that was made at a turn: before the answer at that position, or at the user's message there."""
     at = position_on(snapshot.messages, position)
     turn = _find_turn(snapshot, at)
@@ -133,15 +133,15 @@ def remake_view(snapshot: Snapshot, asked: Asked, position: int) -> View:
     return view
 
 
-def remake_last_view(snapshot: Snapshot, asked: Asked) -> View | None:
+def remake_last_view(snapshot: Snapshot, asked: ViewRequest) -> View | None:
     """Return the view that was made last of what is on the active branch now; None if none is known."""
     return _find_newest(snapshot, asked, -1, snapshot.messages - 1)
 
 
-def _find_newest(snapshot: Snapshot, asked: Asked, first: int, last: int) -> View | None:
+def _find_newest(snapshot: Snapshot, asked: ViewRequest, first: int, last: int) -> View | None:
     """Return the view that ended furthest on this path, within these positions."""
     for kept in snapshot.recipes(str(asked.reader), None, MOST_RECIPES, first=first, last=last):
-        recipe = from_text(kept.body, kept.epoch)
+        recipe = parse_recipe(kept.body, kept.epoch)
         if recipe and is_at(snapshot, kept.node, kept.position):
             return _replay(snapshot, asked, kept, recipe)
     return None
@@ -156,7 +156,7 @@ def _find_turn(snapshot: Snapshot, position: int) -> Span | None:
     return Span(position - 1, position - 1) if position else None
 
 
-def _replay(snapshot: Snapshot, asked: Asked, kept: KeptRecipe, recipe: Recipe) -> View:
+def _replay(snapshot: Snapshot, asked: ViewRequest, kept: KeptRecipe, recipe: Recipe) -> View:
     front = snapshot.path(0, min(OPENING_MESSAGES - 1, kept.position))
     tail = snapshot.path(recipe.epoch.first, kept.position)
     shown = {position for span in recipe.shown for position in range(span.first, span.last + 1)}
@@ -169,18 +169,18 @@ def _replay(snapshot: Snapshot, asked: Asked, kept: KeptRecipe, recipe: Recipe) 
     counter = _find_counter(recipe.epoch.counter, asked.counter)
     # Who counts otherwise may count more: what was shown is shown.
     asked = replace(asked, budget_tokens=ANY_BUDGET, furniture=recipe.furniture, counter=counter)
-    view = shown_again(material, asked, recipe.epoch)
+    view = rebuild_view(material, asked, recipe.epoch)
     assert view is not None, "there is room for anything"
     said = next((item.entry.message for item in (*requests, *newest) if item.position == recipe.turn_position), None)
     passages = read_recalled(snapshot, recipe.recalled, None, dated=recipe.dated)
-    view = with_recall(view, passages, said, counter, recipe.lore)
+    view = add_turn_memory(view, passages, said, counter, recipe.lore)
     return replace(
         view,
         budget_tokens=recipe.budget_tokens,
         fold_due=False,
         epoch=recipe.began,
         unchanged_tokens=recipe.unchanged_tokens,
-        as_shown=digests_of(view.messages) == recipe.digests,
+        as_shown=digest_messages(view.messages) == recipe.digests,
     )
 
 
@@ -189,7 +189,7 @@ def _find_counter(name: str, other: Counter) -> Counter:
     if name == other.name:
         return other
     try:
-        return counter_for(name)
+        return find_counter(name)
     except BadInput:
         return other
 

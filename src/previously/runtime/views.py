@@ -29,12 +29,12 @@ from previously.runtime.view_recipes import (
     is_same_view,
     render_terms,
 )
-from previously.view.build import Asked, Material, build, fills_room
-from previously.view.epochs import Epoch
+from previously.view.build import Material, ViewRequest, build_view, fills_room
+from previously.view.epoch import Epoch
 from previously.view.memory import Remembered
-from previously.view.recipes import Recipe, digests_of, to_text, unchanged_tokens
+from previously.view.recipe import Recipe, digest_messages, unchanged_tokens, write_recipe
+from previously.view.turn import MARKS_TOKENS, LoreShown, Recalled, add_turn_memory, block
 from previously.view.view import Section, View
-from previously.view.volatile import MARKS_TOKENS, LoreShown, Recalled, block, with_recall
 
 MOST_LOOKED_AT = 1_024
 """Messages in which an agent's request is looked for where no view before tells its place: a long day's calls."""
@@ -44,7 +44,7 @@ KNOWN_SECTIONS = frozenset({Section.WISHES, Section.THREADS, Section.STATE, Sect
 
 
 MOST_READ = 2_048
-"""How far back messages are read for somebody who may have witnessed nothing for a long time, so that a view stays
+"""Messages that are read for somebody who may have witnessed nothing for a long time, so that a view stays
 cheap."""
 
 
@@ -81,7 +81,7 @@ class _Stable:
         return _is_same_turn(self.earlier, self.read.turn)
 
 
-def make_view(moment: StoryMoment, asked: Asked, at: str) -> MadeView:
+def make_view(moment: StoryMoment, asked: ViewRequest, at: str) -> MadeView:
     """Return the view of the branch, and how it was made at that time."""
     stable = _build_stable(moment, asked)
     read = stable.read
@@ -97,30 +97,30 @@ def make_view(moment: StoryMoment, asked: Asked, at: str) -> MadeView:
     else:
         lore = _choose_lore(moment, read, stable.view, counted)
         recalled = _recall(moment, read, stable.view, counted, lore)
-    view = with_recall(stable.view, recalled, read.turn.entry.message if read.turn else None, stable.counter, lore)
+    view = add_turn_memory(stable.view, recalled, read.turn.entry.message if read.turn else None, stable.counter, lore)
     return _with_recipe(moment.snapshot, asked, stable, view, recalled, lore, at)
 
 
-def is_pressed(moment: StoryMoment, asked: Asked) -> bool:
+def is_pressed(moment: StoryMoment, asked: ViewRequest) -> bool:
     """Return whether that view has no room for a message outside the tail, or soon will not; nothing is recalled for
     it."""
     return _build_stable(moment, asked).view.fold_due
 
 
-def make_view_before(moment: StoryMoment, asked: Asked, position: int) -> View:
+def make_view_before(moment: StoryMoment, asked: ViewRequest, position: int) -> View:
     """Return the view as it would have been before a message."""
     now = moment.snapshot.messages
     earlier = replace(moment, snapshot=before(moment.snapshot, now if position == now else position_on(now, position)))
     read = _read(earlier, asked, EarlierView())
-    view, _ = build(read.material, asked)
+    view, _ = build_view(read.material, asked)
     if read.turn:
         lore = _choose_lore(earlier, read, view, asked)
         recalled = _recall(earlier, read, view, asked, lore)
-        view = with_recall(view, recalled, read.turn.entry.message, asked.counter, lore)
+        view = add_turn_memory(view, recalled, read.turn.entry.message, asked.counter, lore)
     return replace(view, epoch="", fold_due=False)
 
 
-def _build_stable(moment: StoryMoment, asked: Asked) -> _Stable:
+def _build_stable(moment: StoryMoment, asked: ViewRequest) -> _Stable:
     """Return the view but for recall. While an epoch goes on, there must be room for what was recalled earlier in this
     turn; when a new one begins, messages come first, and another way of counting may."""
     earlier = find_earlier_view(moment.snapshot, asked)
@@ -134,16 +134,16 @@ def _build_stable(moment: StoryMoment, asked: Asked) -> _Stable:
     counter = earlier.counter or asked.counter
     held_tokens = counter.tokens(block(kept, lore)) if kept or lore else 0
     counted = replace(asked, counter=counter, held_tokens=held_tokens)
-    view, epoch = build(read.material, counted, earlier.epoch, earlier.ended)
+    view, epoch = build_view(read.material, counted, earlier.epoch, earlier.ended)
     if view.epoch and counter.name != asked.counter.name:
         counter = asked.counter
-        view, epoch = build(read.material, asked, None, view.epoch)
+        view, epoch = build_view(read.material, asked, None, view.epoch)
     return _Stable(earlier, read, kept, view, epoch, counter)
 
 
 def _with_recipe(
     snapshot: Snapshot,
-    asked: Asked,
+    asked: ViewRequest,
     stable: _Stable,
     view: View,
     recalled: Sequence[Recalled],
@@ -170,13 +170,13 @@ def _with_recipe(
     if same is not None and same is last:
         return MadeView(view)  # its recipe is the newest there is
     front = snapshot.path(epoch.first - 1, epoch.first - 1) if epoch.first else []
-    body, text = to_text(recipe)
+    body, text = write_recipe(recipe)
     node = front[0].node if front else 0
     kept = KeptRecipe(str(asked.reader), render_terms(asked), newest.node, newest.position, node, text, body, at)
     return MadeView(view, kept, newest.hash)
 
 
-def _read(moment: StoryMoment, asked: Asked, earlier: EarlierView) -> _Read:
+def _read(moment: StoryMoment, asked: ViewRequest, earlier: EarlierView) -> _Read:
     """Read what the view can be made of; from where the epoch before begins on all messages, and more if memory tells
     of less."""
     snapshot, reader, counter = moment.snapshot, asked.reader, asked.counter
@@ -207,7 +207,9 @@ def _read(moment: StoryMoment, asked: Asked, earlier: EarlierView) -> _Read:
     return _Read(material, known, lore)
 
 
-def _read_known(moment: StoryMoment, asked: Asked) -> tuple[KnownState | None, StoryLore | None, list[Remembered]]:
+def _read_known(
+    moment: StoryMoment, asked: ViewRequest
+) -> tuple[KnownState | None, StoryLore | None, list[Remembered]]:
     """Read what is known to the reader, once: for the lists of the view, and for the lore that a turn brings up."""
     reader = asked.reader
     tells_cast = bool(reader.name) and Section.CAST in reader.sections
@@ -248,7 +250,7 @@ def _read_requests(snapshot: Snapshot, newest: Sequence[OnPath], earlier: Earlie
 
 
 def _choose_lore(
-    moment: StoryMoment, read: _Read, view: View, asked: Asked, earlier: Sequence[LoreShown] | None = None
+    moment: StoryMoment, read: _Read, view: View, asked: ViewRequest, earlier: Sequence[LoreShown] | None = None
 ) -> Sequence[LoreShown]:
     """Return what a turn brings up; nothing if the reader is not shown what the user said. What it brought up earlier
     stays, unless a person has changed it since."""
@@ -274,7 +276,9 @@ def _choose_lore(
     return [LoreShown(entry.uid, entry.name, entry.content, reasons[entry.uid]) for entry in fired]
 
 
-def _recall(moment: StoryMoment, read: _Read, view: View, asked: Asked, lore: Sequence[LoreShown]) -> list[Recalled]:
+def _recall(
+    moment: StoryMoment, read: _Read, view: View, asked: ViewRequest, lore: Sequence[LoreShown]
+) -> list[Recalled]:
     """Return what is found again for this turn; nothing if the reader is not shown what the user said."""
     shown, turn, length = _list_shown(view), read.turn, read.material.path_length
     if turn is None or turn.position not in shown or not asked.recall_tokens or len(shown) == length:
@@ -295,7 +299,7 @@ def _list_shown(view: View) -> set[int]:
 
 
 def _make_recipe(
-    view: View, epoch: Epoch, asked: Asked, read: _Read, recalled: Sequence[Recalled], lore: Sequence[LoreShown]
+    view: View, epoch: Epoch, asked: ViewRequest, read: _Read, recalled: Sequence[Recalled], lore: Sequence[LoreShown]
 ) -> Recipe:
     reasons = {item.reason for item in view.items if item.section is Section.LORE}
     put_in = {item.sources[0] for item in view.items if item.section is Section.RECALL}
@@ -305,7 +309,7 @@ def _make_recipe(
         tuple(spans_of(sorted(_list_shown(view)))),
         tuple(passage for passage in recalled if passage.span in put_in),
         asked.budget_tokens,
-        digests_of(view.messages),
+        digest_messages(view.messages),
         asked.furniture,
         began=view.epoch,
         tail_messages=read.material.tail_messages,

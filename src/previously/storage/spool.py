@@ -24,7 +24,7 @@ class Spool:
     """A file of canonical rows that is gone when it is closed. With `keeping=False` only the digest is worked out."""
 
     def __init__(self, *, keeping: bool = True) -> None:
-        self._file = tempfile.TemporaryFile(prefix="previously-") if keeping else None
+        self._file = tempfile.TemporaryFile(prefix="previously-") if keeping else None  # noqa: SIM115
         self.begin()
 
     def begin(self) -> None:

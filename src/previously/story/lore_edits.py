@@ -24,7 +24,7 @@ from previously.memory.known import KnownState, read_book_entries
 from previously.runtime.story_moment import StoryMoment
 from previously.runtime.view_lore import LoreTurn, scan_turn
 from previously.story.access import StoryAccess, StoryChange
-from previously.view.readers import reader_named
+from previously.view.reader import parse_reader
 
 LONGEST_NAME = 100
 """Characters of a name or a keyword: longer ones hardly ever occur in a text."""
@@ -171,7 +171,7 @@ class LoreEdits:
 
     def _explain(self, moment: StoryMoment, reader: str) -> list[LoreExplanation]:
         settings, counter = self._access.settings.in_force, self._access.settings.counter
-        who = moment.find_reader(reader_named(reader, settings.preset))
+        who = moment.find_reader(parse_reader(reader, settings.preset))
         messages = moment.snapshot.messages
         lore = moment.read_lore(moment.read_known(who.name), who.name)
         first = max(0, messages - max(settings.lore_depth, lore.index.deepest) - LOOKED_AT)

@@ -15,7 +15,7 @@ from previously.core.errors import BadInput
 from previously.core.messages import Attributes, Draft, Entry, Message, Text, cleaned, message
 from previously.core.paths import OnPath
 from previously.core.scripts import Put, Reuse, Script, Splice
-from previously.core.snapshot import Snapshot
+from previously.core.snapshot import Snapshot, read_run
 from previously.core.spans import position_on
 from previously.core.text import clean, clean_json
 from previously.runtime.clock import time_at
@@ -257,8 +257,7 @@ def _describe(snapshot: Snapshot) -> BranchInfo:
 
 def _find_item(snapshot: Snapshot, position: int) -> OnPath:
     place = position_on(snapshot.messages, position)
-    (item,) = snapshot.path(place, place)
-    return item
+    return read_run(snapshot, place, place)[0]
 
 
 def _list_siblings(snapshot: Snapshot, position: int) -> tuple[OnPath, list[OnPath]]:

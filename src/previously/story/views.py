@@ -20,10 +20,9 @@ from previously.runtime.views import is_pressed, make_view, make_view_before
 from previously.storage.store import StoryInfo
 from previously.storage.tables import Tables
 from previously.story.access import StoryAccess
-from previously.view.build import Asked
-from previously.view.furniture import NO_FURNITURE, Furniture
-from previously.view.readers import Reader, ReaderKind, reader_named
-from previously.view.view import View, memory_sections
+from previously.view.build import ViewRequest
+from previously.view.reader import Reader, ReaderKind, parse_reader
+from previously.view.view import NO_FURNITURE, Furniture, View, parse_sections
 
 
 class StoryViews:
@@ -68,7 +67,7 @@ class StoryViews:
         made, and indexing what is new for the next one. Where not everyone witnessed everything, a `speaker` who
         answers is shown what they know and nothing else."""
 
-        def ask(moment: StoryMoment) -> Asked:
+        def ask(moment: StoryMoment) -> ViewRequest:
             reader = f"character:{speaker}" if speaker and _keeps_apart(moment.snapshot) else "chat"
             return _with_reader(self._ask(budget_tokens, reader, (), furniture), moment, answers=True)
 
@@ -107,7 +106,7 @@ class StoryViews:
         await catch_up(self._access.store, self._access.key)
         settings = self._access.settings
         counter, dated = settings.counter, settings.in_force.clock == "chat"
-        who = Reader() if witness is None else reader_named(f"{ReaderKind.CHARACTER}:{witness}")
+        who = Reader() if witness is None else parse_reader(f"{ReaderKind.CHARACTER}:{witness}")
 
         def read(moment: StoryMoment) -> list[SearchHit]:
             return search(moment, query, top, budget_tokens, moment.find_reader(who), counter, dated=dated)
@@ -140,7 +139,7 @@ class StoryViews:
         info = self._read_info(tables)
         return info.budget_tokens if info else None
 
-    async def _make(self, ask: Callable[[StoryMoment], Asked]) -> MadeView:
+    async def _make(self, ask: Callable[[StoryMoment], ViewRequest]) -> MadeView:
         """Make a view with its recipe. Only the views of a chat note their budget, where it is another."""
         at = time_at()
 
@@ -167,18 +166,18 @@ class StoryViews:
             with suppress(StoreProblem):
                 await self._access.store.write(key, write)
 
-    def _ask(self, budget_tokens: int | None, reader: str, exclude: Iterable[str], furniture: Furniture) -> Asked:
+    def _ask(self, budget_tokens: int | None, reader: str, exclude: Iterable[str], furniture: Furniture) -> ViewRequest:
         settings = self._access.settings.in_force
-        who = reader_named(reader, settings.preset)
+        who = parse_reader(reader, settings.preset)
         budget = (
             settings.budget_tokens(who.window_tokens, who.answer_tokens) if budget_tokens is None else budget_tokens
         )
         if budget <= 0:
             raise BadInput(f"A budget of {budget} tokens is no budget; give a positive number.")
-        return Asked(
+        return ViewRequest(
             budget,
             who,
-            memory_sections(exclude),
+            parse_sections(exclude),
             furniture,
             self._access.settings.counter,
             settings.tail_percent,
@@ -190,7 +189,7 @@ class StoryViews:
         )
 
 
-def _with_reader(asked: Asked, moment: StoryMoment, *, answers: bool = False) -> Asked:
+def _with_reader(asked: ViewRequest, moment: StoryMoment, *, answers: bool = False) -> ViewRequest:
     return replace(asked, reader=moment.find_reader(asked.reader, answers=answers))
 
 

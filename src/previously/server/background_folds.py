@@ -1,0 +1,149 @@
+"""Folding beside the chat: when nobody waits for an answer, one fold at a time.
+
+What must stay true: a user's request never waits for a fold. Where the upstream works on one request at a time, a fold
+that is under way is given up when a user asks, and begun again later: nothing of it was kept, nothing is lost. With the
+built-in folder nothing needs to be given up. One story folds at a time; others wait in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from previously.runtime.fold_report import FoldReport
+from previously.server.upstream import Facts
+from previously.story.story import Story
+
+log = logging.getLogger("previously.server")
+
+RETRY_S = 30.0
+"""How long a story rests whose fold failed."""
+
+
+class BackgroundFolds:
+    """Folds what is due."""
+
+    def __init__(
+        self,
+        open_story: Callable[[str, str, str, str | None], Awaitable[Story]],
+        facts: Callable[[str], Facts],
+        *,
+        idle_s: float,
+        yields: bool,
+        told: Callable[[FoldReport], None] | None = None,
+        failed: Callable[[], None] | None = None,
+    ) -> None:
+        """`open_story(owner, name, model, key)` gives a story with the folder to use; `yields`: folds use the upstream
+        that answers the users."""
+        self._open_story = open_story
+        self._facts = facts
+        self._idle_s = idle_s
+        self._yields = yields
+        self._told = told
+        self._failed = failed
+        self._waiting: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._last: dict[str, tuple[str, str | None]] = {}
+        """For each owner the model that was last asked for and the key it was asked with; in this memory only."""
+        self._open = 0
+        self._free = asyncio.Event()
+        self._free.set()
+        self._work = asyncio.Event()
+        self._folding: asyncio.Task[FoldReport] | None = None
+        self._runner: asyncio.Task[None] | None = None
+        self.given_up = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many stories wait to be looked at."""
+        return len(self._waiting)
+
+    @contextmanager
+    def request(self, owner: str, model: str, key: str | None) -> Iterator[None]:
+        """A user waits for an answer as long as the block lasts."""
+        self._last[owner] = model, key
+        self._open += 1
+        self._free.clear()
+        if self._yields and self._folding and not self._folding.done() and self._facts(model).is_single:
+            self._folding.cancel()
+            self.given_up += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
+            if not self._open:
+                self._free.set()
+
+    def changed(self, owner: str, name: str) -> None:
+        """Something was said in a story."""
+        self._waiting[owner, name] = None
+        self._work.set()
+
+    def start(self) -> None:
+        """Begin to look after stories."""
+        self._runner = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        """Stop; what is under way is given up."""
+        if self._runner:
+            self._runner.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._runner
+
+    async def _run(self) -> None:
+        while True:
+            await self._work.wait()
+            await self._idle()
+            if not self._waiting:
+                self._work.clear()
+                continue
+            owner, name = next(iter(self._waiting))
+            del self._waiting[owner, name]
+            if not await self._fold(owner, name):
+                self._waiting.setdefault((owner, name))
+
+    async def _idle(self) -> None:
+        """Returns when nobody has waited for an answer for a while."""
+        while True:
+            await self._free.wait()
+            await asyncio.sleep(self._idle_s)
+            if self._free.is_set():
+                return
+
+    async def _fold(self, owner: str, name: str) -> bool:
+        """Fold a story until nothing is due; False if it was given up for a user."""
+        model, key = self._last.get(owner, ("", None))
+        try:
+            story = await self._open_story(owner, name, model, key)
+            while True:
+                if self._yields and not self._free.is_set() and self._facts(model).is_single:
+                    return False
+                self._folding = asyncio.create_task(story.fold(once=True))
+                try:
+                    report = await self._folding
+                except asyncio.CancelledError:
+                    if self._folding.cancelled() and not _is_stopping():
+                        return False
+                    raise
+                finally:
+                    if not self._folding.done():
+                        self._folding.cancel()
+                if self._told:
+                    self._told(report)
+                if not report.folds:
+                    return True
+        except Exception as error:
+            log.warning("A fold failed: %s", type(error).__name__)
+            if self._failed:
+                self._failed()
+            asyncio.get_running_loop().call_later(RETRY_S, self.changed, owner, name)
+            return True
+        finally:
+            self._folding = None
+
+
+def _is_stopping() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -1,0 +1,231 @@
+"""A chat request as it comes in: its body, its list of messages, and who says that it belongs to which story.
+
+Pure. What must stay true: a body is changed in its messages and in what is ours, and nowhere else; whatever a client
+sends is an `AskedChat` or a `BadInput` with one sentence.
+
+What a story is called that a client began.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+from urllib.parse import unquote
+
+from previously.core.errors import BadInput
+from previously.core.json_values import kind, parse_json
+from previously.core.messages import Draft, Role, Text, cleaned
+from previously.core.text import clean
+from previously.recognition.client_list import Ask, ClientList, is_lone_task, parse_client_list
+from previously.recognition.client_marks import ChatNames, is_nudge
+from previously.recognition.commands import Command, parse_command
+from previously.view.turn import remove_echoes
+from previously.wire.interface import CHAT, Interface, Raw
+
+STORY_HEADERS = (
+    "x-previously-story", "x-openwebui-chat-id", "x-sm-conversation-id", "x-opencode-session", "x-session-id",
+    "x-litellm-trace-id", "conversation_id", "session_id",
+)  # fmt: skip
+"""Headers by which clients name a conversation; the first that is there counts."""
+
+STORY_FIELDS = (
+    "previously_story", "story", "session_id", "conversation_id", "chat_id", "thread_id", "thread", "trace_id",
+)  # fmt: skip
+"""The same in `metadata`."""
+
+NAMING = frozenset({"x-previously-story", "previously_story", "story"})
+"""Those by which a person names a story; the others are ids that a client has made."""
+
+_TYPES = {
+    "normal": Ask.TURN,
+    "swipe": Ask.TURN,
+    "regenerate": Ask.TURN,
+    "turn": Ask.TURN,
+    "continue": Ask.CONTINUE,
+    "impersonate": Ask.ASIDE,
+    "quiet": Ask.ASIDE,
+    "aside": Ask.ASIDE,
+}
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A request for the next message."""
+
+    body: dict[str, Any]
+    """As it was sent, but for what is meant for us."""
+    dialect: Interface
+    """The interface it came by."""
+    messages: list[Raw]
+    drafts: list[Draft]
+    heard: ClientList
+    command: Command | None
+    """What the last message asks of memory, if it does."""
+    replaced: int
+    """Characters that could not be kept."""
+    model: str
+    streams: bool
+    answer_tokens: int | None
+    user: str
+    """Whose conversation it is, where the client serves several people."""
+    story: str | None
+    named: bool
+    """Whether somebody gave the story its name; else that is an id of the client's."""
+    ask: Ask | None
+    history: int | None
+    """How many messages the client's history has, where it says so."""
+
+
+def parse_chat_request(body: bytes, headers: Mapping[str, str], dialect: Interface = CHAT) -> ChatRequest:
+    """The request in a body. `headers` have lower-case names."""
+    return parse_fields(parsed(body), headers, dialect)
+
+
+def parse_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Interface = CHAT) -> ChatRequest:
+    """The request in a body that is parsed, whose fields from now on are the request's."""
+    messages = dialect.read_raws(fields)
+    meta = fields.pop("chat_meta", None)
+    told = meta if isinstance(meta, dict) else {}
+    drafts, replaced = [], 0
+    for number, item in enumerate(messages, 1):
+        if not isinstance(item, dict):
+            raise BadInput(f"Message {number} must be an object, not {kind(item)}.")
+        try:
+            draft, count = cleaned(dialect.parse_raw(item))
+        except (BadInput, RecursionError) as error:
+            sentence = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
+            raise BadInput(f"Message {number}: {sentence}") from None
+        drafts.append(_as_said(draft))
+        replaced += count
+    streams = fields.get("stream") is True
+    ask = _TYPES.get(str(headers.get("x-previously-kind") or told.get("type") or "").lower())
+    heard = parse_client_list(drafts, _names(told), is_turn=ask is Ask.TURN)
+    if ask is not None and not heard.body:
+        ask = Ask.ASIDE
+    elif ask is Ask.CONTINUE and not heard.ends_in_a_reply:
+        ask = Ask.TURN  # there is no reply to go on with
+    if ask is None and _is_sillytavern(headers) and is_lone_task(heard, streams=streams):
+        ask = Ask.ASIDE
+    last = next((draft.message for draft in reversed(drafts) if _is_said(draft)), drafts[-1].message)
+    return ChatRequest(
+        fields,
+        dialect,
+        messages,
+        drafts,
+        heard,
+        parse_command(last.text) if last.role is Role.USER else None,
+        replaced,
+        str(fields.get("model") or ""),
+        streams,
+        _answer_tokens(fields),
+        _one_line(str(user)) if isinstance(user := dialect.find_user(fields), str | int) and user is not True else "",
+        *_story(fields, headers, told),
+        ask,
+        _history(told),
+    )
+
+
+def parsed(body: bytes) -> dict[str, Any]:
+    """The fields of a body."""
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadInput("The body is not UTF-8.") from None
+    fields = parse_json(text, "body")
+    if not isinstance(fields, dict):
+        raise BadInput(f"The body must be an object, not {kind(fields)}.")
+    return fields
+
+
+def _as_said(draft: Draft) -> Draft:
+    """A message without what was put into it on an earlier way through us, or repeats it."""
+    message = draft.message
+    if "<recalled>" not in message.text:
+        return draft
+    parts = tuple(Text(remove_echoes(part.text)) if isinstance(part, Text) else part for part in message.parts)
+    return Draft(type(message)(message.role, parts, message.speaker, message.witnesses), draft.attributes)
+
+
+def _names(told: Mapping[str, Any]) -> ChatNames:
+    character, user, group = (str(told.get(name) or "").strip() for name in ("char", "user", "group"))
+    members = tuple(name.strip() for name in group.split(",") if name.strip()) if "," in group else ()
+    return ChatNames(character or None, user or None, members)
+
+
+def _story(fields: Mapping[str, Any], headers: Mapping[str, str], told: Mapping[str, Any]) -> tuple[str | None, bool]:
+    """The name of a story, or the client's id for it; and whether it is a name."""
+    metadata = fields.get("metadata")
+    beside = metadata if isinstance(metadata, dict) else {}
+    given: list[tuple[str, Any]] = [(name, _header(headers.get(name, ""))) for name in STORY_HEADERS]
+    given += [(name, beside.get(name)) for name in STORY_FIELDS]
+    given.append(("", fields.get("litellm_session_id")))
+    if uid := str(told.get("uid") or "").strip():  # `char` differs among the members of a group
+        given.append(("", f"{str(told.get('group') or 'chat').strip()} {uid}"))
+    for name, value in given:
+        if isinstance(value, str) and (found := _one_line(value)):
+            return found, name in NAMING
+    return None, False
+
+
+def _header(value: str) -> str:
+    """A name in a header: percent-encoded as we send it, or in UTF-8, which comes in as if it were Latin-1."""
+    with suppress(UnicodeError):
+        value = value.encode("latin-1").decode()
+    return unquote(value, errors="replace")
+
+
+def _one_line(text: str) -> str:
+    """A name that can be kept and read; not without end, and still another one if it differs behind that."""
+    name = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[: _LONGEST_NAME - 20]} {blake2b(name.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
+
+
+def _is_said(draft: Draft) -> bool:
+    """Whether a message is somebody's, and not there to steer the answer."""
+    return draft.message.role is not Role.SYSTEM and not is_nudge(draft.message.text)
+
+
+def _history(told: Mapping[str, Any]) -> int | None:
+    last = str(told.get("last_id") or "")
+    return int(last) + 1 if last.isascii() and last.isdigit() and len(last) < 10 else None
+
+
+def _answer_tokens(fields: Mapping[str, Any]) -> int | None:
+    for name in ("max_completion_tokens", "max_output_tokens", "max_tokens"):
+        value = fields.get(name)
+        if type(value) is int and 0 < value < 2**40:
+            return value
+    return None
+
+
+def _is_sillytavern(headers: Mapping[str, str]) -> bool:
+    return headers.get("user-agent", "").startswith("node-fetch")
+
+
+def write_body(asked: ChatRequest, messages: list[Raw]) -> bytes:
+    """The body that goes upstream."""
+    body = asked.dialect.write_body(asked.body, messages)
+    try:
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # half a character, as some clients cut them: it goes on as it came
+        return json.dumps(body, separators=(",", ":")).encode()
+
+
+_LONGEST = 60
+
+
+def make_story_name(asked: ChatRequest) -> str:
+    """A name for a new story: who is in it and when it began, and some letters, since no two may have the same name."""
+    names = asked.heard.names
+    who = ", ".join(names.members) or names.character or "Chat"
+    who = " ".join(clean(who)[0].split())[:_LONGEST] or "Chat"
+    return f"{who} {datetime.now():%Y-%m-%d %H:%M} {secrets.token_hex(4)}"

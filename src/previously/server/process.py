@@ -1,0 +1,259 @@
+"""The process that listens: what is bounded before there is a request to be judged.
+
+A guard sees a request when its head is whole. Until then a client can only be bounded here: by how long it takes to say
+its head, by how many bytes it sends that become neither head nor body, and by how many connections there are. The
+parser is llhttp in its strict form, which refuses what two readers could understand differently.
+
+Running the proxy as a process: opening the stories, listening, and ending in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from previously.app import IN_MEMORY, Memory, default_place, model_from
+from previously.core.errors import PreviouslyError
+from previously.server.app import make_app
+from previously.server.hosts import check_bind
+from previously.server.logs import start_log
+from previously.server.options import ServerOptions
+from previously.settings_file import effective
+from previously.wire.errors import write_openai_error
+
+HEAD_S = 10.0
+MOST_LOOSE_BYTES = 64 * 1024
+"""Of a head that does not end, or of framing around a body: chunk sizes, trailers."""
+
+FRAMING = 16
+"""Bytes of framing that a byte of a body may bring: a chunk of one byte has five."""
+
+MOST_CONNECTIONS = 4_000
+MOST_FILES = 65_536
+KEEP_ALIVE_S = 30
+DRAIN_S = 30
+BACKLOG = 2_048
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """HTTP/1.1, with a time for the head and a bound for what is neither head nor body."""
+
+    head_s = HEAD_S
+    most_connections = MOST_CONNECTIONS
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._in_head = True
+        self._loose = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._await_head()
+        if len(self.connections) > self.most_connections:
+            transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._in_head and self._timer is None:
+            self._await_head()  # of another request on the same connection
+        self._loose += len(data)
+        super().data_received(data)
+        if self._loose > MOST_LOOSE_BYTES and not self.transport.is_closing():
+            if self._in_head:
+                self._end_with(431, "headers_too_large", "The request has too many headers, or too long ones.")
+            else:
+                self._end_with(400, "bad_framing", "The request does not say clearly how long it is.")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._in_head:  # what comes behind a body would count as if it had been there when the head was judged
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._loose = 0
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._loose -= (FRAMING + 1) * len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._in_head = True
+        self._loose = 0
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        self._end_with(400, "bad_request", msg)
+
+    @property
+    def _busy(self) -> bool:
+        """Whether a request is being answered, or about to be."""
+        cycle: Any = self.cycle  # none before the first request
+        return cycle is not None and not cycle.response_complete
+
+    @property
+    def _mid_answer(self) -> bool:
+        return self._busy and (self.cycle.response_started or bool(self.pipeline))
+
+    def _await_head(self) -> None:
+        self._timer = self.loop.call_later(self.head_s, self._head_is_late)
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _head_is_late(self) -> None:
+        self._timer = None
+        if self._busy:
+            self.cycle.keep_alive = False  # an answer is under way, and goes out whole
+        elif self._loose:
+            self._end_with(408, "too_slow", f"The request did not arrive within {self.head_s:g} seconds.")
+        else:
+            self.transport.close()  # it never said a word
+
+    def _end_with(self, status: int, code: str, message: str) -> None:
+        """Answer what never became a request, unless an answer is on its way already, and close."""
+        if not self._mid_answer:
+            body = write_openai_error(message, "invalid_request_error", code)
+            head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
+            self.transport.write(STATUS_LINE[status] + head + body)
+        self.transport.close()
+
+
+def make_server(
+    app: ASGIApp,
+    host: str,
+    port: int,
+    *,
+    head_s: float = HEAD_S,
+    most_connections: int = MOST_CONNECTIONS,
+    drain_s: int = DRAIN_S,
+) -> uvicorn.Server:
+    """A server for the application, on uvloop where there is one. It logs nothing of requests, believes no header about
+    who the client is, and at its end gives streams `drain_s` seconds to end by themselves."""
+
+    class Protocol(BoundedProtocol):
+        pass
+
+    Protocol.head_s, Protocol.most_connections = head_s, most_connections
+    allow_many_files()
+    config = uvicorn.Config(
+        app,
+        host,
+        port,
+        http=Protocol,
+        ws="none",
+        loop="auto",
+        interface="asgi3",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        workers=1,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=drain_s,
+    )
+    return uvicorn.Server(config)
+
+
+def allow_many_files() -> None:
+    """Let the process have as many connections open as the system allows: the usual 1,024 are few for a proxy, which
+    needs two for each stream."""
+    try:
+        import resource
+    except ImportError:
+        return  # Windows has no such bound
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+class CannotListen(PreviouslyError):
+    """The port is taken, or the address is none of this machine's."""
+
+
+def run(serving: ServerOptions, place: str | None, named: tuple[str, str] | None, note: Callable[[str], None]) -> None:
+    """Serve until told to stop. `named` is the address and name of a model that folds, where the operator gave one."""
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(serving, place, named, note))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The faster loop, where there is one."""
+    try:
+        import uvloop
+    except ImportError:
+        return None  # not on Windows
+    return uvloop.new_event_loop
+
+
+async def _serve(
+    serving: ServerOptions, place: str | None, named: tuple[str, str] | None, note: Callable[[str], None]
+) -> None:
+    environment = dict(effective(os.environ)[0])
+    if named:
+        environment |= {"PREVIOUSLY_ENDPOINT": named[0], "PREVIOUSLY_MODEL": named[1]}
+    model = model_from(environment, 300.0)
+    where = place or environment.get("PREVIOUSLY_DB") or str(default_place())
+    memory = await Memory.open(where, model=model)
+    try:
+        check_bind(serving.host, serving.require_keys or bool(await memory.keys()))
+        app = make_app(memory, serving, spool_path=find_pending_path(where), has_model=model is not None)
+    except BaseException:
+        await memory.close()
+        raise
+    try:
+        check_port(serving.host, serving.port)
+    except CannotListen:
+        await memory.close()
+        raise
+    server = make_server(app, serving.host, serving.port, drain_s=ceil(serving.drain_s))
+    start_log(as_json=serving.log_json)
+    shown = f"[{serving.host}]" if ":" in serving.host else serving.host
+    note(f"Remembering at http://{shown}:{serving.port}/v1 for {serving.upstream.shown}; the page is at /.")
+    try:
+        await server.serve()
+    except SystemExit:
+        raise CannotListen(f"Cannot listen on {shown}:{serving.port}: is another server there?") from None
+
+
+def check_port(host: str, port: int) -> None:
+    """`CannotListen` if nothing can listen there, before anybody is told that something does."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, _, _, address = found[0]
+        with socket.socket(family, kind) as tried:
+            if os.name == "posix":
+                tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind(address)
+    except OSError as error:
+        taken = error.errno == errno.EADDRINUSE
+        why = "another server is there" if taken else (error.strerror or "it is no address of this machine")
+        raise CannotListen(f"Cannot listen on {host}:{port}: {why}.") from None
+
+
+def find_pending_path(where: str) -> Path | None:
+    """Where requests wait for a store that is down: beside the file, or in the user's own folder."""
+    if where == IN_MEMORY:
+        return None
+    if "://" in where:
+        return default_place().parent / "proxy-spool.jsonl"
+    return Path(where).with_name(f"{Path(where).name}-spool.jsonl")

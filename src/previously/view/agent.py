@@ -1,0 +1,98 @@
+"""A view for an agent at work: old tool outputs are notes, huge ones lose their middle, the newest request is shown.
+
+Old outputs are mostly weight, so they give way before any message does, and before any model is asked to fold. What
+must stay true: what is shown of a message depends on where it stands, on the epoch and on the budget alone, so that the
+front of the view stays byte for byte the same while the epoch goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from previously.core.messages import Message, ToolResult
+from previously.core.outputs import capped, note_of, with_outputs
+from previously.core.pairing import answered_calls, units
+from previously.core.paths import OnPath
+from previously.core.tokens import Counter
+
+KEEP_PERCENT = 40
+"""How much of the budget the newest outputs may take and stay whole,"""
+FREED_PERCENT = 10
+"""and how much must be gained before any becomes a note."""
+LARGEST_PERCENT = 25
+"""How much of the budget the outputs of calls that were made together may take."""
+CHARACTERS_PER_TOKEN = 3
+LEAST_CHARACTERS = 150
+LEAST_TOKENS = 50
+"""No note is written for a few words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trim:
+    """What is shown of tool outputs, for as long as an epoch lasts."""
+
+    whole_from: int = 0
+    """Those before this position are notes."""
+    most_characters: int = 0
+    """The others have so many characters at most, those of calls made together altogether; 0 = as many as they have."""
+
+
+WHOLE = Trim()
+"""All of them, as they are."""
+
+
+def plan_trim(budget_tokens: int) -> Trim:
+    """Outputs without the middle of what would fill a view by itself."""
+    return Trim(0, max(1, budget_tokens * LARGEST_PERCENT // 100 * CHARACTERS_PER_TOKEN))
+
+
+def trim_more(items: Sequence[OnPath], trim: Trim, budget_tokens: int, counter: Counter) -> Trim:
+    """The same with the older outputs as notes; unchanged where that would not gain enough."""
+    room, gained, start = budget_tokens * KEEP_PERCENT // 100, 0, 0
+    for item in reversed(items):
+        outputs = [part for part in item.entry.message.parts if isinstance(part, ToolResult)]
+        tokens = sum(counter.tokens(part.text) for part in outputs)
+        room -= tokens
+        if room < 0 and tokens >= LEAST_TOKENS and item is not items[-1]:
+            start = start or item.position + 1
+            gained += tokens - sum(counter.tokens(note_of("a tool", part)) for part in outputs)
+    enough = gained >= budget_tokens * FREED_PERCENT // 100
+    return replace(trim, whole_from=start) if enough and start > trim.whole_from else trim
+
+
+def trim_outputs(items: Sequence[OnPath], trim: Trim, counter: Counter) -> list[OnPath]:
+    """The messages, with as much of their outputs as is shown."""
+    if trim == WHOLE:
+        return list(items)
+    messages = [item.entry.message for item in items]
+    names = {place: call.name for place, call in answered_calls(messages).items()}
+    caps = _caps(messages, trim.most_characters)
+    shown: list[OnPath] = []
+    for at, item in enumerate(items):
+        message = item.entry.message
+        notes = {
+            place: note_of(names.get((at, place), ""), part)
+            for place, part in enumerate(message.parts)
+            if item.position < trim.whole_from
+            and isinstance(part, ToolResult)
+            and counter.tokens(part.text) >= LEAST_TOKENS
+        }
+        message = with_outputs(message, notes)
+        shown.append(_with(item, capped(message, caps[at]) if trim.most_characters else message))
+    return shown
+
+
+def _caps(messages: Sequence[Message], most_characters: int) -> list[int]:
+    """How many characters an output of each message may have."""
+    caps: list[int] = []
+    for unit in units(messages):
+        outputs = sum(isinstance(part, ToolResult) for at in unit for part in messages[at].parts)
+        caps += [max(LEAST_CHARACTERS, most_characters // max(1, outputs))] * len(unit)
+    return caps
+
+
+def _with(item: OnPath, message: Message) -> OnPath:
+    if message is item.entry.message:
+        return item
+    return replace(item, entry=replace(item.entry, message=message))
