@@ -11,7 +11,13 @@ import pytest
 from previously.core.messages import Image, Message, Role, Text, Thinking, ToolCall, ToolResult, message
 from previously.core.pairing import INTERRUPTED, mended, unpaired
 from previously.core.tokens import ESTIMATE
-from previously.folds.conversation.compaction import OPENING, build_brief_message, compose_conversation, plan_compaction, read_brief_text
+from previously.folds.conversation.compaction import (
+    OPENING,
+    build_brief_message,
+    compose_conversation,
+    plan_compaction,
+    read_brief_text,
+)
 from previously.folds.conversation.proofs import Proved, count_whole, prove
 from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules, NothingToFold
 

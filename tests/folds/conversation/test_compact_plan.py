@@ -111,7 +111,9 @@ def test_every_fold_frees_something_though_nothing_is_asked_for() -> None:
     found = plan_compaction(before, rules, ESTIMATE)
     assert isinstance(found, NothingToFold)
     everything = CompactPlan(tuple(range(3)), (0, 1), {}, (), None, 0)
-    assert not isinstance(prove(before, compose_conversation(before, everything, None), everything, rules, ESTIMATE, None), Proved)
+    assert not isinstance(
+        prove(before, compose_conversation(before, everything, None), everything, rules, ESTIMATE, None), Proved
+    )
 
 
 def test_the_room_for_a_brief_follows_from_what_must_be_freed() -> None:
