@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 CLIENTS := .clients/.ready
 
-.PHONY: help setup demo test test-clients goldens check fix bench soak crash agree views leaks follow lock clean
+.PHONY: help setup demo test test-all test-rest test-clients goldens check fix bench soak crash agree views leaks follow lock clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 22
@@ -23,8 +23,16 @@ $(STAMP): requirements.lock requirements-local.lock pyproject.toml
 demo: setup ## Watch a long story fold into a small view
 	@$(BIN)/previously demo
 
-test: setup ## The fast, deterministic test suite
-	@PYTHONHASHSEED=0 $(BIN)/pytest -n 2 --dist worksteal
+PYTEST := PYTHONHASHSEED=0 $(BIN)/pytest -n 2 --dist worksteal
+
+test: setup ## The fast suite: no slow tests, few random cases, the same ones each time
+	@HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not slow" $(ARGS)
+
+test-all: setup ## Every test, with many random cases
+	@HYPOTHESIS_PROFILE=full $(PYTEST) $(ARGS)
+
+test-rest: setup ## What `make test` leaves out: slow tests, and random ones with many cases
+	@HYPOTHESIS_PROFILE=full $(PYTEST) -m "slow or hypothesis or random" $(ARGS)
 
 test-clients: $(CLIENTS) ## The real SillyTavern in a real browser, through the proxy (ARGS=…)
 	@TEST_CLIENTS=1 PYTHONHASHSEED=0 $(BIN)/pytest tests/clients $(ARGS)

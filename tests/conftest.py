@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from previously.storage.postgres import PostgresStore
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
+from tests.effort import register_profiles
 from tests.storage.postgres_server import shared_server
 
 os.environ["PREVIOUSLY_CONFIG"] = ""  # nobody's own settings file counts
@@ -19,15 +19,7 @@ os.environ["PREVIOUSLY_CONFIG"] = ""  # nobody's own settings file counts
 collect_ignore = [] if os.environ.get("TEST_CLIENTS") else ["clients"]
 """Real front ends need a browser and node: only `make test-clients` runs them, and `make test` needs neither."""
 
-settings.register_profile(
-    "previously",
-    derandomize=True,
-    deadline=None,
-    print_blob=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
-settings.register_profile("soak", settings.get_profile("previously"), derandomize=False)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "previously"))
+register_profiles()
 
 
 @pytest.fixture(params=["in_memory", "sqlite", "postgres"])

@@ -10,7 +10,7 @@ import pytest
 import typer.main
 
 import previously
-from previously.cli.commands import app
+from previously.cli.command_table import app
 from previously.presets import shown
 from previously.settings import PREFIX, Settings
 

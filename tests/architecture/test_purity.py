@@ -10,7 +10,7 @@ import pytest
 import previously
 
 PACKAGE = Path(previously.__file__).parent
-PURE = ("core", "folds", "lore", "recall", "recognition", "text", "view")
+PURE = ("core", "folds", "lore", "memory", "recall", "recognition", "text", "view", "wire")
 PURE_MODULES = sorted(path for layer in PURE for path in (PACKAGE / layer).rglob("*.py"))
 
 ALLOWED_IMPORTS = {

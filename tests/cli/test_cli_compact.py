@@ -95,13 +95,13 @@ def test_turns_pins_and_the_tokenizer(cli: Cli, session: Path) -> None:
 
 
 def test_a_model_writes_the_brief(cli: Cli, session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from previously.cli import compacting
+    from previously.cli import compact
     from previously.models.scripted import ScriptedModel
 
-    monkeypatch.setattr(compacting, "chosen_model", lambda endpoint, model: ScriptedModel(lambda _: BRIEF))
+    monkeypatch.setattr(compact, "chosen_model", lambda endpoint, model: ScriptedModel(lambda _: BRIEF))
     done = cli("compact", session, "--budget", 3_000, "--endpoint", "http://x/v1", "--model", "m", "--json").json
     assert (done["made_by"], done["calls"], done["note"]) == ("model", 1, None)
-    monkeypatch.setattr(compacting, "chosen_model", lambda endpoint, model: ScriptedModel(lambda _: ""))
+    monkeypatch.setattr(compact, "chosen_model", lambda endpoint, model: ScriptedModel(lambda _: ""))
     ran = cli("compact", session, "--budget", 3_000, "--json")
     assert ran.json["made_by"] == "builtin"
     assert "The built-in folder wrote the brief" in ran.err

@@ -37,7 +37,7 @@ def answering(cli: Cli, monkeypatch: pytest.MonkeyPatch, answer: str) -> Cli:
 
 
 def _with(cli: Cli, monkeypatch: pytest.MonkeyPatch, terminal: Terminal, arguments: tuple[object, ...]) -> Any:
-    from previously.cli.commands import main
+    from previously.cli.command_table import main
     from tests.cli.running import Ran
 
     monkeypatch.setattr(sys, "stdin", terminal)

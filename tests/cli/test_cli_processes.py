@@ -28,6 +28,7 @@ def run(*arguments: object, env: dict[str, str] | None = None, **more: object) -
     )
 
 
+@pytest.mark.slow(reason="starts five processes")
 def test_a_round(tmp_path: Path) -> None:
     db = tmp_path / "stories.db"
     added = run("--db", db, "add", "tale", "--role", "user", "--text", "Schnee über dem Pass. 雪", "--json")
@@ -48,7 +49,8 @@ def test_a_round(tmp_path: Path) -> None:
 
 def test_help_is_quick_and_loads_little() -> None:
     listed = (
-        "import sys; from previously.cli.commands import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
+        "import sys; from previously.cli.command_table import main; main(['--help']);"
+        "print(*sys.modules, file=sys.stderr)"
     )
     ran = subprocess.run([sys.executable, "-c", listed], capture_output=True, encoding="utf-8", check=True, timeout=60)
     loaded = set(ran.stderr.split())
@@ -91,6 +93,7 @@ def test_colours_only_where_they_are_wanted(tale: Cli, plain: bool) -> None:
     assert b"Orla" in shown
 
 
+@pytest.mark.slow(reason="shows a megabyte in two processes")
 def test_a_reader_that_goes_away_is_no_error(cli: Cli) -> None:
     cli("add", "tale", "--role", "user", "--text", "-", stdin=b"many words " * 100_000)
     for flags in ((), ("--json",)):
@@ -120,6 +123,7 @@ def test_a_full_disk_is_one_sentence(tale: Cli) -> None:
         sentence(ran.stderr)
 
 
+@pytest.mark.slow(reason="begins to fold a very long story")
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 def test_ctrl_c(tmp_path: Path) -> None:
     start = (

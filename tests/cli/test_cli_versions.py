@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from previously import BlockingMemory, Settings
-from previously.cli.commands import app
+from previously.cli.command_table import app
 from previously.demo.generated import generated_story
 
 RULES = Settings(tail_messages=2, fold_messages=5, recap_words=120)

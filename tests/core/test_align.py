@@ -14,6 +14,7 @@ from previously.core.align import Alignment, Known, align
 from previously.core.digests import digest, match_key
 from previously.core.messages import Attributes, Draft, Text, message
 from previously.core.scripts import Put, Script, Splice, checked, length_after
+from tests.effort import cases
 
 
 def say(text: str, role: str = "user", **attributes: str) -> Draft:
@@ -122,9 +123,10 @@ def distance(a: Sequence[Draft], b: Sequence[Draft]) -> int:
     return best[-1]
 
 
+@pytest.mark.random
 def test_a_file_is_followed_exactly_and_touches_no_more_than_was_changed() -> None:
     rng = random.Random(7)
-    for number in range(5_000):
+    for number in range(cases(5_000)):
         story, pool = random_story(rng, ids=number % 4 == 0)
         incoming, touched = changed_story(rng, story, pool)
         result = check_whole(path(story), incoming)
@@ -142,10 +144,11 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(chains, name, value)
 
 
+@pytest.mark.random
 def test_a_long_file_is_followed_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     small_limits(monkeypatch)
     rng = random.Random(8)
-    for number in range(2_000):
+    for number in range(cases(2_000)):
         story, pool = random_story(rng, ids=number % 2 == 0)
         incoming, _ = changed_story(rng, story, pool)
         check_whole(path(story), incoming if number % 3 else random_story(rng, ids=number % 4 == 0)[0])
@@ -256,12 +259,13 @@ def test_what_a_client_did_to_a_text_is_not_stored() -> None:
     assert counts(align(stored, window, whole=True)) == (0, 2, 0, 0)
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("long", [False, True])
 def test_after_a_window_the_path_shows_it(long: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if long:
         small_limits(monkeypatch)
     rng = random.Random(9)
-    for _ in range(2_000):
+    for _ in range(cases(2_000)):
         story, pool = random_story(rng, ids=False)
         history, _ = changed_story(rng, story, pool)
         window = history[rng.randrange(len(history) + 1) :]
@@ -274,6 +278,7 @@ def test_after_a_window_the_path_shows_it(long: bool, monkeypatch: pytest.Monkey
         assert len(after) == len(stored) + result.added - result.removed
 
 
+@pytest.mark.random
 def test_work_grows_with_the_number_of_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     cells = 0
     costs = module._Sides.costs
@@ -284,9 +289,9 @@ def test_work_grows_with_the_number_of_messages(monkeypatch: pytest.MonkeyPatch)
         return costs(self, i, drafts)
 
     monkeypatch.setattr(module._Sides, "costs", counting)
-    size = 10_000
+    size = cases(10_000)
     story = [say(f"message {n}") for n in range(size)]
-    ok = [say("ok")] * 100_000
+    ok = [say("ok")] * cases(100_000)
     framed = [say("x"), *ok, say("y")], [say("z"), *ok[1:], say("w")]
     respaced = [say(f"message  {n}") for n in range(size)]
     for old, new, changed in (

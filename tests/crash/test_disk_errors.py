@@ -19,6 +19,7 @@ from tests.crash.scenario import play, scenario
 from tests.crash.small_run import reported, small_run
 
 
+@pytest.mark.slow(reason="plays whole scenarios in a process of its own")
 def test_a_verb_that_the_disk_refused_has_changed_nothing() -> None:
     report = small_run(errors=6)
     found = report["crashes"]["failing disks"]

@@ -3,9 +3,12 @@ in `python -m tests.crash`; and proof that the check finds out a store that is n
 
 from __future__ import annotations
 
+import pytest
+
 from tests.crash.small_run import small_run
 
 
+@pytest.mark.slow(reason="plays whole scenarios in a process of its own")
 def test_a_power_cut_loses_nothing_and_unsafe_stores_are_found_out() -> None:
     report = small_run(states=18)
     assert report["total"]["states"] == 18

@@ -30,6 +30,7 @@ from previously.folds.checks import Accepted, RefusalKind, Refused
 from previously.folds.context import SO_FAR_CHARACTERS, NoteContext
 from previously.folds.fold import Fold
 from previously.runtime.prompts import load_prompt
+from tests.effort import cases
 
 GOLDEN = Path(__file__).parent / "golden" / "analysis.txt"
 TEMPLATE = load_prompt("analysis")
@@ -317,7 +318,7 @@ analyses = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=80)
+@settings(max_examples=cases(80))
 @given(analyses)
 def test_whatever_is_kept_is_bounded_and_reads_back_as_it_is(answer: dict[str, object]) -> None:
     noted = NOTE.judge_text(json.dumps(answer))
@@ -329,14 +330,14 @@ def test_whatever_is_kept_is_bounded_and_reads_back_as_it_is(answer: dict[str, o
         assert all(len(items) <= MOST_ITEMS for items in again.signals.as_json().values())
 
 
-@settings(max_examples=80)
+@settings(max_examples=cases(80))
 @given(st.one_of(st.text(max_size=300), st.text('{}[]":,nulltrue0 \\', max_size=80)))
 def test_no_answer_makes_it_fail(answer: str) -> None:
     assert isinstance(NOTE.judge_text(answer), Accepted | Refused)
     assert parse_analysis(answer).summary_update is not None
 
 
-@settings(max_examples=40)
+@settings(max_examples=cases(40))
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "system"]), st.text(max_size=200)), max_size=4))
 def test_the_built_in_analysis_can_always_be_kept(said: list[tuple[str, str]]) -> None:
     note = AnalysisFold(tuple(message(role, text.replace("\x00", "")) for role, text in said))

@@ -18,6 +18,7 @@ from previously.folds.checks import Accepted, RefusalKind, Refused
 from previously.folds.conversation.sections import Brief, is_failure, parse_brief, render_brief, render_failure
 from previously.folds.fold import Fold
 from previously.runtime.prompts import load_prompt
+from tests.effort import cases
 from tests.folds.builtin.agent_conversations import GERMAN, ROTATION, UPGRADE
 
 GOLDEN = Path(__file__).parent / "golden" / "brief.txt"
@@ -232,7 +233,7 @@ MESSAGES = st.lists(st.sampled_from([*ROTATION, *UPGRADE, *GERMAN]), max_size=8)
 
 
 @given(st.text(max_size=200) | st.lists(st.sampled_from(render_brief(ANSWER).splitlines())).map("\n".join), MESSAGES)
-@settings(max_examples=60)
+@settings(max_examples=cases(60))
 def test_any_answer_is_judged_and_what_is_kept_is_canonical(answer: str, delta: tuple[Message, ...]) -> None:
     found = BriefFold(delta, most_tokens=500).judge_text(answer)
     if isinstance(found, Accepted):

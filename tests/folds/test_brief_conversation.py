@@ -19,6 +19,7 @@ from previously.core.messages import (
     message,
 )
 from previously.folds.brief import ARGUMENTS_CHARACTERS, OUTPUT_CHARACTERS, cap_text, render_conversation
+from tests.effort import cases
 
 
 def called(*parts: ToolCall | Text) -> Message:
@@ -132,7 +133,7 @@ def test_no_secret_goes_out_wherever_it_stands() -> None:
 
 
 @given(st.text(max_size=300), st.integers(20, 200))
-@settings(max_examples=60)
+@settings(max_examples=cases(60))
 def test_capping_keeps_beginning_and_end(text: str, most: int) -> None:
     found = cap_text(text, most)
     assert len(found) <= most + 40

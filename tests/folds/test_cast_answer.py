@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from previously.folds.cast import read_cast_answer
 from previously.folds.cast_facts import CastAnswer
 from previously.folds.checks import Refused
+from tests.effort import cases
 
 PLAIN = CastAnswer("Maya waits.", ("Bram hid the key",), (2,), ((3, "Bram left"),))
 
@@ -98,7 +99,7 @@ GARBLED = st.one_of(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @given(GARBLED)
 def test_garbled_answers_never_raise(answer: str) -> None:
     found = read_cast_answer(answer)

@@ -20,6 +20,7 @@ from previously.folds.fold import Fold
 from previously.folds.json_answer import dump_canonical
 from previously.runtime.prompts import load_prompt
 from previously.text.sentences import whole_sentences
+from tests.effort import cases
 
 GOLDEN = Path(__file__).parent / "golden"
 TEMPLATE = load_prompt("cast")
@@ -183,7 +184,7 @@ def stories(draw: st.DrawFn) -> list[tuple[str, Message]]:
     return found
 
 
-@settings(max_examples=60)
+@settings(max_examples=cases(60))
 @given(stories(), st.sampled_from(NAMES))
 def test_nothing_that_was_not_witnessed_gets_into_a_note(story: list[tuple[str, Message]], name: str) -> None:
     so_far = ""
@@ -200,7 +201,7 @@ def test_nothing_that_was_not_witnessed_gets_into_a_note(story: list[tuple[str, 
         so_far = made.text
 
 
-@settings(max_examples=80)
+@settings(max_examples=cases(80))
 @given(
     st.one_of(
         st.text(max_size=400),

@@ -17,6 +17,7 @@ from previously.folds.checks import Accepted, Refused
 from previously.folds.combine import CombineFold, join_summaries, number_scenes
 from previously.folds.scene import join_scenes, render_scene
 from previously.runtime.prompts import load_prompt
+from tests.effort import cases
 from tests.folds.scene_corpus import SEED
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -106,7 +107,7 @@ def test_the_newest_scene_is_always_told() -> None:
     assert "bell" in join_summaries([*old, "The drowned bell rang at midnight."], 80)
 
 
-@settings(max_examples=60)
+@settings(max_examples=cases(60))
 @given(st.lists(st.text(max_size=120), max_size=6), st.integers(10, 200))
 def test_joining_is_total_and_bounded(summaries: list[str], most: int) -> None:
     assert estimate_tokens(join_summaries(summaries, most)) <= most

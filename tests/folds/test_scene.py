@@ -23,6 +23,7 @@ from previously.folds.fold import Fold
 from previously.folds.scene import SCHEMA, SceneFold, parse_scene, parse_scene_note, render_scene
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, validate_scene
 from previously.runtime.prompts import load_prompt
+from tests.effort import cases
 from tests.folds.scene_corpus import SEED, bad_memories, good_memories
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -241,7 +242,7 @@ def test_good_answers_are_kept_and_bad_ones_never_raise() -> None:
         assert isinstance(judged, Accepted) or judged.reason
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 @given(st.text(max_size=300) | st.text('{}[]":,nkctsumary ', max_size=120))
 def test_judging_is_total(answer: str) -> None:
     judged = SceneFold(SAID).judge_text(answer)
@@ -249,7 +250,7 @@ def test_judging_is_total(answer: str) -> None:
         assert validate_scene(json.loads(judged.text)).valid
 
 
-@settings(max_examples=60)
+@settings(max_examples=cases(60))
 @given(st.lists(st.tuples(st.sampled_from(["Wren", "Grim", None]), st.text(max_size=200)), max_size=6))
 def test_the_built_in_scene_can_always_be_kept(lines: list[tuple[str | None, str]]) -> None:
     delta: tuple[Message, ...] = tuple(message("user", text, speaker=name) for name, text in lines)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from previously.core.tokens import estimate_tokens
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS, find_description, find_timeline, repeats, validate_scene
+from tests.effort import cases
 from tests.folds.scene_corpus import MUTATIONS, SEED, bad_memories, good_memories
 
 
@@ -136,7 +137,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @given(json_values)
 def test_anything_at_all_can_be_judged(value: object) -> None:
     found = validate_scene(value)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
 from previously.formats import read_story, to_anthropic, to_claude_code, to_responses
+from tests.effort import cases
 from tests.formats import test_anthropic, test_claude_code, test_codex, test_opencode, test_responses
 from tests.formats.strict_anthropic import refusals
 
@@ -89,7 +90,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("format", TRANSCRIPTS)
-@settings(max_examples=60)
+@settings(max_examples=cases(60))
 @given(data=st.data())
 def test_anything_anywhere(path: Path, format: str, data: st.DataObject) -> None:
     shape, whole = TRANSCRIPTS[format]

@@ -14,6 +14,7 @@ from previously.core.lore import Described, Scene
 from previously.folds.scene import render_scene
 from previously.folds.scene_checks import validate_scene
 from previously.formats.scene_memories import ENTRY_FIELDS, OVERFLOW, TOLD_FIELDS, migrate
+from tests.effort import cases
 
 OLD = {
     "narrative": "They went to the tavern.",
@@ -108,7 +109,7 @@ values = st.recursive(
 memories = st.dictionaries(st.sampled_from([*TOLD_FIELDS, *ENTRY_FIELDS, "mood", "plans"]), values, max_size=6)
 
 
-@settings(max_examples=150)
+@settings(max_examples=cases(150))
 @given(memories)
 def test_nothing_is_lost(memory: dict[str, object]) -> None:
     try:

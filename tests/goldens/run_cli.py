@@ -15,7 +15,7 @@ from unittest import mock
 
 import typer
 
-from previously.cli.commands import main
+from previously.cli.command_table import main
 
 _parser_of = functools.cache(typer.main.get_command)
 """Built once: building it takes longer than most commands."""

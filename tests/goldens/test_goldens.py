@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import typer
 
-from previously.cli.commands import app
+from previously.cli.command_table import app
 from tests.goldens.commands import CHANGING, READING, name_of
 from tests.goldens.compare import EXPECTED, GROUPS, Taken, find_differences
 from tests.goldens.corpora import find_corpora

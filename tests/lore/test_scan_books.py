@@ -14,6 +14,7 @@ from previously.core.errors import BadInput
 from previously.lore.book_forms import CHARACTER_BOOK, WORLD_INFO
 from previously.lore.entries import Entry, Logic
 from previously.lore.world_info import Book, character_book, read_book, rewritten, world_info
+from tests.effort import cases
 
 GRIM = {
     "uid": 12, "key": ["Grim", "/gr[ia]m/i"], "keysecondary": ["boat"], "comment": "The ferryman", "content": "Old.",
@@ -261,7 +262,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
 }  # fmt: skip
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 @given(st.data())
 def test_whatever_an_entry_holds_is_written_again(data: st.DataObject) -> None:
     names = data.draw(st.permutations(list(FIELDS)))[: data.draw(st.integers(0, len(FIELDS)))]
@@ -286,7 +287,7 @@ ODD_ENTRIES = st.dictionaries(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 @given(st.one_of(ANY, st.fixed_dictionaries({"entries": st.one_of(ANY, ODD_ENTRIES)})))
 def test_anything_is_read_or_refused(given_: object) -> None:
     try:

@@ -13,6 +13,7 @@ from previously.lore.index import index_of
 from previously.lore.nested import MOST_NESTED, set_apart
 from previously.lore.regexes import LONGEST_PATTERN, Regexes, regex_of
 from previously.lore.scanning import scan
+from tests.effort import cases
 
 HOSTILE = [
     "(a+)+$",
@@ -52,7 +53,7 @@ def test_patterns_that_unroll_to_too_much_are_refused_and_say_so() -> None:
 ATOMS = ["a", "b", "ab", "[ab]", "a*", "(a|bb)", ".", "^a", "b$", "(?i)B", "é", "ſ", "k"]
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 @given(
     st.lists(
         st.lists(st.sampled_from(ATOMS), min_size=1, max_size=3).map("".join), min_size=1, max_size=5, unique=True

@@ -17,6 +17,7 @@ from previously.lore.entries import Entry, Logic
 from previously.lore.index import Index, index_of
 from previously.lore.keys import Compared, key_of, prepared
 from previously.lore.scanning import scan
+from tests.effort import cases
 from tests.lore.naive import mentioned
 
 
@@ -196,13 +197,13 @@ def fired(found_by: Index | list[Entry], messages: list[str]) -> set[str]:
     return {one.entry.uid for one in scan(found_by, turn).fired}
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @given(lore(), MESSAGES)
 def test_the_index_finds_what_looking_key_by_key_finds(entries: list[Entry], messages: list[str]) -> None:
     assert fired(entries, messages) == {one.uid for one in entries if mentioned(one, messages, 2)}
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 @given(lore(), MESSAGES, st.integers(0, 2))
 def test_keys_that_are_set_apart_are_found_all_the_same(
     monkeypatch: pytest.MonkeyPatch, entries: list[Entry], messages: list[str], most: int
@@ -211,7 +212,7 @@ def test_keys_that_are_set_apart_are_found_all_the_same(
     assert fired(entries, messages) == {one.uid for one in entries if mentioned(one, messages, 2)}
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 @given(st.data(), lore(), MESSAGES)
 def test_an_index_that_grew_finds_what_a_new_one_finds(
     data: st.DataObject, entries: list[Entry], messages: list[str]

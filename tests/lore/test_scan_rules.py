@@ -15,6 +15,7 @@ from previously.lore.index import index_of
 from previously.lore.scanning import scan
 from previously.lore.spending import roll
 from previously.lore.timed import Effects
+from tests.effort import cases
 
 BOTH = (False, True)
 OURS = (False,)
@@ -288,7 +289,7 @@ def test_a_turn_that_is_scanned_again_rolls_the_same() -> None:
     assert 0 < len(first) < 50
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 @given(
     st.lists(
         st.builds(

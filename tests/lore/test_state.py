@@ -22,6 +22,7 @@ from previously.core.note import (
 )
 from previously.lore.by_hand import WishRecord, corrected
 from previously.lore.state import EMPTY, Noted, State, after, state_of, state_text
+from tests.effort import cases
 
 LENGTH = 4
 NAMES = ("Ilse Marrow", "Ilse", "Bram", "Salt key", "灰原")
@@ -77,7 +78,7 @@ def reduced(listed: list[Note], state: State = EMPTY, start: int = 0) -> State:
     return state
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=cases(200), deadline=None)
 @given(st.data())
 def test_a_snapshot_and_the_rest_give_what_all_notes_give(data: st.DataObject) -> None:
     count = data.draw(st.integers(0, 8))
@@ -89,7 +90,7 @@ def test_a_snapshot_and_the_rest_give_what_all_notes_give(data: st.DataObject) -
     assert all(note_of(note_text(one)) == one for one in listed)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=cases(200), deadline=None)
 @given(st.data())
 def test_without_the_opener_its_operations_are_unmatched_and_nothing_else_changes(data: st.DataObject) -> None:
     count = data.draw(st.integers(1, 6))

@@ -31,6 +31,7 @@ async def model() -> AsyncIterator[LocalModel]:
     await opened.close()
 
 
+@pytest.mark.slow(reason="a real model")
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_chat(model: LocalModel) -> None:
     reply = await model.ask(ModelRequest("You are brief.", "Say hello.", 12, temperature=0.0))
@@ -40,6 +41,7 @@ async def test_a_chat(model: LocalModel) -> None:
     assert reply.usage.reported
 
 
+@pytest.mark.slow(reason="a real model")
 @pytest.mark.asyncio(loop_scope="module")
 async def test_an_answer_that_keeps_to_a_schema(model: LocalModel) -> None:
     schema = {
@@ -54,6 +56,7 @@ async def test_an_answer_that_keeps_to_a_schema(model: LocalModel) -> None:
     assert json.loads(reply.text)["colour"] in ("red", "green")
 
 
+@pytest.mark.slow(reason="a real model")
 @pytest.mark.asyncio(loop_scope="module")
 async def test_an_answer_that_is_cut(model: LocalModel) -> None:
     reply = await model.ask(ModelRequest("", "Tell me a long story about the sea.", 5))
@@ -62,6 +65,7 @@ async def test_an_answer_that_is_cut(model: LocalModel) -> None:
     assert reply.usage.output_tokens == 5
 
 
+@pytest.mark.slow(reason="a real model")
 @pytest.mark.asyncio(loop_scope="module")
 async def test_an_input_that_is_too_long(model: LocalModel) -> None:
     failure = await model.ask(ModelRequest("", "rain " * 3_000, 5))
@@ -69,6 +73,7 @@ async def test_an_input_that_is_too_long(model: LocalModel) -> None:
     assert (failure.kind, failure.window_tokens) == (FailureKind.OVERFLOW, 1_024)
 
 
+@pytest.mark.slow(reason="a real model")
 @pytest.mark.asyncio(loop_scope="module")
 async def test_what_it_tells_about_itself(model: LocalModel) -> None:
     known = await model.describe()
@@ -76,6 +81,7 @@ async def test_what_it_tells_about_itself(model: LocalModel) -> None:
     assert known["models"] == [model.name]
 
 
+@pytest.mark.slow(reason="a real model")
 @pytest.mark.asyncio(loop_scope="module")
 async def test_two_at_once(model: LocalModel) -> None:
     replies = await asyncio.gather(*(model.ask(ModelRequest("", f"Say {n}.", 4)) for n in range(2)))

@@ -15,6 +15,7 @@ from previously.recall.passages import Told, passages
 from previously.recall.query import understand
 from previously.recall.search import Found, find
 from previously.recall.words import places_of, read
+from tests.effort import cases
 
 NAMES = ("Mara", "Old Bram", "Will", "田中")
 WORDS = st.sampled_from(
@@ -107,7 +108,7 @@ def test_nothing_excluded_not_allowed_or_later_is_found(
     assert all(position < until for position in positions)
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 @given(STORIES, TEXTS, st.sampled_from(NAMES))
 def test_an_unwitnessed_message_changes_nothing(story: list[MessageFacts], text: str, who: str) -> None:
     there = [facts.witnesses is None or who in facts.witnesses or facts.speaker == who for facts in story]

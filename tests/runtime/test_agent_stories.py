@@ -16,6 +16,7 @@ from previously.core.messages import Role, Text, ToolCall, ToolResult
 from previously.core.pairing import unpaired
 from previously.models.scripted import Scripted
 from previously.view.view import Section
+from tests.effort import ON_DISK, cases
 
 AGENT = Settings.of("agent", window_tokens=8_192, recap_words=300)
 BUDGET = 5_000
@@ -41,7 +42,7 @@ def tell(story: BlockingStory, turns: int, calls: int, first: int = 0) -> None:
         story.fold()
 
 
-@pytest.fixture(params=["in_memory", "sqlite"])
+@pytest.fixture(params=["in_memory", ON_DISK])
 def story(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BlockingStory]:
     place = ":memory:" if request.param == "in_memory" else str(tmp_path / "stories.db")
     with BlockingMemory(place, settings=AGENT) as memory:
@@ -81,26 +82,29 @@ def test_other_stories_have_no_brief() -> None:
         assert tale.brief() is None
 
 
+@pytest.mark.random
 def test_a_run_of_one_turn_keeps_its_request_however_long_it_is(story: BlockingStory) -> None:
     story.add("user", "Request 7: find the leak, and do not restart the server.")
     notes = 0
-    for number in range(120):
+    steps = cases(120, quick=50)
+    for number in range(steps):
         story.add_drafts(step(number))
         story.fold()
         view = story.view(BUDGET)
         check(view, "do not restart the server")
         notes += any("left out; ask for it again" in str(one.parts) for one in view.messages)
-    assert notes > 20, "outputs become notes before messages go"
+    assert notes > steps // 6, "outputs become notes before messages go"
     brief = story.brief()
     assert brief is not None
     assert "find the leak" in brief.text
 
 
+@pytest.mark.random
 def test_the_front_stays_the_same_while_the_agent_works(story: BlockingStory) -> None:
     story.add("user", "Request 7: find the leak.")
     same = changed = 0
     before: tuple[Message, ...] = ()
-    for number in range(80):
+    for number in range(cases(80, quick=40)):
         story.add_drafts(step(number, 20))
         story.fold()
         view = story.view(BUDGET)
@@ -129,10 +133,11 @@ def test_an_output_that_would_fill_the_view_loses_its_middle_and_nothing_is_lost
     assert kept.text == huge
 
 
+@pytest.mark.random
 def test_what_the_model_saw_can_be_shown_again(story: BlockingStory) -> None:
     story.add("user", "Request 7: find the leak.")
     views = []
-    for number in range(60):
+    for number in range(cases(60, quick=30)):
         story.add_drafts(step(number))
         story.fold()
         views.append(story.view(BUDGET))
@@ -141,10 +146,11 @@ def test_what_the_model_saw_can_be_shown_again(story: BlockingStory) -> None:
     assert again.messages == views[-2].messages
 
 
+@pytest.mark.random
 def test_a_fold_never_ends_between_a_call_and_its_result(story: BlockingStory) -> None:
     chance = random.Random(3)
     story.add("user", "Request 0.")
-    for number in range(150):
+    for number in range(cases(150, quick=50)):
         story.add_drafts(step(number, chance.randint(1, 120)))
         for done in story.fold().folds:
             last = story.messages(done.span.last, done.span.last)[0].entry.message

@@ -25,10 +25,10 @@ from previously.storage.copy import WholeStories
 from previously.storage.queries import load_migrations
 from previously.storage.spool import Spool
 from previously.storage.sqlite.file import APPLICATION_ID
+from tests.effort import cases, mark_slow
 from tests.storage.postgres_server import shared_server
-from tests.storage.test_stores_agree import SOAKING
 
-FLIPPED = 2_000 if SOAKING else 40
+FLIPPED = cases(40, soak=2_000)
 SMALL = Settings(tail_messages=3, fold_messages=6, recap_words=40, chapter_messages=0)
 
 
@@ -541,7 +541,7 @@ def run(what: str, where: object, to: object, dies_at: int = 0, most_bytes: int 
     return done.returncode, done.stderr.strip()
 
 
-@pytest.mark.parametrize("dies_at", [1, 40, 120, 180])
+@pytest.mark.parametrize("dies_at", [1, *mark_slow(40, 120, 180, reason="kills a process")])
 async def test_a_backup_that_was_killed_is_not_there_and_can_be_made_again(
     memory: Memory, apart: Path, tmp_path: Path, dies_at: int
 ) -> None:
@@ -554,7 +554,7 @@ async def test_a_backup_that_was_killed_is_not_there_and_can_be_made_again(
         assert await digests(copy) == await digests(memory)
 
 
-@pytest.mark.parametrize("target", ["sqlite", "postgres"])
+@pytest.mark.parametrize("target", ["sqlite", *mark_slow("postgres", reason="kills many processes")])
 async def test_a_move_that_was_killed_goes_on_where_it_was(memory: Memory, tmp_path: Path, target: str) -> None:
     """However often, and wherever: each story is there whole or not at all."""
     to = str(tmp_path / "new.db") if target == "sqlite" else shared_server().emptied()
@@ -576,7 +576,7 @@ async def test_a_move_that_was_killed_goes_on_where_it_was(memory: Memory, tmp_p
         assert await digests(new) == expected
 
 
-@pytest.mark.parametrize("share", [0.02, 0.5, 0.9])
+@pytest.mark.parametrize("share", [0.5, *mark_slow(0.02, 0.9, reason="starts a process")])
 async def test_a_full_disk_leaves_no_backup(memory: Memory, apart: Path, tmp_path: Path, share: float) -> None:
     await tell(memory, "long", 300)
     await memory.backup(tmp_path / "whole.db")

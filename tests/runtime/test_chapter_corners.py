@@ -12,6 +12,7 @@ from previously import BlockingMemory, ScriptedModel, Settings
 from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
 from previously.view.view import Reason, Section
+from tests.effort import ON_DISK
 from tests.runtime.obedient import kind_of, obedient, part, said, tell
 from tests.runtime.update_answers import messages
 
@@ -20,7 +21,7 @@ RULES = Settings(scene_messages=0, cast="off",
 )  # fmt: skip
 
 
-@pytest.fixture(params=["in_memory", "sqlite"])
+@pytest.fixture(params=["in_memory", ON_DISK])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
     return ":memory:" if request.param == "in_memory" else tmp_path / "stories.db"
 

@@ -14,6 +14,7 @@ from previously.core.errors import BadInput
 from previously.core.spans import Span
 from previously.core.versions import Kind
 from previously.view.view import Reason, Section
+from tests.effort import ON_DISK
 from tests.runtime.obedient import PEOPLE, kind_of, obedient, said, tell
 from tests.runtime.update_answers import messages, recap_in, under
 
@@ -37,7 +38,7 @@ def model() -> Recorded:
     return Recorded()
 
 
-@pytest.fixture(params=["in_memory", "sqlite"])
+@pytest.fixture(params=["in_memory", ON_DISK])
 def story(request: pytest.FixtureRequest, tmp_path: Path, model: Recorded) -> Iterator[BlockingStory]:
     place = ":memory:" if request.param == "in_memory" else tmp_path / "stories.db"
     with BlockingMemory(place, settings=RULES, model=model) as memory:

@@ -15,6 +15,7 @@ from previously.core.versions import Kind, Status
 from previously.folds.chapter import CLOSING, FINAL_SCENE, parse_short
 from previously.formats import read_story
 from previously.runtime import model_writer
+from tests.effort import ON_DISK
 from tests.runtime.echoing import echo
 from tests.runtime.obedient import kind_of, obedient, part, said, tell
 from tests.runtime.update_answers import asked_for, is_closing, is_update, messages, recap_in, under
@@ -65,7 +66,7 @@ def model() -> Model:
     return Model()
 
 
-@pytest.fixture(params=["in_memory", "sqlite"])
+@pytest.fixture(params=["in_memory", ON_DISK])
 def story(request: pytest.FixtureRequest, tmp_path: Path, model: Model) -> Iterator[BlockingStory]:
     place = ":memory:" if request.param == "in_memory" else tmp_path / "stories.db"
     with BlockingMemory(place, settings=RULES, model=model) as memory:

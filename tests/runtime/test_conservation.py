@@ -48,6 +48,7 @@ from previously.runtime.folding import KEPT
 from previously.storage.store import NO_NODE
 from previously.view.view import Reason, Section, View
 from previously.view.volatile import without_recall
+from tests.effort import cases
 from tests.runtime.update_answers import answer, asked_for, is_update
 
 RULES = Settings(
@@ -486,11 +487,9 @@ def _all(span: Any) -> range:
     return range(span.first, span.last + 1)
 
 
-SOAKING = hypothesis_settings.get_current_profile_name() == "soak"
-
 TestHistories = Histories.TestCase
 TestHistories.settings = hypothesis_settings(
-    max_examples=1_000 if SOAKING else 60, stateful_step_count=60 if SOAKING else 40
+    max_examples=cases(60, quick=15, soak=1_000), stateful_step_count=cases(40, quick=30, soak=60)
 )
 
 
@@ -512,10 +511,12 @@ class WithoutWaiting:
 
 
 class TestHistoriesWithAModel(WithoutWaiting, HistoriesWithAModel.TestCase):  # type: ignore[misc,valid-type]
-    settings = hypothesis_settings(max_examples=500 if SOAKING else 40, stateful_step_count=60 if SOAKING else 30)
+    settings = hypothesis_settings(
+        max_examples=cases(40, quick=10, soak=500), stateful_step_count=cases(30, soak=60, quick=30)
+    )
 
 
-FEW = hypothesis_settings(max_examples=300 if SOAKING else 8, stateful_step_count=60 if SOAKING else 25)
+FEW = hypothesis_settings(max_examples=cases(8, soak=300), stateful_step_count=cases(25, quick=20, soak=60))
 
 
 class TestHistoriesOfRolePlays(WithoutWaiting, HistoriesOfPresets.TestCase):  # type: ignore[misc,valid-type]

@@ -15,6 +15,7 @@ from previously.storage.sqlite import SqliteStore
 from previously.view import epochs
 from previously.view.memory import HEADINGS
 from previously.view.view import Reason, Section, View
+from tests.effort import cases
 from tests.runtime.echoing import kind_of
 from tests.runtime.update_answers import answer, is_update, messages
 
@@ -105,6 +106,7 @@ def test_a_character_who_missed_something_is_shown_no_episode(story: BlockingSto
     assert shown(story.view(2_000)) and not shown(story.view(2_000, reader="character:Joaquin"))
 
 
+@pytest.mark.random
 def test_a_view_reads_no_more_of_a_longer_story(monkeypatch: pytest.MonkeyPatch) -> None:
     rows: list[int] = []
     path = SqliteStore.path
@@ -116,7 +118,8 @@ def test_a_view_reads_no_more_of_a_longer_story(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(SqliteStore, "path", counted)
     read = {}
-    for length in (600, 1_500):
+    short, long = cases(600, quick=300), cases(1_500, quick=600)
+    for length in (short, long):
         with BlockingMemory(":memory:", settings=RULES, model=ScriptedModel(reply)) as memory:
             story = memory.story("tale")
             tell(story, length)
@@ -124,4 +127,4 @@ def test_a_view_reads_no_more_of_a_longer_story(monkeypatch: pytest.MonkeyPatch)
             rows.clear()
             assert len(shown(story.view(4_000))) > 1
             read[length] = sum(rows)
-    assert read[1_500] <= read[600] * 1.1
+    assert read[long] <= read[short] * 1.1

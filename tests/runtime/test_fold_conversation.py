@@ -24,6 +24,7 @@ from previously.formats.openai import to_openai
 from previously.formats.responses import to_responses
 from previously.runtime.compacting import FoldedConversation, compact
 from previously.runtime.writer import BuiltinWriter
+from tests.effort import cases
 from tests.folds.conversation.conversations import conversation
 
 DATA = Path(os.environ.get("PREVIOUSLY_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data")
@@ -220,7 +221,8 @@ async def test_inside_a_loop_it_is_awaited() -> None:
     assert (await fold_conversation_async(chat(), budget=3_000)).status == "folded"
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.random
+@pytest.mark.parametrize("seed", range(cases(60)))
 def test_whatever_the_conversation_it_comes_back_valid(seed: int) -> None:
     """Random ones, whole and broken, through the whole way with the built-in brief, from list to list."""
     chance = Random(seed)

@@ -17,6 +17,7 @@ from previously.runtime.story import Story
 from previously.storage import layout
 from previously.storage.store import Store
 from previously.storage.tables import Tables
+from tests.effort import mark_slow
 from tests.storage.letters import Letters
 from tests.storage.postgres_server import shared_server
 
@@ -25,7 +26,7 @@ WORD = "Wilhelmina"
 SMALL = Settings(fold_messages=6, tail_messages=4, fold_words=10_000, recap_words=200)
 
 
-@pytest.fixture(params=["in_memory", "sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", *mark_slow("in_memory", "postgres", reason="the same on another store")])
 async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Memory]:
     place = {"in_memory": ":memory:", "sqlite": str(tmp_path / "stories.db")}.get(request.param)
     async with await Memory.open(place or shared_server().emptied(), settings=SMALL) as opened:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from statistics import fmean
 
+import pytest
+
 from previously import BlockingMemory, Draft, Settings, message
 from previously.blocking import BlockingStory
 from previously.view.view import Section
@@ -46,6 +48,7 @@ def play(story: BlockingStory, first: int, last: int, sizes: dict[int, int]) -> 
             sizes[turn] = view.tokens
 
 
+@pytest.mark.slow(reason="plays 5,000 turns")
 def test_a_game_of_5000_turns_costs_what_one_of_50_does(tmp_path: Path) -> None:
     means = {}
     with BlockingMemory(tmp_path / "game.db", settings=Settings.of("game", recall_percent=0, cast="off")) as memory:

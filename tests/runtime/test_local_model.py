@@ -39,6 +39,7 @@ with_weights = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow(reason="a real model")
 @with_weights
 def test_a_real_model_drives_every_text(tmp_path: Path) -> None:
     """Recap, chapter, short form and backbone, then an amend of texts that a better model had written. A model this
@@ -85,6 +86,7 @@ NOTES = {
 }
 
 
+@pytest.mark.slow(reason="a real model")
 @with_weights
 @pytest.mark.parametrize("name", NOTES)
 def test_a_real_model_drives_every_note(name: str) -> None:

@@ -13,8 +13,12 @@ from previously.blocking import BlockingStory
 from previously.core.messages import Attributes
 from previously.core.versions import Kind
 from previously.demo.generated import generated_story
+from tests.effort import cases
 
-COUNT = 10_000
+COUNT = cases(10_000)
+EDITED, DELETED = COUNT * 7 // 10, COUNT * 9 // 10
+
+pytestmark = pytest.mark.random
 
 
 def drafts(count: int) -> list[Draft]:
@@ -77,13 +81,15 @@ def test_importing_a_longer_or_edited_copy_changes_only_what_changed(long_story:
 
     kept = {item.position: item.entry.id for item in long_story.messages()}
     edited = list(longer)
-    edited[7_000] = Draft(message(longer[7_000].message.role, "A word was mended here.", speaker="Tess Arlow"))
-    del edited[9_000]
+    edited[EDITED] = Draft(message(longer[EDITED].message.role, "A word was mended here.", speaker="Tess Arlow"))
+    del edited[DELETED]
     changes = long_story.follow(edited)
     assert (changes.added, changes.updated, changes.removed) == (0, 1, 1)
     after = long_story.messages()
-    assert [item.entry.id for item in after[:7_000]] == [kept[position] for position in range(7_000)]
-    assert [item.entry.id for item in after[9_000:]] == [kept[position] for position in range(9_001, COUNT + 25)]
+    assert [item.entry.id for item in after[:EDITED]] == [kept[position] for position in range(EDITED)]
+    assert [item.entry.id for item in after[DELETED:]] == [
+        kept[position] for position in range(DELETED + 1, COUNT + 25)
+    ]
 
     hidden = [Draft(draft.message, Attributes(hidden=index == 3)) for index, draft in enumerate(edited)]
     head = long_story.branch_info().head
@@ -92,6 +98,7 @@ def test_importing_a_longer_or_edited_copy_changes_only_what_changed(long_story:
     assert long_story.branch_info().head == head, "a hidden flag moves no node"
 
 
+@pytest.mark.slow(reason="needs two long stories")
 def test_the_view_does_not_grow_with_the_story(long_story: BlockingStory, tmp_path: Path) -> None:
     def largest_view(story: BlockingStory, lines: list[Draft]) -> int:
         sizes = []

@@ -23,6 +23,7 @@ from previously.models.retry import MAX_CALLS
 from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime import model_writer
 from previously.runtime.prompts import load_prompt
+from tests.effort import cases
 from tests.runtime.update_answers import answer, is_update, messages
 
 RULES = Settings(
@@ -316,6 +317,7 @@ def test_limits_hold_and_memory_goes_on_without_the_model(tmp_path: Path, name: 
     assert "limit of" in folds[-1].reason
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("edited", [False, True], ids=["growing", "and edited, in chapters"])
 def test_any_plan_of_failures_is_survived(tmp_path: Path, edited: bool) -> None:
     """Random replies of every sort: never more than three calls a fold, never a loop, the view within budget."""
@@ -338,7 +340,7 @@ def test_any_plan_of_failures_is_survived(tmp_path: Path, edited: bool) -> None:
         ModelReply("", "m", "tool_calls", Usage(1, 1, True), tool_calls=True),
         ModelReply("", "m", "stop", Usage(1, 1, True), reasoning="hm"),
     ]
-    for seed in range(25):
+    for seed in range(cases(25)):
         pick = random.Random(seed)
 
         def reply(request: ModelRequest, pick: random.Random = pick) -> Scripted:

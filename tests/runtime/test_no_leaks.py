@@ -25,10 +25,11 @@ from previously.core.witnessing import folded_name, knows_of
 from previously.lore.state import state_text
 from previously.runtime import cast_steps, note_steps, noted
 from previously.runtime.story import Story
+from tests.effort import cases
 from tests.runtime.echoing import Fickle, about, canaries_in, canary
 from tests.runtime.truthful import THINGS, Truthful
 
-CASES = int(os.environ.get("LEAK_CASES", "2000"))
+CASES = int(os.environ.get("LEAK_CASES", cases(2_000, quick=250)))
 CASES_OF_A_STORY = 25
 PEOPLE = ("Ines", "Bram", "Odalys", "Wren", "Tomas")
 PLAYER = "Anna"
@@ -244,6 +245,7 @@ SETTINGS: tuple[dict[str, Any], ...] = (
 )
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(max(1, CASES // CASES_OF_A_STORY // 2)))
 def test_nobody_learns_what_they_did_not_witness(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(seed)
@@ -392,6 +394,7 @@ def known_words(tale: Scenes) -> tuple[int, int]:
     return known, whole
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(max(1, CASES // CASES_OF_A_STORY // 2)))
 def test_nobody_learns_what_they_did_not_witness_where_presence_is_noted(
     seed: int, monkeypatch: pytest.MonkeyPatch
@@ -421,6 +424,7 @@ def test_nobody_learns_what_they_did_not_witness_where_presence_is_noted(
     assert Source.NOTED in sources and Source.GIVEN not in sources
 
 
+@pytest.mark.random
 def test_those_who_were_there_know_of_it() -> None:
     known = whole = 0
     for seed in range(max(2, CASES // CASES_OF_A_STORY // 8)):

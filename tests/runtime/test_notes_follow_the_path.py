@@ -21,10 +21,11 @@ from previously.runtime.knowing import is_told_all
 from previously.runtime.read_presence import Presences
 from previously.runtime.reading import with_tail
 from previously.runtime.states import States, Witness
+from tests.effort import cases
 from tests.runtime.echoing import folder_of
 from tests.runtime.faithful import PEOPLE, Asked, faithful, said, state
 
-LONG = 2_000
+LONG = cases(2_000, quick=400)
 
 
 def tell(story: BlockingStory, texts: list[str]) -> None:
@@ -40,6 +41,7 @@ def texts(length: int, stranger_at: int = -1) -> list[str]:
     return [said(number, "Quentin" if number == stranger_at else "") for number in range(length)]
 
 
+@pytest.mark.random
 def test_an_edit_in_a_long_story_asks_for_one_span() -> None:
     settings = Settings(chapter_messages=0, cast="off")
     asked, other = Asked(), Asked()
@@ -65,6 +67,7 @@ def test_an_edit_in_a_long_story_asks_for_one_span() -> None:
         assert edited != before
 
 
+@pytest.mark.random
 def test_an_edit_in_a_long_story_asks_for_one_scene() -> None:
     settings = Settings(chapter_messages=0, timeline="scenes", cast="off", scene_messages=40)
     asked, other = Asked(), Asked()
@@ -90,10 +93,11 @@ def test_an_edit_in_a_long_story_asks_for_one_scene() -> None:
         assert edited != before
 
 
+@pytest.mark.random
 def test_an_edit_in_a_long_story_asks_for_one_analysis() -> None:
     settings = Settings.of("novel", lore="off", backbone_words=0)
     asked, other = Asked(), Asked()
-    length = 150
+    length = cases(150, quick=40)
     with BlockingMemory(":memory:", settings=settings, folder=asked.folder) as memory:
         story = memory.story("tale")
         tell(story, texts(length))
@@ -275,7 +279,8 @@ def from_scratch(story: BlockingStory, reader: str) -> str | None:
     return text
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.random
+@pytest.mark.parametrize("seed", range(cases(60)))
 def test_what_is_kept_on_the_way_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """When all is folded, what is known with snapshots, and by whoever looked before, is what follows from the notes
     that stand on the path; and all of them are the model's."""

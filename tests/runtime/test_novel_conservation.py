@@ -19,6 +19,7 @@ from previously.core.spans import Span
 from previously.core.versions import Kind
 from previously.folds.summary import Summary, compact_summary, grow_summary, parse_summary
 from previously.view.view import Reason, Section, View
+from tests.effort import cases
 from tests.runtime.echoing import folder_of, kind_of, part
 from tests.runtime.update_answers import closing_answer
 
@@ -84,7 +85,7 @@ def check(story: BlockingStory, view: View) -> None:
             assert all(any(told.cut and at in told.cut for told in story.telling(at)) for at in gone), "it says so"
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=cases(12), deadline=None)
 @given(
     paragraphs=st.lists(st.lists(PARAGRAPHS, min_size=1, max_size=4).map("".join), min_size=6, max_size=40),
     characters=st.integers(100, 1_500),

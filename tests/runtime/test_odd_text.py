@@ -11,6 +11,7 @@ import pytest
 from previously import BlockingMemory, Draft, message
 from previously.core.errors import BadInput
 from previously.core.text import MAX_MESSAGE_BYTES
+from tests.effort import mark_slow
 from tests.storage.postgres_server import shared_server
 
 ODD = {
@@ -47,7 +48,11 @@ def kept(place: str | Path, text: str) -> tuple[Any, ...]:
         )
 
 
-@pytest.mark.parametrize("what", ODD)
+@pytest.mark.parametrize(
+    "what",
+    [what for what in ODD if "MB" not in what]
+    + mark_slow(*(what for what in ODD if "MB" in what), reason="megabytes on three stores"),
+)
 def test_every_store_keeps_it_alike(what: str, tmp_path: Path) -> None:
     text = ODD[what]
     answers = [kept(place, text) for place in (":memory:", tmp_path / "stories.db", shared_server().emptied())]

@@ -17,6 +17,7 @@ from previously.core.errors import BadInput, BudgetTooSmall
 from previously.core.marks import Mark, MarkKind
 from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime import model_writer
+from tests.effort import ON_DISK
 from tests.runtime.update_answers import answer, closing_answer, is_closing, is_update
 
 RULES = Settings(
@@ -55,7 +56,7 @@ class Script:
         return answer(request, told) if is_update(request) else told
 
 
-@pytest.fixture(params=["in_memory", "sqlite"])
+@pytest.fixture(params=["in_memory", ON_DISK])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return ":memory:" if request.param == "in_memory" else str(tmp_path / "stories.db")
 

@@ -13,6 +13,7 @@ from previously import BlockingMemory
 from previously.blocking import BlockingStory
 from previously.core.errors import BadInput
 from previously.core.marks import MarkKind, chapters_of
+from tests.effort import cases
 from tests.runtime.test_people import NASTY, RULES, Script, marks, now, place, script, system
 
 __all__ = ["place", "script"]
@@ -167,7 +168,8 @@ class Life:
             assert one.text in shown or not (stands or one.kind is MarkKind.PIN), one
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.random
+@pytest.mark.parametrize("seed", range(cases(10)))
 def test_what_a_person_wrote_is_byte_identical_whatever_happens(place: str, script: Script, seed: int) -> None:
     """After 1,000 random steps per store (ten lives of 100; half with a model): on every branch the marks hold exactly
     the words that people left there, or on the branch it was made from, before the fork; nothing but a person's next

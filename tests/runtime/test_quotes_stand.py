@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from previously import BlockingMemory, Draft, Settings, message, read_story
 from previously.demo.generated import generated_story
+from tests.effort import cases
 from tests.quotations import check_story, faults
 
 ROOT = Path(__file__).parents[2]
@@ -102,7 +103,7 @@ RULES = {
 
 
 @pytest.mark.parametrize("timeline", RULES)
-@hypothesis_settings(max_examples=40)
+@hypothesis_settings(max_examples=cases(40))
 @given(steps=st.lists(ADD | CHANGE, min_size=2, max_size=10))
 def test_whatever_happens_to_a_story_its_memory_quotes_it(timeline: str, steps: list[tuple[Any, ...]]) -> None:
     with BlockingMemory(":memory:", settings=RULES[timeline]) as memory:

@@ -20,14 +20,15 @@ from previously.runtime.recalling import recall_ceiling
 from previously.view.memory import STALE
 from previously.view.view import Section, View
 from previously.view.volatile import block, without_recall
+from tests.effort import cases, mark_slow
 from tests.storage.postgres_server import shared_server
 
 SMALL = Settings(window_tokens=1_500, answer_tokens=0, fold_messages=10, tail_messages=4, recap_words=60)
 RAIN = "The rain goes on over the roofs and nobody has anything to say about it."
-STEPS = int(os.environ.get("RECALL_STEPS", "300"))
+STEPS = int(os.environ.get("RECALL_STEPS", cases(300, quick=60)))
 
 
-@pytest.fixture(params=["in_memory", "sqlite", "postgres"])
+@pytest.fixture(params=["in_memory", *mark_slow("sqlite", "postgres", reason="the same on another store")])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BlockingMemory]:
     place: Any = ":memory:" if request.param == "in_memory" else tmp_path / "s.db"
     if request.param == "postgres":
@@ -211,6 +212,7 @@ def canaries(view: View, *, stale: bool = True) -> set[int]:
     return {int(part.split()[0]) for text in texts for part in text.split("canary")[1:] if part[0].isdigit()}
 
 
+@pytest.mark.random
 def test_no_canary_of_a_dead_branch_whatever_is_edited_or_switched(memory: BlockingMemory) -> None:
     """Every message says whose it is; what is no longer on the path is never found nor shown."""
     story = memory.story("tale")

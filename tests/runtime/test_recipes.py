@@ -22,6 +22,7 @@ from previously.storage.sqlite import SqliteStore
 from previously.view import epochs
 from previously.view.recipes import digests_of, from_text, to_text
 from previously.view.view import Section, View
+from tests.effort import mark_slow
 from tests.storage.postgres_server import shared_server
 
 SMALL = Settings(
@@ -36,7 +37,7 @@ SMALL = Settings(
 WORDS = "and the rain went on over the quay while nobody said anything more about the lamp or the boat"
 
 
-@pytest.fixture(params=["in_memory", "sqlite", "postgres"])
+@pytest.fixture(params=["in_memory", *mark_slow("sqlite", "postgres", reason="the same on another store")])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BlockingMemory]:
     place: Any = ":memory:" if request.param == "in_memory" else tmp_path / "s.db"
     if request.param == "postgres":

@@ -19,6 +19,7 @@ from previously.folds.update import UpdateFold
 from previously.runtime.answer_cache import AnswerSource
 from previously.runtime.writer import BuiltinWriter, MemoryReply
 from previously.view.memory import STALE
+from tests.effort import ON_DISK
 from tests.runtime.obedient import obedient
 from tests.runtime.obedient import tell as tell_parcels
 from tests.runtime.update_answers import messages, under
@@ -52,7 +53,7 @@ def folder() -> Recorder:
     return Recorder()
 
 
-@pytest.fixture(params=["in_memory", "sqlite"])
+@pytest.fixture(params=["in_memory", ON_DISK])
 def story(request: pytest.FixtureRequest, tmp_path: Path, folder: Recorder) -> Iterator[BlockingStory]:
     place = ":memory:" if request.param == "in_memory" else tmp_path / "stories.db"
     with BlockingMemory(place, settings=SMALL, folder=folder) as memory:
@@ -146,6 +147,7 @@ def test_000_the_bridge_is_shown_and_not_folded_again(tmp_path: Path) -> None:
         assert bridge not in messages(later)
 
 
+@pytest.mark.slow(reason="folds a story of 3,000 messages")
 def test_004_the_folds_input_does_not_grow_with_history(tmp_path: Path) -> None:
     folder = Recorder()
     with BlockingMemory(tmp_path / "stories.db", folder=folder) as memory:
@@ -178,6 +180,7 @@ def test_004_a_story_shorter_than_its_tail_is_shown_whole(story: BlockingStory) 
     assert len(story.view(8_192).messages) == SMALL.tail_messages
 
 
+@pytest.mark.slow(reason="folds a long story")
 def test_the_words_read_over_a_long_story_are_at_most_twice_its_own(tmp_path: Path) -> None:
     folder = Recorder()
     words = 0

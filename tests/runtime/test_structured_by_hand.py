@@ -16,6 +16,7 @@ from previously import BadInput, BlockingMemory, Draft, ScriptedModel, Settings,
 from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
 from previously.runtime.lore_hands import LoreItem
+from tests.effort import cases
 from tests.runtime.echoing import folder_of
 from tests.runtime.update_answers import answer, is_update, messages, under
 
@@ -204,7 +205,8 @@ class Life:
         assert by_hand == set(self.here), "nothing else is a person's"
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.random
+@pytest.mark.parametrize("seed", range(cases(20)))
 def test_what_a_person_wrote_is_byte_identical_after_every_note(seed: int) -> None:
     """A thousand notes in twenty stories, each of which tries to rewrite what there is."""
     rewriter = Rewriter(seed)

@@ -20,6 +20,7 @@ from previously.core.versions import Kind, Status
 from previously.folds.tiles import cut_note_tiles
 from previously.models.scripted import Scripted
 from previously.runtime import model_writer
+from tests.effort import ON_DISK
 from tests.runtime.echoing import CANARY, canaries_in, canary, echo, kind_of, part
 from tests.runtime.update_answers import answer, asked_for, closing_answer, is_closing, is_update, recap_in, under
 
@@ -94,7 +95,7 @@ def script() -> Script:
     return Script()
 
 
-@pytest.fixture(params=["in_memory", "sqlite"])
+@pytest.fixture(params=["in_memory", ON_DISK])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return ":memory:" if request.param == "in_memory" else str(tmp_path / "stories.db")
 

@@ -19,8 +19,9 @@ from previously.core.messages import Attributes, Part, Role, Text, ToolCall, Too
 from previously.core.tokens import message_tokens
 from previously.models.tokenizers import counter_for
 from previously.view.view import Reason, Section, View
+from tests.effort import cases
 
-CASES = int(os.environ.get("VIEW_CASES", "2000"))
+CASES = int(os.environ.get("VIEW_CASES", cases(2_000, quick=250)))
 VIEWS_OF_A_STORY = 50
 PEOPLE = ("Ines", "Bram", "Odalys")
 READERS = (
@@ -131,6 +132,7 @@ def _recalled(view: View) -> bool:
     return view.volatile_tokens > 0
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("seed", range(max(1, CASES // VIEWS_OF_A_STORY)))
 def test_whatever_the_story_reader_and_budget(seed: int) -> None:
     chance = random.Random(seed)

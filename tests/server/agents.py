@@ -18,6 +18,7 @@ from previously import Memory, ScriptedAnswer, ScriptedServer
 from previously.core.messages import ToolCall
 from previously.models.scripted_server import ServedRequest
 from previously.server.dialects import CHAT, DIALECTS, MESSAGES, RESPONSES
+from tests.effort import mark_slow
 from tests.server.running import SETTLING_S, Rig, running_proxy
 
 RULE = "You mend the bridge. Never push to main."
@@ -174,3 +175,5 @@ def holds(request: ServedRequest, message: dict[str, Any]) -> bool:
 
 
 ALL = [CHAT.name, MESSAGES.name, RESPONSES.name]
+FIRST = [CHAT.name, *mark_slow(MESSAGES.name, RESPONSES.name, reason="the same in another interface")]
+"""All interfaces, for tests that are too long to run in each of them every time."""

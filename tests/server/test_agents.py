@@ -11,13 +11,14 @@ import pytest
 from previously import Memory, ScriptedAnswer, ScriptedServer
 from previously.core.messages import ToolCall
 from previously.models.scripted_server import ServedRequest
-from tests.server.agents import ALL, RULE, STEPS, Agent, agents_rig, folded, holds, sent_list
+from tests.effort import mark_slow
+from tests.server.agents import FIRST, RULE, STEPS, Agent, agents_rig, folded, holds, sent_list
 from tests.server.running import running_proxy, stories_with
 
 WINDOW = 2_500
 
 
-@pytest.mark.parametrize("dialect", ALL)
+@pytest.mark.parametrize("dialect", FIRST)
 async def test_a_long_conversation_goes_on(dialect: str, tmp_path: Path) -> None:
     upstream = {"window_tokens": WINDOW, "on_overflow": "refuse"}
     async with agents_rig(tmp_path, window=WINDOW, upstream=upstream) as rig:
@@ -45,7 +46,7 @@ def always_calls(request: ServedRequest) -> ScriptedAnswer:
     return ScriptedAnswer(text="", tool_calls=[call])
 
 
-@pytest.mark.parametrize("dialect", ALL)
+@pytest.mark.parametrize("dialect", FIRST)
 async def test_what_takes_more_than_a_window_of_work_is_never_forgotten(dialect: str, tmp_path: Path) -> None:
     async with agents_rig(tmp_path, window=WINDOW, upstream={}) as rig:
         rig.upstream.new_plan(always_calls)
@@ -65,7 +66,7 @@ async def test_what_takes_more_than_a_window_of_work_is_never_forgotten(dialect:
         assert "call_58" in json.dumps(shown), "the newest are"
 
 
-@pytest.mark.parametrize("dialect", ALL)
+@pytest.mark.parametrize("dialect", FIRST)
 async def test_where_there_is_no_room_for_a_view_pairs_stay_whole(dialect: str, tmp_path: Path) -> None:
     """What the user asked fills the window by itself: the client's own list is cut."""
     async with agents_rig(tmp_path, window=600, upstream={}) as rig:
@@ -93,7 +94,7 @@ def pairs(count: int, letters: int) -> list[dict[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("window", [4_000, 16_000])
+@pytest.mark.parametrize("window", [4_000, *mark_slow(16_000, reason="a roomier window")])
 async def test_outputs_that_are_shown_in_part_stay_what_they_are(window: int, tmp_path: Path) -> None:
     async with agents_rig(tmp_path, window=window, upstream={}) as rig:
         agent = Agent(rig.proxy.base_url, rig.client, "responses")
@@ -108,7 +109,7 @@ async def test_outputs_that_are_shown_in_part_stay_what_they_are(window: int, tm
         assert "function_call_output" not in {item.get("type") for item in sent_list(sent)}
 
 
-@pytest.mark.parametrize("window", [2_500, 4_000])
+@pytest.mark.parametrize("window", [2_500, *mark_slow(4_000, reason="a roomier window")])
 async def test_words_of_the_user_that_come_with_results_are_not_parted_from_the_call(
     window: int, tmp_path: Path
 ) -> None:

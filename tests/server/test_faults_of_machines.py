@@ -18,6 +18,7 @@ import pytest
 
 from previously import ScriptedAnswer, ScriptedServer
 from previously.models.scripted_server import gzip_bomb, long_line
+from tests.effort import mark_slow
 from tests.server.running import PARTIAL, Rig, Talk, free_port, running_proxy, running_rig, settled, stories_with
 
 MANY_BYTES = 5 * 1024 * 1024
@@ -39,6 +40,7 @@ def locked(db: Path) -> Iterator[None]:
 # C2: many clients go away in the middle of large answers
 
 
+@pytest.mark.slow(reason="moves many megabytes")
 async def test_c2_large_partials_do_not_block_others(tmp_path: Path) -> None:
     piece = "x" * 65_536
     count = MANY_BYTES // len(piece)
@@ -82,7 +84,9 @@ def slowest_health_s(origin: str, done: threading.Event) -> float:
 # C6: nobody is there
 
 
-@pytest.mark.parametrize("which", ["nobody listens", "no such name", "no TLS"])
+@pytest.mark.parametrize(
+    "which", ["nobody listens", *mark_slow("no such name", "no TLS", reason="a proxy of its own for each")]
+)
 async def test_c6_an_upstream_that_cannot_be_reached(tmp_path: Path, which: str) -> None:
     async with ScriptedServer() as upstream:
         address = {
@@ -100,6 +104,7 @@ async def test_c6_an_upstream_that_cannot_be_reached(tmp_path: Path, which: str)
             assert (await proxy.client.get(f"{proxy.origin}/healthz")).status_code == 200
 
 
+@pytest.mark.slow(reason="waits, with a proxy of its own")
 async def test_c6_an_upstream_that_falls_silent(tmp_path: Path) -> None:
     async with running_rig(tmp_path, timeout_s=1) as rig:
         rig.upstream.new_plan(
@@ -119,6 +124,7 @@ async def test_c6_an_upstream_that_falls_silent(tmp_path: Path) -> None:
 # C7: answers that are far too large
 
 
+@pytest.mark.slow(reason="moves many megabytes")
 async def test_c7_large_answers_do_not_fill_the_memory(tmp_path: Path) -> None:
     async with running_rig(tmp_path) as rig:
         await Talk(rig, "warm").hear("C7 warm")
@@ -136,6 +142,7 @@ async def test_c7_large_answers_do_not_fill_the_memory(tmp_path: Path) -> None:
         await rig.check_after_stopping()
 
 
+@pytest.mark.slow(reason="moves many megabytes")
 async def test_c7_an_endless_stream_ends_with_its_client(tmp_path: Path) -> None:
     async with running_rig(tmp_path) as rig:
         rig.upstream.new_plan(ScriptedAnswer(text=["more "] * 100, endless=True))
@@ -186,6 +193,7 @@ async def test_c12_a_store_that_hangs_does_not_keep_the_answer(tmp_path: Path) -
         await rig.check_after_stopping()
 
 
+@pytest.mark.slow(reason="starts two proxies of its own")
 async def test_c11_what_was_said_while_the_store_was_down_outlives_a_kill(tmp_path: Path) -> None:
     async with ScriptedServer() as upstream:
         async with running_proxy(upstream.base_url, db=tmp_path / "stories.db", deadline_s=0.3) as proxy:
@@ -274,6 +282,7 @@ async def test_c15_hostile_requests_are_refused_and_reach_nobody(tmp_path: Path)
         await rig.check_after_stopping()
 
 
+@pytest.mark.slow(reason="moves many megabytes")
 async def test_c15_bodies_without_an_end_are_not_kept_in_memory(tmp_path: Path) -> None:
     async with running_rig(tmp_path) as rig:
         before = rig.proxy.rss_bytes()
@@ -292,6 +301,7 @@ async def test_c15_bodies_without_an_end_are_not_kept_in_memory(tmp_path: Path) 
         assert rig.upstream.requests == []
 
 
+@pytest.mark.slow(reason="waits, with a proxy of its own")
 async def test_c15_half_requests_do_not_keep_others_waiting(tmp_path: Path) -> None:
     async with running_rig(tmp_path) as rig:
         held = []
@@ -344,6 +354,7 @@ async def _until_refused(rig: Rig) -> None:
     raise AssertionError("it still lets everybody in")
 
 
+@pytest.mark.slow(reason="waits, with a proxy of its own")
 async def test_c16_a_stream_that_does_not_end_is_broken_off_and_kept(tmp_path: Path) -> None:
     async with running_rig(tmp_path, drain_s=1) as rig:
         rig.upstream.new_plan(ScriptedAnswer(text=["One ", "two."], hold={1: asyncio.Event()}))
@@ -380,6 +391,7 @@ async def test_a2_killed_mid_stream_the_users_message_is_there_and_nothing_comes
 # C17: a long run
 
 
+@pytest.mark.slow(reason="sends a thousand requests")
 async def test_c17_memory_does_not_grow_with_requests(tmp_path: Path) -> None:
     async with running_rig(tmp_path) as rig:
 

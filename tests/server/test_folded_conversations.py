@@ -19,11 +19,12 @@ from previously.formats.responses import to_responses
 from previously.models.scripted_server.strict_chat import faults_of_chat
 from previously.models.scripted_server.strict_messages import faults_of_anthropic
 from previously.models.scripted_server.strict_responses import faults_of_responses
+from tests.effort import cases
 from tests.folds.conversation.conversations import conversation
 
 DATA = Path(os.environ.get("PREVIOUSLY_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data")
 SAMPLES = sorted(path for path in (DATA / "agents").rglob("*") if path.is_file())
-BATCH, BATCHES = 25, 12
+BATCH, BATCHES = cases(25, quick=10), 12
 
 
 async def written(given: Any, to: str, **how: Any) -> dict[str, Any]:
@@ -48,6 +49,7 @@ def can_be_sent(given: Conversation) -> bool:
     return any(message.role is not Role.SYSTEM and message.text.strip() for message in given.messages)
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("batch", range(BATCHES))
 async def test_random_conversations(batch: int) -> None:
     for seed in range(batch * BATCH, (batch + 1) * BATCH):

@@ -295,6 +295,7 @@ async def test_the_rest_of_the_interface(rig: Rig, client: AsyncOpenAI) -> None:
     assert "".join([piece.choices[0].text async for piece in pieces])
 
 
+@pytest.mark.slow(reason="a real model")
 async def test_a_real_model_behind_the_proxy(tmp_path: Path) -> None:
     pytest.importorskip("xllamacpp", reason="the extra `local` is not installed")
     gguf = find_smollm2()

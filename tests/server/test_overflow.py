@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from previously import ScriptedAnswer
 from previously.server.dialects import DIALECTS
-from tests.server.agents import ALL, STEPS, Agent, agents_rig, holds, sent_list, work
+from tests.server.agents import ALL, FIRST, STEPS, Agent, agents_rig, holds, sent_list, work
 from tests.server.running import Rig, stories_with
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -72,7 +72,7 @@ def long_talk(rig: Rig, histories: dict[str, Agent]) -> Callable[[str], Agent]:
     return made
 
 
-@pytest.mark.parametrize("dialect", ALL)
+@pytest.mark.parametrize("dialect", FIRST)
 async def test_the_window_is_learned_from_what_the_server_says(dialect: str, tmp_path: Path) -> None:
     upstream = {"window_tokens": WINDOW, "on_overflow": "refuse"}
     async with agents_rig(tmp_path, window=4 * WINDOW, upstream=upstream) as rig:
@@ -212,6 +212,7 @@ async def test_without_memory_the_oldest_are_cut_and_pairs_stay_whole(
     assert rig.upstream.faults == []
 
 
+@pytest.mark.slow(reason="a proxy of its own")
 async def test_an_answer_after_the_second_time_is_kept_once(rig: Rig, long_talk: Talking) -> None:
     agent = long_talk("messages")
     rig.upstream.new_plan(first_then_work(ScriptedAnswer(status=413, body=b""), 0))

@@ -21,10 +21,10 @@ from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
 from previously.storage.tables.books import Book, BookInfo, other_name
+from tests.effort import cases
 from tests.oracle.in_memory import oracle
 from tests.storage.postgres_server import shared_server
 from tests.storage.test_store_contract import AT, ME, a_story
-from tests.storage.test_stores_agree import SOAKING
 
 NEVER = "9999"
 LATER = "2027-01-01T00:00:00+00:00"
@@ -330,5 +330,5 @@ class BooksAgree(RuleBasedStateMachine):
 
 TestBooksAgree = BooksAgree.TestCase
 TestBooksAgree.settings = hypothesis_settings(
-    max_examples=200 if SOAKING else 15, stateful_step_count=60 if SOAKING else 25
+    max_examples=cases(15, soak=200), stateful_step_count=cases(25, quick=20, soak=60)
 )

@@ -23,11 +23,12 @@ from previously.storage.spool import Spool
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
 from previously.storage.tables import path_writer
+from tests.effort import cases
 from tests.storage.ids_aside import Mirror, ids_of
 from tests.storage.letters import Letters
 from tests.storage.postgres_server import shared_server
 from tests.storage.test_postgres_agrees import AgreeingOnPostgres
-from tests.storage.test_stores_agree import NUMBERS, SOAKING, WORDS, _put
+from tests.storage.test_stores_agree import NUMBERS, WORDS, _put
 
 STORES = st.sampled_from(["sqlite", "postgres"])
 
@@ -158,5 +159,5 @@ class Copying(AgreeingOnPostgres):
 
 TestCopying = Copying.TestCase
 TestCopying.settings = hypothesis_settings(
-    max_examples=300 if SOAKING else 15, stateful_step_count=60 if SOAKING else 30
+    max_examples=cases(15, soak=300), stateful_step_count=cases(30, quick=20, soak=60)
 )

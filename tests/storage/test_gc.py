@@ -29,6 +29,7 @@ from previously.storage.sqlite import SqliteStore
 from previously.storage.sqlite.file import SqliteFile
 from previously.storage.store import Store, StoryKey
 from previously.storage.tables import Tables, path_writer, tables_of
+from tests.effort import cases
 from tests.storage.letters import Letters
 from tests.storage.postgres_server import database, shared_server
 from tests.storage.rich_story import OWNER, write_stories
@@ -610,9 +611,7 @@ class Cleaning(Agreeing):
             super().teardown()
 
 
-SOAKING = hypothesis_settings.get_current_profile_name() == "soak"
-
 TestCleaning = Cleaning.TestCase
 TestCleaning.settings = hypothesis_settings(
-    max_examples=1_000 if SOAKING else 40, stateful_step_count=60 if SOAKING else 40
+    max_examples=cases(40, soak=1_000), stateful_step_count=cases(40, quick=20, soak=60)
 )

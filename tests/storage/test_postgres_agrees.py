@@ -17,9 +17,10 @@ from previously.storage.postgres import PostgresStore
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
 from previously.storage.tables import path_writer
+from tests.effort import cases
 from tests.oracle.in_memory import oracle
 from tests.storage.postgres_server import shared_server
-from tests.storage.test_stores_agree import MOST_MESSAGES, NUMBERS, SOAKING, WORDS, Agreeing
+from tests.storage.test_stores_agree import MOST_MESSAGES, NUMBERS, WORDS, Agreeing
 
 COMPARED_EVERY = 5
 
@@ -95,5 +96,5 @@ class AgreeingOnPostgres(Agreeing):
 
 TestAgreeingOnPostgres = AgreeingOnPostgres.TestCase
 TestAgreeingOnPostgres.settings = hypothesis_settings(
-    max_examples=1_000 if SOAKING else 20, stateful_step_count=60 if SOAKING else 30
+    max_examples=cases(20, soak=1_000), stateful_step_count=cases(30, quick=20, soak=60)
 )

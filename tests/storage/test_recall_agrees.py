@@ -12,9 +12,10 @@ from previously.core.messages import Draft, message
 from previously.core.scripts import Put
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
+from tests.effort import cases
 from tests.storage.letters import Letters
 from tests.storage.test_postgres_agrees import AgreeingOnPostgres
-from tests.storage.test_stores_agree import NUMBERS, SOAKING
+from tests.storage.test_stores_agree import NUMBERS
 
 WORDS = "lantern harbour crowns promised Mara Tess brass key 鍵 🗝 yesterday letter hidden".split()
 SPEAKERS = st.sampled_from(["Mara", "Tess", "mara", None])
@@ -65,5 +66,5 @@ class Finding(AgreeingOnPostgres):
 
 TestFinding = Finding.TestCase
 TestFinding.settings = hypothesis_settings(
-    max_examples=1_000 if SOAKING else 12, stateful_step_count=60 if SOAKING else 40
+    max_examples=cases(12, soak=1_000), stateful_step_count=cases(40, quick=20, soak=60)
 )

@@ -8,14 +8,17 @@ from __future__ import annotations
 import os
 from random import Random
 
+import pytest
+
 from previously.core.messages import Draft, message
 from previously.core.scripts import Put, Splice
 from previously.recall.outline import PathEntries
 from previously.recall.search import StoryIndex, find
 from previously.storage.store import Store, StoryKey
+from tests.effort import cases
 from tests.storage.letters import Letters
 
-STEPS = int(os.environ.get("PREVIOUSLY_CANARY_STEPS", "250"))
+STEPS = int(os.environ.get("PREVIOUSLY_CANARY_STEPS", cases(250, quick=80)))
 ASKED_EVERY = 10
 LONGEST = 60
 
@@ -25,6 +28,7 @@ def canary(number: int) -> str:
     return "zq" + "".join(chr(ord("a") + int(digit)) for digit in str(number)) + "x"
 
 
+@pytest.mark.random
 async def test_nothing_of_a_dead_branch_is_ever_found(store: Store) -> None:
     chance, made = Random(7), 0
     key = (await store.create_story("me", "tale", at="")).key

@@ -33,6 +33,7 @@ from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store
 from previously.storage.tables import answers as answer_store
 from previously.storage.tables import path_writer
+from tests.effort import cases
 from tests.oracle.in_memory import oracle
 from tests.storage.letters import Letters
 
@@ -432,9 +433,7 @@ def _put(word: str) -> Put:
     return Put(Draft(message("user", word)))
 
 
-SOAKING = hypothesis_settings.get_current_profile_name() == "soak"
-
 TestAgreeing = Agreeing.TestCase
 TestAgreeing.settings = hypothesis_settings(
-    max_examples=1_000 if SOAKING else 60, stateful_step_count=60 if SOAKING else 40
+    max_examples=cases(60, soak=1_000), stateful_step_count=cases(40, quick=20, soak=60)
 )

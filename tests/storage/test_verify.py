@@ -18,6 +18,7 @@ from previously.core.versions import Status
 from previously.storage import findings, verify, verify_memory, verify_paths
 from previously.storage.findings import Verified
 from previously.storage.store import Store
+from tests.effort import cases
 from tests.storage.postgres_server import shared_server
 from tests.storage.rich_story import NEVER, OWNER, OnFile, OnServer, Place
 from tests.storage.test_postgres_agrees import AgreeingOnPostgres
@@ -462,13 +463,11 @@ class VerifyingOnServer(AgreeingOnPostgres):
             super().teardown()
 
 
-SOAKING = hypothesis_settings.get_current_profile_name() == "soak"
-
 TestVerifying = Verifying.TestCase
 TestVerifying.settings = hypothesis_settings(
-    max_examples=1_000 if SOAKING else 40, stateful_step_count=60 if SOAKING else 40
+    max_examples=cases(40, soak=1_000), stateful_step_count=cases(40, quick=20, soak=60)
 )
 TestVerifyingOnServer = VerifyingOnServer.TestCase
 TestVerifyingOnServer.settings = hypothesis_settings(
-    max_examples=300 if SOAKING else 6, stateful_step_count=60 if SOAKING else 40
+    max_examples=cases(6, soak=300), stateful_step_count=cases(40, quick=20, soak=60)
 )

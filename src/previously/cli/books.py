@@ -44,7 +44,7 @@ def books(ctx: typer.Context, as_json: AsJson = False) -> None:
     if not found:
         output.console().print("There are no books yet; `previously lore import FILE` brings one in.")
         return
-    from previously.cli.drawing import table
+    from previously.cli.terminal import table
 
     rows = [
         (info.name, len(entries), sum(bool(problems) for _, problems in entries), info.at[:16].replace("T", " "))

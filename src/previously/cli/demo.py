@@ -162,8 +162,8 @@ def _sample(console: Console, memory: BlockingMemory, folder: CountingWriter) ->
 
 def _print_view(console: Console, seen: View) -> int:
     """Print the view in short form; how many messages it holds word for word."""
-    from previously.cli.drawing import budget_bar, message_lines
-    from previously.cli.viewing import placed
+    from previously.cli.terminal import budget_bar, message_lines
+    from previously.cli.view import placed
 
     messages = placed(seen)
     spoken = [(position, message) for position, message in messages if position is not None]
@@ -183,7 +183,7 @@ def _print_view(console: Console, seen: View) -> int:
 
 
 def _long(console: Console, memory: BlockingMemory, folder: CountingWriter, messages: int) -> dict[str, Any]:
-    from previously.cli.drawing import table
+    from previously.cli.terminal import table
     from previously.core.messages import Draft, message
     from previously.demo.generated import generated_story
 

@@ -36,7 +36,7 @@ def keys(ctx: typer.Context, as_json: AsJson = False) -> None:
     if not found:
         output.console().print("There are no keys yet; `previously keys add NAME` makes one.")
         return
-    from previously.cli.drawing import table
+    from previously.cli.terminal import table
 
     rows = [(key.name, key.owner, key.at[:16].replace("T", " "), f"…{key.ending}") for key in found]
     columns = ("key", "owner", "created (UTC)", "ends with")

@@ -48,7 +48,7 @@ def list_entries(
     as_json: AsJson = False,
 ) -> None:
     """List the entries of a story and of its books."""
-    from previously.cli.remembered import lore_json
+    from previously.cli.memory_json import lore_json
 
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
@@ -62,7 +62,7 @@ def list_entries(
         return
     console = output.console()
     if shown:
-        from previously.cli.drawing import table
+        from previously.cli.terminal import table
 
         columns = ("entry", "type", "by", "keywords", "content")
         console.print(table(columns, [_row(one) for one in shown], left=columns))
@@ -180,7 +180,7 @@ def explain(
     if not found:
         output.console().print("There are no entries that could come up.")
         return
-    from previously.cli.drawing import table
+    from previously.cli.terminal import table
 
     rows = [(one.name, one.book or "-", "yes" if one.fired else "no", one.reason) for one in found]
     columns = ("entry", "book", "comes up", "because")
@@ -198,7 +198,7 @@ app.command("forget")(books.forget)
 
 
 def _row(one: LoreItem) -> tuple[str, ...]:
-    from previously.cli.drawing import shortened
+    from previously.cli.terminal import shortened
 
     by = f"book {one.book}" if one.book else one.by
     status = "" if one.status == "live" else f" ({one.status})"
@@ -223,7 +223,7 @@ def _known(entries: list[LoreItem], entry: str) -> LoreItem:
 
 
 def _done(story: str, verb: str, made: LoreItem, sentence: str, as_json: bool) -> None:
-    from previously.cli.remembered import lore_json
+    from previously.cli.memory_json import lore_json
 
     if as_json:
         output.emit({"story": story, verb: made.name, "entry": lore_json(made), "problems": list(made.problems)})

@@ -10,7 +10,7 @@ INTERRUPTED = 130
 def run() -> None:
     """Run the command line; does not return."""
     try:
-        from previously.cli.commands import main
+        from previously.cli.command_table import main
 
         sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:

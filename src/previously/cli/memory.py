@@ -84,7 +84,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show what is remembered of a story."""
-    from previously.cli.remembered import remembered_json
+    from previously.cli.memory_json import remembered_json
 
     if gaps:
         _show_gaps(ctx, story, as_json)
@@ -119,7 +119,7 @@ def show(
             }
         )
         return
-    from previously.cli.drawing import message_lines
+    from previously.cli.terminal import message_lines
 
     console = output.console()
     console.print(

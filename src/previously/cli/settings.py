@@ -42,7 +42,7 @@ def set_values(
                 now = in_force[key]
                 console.print(output.one_line(f"{key} = {shown(now['value'])} ({now['from']})"), soft_wrap=True)
         return
-    from previously.cli.drawing import table
+    from previously.cli.terminal import table
 
     rows = [(key, shown(setting["value"]), setting["from"]) for key, setting in in_force.items()]
     console.print(table(("setting", "value", "from"), rows, left=("setting", "from")))

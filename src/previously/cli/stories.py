@@ -45,7 +45,7 @@ def stories(ctx: typer.Context, as_json: AsJson = False) -> None:
         console.print('  previously add my-story --role user --name Ines --text "The lamp is out."')
         console.print("  previously demo")
         return
-    from previously.cli.drawing import table
+    from previously.cli.terminal import table
 
     rows = [(info.name, info.active.messages, info.branches, info.active.name) for info in found]
     console.print(table(("story", "messages", "branches", "active branch"), rows, left=("story", "active branch")))

@@ -33,7 +33,7 @@ def log(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     if not versions:
         console.print(f"Nothing is folded yet; `previously fold {output.one_line(story)}` folds what is due.")
         return
-    from previously.cli.drawing import table
+    from previously.cli.terminal import table
 
     rows = [
         (
@@ -49,7 +49,7 @@ def log(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
 
 def diff(ctx: typer.Context, story: Story, old: Which = None, new: Other = None, as_json: AsJson = False) -> None:
     """Show word by word what changed from one version to another; by default from the one before the newest."""
-    from previously.cli.remembered import readable
+    from previously.cli.memory_json import readable
     from previously.core.diffs import ChangeKind, diff_words
 
     with opened(ctx) as memory:
@@ -83,7 +83,7 @@ def blame(
     as_json: AsJson = False,
 ) -> None:
     """Say where a version came from: which messages, who wrote it, what it cost; by default the recap in force."""
-    from previously.cli.remembered import readable
+    from previously.cli.memory_json import readable
     from previously.core.versions import Kind
     from previously.runtime.remembering import cuts_from
 

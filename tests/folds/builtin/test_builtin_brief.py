@@ -15,6 +15,7 @@ from previously.core.tokens import estimate_tokens
 from previously.folds.brief import BriefFold
 from previously.folds.builtin.brief import MOST_FILES, split_file, write_brief
 from previously.folds.conversation.sections import NEWEST_REQUEST, Brief, parse_brief, render_brief, render_failure
+from tests.effort import cases
 from tests.folds.builtin.agent_conversations import GERMAN, ROTATION, UPGRADE, does, gives
 
 DATA = os.environ.get("PREVIOUSLY_DATA", "")
@@ -222,7 +223,7 @@ MESSAGES = st.lists(st.builds(Message, st.sampled_from(Role), st.lists(PARTS, ma
 
 
 @given(MESSAGES, MESSAGES, st.integers(150, 400))
-@settings(max_examples=120)
+@settings(max_examples=cases(120))
 def test_any_conversation_can_be_told_in_its_cap(first: list[Message], second: list[Message], most: int) -> None:
     note = BriefFold(tuple(first), most_tokens=most)
     again = note.take_run([tuple(second)], note.builtin().text)

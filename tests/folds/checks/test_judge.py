@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from previously.core.asking import ModelReply
 from previously.core.messages import Message, Role, Text, Thinking, ToolCall, ToolResult, message
 from previously.folds.checks import Accepted, RefusalKind, Refused, TextRequest, judge, judge_text
+from tests.effort import cases
 from tests.folds.checks import corpus
 from tests.folds.checks.corpus import reply_of
 
@@ -230,7 +231,7 @@ askings = st.builds(
 )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=cases(250), deadline=None)
 @given(askings, replies)
 def test_judging_is_total_and_deterministic(asked: TextRequest, reply: ModelReply) -> None:
     verdict = judge(asked, reply)
@@ -242,7 +243,7 @@ def test_judging_is_total_and_deterministic(asked: TextRequest, reply: ModelRepl
     judge_text(asked, reply.text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=cases(100), deadline=None)
 @given(texts)
 def test_any_text_around_a_good_one_is_judged_without_raising(text: str) -> None:
     for whole in (text + GOOD, GOOD + text):

@@ -15,9 +15,10 @@ from previously.folds.conversation.compaction import compose_conversation, plan_
 from previously.folds.conversation.pins import find_newest_request, holds_rules
 from previously.folds.conversation.proofs import Proved, prove
 from previously.folds.conversation.rules import CompactedConversation, CompactPlan, CompactRules, NothingToFold
+from tests.effort import cases
 from tests.folds.conversation.conversations import conversation, rules, stand_in_brief
 
-CONVERSATIONS = 5_000
+CONVERSATIONS = cases(5_000)
 IN_ONE_TEST = 500
 
 
@@ -106,6 +107,7 @@ def check(messages: tuple[Message, ...], kept: CompactRules, extra: frozenset[in
     return "folded" if planned.head else "pruned"
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("start", range(0, CONVERSATIONS, IN_ONE_TEST))
 def test_the_five_proofs_hold_or_there_is_nothing_to_fold(start: int) -> None:
     tally = Tally(check(mended(conversation(seed)).messages, rules(seed)) for seed in range(start, start + IN_ONE_TEST))
@@ -113,8 +115,9 @@ def test_the_five_proofs_hold_or_there_is_nothing_to_fold(start: int) -> None:
     assert tally["pruned"] > 0
 
 
+@pytest.mark.random
 def test_a_conversation_that_is_too_large_is_refused_only_for_what_cannot_be_folded() -> None:
-    for seed in range(600):
+    for seed in range(cases(600)):
         messages = mended(conversation(seed)).messages
         kept = CompactRules(budget_tokens=8_000)
         found = plan_compaction(messages, kept, COUNTER)
@@ -122,7 +125,8 @@ def test_a_conversation_that_is_too_large_is_refused_only_for_what_cannot_be_fol
             assert "alone take" in found.reason, (seed, found)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.random
+@pytest.mark.parametrize("seed", range(cases(60)))
 def test_folding_over_and_over_comes_to_an_end(seed: int) -> None:
     """Under rules that change each time, as a stubborn caller might; the whole falls by a tenth each time."""
     messages = mended(conversation(seed)).messages
@@ -144,7 +148,8 @@ def test_folding_over_and_over_comes_to_an_end(seed: int) -> None:
         pytest.fail("there was always something to fold")
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.random
+@pytest.mark.parametrize("seed", range(cases(40)))
 def test_a_conversation_that_goes_on_never_outgrows_its_budget(seed: int) -> None:
     """Turn after turn is added and folded: neither the brief nor the whole grows."""
     kept = CompactRules(budget_tokens=12_000, brief_tokens=800)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from previously.folds.conversation.secrets import redact
+from tests.effort import cases
 
 A_KEY = "a1B2c3D4e5F6g7H8i9J0k1L2"
 
@@ -149,7 +150,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES | st.text(max_size=10), max_size=12).map("".join))
-@settings(max_examples=200)
+@settings(max_examples=cases(200))
 def test_redacting_twice_is_redacting_once(text: str) -> None:
     once = redact(text)
     assert redact(once) == once

@@ -18,6 +18,7 @@ from previously.folds.conversation.sections import (
     render_brief,
     render_failure,
 )
+from tests.effort import cases
 
 BRIEF = Brief(
     goal=("Make `parse` accept empty files.",),
@@ -46,13 +47,13 @@ def test_every_section_is_written_in_order_even_when_it_is_empty() -> None:
 
 
 @given(BRIEFS)
-@settings(max_examples=150)
+@settings(max_examples=cases(150))
 def test_what_was_written_is_read_back(brief: Brief) -> None:
     assert parse_brief(render_brief(brief)) == brief
 
 
 @given(st.text(st.sampled_from("#*-_:\n `~<>GoalDone\t[]x1.") | st.characters(), max_size=300))
-@settings(max_examples=150)
+@settings(max_examples=cases(150))
 def test_any_text_can_be_read(text: str) -> None:
     once = parse_brief(text)
     assert parse_brief(render_brief(once)) == once
@@ -113,7 +114,7 @@ def test_what_fits_is_not_touched() -> None:
 
 
 @given(BRIEFS, st.integers(0, 400))
-@settings(max_examples=100)
+@settings(max_examples=cases(100))
 def test_a_bounded_brief_fits_and_tells_what_is_gone(brief: Brief, room: int) -> None:
     most = count_least_tokens() + room
     found = bound_brief(brief, most)

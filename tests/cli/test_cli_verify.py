@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import pytest
 
-from previously.cli import checking
+from previously.cli import verify
 from previously.core.messages import Draft, message
 from previously.core.scripts import Put, Splice
 from previously.storage.sqlite import SqliteStore
@@ -79,7 +79,7 @@ def test_of_many_faults_the_rest_are_counted(cli: Cli) -> None:
 
 
 def test_a_long_check_says_where_it_is(tale: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checking, "NOTE_EVERY_S", 0.0)
+    monkeypatch.setattr(verify, "NOTE_EVERY_S", 0.0)
     ran = tale("verify", "--json")
     assert "Checking tale: 4 rows so far." in ran.err
     assert ran.json["clean"]

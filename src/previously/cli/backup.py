@@ -10,7 +10,7 @@ import typer
 
 from previously.cli import output
 from previously.cli.arguments import AsJson, name, opened, version_number
-from previously.cli.people import restore_version
+from previously.cli.memory_edits import restore_version
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:

@@ -14,25 +14,25 @@ import typer
 
 from previously import __version__
 from previously.cli import (
-    checking,
-    compacting,
+    backup,
+    cast,
+    compact,
     demo,
-    forgetting,
-    keeping,
+    forget,
     keys,
-    knowing,
     lore,
     memory,
+    memory_edits,
     output,
-    people,
-    searching,
-    serving,
+    search,
+    serve,
     settings,
-    standing,
+    state,
     stories,
     transcript,
+    verify,
     versions,
-    viewing,
+    view,
 )
 from previously.cli.main import INTERRUPTED
 from previously.core.errors import BadInput, PreviouslyError
@@ -56,11 +56,11 @@ app.command("stories")(stories.stories)
 app.command("add")(transcript.add)
 app.command("import")(transcript.import_files)
 app.command("fold")(memory.fold)
-app.command("view")(viewing.view)
-app.command("why", context_settings=_TAKES_POSITIONS)(viewing.why)
+app.command("view")(view.view)
+app.command("why", context_settings=_TAKES_POSITIONS)(view.why)
 app.command("show")(memory.show)
-app.command("search")(searching.search)
-app.command("compact", context_settings=_TAKES_POSITIONS)(compacting.compact)
+app.command("search")(search.search)
+app.command("compact", context_settings=_TAKES_POSITIONS)(compact.compact)
 app.command("log")(versions.log)
 app.command("diff")(versions.diff)
 app.command("blame")(versions.blame)
@@ -70,36 +70,36 @@ app.command("hide", context_settings=_TAKES_POSITIONS)(transcript.hide)
 app.command("unhide", context_settings=_TAKES_POSITIONS)(transcript.unhide)
 app.command("branch")(transcript.branch)
 app.command("switch")(transcript.switch)
-app.command("chapter", context_settings=_TAKES_POSITIONS)(people.chapter)
+app.command("chapter", context_settings=_TAKES_POSITIONS)(memory_edits.chapter)
 app.command("chapters")(memory.chapters)
-app.command("rewrite")(people.rewrite)
-app.command("lock")(people.lock)
-app.command("unlock")(people.unlock)
-app.command("pin", context_settings=_TAKES_POSITIONS)(people.pin)
-app.command("unpin")(people.unpin)
-app.command("undo")(people.undo)
-app.command("pending")(people.pending)
-app.command("approve")(people.approve)
-app.command("reject")(people.reject)
-app.command("rebuild")(people.rebuild)
-app.command("threads")(standing.threads)
-app.command("state")(standing.state)
-app.command("wishes")(standing.wishes)
-app.command("cast")(knowing.cast)
-app.command("who-knows")(knowing.who_knows)
-app.command("presence")(knowing.presence)
-app.command("scene", context_settings=_TAKES_POSITIONS)(standing.scene)
-app.command("scenes")(standing.scenes)
-app.command("analyze", context_settings=_TAKES_POSITIONS)(standing.analyze)
+app.command("rewrite")(memory_edits.rewrite)
+app.command("lock")(memory_edits.lock)
+app.command("unlock")(memory_edits.unlock)
+app.command("pin", context_settings=_TAKES_POSITIONS)(memory_edits.pin)
+app.command("unpin")(memory_edits.unpin)
+app.command("undo")(memory_edits.undo)
+app.command("pending")(memory_edits.pending)
+app.command("approve")(memory_edits.approve)
+app.command("reject")(memory_edits.reject)
+app.command("rebuild")(memory_edits.rebuild)
+app.command("threads")(state.threads)
+app.command("state")(state.state)
+app.command("wishes")(state.wishes)
+app.command("cast")(cast.cast)
+app.command("who-knows")(cast.who_knows)
+app.command("presence")(cast.presence)
+app.command("scene", context_settings=_TAKES_POSITIONS)(state.scene)
+app.command("scenes")(state.scenes)
+app.command("analyze", context_settings=_TAKES_POSITIONS)(state.analyze)
 app.add_typer(lore.app, name="lore")
 app.command("set")(settings.set_values)
-app.command("serve")(serving.serve)
-app.command("backup")(keeping.backup)
-app.command("restore")(keeping.restore)
-app.command("move")(keeping.move)
-app.command("forget", context_settings=_TAKES_POSITIONS)(forgetting.forget)
-app.command("verify")(checking.verify)
-app.command("gc")(checking.gc)
+app.command("serve")(serve.serve)
+app.command("backup")(backup.backup)
+app.command("restore")(backup.restore)
+app.command("move")(backup.move)
+app.command("forget", context_settings=_TAKES_POSITIONS)(forget.forget)
+app.command("verify")(verify.verify)
+app.command("gc")(verify.gc)
 app.command("doctor")(stories.doctor)
 app.add_typer(keys.app, name="keys")
 

@@ -27,7 +27,7 @@ def cast(
     as_json: AsJson = False,
 ) -> None:
     """List the characters and what they know, or all that one of them knows."""
-    from previously.cli.remembered import cast_json
+    from previously.cli.memory_json import cast_json
 
     with opened(ctx) as memory:
         found = memory.story(story, create=False).cast()
@@ -78,7 +78,7 @@ def who_knows(
     if not found:
         output.console().print(f"Nobody is known to know of that: {output.one_line(query)}.", soft_wrap=True)
         return
-    from previously.cli.drawing import table
+    from previously.cli.terminal import table
 
     lines: list[tuple[object, ...]] = []
     for one in found:
@@ -155,7 +155,7 @@ def presence(
         return
     console.print(f"There: {output.one_line(', '.join(present)) or 'nobody'}.", soft_wrap=True)
     console.print(f"Not there: {output.one_line(', '.join(absent)) or 'nobody'}.", soft_wrap=True)
-    from previously.cli.drawing import table
+    from previously.cli.terminal import table
 
     lines = [(str(one.span), _who(one.names), one.source.value) for one in stretches]
     columns = ("stretch", "present", "source")
@@ -187,7 +187,7 @@ def _print_one(story: str, one: CastItem) -> None:
     console.print(output.printable(one.knowledge.summary))
     if not one.knowledge.facts:
         return
-    from previously.cli.drawing import table
+    from previously.cli.terminal import table
 
     rows = [(fact.text, fact.source, f"message {fact.since}") for fact in one.knowledge.facts]
     console.print()

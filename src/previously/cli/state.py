@@ -10,7 +10,7 @@ import typer
 
 from previously.cli import output
 from previously.cli.arguments import AsJson, Endpoint, ModelName, Story, opened, opened_for_folding, position
-from previously.cli.people import At
+from previously.cli.memory_edits import At
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def threads(
     as_json: AsJson = False,
 ) -> None:
     """List what is open, or say that something is open, settled or better said otherwise."""
-    from previously.cli.remembered import thread_json
+    from previously.cli.memory_json import thread_json
 
     if due and newly is None:
         raise BadInput("--due goes with --open: it says by when that is due.")
@@ -67,7 +67,7 @@ def threads(
         told = output.from_model(story, what, "`previously threads --open`")
         output.console().print(told if _notes_threads(story, own) else f"{what}; {_why_none(story)}.", soft_wrap=True)
         return
-    from previously.cli.drawing import table
+    from previously.cli.terminal import table
 
     columns = ("status", "thread", "due", "since", "by")
     rows = [_thread_row(one) for one in listed]
@@ -119,7 +119,7 @@ def state(
     as_json: AsJson = False,
 ) -> None:
     """List how things stand, one value for each thing and aspect; or say how something stands."""
-    from previously.cli.remembered import held_json
+    from previously.cli.memory_json import held_json
 
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
@@ -135,7 +135,7 @@ def state(
         nothing = "Nothing is known of how things stand"
         output.console().print(output.from_model(story, nothing, "`previously state --set`"), soft_wrap=True)
         return
-    from previously.cli.drawing import table
+    from previously.cli.terminal import table
 
     rows = [(one.thing or "-", one.aspect or "-", one.value, one.position, one.by) for one in listed]
     columns = ("thing", "aspect", "value", "since", "by")
@@ -153,7 +153,7 @@ def wishes(
     as_json: AsJson = False,
 ) -> None:
     """List what the players asked for about the telling; reword a wish or take it back."""
-    from previously.cli.remembered import wish_json
+    from previously.cli.memory_json import wish_json
 
     _check_rewording(reword, to)
     with opened(ctx) as memory:
@@ -169,7 +169,7 @@ def wishes(
     if not listed:
         output.console().print("No wish is noted: a model notes what players ask for out of character.")
         return
-    from previously.cli.drawing import table
+    from previously.cli.terminal import table
 
     rows = [(one.text, one.position, one.by) for one in listed]
     output.console().print(table(("wish", "since", "by"), rows, left=("wish", "by")))
@@ -187,7 +187,7 @@ def scene(ctx: typer.Context, story: Story, at: At = None, as_json: AsJson = Fal
 
 def scenes(ctx: typer.Context, story: Story, as_json: AsJson = False) -> None:
     """List the scenes that were noted, with their summaries and what they describe."""
-    from previously.cli.remembered import scene_json
+    from previously.cli.memory_json import scene_json
 
     with opened(ctx) as memory:
         found = memory.story(story, create=False).scenes()
@@ -220,7 +220,7 @@ def analyze(
 ) -> None:
     """Analyse fragments as the librarian does: what each adds, what changed, what is open."""
     from previously.cli.memory import print_folds, report_json
-    from previously.cli.remembered import analysis_json
+    from previously.cli.memory_json import analysis_json
 
     with opened_for_folding(ctx, endpoint, model) as memory:
         found = memory.story(story, create=False)

@@ -126,7 +126,7 @@ def placed(seen: View) -> list[tuple[int | None, Message]]:
 
 
 def _print_view(story: str, seen: View, *, explain: bool) -> None:
-    from previously.cli.drawing import budget_bar, message_lines, table
+    from previously.cli.terminal import budget_bar, message_lines, table
 
     console = output.console()
     console.print(f"{output.one_line(story)}: {seen.tokens:,} of {seen.budget_tokens:,} tokens\n", style="bold")

@@ -1,0 +1,55 @@
+"""The effort of random tests: few cases in `make test`, many in `make test-all`, most in `make soak`.
+
+HYPOTHESIS_PROFILE names it: `quick` (unless it is set), `full` or `soak`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
+SOAKING = PROFILE == "soak"
+
+QUICK_PART = 10
+"""A tenth of the full cases finds nearly all that a broken rule breaks, in a tenth of the time."""
+
+FEWEST = 4
+"""Below this a random test would hardly differ from an example."""
+
+
+def mark_slow(*values: object, reason: str) -> list[Any]:
+    """Return values of a parameter that `make test` leaves out; it runs the others."""
+    return [pytest.param(value, marks=pytest.mark.slow(reason=reason)) for value in values]
+
+
+(ON_DISK,) = mark_slow("sqlite", reason="the same once more, in a file")
+"""A place for stories of tests that `make test` runs in memory alone. Stores have contract tests of their own."""
+
+
+def cases(full: int, *, quick: int | None = None, soak: int | None = None) -> int:
+    """Return how many random cases to try, given how many the full suite tries."""
+    if PROFILE == "quick":
+        return min(full, max(FEWEST, full // QUICK_PART)) if quick is None else quick
+    return soak if SOAKING and soak is not None else full
+
+
+def register_profiles() -> None:
+    """Make the profiles known to Hypothesis, and load the one that is asked for.
+
+    `quick` and `full` try the same cases each time: what fails once fails always, on every machine.
+    """
+    settings.register_profile(
+        "full",
+        derandomize=True,
+        database=None,
+        deadline=None,
+        print_blob=True,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    )
+    settings.register_profile("quick", settings.get_profile("full"), max_examples=10)
+    settings.register_profile("soak", settings.get_profile("full"), derandomize=False)
+    settings.load_profile(PROFILE)
