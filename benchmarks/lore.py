@@ -41,11 +41,11 @@ from ahocorasick_rs import AhoCorasick
 from rich.console import Console
 from rich.table import Table
 
-from previously.lore.decisions import Scanned, Spoken
-from previously.lore.entries import Entry
-from previously.lore.finding import Found
-from previously.lore.index import Index, index_of
-from previously.lore.scanning import scan
+from previously.lore.decisions import ScanInput, ScanMessage
+from previously.lore.entry import KeyedEntry
+from previously.lore.index import LoreIndex, build_index
+from previously.lore.matches import KeyMatches
+from previously.lore.scan import scan
 
 SEED = 7
 KEYS_PER_ENTRY = 3
@@ -65,7 +65,7 @@ HOSTILE = (
 """Written out two hundred times, each with a word of its own, so that none is the same as another."""
 
 
-def lore_of(entries: int, chance: random.Random) -> list[Entry]:
+def lore_of(entries: int, chance: random.Random) -> list[KeyedEntry]:
     """Entries with invented names for keys, a third of them of two words."""
     names: dict[str, None] = {}
     while len(names) < KEYS_PER_ENTRY * entries:
@@ -74,12 +74,14 @@ def lore_of(entries: int, chance: random.Random) -> list[Entry]:
         names[f"{name} {second}" if chance.random() < 1 / 3 else name] = None
     keys = list(names)
     return [
-        Entry(f"realm/{at}", keys[3 * at], f"{keys[3 * at]} is known in the realm.", tuple(keys[3 * at : 3 * at + 3]))
+        KeyedEntry(
+            f"realm/{at}", keys[3 * at], f"{keys[3 * at]} is known in the realm.", tuple(keys[3 * at : 3 * at + 3])
+        )
         for at in range(entries)
     ]
 
 
-def text_of(lore: Sequence[Entry], characters: int, chance: random.Random) -> str:
+def text_of(lore: Sequence[KeyedEntry], characters: int, chance: random.Random) -> str:
     """A text of common words in which a name comes up now and then, and sometimes only a part of a longer word."""
     pieces: list[str] = []
     length = 0
@@ -94,10 +96,10 @@ def text_of(lore: Sequence[Entry], characters: int, chance: random.Random) -> st
     return "".join(pieces)[:characters]
 
 
-def turn_of(text: str) -> Scanned:
+def turn_of(text: str) -> ScanInput:
     """A turn whose newest messages are this text."""
     size = -(-len(text) // MESSAGES)
-    return Scanned(tuple(Spoken(text[at : at + size]) for at in range(0, len(text), size)), recursion=False)
+    return ScanInput(tuple(ScanMessage(text[at : at + size]) for at in range(0, len(text), size)), recursion=False)
 
 
 def milliseconds(work: Callable[[], object], times: int) -> float:
@@ -110,7 +112,7 @@ def milliseconds(work: Callable[[], object], times: int) -> float:
     return median(found)
 
 
-def key_by_key(patterns: Sequence[Sequence[re.Pattern[str]]], turn: Scanned) -> set[int]:
+def key_by_key(patterns: Sequence[Sequence[re.Pattern[str]]], turn: ScanInput) -> set[int]:
     """The entries one of whose keys is in one of the messages."""
     texts = [one.text for one in turn.messages]
     return {
@@ -118,7 +120,7 @@ def key_by_key(patterns: Sequence[Sequence[re.Pattern[str]]], turn: Scanned) -> 
     }
 
 
-def methods(index: Index, lore: Sequence[Entry], turn: Scanned, times: int) -> dict[str, Any]:
+def methods(index: LoreIndex, lore: Sequence[KeyedEntry], turn: ScanInput, times: int) -> dict[str, Any]:
     """Ours and the usual ways on one text."""
     text = "\n".join(one.text for one in turn.messages).lower()
     lowered = [[key.lower() for key in one.keys] for one in lore]
@@ -126,13 +128,13 @@ def methods(index: Index, lore: Sequence[Entry], turn: Scanned, times: int) -> d
     many = 20 * times
     found = {
         "scan": milliseconds(lambda: scan(index, turn), many),
-        "keys": milliseconds(lambda: Found(index, turn.depth).read_messages(turn.lines()), many),
+        "keys": milliseconds(lambda: KeyMatches(index, turn.depth).read_messages(turn.lines()), many),
         "ahocorasick": milliseconds(lambda: automaton.find_matches_as_indexes(text, overlapping=True), many),
         "in": milliseconds(lambda: [any(key in text for key in keys) for keys in lowered], times),
     }
     fired = {int(one.entry.uid.removeprefix("realm/")) for one in scan(index, turn).fired}
     contained = {at for at, keys in enumerate(lowered) if any(key in text for key in keys)}
-    lower_turn = replace(turn, messages=tuple(Spoken(one.text.lower()) for one in turn.messages))
+    lower_turn = replace(turn, messages=tuple(ScanMessage(one.text.lower()) for one in turn.messages))
     for name, flags, spelled, said in (
         ("re", re.IGNORECASE, r"(?<!\w){0}(?!\w)", turn),
         ("re, tuned", 0, r"{0}(?<!\w{0})(?!\w)", lower_turn),
@@ -150,17 +152,17 @@ def methods(index: Index, lore: Sequence[Entry], turn: Scanned, times: int) -> d
     }
 
 
-def building(lore: Sequence[Entry], times: int) -> dict[str, float]:
+def building(lore: Sequence[KeyedEntry], times: int) -> dict[str, float]:
     """What an index costs at first, and with one entry more."""
-    whole = milliseconds(lambda: index_of(lore), times)
-    index = index_of(lore)
+    whole = milliseconds(lambda: build_index(lore), times)
+    index = build_index(lore)
     added = []
     for at in range(ADDED):
-        entry = Entry(f"new/{at}", f"Newcomer {at}", "It is new.", (f"newcomer {at}", f"stranger{at}"))
+        entry = KeyedEntry(f"new/{at}", f"Newcomer {at}", "It is new.", (f"newcomer {at}", f"stranger{at}"))
         started = time.process_time()
         index = index.with_entries([entry])
         added.append(1_000 * (time.process_time() - started))
-    turn = Scanned((Spoken("the stranger7 came"),))
+    turn = ScanInput((ScanMessage("the stranger7 came"),))
     assert [one.entry.uid for one in scan(index, turn).fired] == ["new/7"]
     return {
         "build_ms": round(whole, 1),
@@ -171,10 +173,12 @@ def building(lore: Sequence[Entry], times: int) -> dict[str, float]:
     }
 
 
-def hostile(lore: Sequence[Entry], index: Index, text: str, times: int) -> dict[str, float]:
+def hostile(lore: Sequence[KeyedEntry], index: LoreIndex, text: str, times: int) -> dict[str, float]:
     """What two hundred hostile patterns add to a scan."""
     patterns = [f"/(?:{HOSTILE[at % len(HOSTILE)]})|zz{at}/" for at in range(200)]
-    together = index_of([*lore, *(Entry(f"bad/{at}", "Bad", "Bad.", (one,)) for at, one in enumerate(patterns))])
+    together = build_index(
+        [*lore, *(KeyedEntry(f"bad/{at}", "Bad", "Bad.", (one,)) for at, one in enumerate(patterns))]
+    )
     found: dict[str, float] = {}
     for name, turn in (("extra_ms", turn_of(text)), ("extra_on_their_own_text_ms", turn_of("a" * len(text)))):
         started = time.process_time()
@@ -187,10 +191,10 @@ def hostile(lore: Sequence[Entry], index: Index, text: str, times: int) -> dict[
     return found
 
 
-def by_size(index: Index, lore: Sequence[Entry], turn: Scanned, times: int) -> dict[str, float]:
+def by_size(index: LoreIndex, lore: Sequence[KeyedEntry], turn: ScanInput, times: int) -> dict[str, float]:
     """A scan of the same text that fires the same entries, among a tenth of the others and among all of them."""
     named = [one.entry for one in scan(index, turn).fired]
-    fewer = index_of([*named, *lore[: len(lore) // 10]])
+    fewer = build_index([*named, *lore[: len(lore) // 10]])
     return {
         str(len(some.entries)): round(milliseconds(partial(scan, some, turn), 20 * times), 3) for some in (fewer, index)
     }
@@ -201,7 +205,7 @@ def run(entries: int, characters: int, times: int) -> dict[str, Any]:
     chance = random.Random(SEED)
     lore = lore_of(entries, chance)
     text = text_of(lore, characters, chance)
-    index = index_of(lore)
+    index = build_index(lore)
     return {
         "benchmark": "lore",
         "entries": entries,

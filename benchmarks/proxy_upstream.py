@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from functools import cache, partial
 from typing import Any
 
-from previously.models.scripted_server import ScriptedAnswer, ScriptedServer, ServedRequest
-from previously.models.scripted_server.__main__ import serve
+from previously.testing import ScriptedAnswer, ScriptedServer, ServedRequest
+from previously.testing.__main__ import serve
 
 _MODEL = re.compile(rb'"model": ?"(scripted|stamped)-(\d+)-(\d+)"')
 WINDOW_TOKENS = 8_192

@@ -38,7 +38,7 @@ from benchmarks.recall_data import Conversation, DataSet, data_sets
 from benchmarks.recall_methods import Answering, Method, methods
 from benchmarks.recall_speed import SIZES, indexing, speed
 from benchmarks.recall_steps import drawn, ladder
-from previously.models.word_vectors import word_table
+from previously.models.word_vectors import load_word_table
 
 FIRST = 10
 
@@ -123,7 +123,7 @@ def _held_out(name: str, found: Sequence[dict[str, list[list[float]]]]) -> dict[
 def run(folder: Path | None, *, with_minilm: bool, quick: bool, sizes: Sequence[int] = SIZES) -> dict[str, Any]:
     """The whole benchmark as one JSON-ready value."""
     found = data_sets(folder)
-    result: dict[str, Any] = {"benchmark": "recall", "vectors": word_table() is not None}
+    result: dict[str, Any] = {"benchmark": "recall", "vectors": load_word_table() is not None}
     result["index_ms"] = {data.name: indexing(data) for data in found}
     compared: dict[str, dict[str, Any]] = {}
     for name, method in methods(with_minilm=with_minilm).items():

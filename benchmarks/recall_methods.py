@@ -23,7 +23,7 @@ from nltk.stem.porter import PorterStemmer
 
 from benchmarks import minilm
 from benchmarks.recall_data import Conversation, DataSet, Question
-from previously.models.word_vectors import word_table
+from previously.models.word_vectors import load_word_table
 from previously.recall.in_memory import InMemoryIndex
 from previously.recall.index import MessageFacts
 from previously.recall.outline import Outline, PathEntries
@@ -51,7 +51,7 @@ class Ours:
 
     def __call__(self, data: DataSet, conversation: Conversation) -> Answering:
         """Index the conversation once, then answer on the path up to each question."""
-        table = word_table() if self.vectors else None
+        table = load_word_table() if self.vectors else None
         index = indexed(conversation, self.vectors)
         names = tuple(sorted({turn.speaker for turn in conversation.turns})) if self.speakers else ()
         costs = {at: turn.cost for at, turn in enumerate(conversation.turns)}
@@ -84,7 +84,7 @@ def indexed(conversation: Conversation, vectors: bool) -> InMemoryIndex:
     key = (id(conversation), vectors)
     if key not in _INDEXES:
         index = InMemoryIndex()
-        table = word_table() if vectors else None
+        table = load_word_table() if vectors else None
         for at, turn in enumerate(conversation.turns):
             index.add(at, MessageFacts(turn.text, turn.speaker, turn.at, str(turn.session)), table)
         _INDEXES[key] = (conversation, index)

@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.recall_data import DataSet
 from previously.demo.generated import generated_story
-from previously.models.word_vectors import word_table
+from previously.models.word_vectors import load_word_table
 from previously.recall.in_memory import InMemoryIndex
 from previously.recall.index import MessageFacts, index_entry
 from previously.recall.outline import PathEntries
@@ -33,7 +33,7 @@ QUESTIONS = (
 
 def speed(sizes: Sequence[int]) -> dict[str, Any]:
     """CPU milliseconds of a question on generated stories, and of indexing one of their messages."""
-    table = word_table()
+    table = load_word_table()
     by_size: dict[str, Any] = {}
     for size in sizes:
         index = InMemoryIndex()
@@ -68,7 +68,7 @@ def _bytes(entry: int, facts: MessageFacts, table: WordTable | None) -> int:
 
 def indexing(data: DataSet) -> float:
     """CPU milliseconds of indexing one message of a data set."""
-    table = word_table()
+    table = load_word_table()
     turns = [turn for conversation in data.conversations for turn in conversation.turns]
     started = time.process_time()
     for turn in turns:

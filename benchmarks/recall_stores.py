@@ -24,7 +24,7 @@ import psycopg
 from benchmarks.recall_speed import QUESTIONS, SIZES
 from previously.core.messages import Draft, message
 from previously.demo.generated import generated_story
-from previously.models.word_vectors import word_table
+from previously.models.word_vectors import load_word_table
 from previously.recall.outline import PathEntries
 from previously.recall.search import Found, StoryIndex, find
 from previously.storage.postgres import PostgresStore
@@ -37,7 +37,7 @@ ON_SERVER = "relkind = 'r' AND relname LIKE 'recall%' OR relname = 'entry_by_sto
 
 async def measure(store: Store, size: int) -> dict[str, float]:
     """The figures of a generated story of so many messages."""
-    table = word_table()
+    table = load_word_table()
     key = (await store.create_story("me", "tale", at="")).key
     drafts = [Draft(message("user", str(one["content"]), speaker=str(one["name"]))) for one in generated_story(size)]
     await store.append(key, None, drafts, at="")
@@ -72,7 +72,7 @@ async def measure(store: Store, size: int) -> dict[str, float]:
 
 async def _ask(store: Store, key: StoryKey, question: str) -> Found:
     def work(index: StoryIndex, path: PathEntries) -> Found:
-        return find(index, path, question, word_table())
+        return find(index, path, question, load_word_table())
 
     return await store.recall(key, "main", work)
 

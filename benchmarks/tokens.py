@@ -53,7 +53,7 @@ from previously.core.calibration import FEWEST_SAMPLES
 from previously.core.errors import BadInput
 from previously.core.messages import Message, message
 from previously.core.tokens import ESTIMATE, LONGEST_KNOWN, Counter
-from previously.models.tokenizers import counter_for
+from previously.models.tokenizers import find_counter
 
 REQUEST_CHARACTERS = 12_000
 JUDGED_REQUESTS = 10
@@ -154,12 +154,12 @@ def _turns(talk: Mapping[str, Any]) -> list[str]:
 
 def tokenizers(files: Sequence[str]) -> dict[str, Counter]:
     """The tokenizers to hold the estimate against, by name."""
-    found = {name: counter_for(name) for name in ("cl100k", "o200k")}
+    found = {name: find_counter(name) for name in ("cl100k", "o200k")}
     wordllama = importlib.util.find_spec("wordllama")
     for folder in (wordllama.submodule_search_locations if wordllama else None) or ():
         for path in (Path(folder) / "tokenizers").glob("l2_*.json"):
-            found["llama2"] = counter_for(str(path))
-    return found | {Path(file).parent.name or file: counter_for(file) for file in files}
+            found["llama2"] = find_counter(str(path))
+    return found | {Path(file).parent.name or file: find_counter(file) for file in files}
 
 
 def speeds(counters: Mapping[str, Counter]) -> dict[str, dict[str, float]]:

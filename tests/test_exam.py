@@ -42,9 +42,9 @@ from previously.core.messages import message
 from previously.core.note import Aspect
 from previously.core.spans import Span
 from previously.core.tokens import message_tokens
-from previously.lore.current import Held
+from previously.lore.current_state import StateValue
 from previously.lore.threads import Thread
-from previously.models.scripted import ScriptedModel
+from previously.testing.scripted_model import ScriptedModel
 from previously.text.terms import content_of
 
 
@@ -397,10 +397,10 @@ def test_states_that_share_no_word_with_the_end_are_listed() -> None:
         ],
     }
     held = [
-        Held("Ketta", Aspect.PLACE, "weigh house", 1),
-        Held("Ketta", Aspect.CONDITION, "well again", 1),
-        Held("Green ledger", Aspect.HOLDER, "Osmund", 1),
-        Held("Iron key", Aspect.HOLDER, "Corin", 1),
+        StateValue("Ketta", Aspect.PLACE, "weigh house", 1),
+        StateValue("Ketta", Aspect.CONDITION, "well again", 1),
+        StateValue("Green ledger", Aspect.HOLDER, "Osmund", 1),
+        StateValue("Iron key", Aspect.HOLDER, "Corin", 1),
     ]
     found = [one["line"] for one in contradicted(held, truth, end=147)]
     assert found == ["Ketta / place: weigh house", "Green ledger / holder: Osmund"], "the key moved behind the end"

@@ -17,7 +17,7 @@ from benchmarks.exam.requests import find_kind, find_span, hash_request
 from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.folds.prompts.templates import Template
 from previously.models.client import Model
-from previously.models.wire import reply_of_text
+from previously.wire.model_call import build_reply
 
 ANSWERS = Path(__file__).parent / "answers"
 
@@ -121,7 +121,7 @@ class RecordedModel:
         if answer.hash != hash_request(request):
             _note(self.stale, name)
         self.exchanges.append(Exchange(name, request, answer.text))
-        return counted(reply_of_text(answer.text, request=request, model=self._name), request)
+        return counted(build_reply(answer.text, request=request, model=self._name), request)
 
     def keep(self, request: ModelRequest, name: str, text: str) -> None:
         """Record an answer."""

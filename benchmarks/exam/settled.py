@@ -22,7 +22,7 @@ from benchmarks.exam.exams import Exam
 from benchmarks.exam.presence import is_same_name
 from benchmarks.exam.sittings import fold_story, folded_through, open_memory
 from previously import Story
-from previously.lore.current import Held
+from previously.lore.current_state import StateValue
 from previously.lore.threads import Thread
 from previously.models.client import Model
 from previously.text.terms import content_of
@@ -91,7 +91,7 @@ def share(one: str, other: str) -> float:
     return len(terms & others) / max(1, min(len(terms), len(others)))
 
 
-def contradicted(standing: Sequence[Held], truth: Mapping[str, Any], end: int) -> Iterator[dict[str, str]]:
+def contradicted(standing: Sequence[StateValue], truth: Mapping[str, Any], end: int) -> Iterator[dict[str, str]]:
     """Yield the lines that share no telling word with what an exam says of the same thing."""
     named = [(one["name"], one) for one in truth["people"]] + [(one["object"], one) for one in truth["objects"]]
     for held in standing:

@@ -21,7 +21,7 @@ from benchmarks.exam.exams import SETTINGS, load_exam
 from benchmarks.exam.recordings import ANSWERS, RecordedModel, recorded_sets
 from benchmarks.exam.sittings import fold_story, open_memory, prompts
 from previously import Story
-from previously.lore.learnt import TOLD
+from previously.lore.state import TOLD
 from previously.text.sentences import whole_sentences
 
 BUDGET = 4_000

@@ -15,14 +15,13 @@ if TYPE_CHECKING:
     from previously.core.errors import BadInput, BudgetTooSmall, HeadMoved, PreviouslyError, StoreProblem
     from previously.core.messages import Attributes, Draft, Message, message
     from previously.formats import read_story
-    from previously.models.openai_compatible import OpenAICompatibleModel
-    from previously.models.scripted import ScriptedModel
-    from previously.models.scripted_server import ScriptedAnswer, ScriptedServer
+    from previously.models.http import OpenAICompatibleModel
     from previously.runtime.compacting import FoldedConversation, fold_conversation_async
     from previously.runtime.story import Story
     from previously.runtime.writer import BuiltinWriter, MemoryWriter
     from previously.settings import Settings
     from previously.storage.findings import Collected, Fault, Verified
+    from previously.testing import ScriptedAnswer, ScriptedModel, ScriptedServer
     from previously.view.furniture import Furniture
     from previously.view.view import Report, View
 
@@ -48,10 +47,10 @@ _HOMES = {
     "MemoryWriter": "runtime.writer",
     "Story": "runtime.story",
     "Settings": "settings",
-    "OpenAICompatibleModel": "models.openai_compatible",
-    "ScriptedModel": "models.scripted",
-    "ScriptedAnswer": "models.scripted_server",
-    "ScriptedServer": "models.scripted_server",
+    "OpenAICompatibleModel": "models.http",
+    "ScriptedModel": "testing",
+    "ScriptedAnswer": "testing",
+    "ScriptedServer": "testing",
     "Collected": "storage.findings",
     "Fault": "storage.findings",
     "Verified": "storage.findings",

@@ -223,7 +223,7 @@ def model_from(environment: Mapping[str, str], timeout_s: float) -> Model | None
 
 def model_at(url: str, name: str, key: str, timeout_s: float) -> Model:
     """The model of that name at an OpenAI-compatible endpoint."""
-    from previously.models.openai_compatible import OpenAICompatibleModel  # an extra: loaded when a model is named
+    from previously.models.http import OpenAICompatibleModel  # an extra: loaded when a model is named
 
     return OpenAICompatibleModel(url, name, key, timeout_s=timeout_s)
 

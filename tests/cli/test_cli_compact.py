@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from previously.core.pairing import unpaired
-from previously.formats.claude_code_lines import to_claude_code
-from previously.formats.conversations import conversation_of, read_conversation
+from previously.formats.claude_code_writer import to_claude_code
+from previously.formats.conversations import parse_conversation, read_conversation
 from tests.cli.running import Cli
 from tests.formats.test_opencode import SESSION, message, part, stored
 from tests.runtime.test_fold_conversation import BRIEF, chat
@@ -38,7 +38,7 @@ def test_it_folds_and_says_what_it_did(cli: Cli, session: Path) -> None:
     assert done["tokens"] <= 3_000 < done["before_tokens"]
     assert done["messages"][0] == chat()[0]
     assert done["messages"][-1] == chat()[-1]
-    assert unpaired(conversation_of(done["messages"]).messages) == []
+    assert unpaired(parse_conversation(done["messages"]).messages) == []
     assert "are a brief now" in ran.err
     assert session.read_bytes() == given, "the file is left as it is"
     assert not cli.db.exists(), "no story is touched"
@@ -61,14 +61,14 @@ def test_what_it_wrote_is_known_again(cli: Cli, session: Path, tmp_path: Path) -
 
 def test_without_json_the_conversation_is_the_output(cli: Cli, session: Path) -> None:
     ran = cli("compact", session, "--budget", 3_000)
-    assert conversation_of(json.loads(ran.out)).dialect == "openai"
+    assert parse_conversation(json.loads(ran.out)).dialect == "openai"
     assert ran.err.startswith("Folded: ")
 
 
 @pytest.mark.parametrize("to", ["openai", "anthropic", "responses"])
 def test_it_is_written_as_asked(cli: Cli, session: Path, to: str) -> None:
     done = cli("compact", session, "--budget", 3_000, "--to", to, "--json").json
-    assert conversation_of(done["messages"]).dialect == to
+    assert parse_conversation(done["messages"]).dialect == to
     assert ("system" in done) == (to == "anthropic")
 
 
@@ -96,7 +96,7 @@ def test_turns_pins_and_the_tokenizer(cli: Cli, session: Path) -> None:
 
 def test_a_model_writes_the_brief(cli: Cli, session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from previously.cli import compact
-    from previously.models.scripted import ScriptedModel
+    from previously.testing.scripted_model import ScriptedModel
 
     monkeypatch.setattr(compact, "chosen_model", lambda endpoint, model: ScriptedModel(lambda _: BRIEF))
     done = cli("compact", session, "--budget", 3_000, "--endpoint", "http://x/v1", "--model", "m", "--json").json
@@ -180,7 +180,7 @@ def test_a_transcript_of_claude_code_keeps_the_rules_and_knows_its_brief(cli: Cl
         assert (again.messages[0].role, again.messages[0].text) == ("system", RULES)
         last = lines[-1]["uuid"]
         more = to_claude_code(
-            conversation_of(chat(9)[1:]).messages, session_id=f"more {turn}", at="2026-01-01T00:00:00Z"
+            parse_conversation(chat(9)[1:]).messages, session_id=f"more {turn}", at="2026-01-01T00:00:00Z"
         )
         first = json.loads(more[0]) | {"parentUuid": last}
         path = tmp_path / f"grown_{turn}.jsonl"

@@ -18,8 +18,8 @@ from previously.folds.combine import CombineFold, number_scenes
 from previously.folds.scene import SceneFold, join_scenes, parse_scene, render_scene
 from previously.folds.scene_checks import validate_scene
 from previously.formats.scene_memories import migrate
-from previously.lore.merge import Entries, merge
-from previously.lore.things import MOST_TOKENS
+from previously.lore.entry import MOST_CONTENT_TOKENS
+from previously.lore.merge import Entries, merge_items
 from previously.runtime.prompts import load_prompt
 from tests.folds.scene_corpus import SEED
 
@@ -58,7 +58,7 @@ def asked(*words: str) -> bool:
 def merged(*things: Described) -> Entries:
     entries: Entries = {}
     for source, one in enumerate(things):
-        entries = merge(entries, [LoreItem(one.name, one.type, one.keywords, one.content)], source)
+        entries = merge_items(entries, [LoreItem(one.name, one.type, one.keywords, one.content)], source)
     return entries
 
 
@@ -225,7 +225,7 @@ def test_sizes_are_bounded_by_code_whatever_a_model_writes() -> None:
     assert isinstance(SceneFold((message("user", "Hm."),)).judge_text(json.dumps(long)), Refused)
     entry = Described("Wren", "character", ("Wren",), "Knows the tides of Lethen better than any chart. " * 200)
     shown = next(iter(merged(entry).values())).content
-    assert estimate_tokens(shown) <= MOST_TOKENS
+    assert estimate_tokens(shown) <= MOST_CONTENT_TOKENS
 
 
 def test_combining_the_example_of_the_seed_saves_71_percent() -> None:

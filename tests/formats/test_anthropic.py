@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
 from previously.core.messages import FAILED, Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
-from previously.formats import anthropic
-from previously.formats.anthropic import draft_of, item_of
-from previously.formats.reading import Document, Source
+from previously.formats.files import Document, StorySource
+from previously.formats.request_files import read_anthropic
+from previously.wire.anthropic import parse_anthropic_message, write_anthropic_message
 
 PNG = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
 PNG_URL = "data:image/png;base64,iVBORw0KGgo="
 
 
-def read(value: object) -> Source:
-    return anthropic.read(Document("file", BytesIO(json.dumps(value).encode())))
+def read(value: object) -> StorySource:
+    return read_anthropic(Document("file", BytesIO(json.dumps(value).encode())))
 
 
 def user(content: object) -> dict[str, Any]:
@@ -105,9 +105,9 @@ CASES: list[tuple[dict[str, Any], Role, tuple[Part, ...]]] = [
 
 @pytest.mark.parametrize(("item", "role", "parts"), CASES)
 def test_a_message_is_read_and_written_again(item: dict[str, Any], role: Role, parts: tuple[Part, ...]) -> None:
-    draft = draft_of(item)
+    draft = parse_anthropic_message(item)
     assert draft.message == Message(role, parts)
-    assert item_of(draft.message, draft.attributes) == item
+    assert write_anthropic_message(draft.message, draft.attributes) == item
     json.dumps(draft.attributes.extra)
 
 
@@ -120,21 +120,27 @@ def test_what_parts_tell_is_not_kept_twice() -> None:
         {"role": "assistant", "content": [{"type": "thinking", "thinking": long, "signature": "s"}]},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {"a": long}}]},
     ]
-    assert all(len(json.dumps(draft_of(item).attributes.extra)) < 200 for item in items)
+    assert all(len(json.dumps(parse_anthropic_message(item).attributes.extra)) < 200 for item in items)
 
 
 def test_other_fields_of_a_response_are_kept() -> None:
-    draft = draft_of({"role": "assistant", "content": [], "id": "msg_1", "model": "m", "usage": {"input_tokens": 3}})
+    draft = parse_anthropic_message(
+        {"role": "assistant", "content": [], "id": "msg_1", "model": "m", "usage": {"input_tokens": 3}}
+    )
     assert draft.attributes.extra["anthropic"]["usage"] == {"input_tokens": 3}
     assert draft.attributes.extra["anthropic"]["model"] == "m"
 
 
 def test_a_changed_part_is_written_as_it_is_now() -> None:
-    draft = draft_of(user([result([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}], is_error=True)]))
+    draft = parse_anthropic_message(
+        user([result([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}], is_error=True)])
+    )
     shorter = Message(Role.TOOL, (ToolResult("t1", "[cut]", FAILED),))
-    assert item_of(shorter, draft.attributes)["content"] == [result([{"type": "text", "text": "[cut]"}], is_error=True)]
+    assert write_anthropic_message(shorter, draft.attributes)["content"] == [
+        result([{"type": "text", "text": "[cut]"}], is_error=True)
+    ]
     other = Message(Role.TOOL, (ToolResult("t1", "a"), ToolResult("t2", "b")))
-    assert item_of(other, draft.attributes)["content"] == [result("a"), result("b", tool_use_id="t2")]
+    assert write_anthropic_message(other, draft.attributes)["content"] == [result("a"), result("b", tool_use_id="t2")]
 
 
 def test_a_body_has_its_system_first_and_the_rest_in_the_header() -> None:
@@ -199,6 +205,6 @@ BLOCKS = st.one_of(
 @given(st.sampled_from(["user", "assistant", "system"]), st.lists(BLOCKS, max_size=5) | st.text(max_size=5))
 def test_every_content_comes_back(role: str, content: object) -> None:
     item = {"role": role, "content": content}
-    draft = draft_of(item)
+    draft = parse_anthropic_message(item)
     extra = json.loads(json.dumps(draft.attributes.extra))  # as a store gives it back
-    assert item_of(draft.message, type(draft.attributes)(extra=extra)) == item
+    assert write_anthropic_message(draft.message, type(draft.attributes)(extra=extra)) == item

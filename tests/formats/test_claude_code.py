@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from previously.core.errors import BadInput
 from previously.core.messages import Error, Message, Role, Text, Thinking, ToolCall, ToolResult
 from previously.core.pairing import INTERRUPTED
-from previously.formats import Source, read_story
-from previously.formats.anthropic import item_of
-from previously.formats.threads import Linked, paths
+from previously.formats import StorySource, read_story
+from previously.formats.claude_code import LinkedLine, find_paths
+from previously.wire.anthropic import write_anthropic_message
 
 Line = dict[str, Any]
 
@@ -38,13 +38,13 @@ def result(call_id: str, text: str = "ok") -> Line:
     return {"type": "tool_result", "tool_use_id": call_id, "content": text}
 
 
-def read(folder: Path, lines: list[Any], name: str = "s1.jsonl") -> Source:
+def read(folder: Path, lines: list[Any], name: str = "s1.jsonl") -> StorySource:
     path = folder / name
     path.write_text("".join(one if isinstance(one, str) else json.dumps(one) + "\n" for one in lines), "utf-8")
     return read_story(path)
 
 
-def texts(source: Source) -> list[str]:
+def texts(source: StorySource) -> list[str]:
     return [draft.message.text for draft in source.drafts]
 
 
@@ -85,7 +85,7 @@ def test_one_api_message_over_several_lines_is_one_message(tmp_path: Path) -> No
     kinds = [type(part) for part in joined.message.parts]
     assert kinds == [Thinking, Text, ToolCall]
     assert joined.attributes.extra["claude_code"]["lines"] == ["c", "d"]
-    blocks = item_of(joined.message, joined.attributes)["content"]
+    blocks = write_anthropic_message(joined.message, joined.attributes)["content"]
     assert blocks[0] == {"type": "thinking", "thinking": "Hm.", "signature": "sig"}
 
 
@@ -279,7 +279,7 @@ IDS = st.sampled_from("abcdefgh")
 def test_whatever_the_links_are_every_line_is_on_a_path(data: st.DataObject) -> None:
     ids = data.draw(st.lists(IDS, unique=True, min_size=1))
     lines = [
-        Linked(
+        LinkedLine(
             one,
             data.draw(st.sampled_from(["", "m1", "m2"])),
             frozenset(data.draw(st.lists(st.sampled_from("12"), max_size=1))),
@@ -289,7 +289,7 @@ def test_whatever_the_links_are_every_line_is_on_a_path(data: st.DataObject) -> 
     ]
     linked = [*ids, *data.draw(st.lists(IDS))]
     links = {one: data.draw(st.none() | IDS) for one in linked if data.draw(st.integers(0, 5))}
-    found = paths(lines, links)
+    found = find_paths(lines, links)
     on_paths = [{one.id for step in path for one in (*step.lines, *step.results)} for path in found]
     assert set().union(*on_paths) == set(ids)
     for path in found:
@@ -299,12 +299,12 @@ def test_whatever_the_links_are_every_line_is_on_a_path(data: st.DataObject) -> 
 
 @pytest.mark.parametrize("links", [{"a": "b", "b": "a"}, {"a": "a"}, {"a": "c", "b": "a", "c": "b"}])
 def test_a_circle_of_links_loses_nothing(links: dict[str, str | None]) -> None:
-    found = paths([Linked(one) for one in sorted(links)], links)
+    found = find_paths([LinkedLine(one) for one in sorted(links)], links)
     assert {one.id for path in found for step in path for one in step.lines} == set(links)
 
 
 def test_a_long_chain_is_read_in_good_time() -> None:
-    lines = [Linked(str(n)) for n in range(30_000)]
+    lines = [LinkedLine(str(n)) for n in range(30_000)]
     links = {str(n): str(n - 1) if n else None for n in range(30_000)}
-    (path,) = paths(lines, links)
+    (path,) = find_paths(lines, links)
     assert len(path) == 30_000

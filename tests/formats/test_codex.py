@@ -11,8 +11,8 @@ import pytest
 from previously.core.errors import BadInput
 from previously.core.messages import Role, Text, Thinking, ToolCall, ToolResult
 from previously.core.pairing import INTERRUPTED
-from previously.formats import Source, read_story
-from previously.formats.responses import item_of
+from previously.formats import StorySource, read_story
+from previously.wire.responses import write_item
 
 Line = dict[str, Any]
 META: Line = {"timestamp": "t0", "type": "session_meta", "payload": {"id": "s", "cwd": "/work", "cli_version": "1"}}
@@ -31,13 +31,13 @@ def event(**payload: object) -> Line:
     return {"timestamp": "t", "type": "event_msg", "payload": payload}
 
 
-def read(folder: Path, lines: list[Any], name: str = "rollout-1.jsonl") -> Source:
+def read(folder: Path, lines: list[Any], name: str = "rollout-1.jsonl") -> StorySource:
     path = folder / name
     path.write_text("".join(one if isinstance(one, str) else json.dumps(one) + "\n" for one in lines), "utf-8")
     return read_story(path)
 
 
-def texts(source: Source) -> list[str]:
+def texts(source: StorySource) -> list[str]:
     return [draft.message.text for draft in source.drafts]
 
 
@@ -75,7 +75,7 @@ def test_a_rollout(tmp_path: Path) -> None:
     assert source.skipped == {"event_msg": 2, "world_state": 1, "broken line": 1}
     assert source.drafts[0].attributes.extra["codex"] == {"turn_context": {"model": "m", "cwd": "/work"}}
     assert source.drafts[0].attributes.at == "2026-01-01T00:00:00Z"
-    again = [item_of(draft.message, draft.attributes) for draft in source.drafts[1:4]]
+    again = [write_item(draft.message, draft.attributes) for draft in source.drafts[1:4]]
     assert again == items
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from previously.core.errors import BadInput
 from previously.core.messages import Attributes, Draft, Image, Message, Role, Text, ToolResult
+from previously.formats.files import Document, StorySource
 from previously.formats.jsonl import read
-from previously.formats.reading import Document, Source
 
 GOOD = b'{"role": "user", "content": "hi"}\n'
 
 
-def read_bytes(data: bytes) -> Source:
+def read_bytes(data: bytes) -> StorySource:
     return read(Document("chat.jsonl", BytesIO(data)))
 
 
@@ -23,7 +23,7 @@ def test_all_fields() -> None:
         b'{"role": "assistant", "name": "Wick", "content": "Mind the step.", "witnesses": ["Wick", "Ines"],'
         b' "at": "2026-03-02T19:04:00+00:00", "id": 12, "hidden": true, "extra": {"chapter": 1}, "mood": "wry"}\n'
     )
-    assert source == Source(
+    assert source == StorySource(
         [
             Draft(
                 Message(Role.ASSISTANT, (Text("Mind the step."),), "Wick", ("Ines", "Wick")),

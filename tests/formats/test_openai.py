@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from previously.core.errors import BadInput
 from previously.core.messages import Draft, Error, Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
-from previously.formats.openai import draft_of, read, to_openai
-from previously.formats.reading import Document, Source
+from previously.formats.files import Document, StorySource
+from previously.formats.request_files import read_openai as read
+from previously.wire.chat import parse_chat_message, to_openai
 
 
-def read_text(text: str) -> Source:
+def read_text(text: str) -> StorySource:
     return read(Document("chat.json", BytesIO(text.encode())))
 
 
@@ -85,7 +86,7 @@ def function(name: str, arguments: object, id: str = "c1") -> dict[str, Any]:
     ],
 )
 def test_messages(item: dict[str, Any], role: Role, parts: tuple[Part, ...]) -> None:
-    message = draft_of(item).message
+    message = parse_chat_message(item).message
     assert (message.role, message.parts) == (role, parts)
 
 
@@ -105,11 +106,11 @@ def test_messages(item: dict[str, Any], role: Role, parts: tuple[Part, ...]) -> 
     ],
 )
 def test_nothing_is_lost(item: dict[str, Any], extra: dict[str, Any]) -> None:
-    assert draft_of(item).attributes.extra == extra
+    assert parse_chat_message(item).attributes.extra == extra
 
 
 def test_our_own_fields_hold_in_a_list_too() -> None:
-    draft = draft_of({"role": "user", "content": "psst", "witnesses": ["Maya"], "id": 3, "hidden": True})
+    draft = parse_chat_message({"role": "user", "content": "psst", "witnesses": ["Maya"], "id": 3, "hidden": True})
     assert draft.message.witnesses == ("Maya",)
     assert (draft.attributes.source_id, draft.attributes.hidden) == ("3", True)
 
@@ -117,9 +118,9 @@ def test_our_own_fields_hold_in_a_list_too() -> None:
 def test_a_list_and_a_request_body() -> None:
     messages = [{"role": "system", "content": "s"}, {"role": "user", "name": "Ada", "content": "u"}]
     expected = [Draft(Message(Role.SYSTEM, (Text("s"),))), Draft(Message(Role.USER, (Text("u"),), "Ada"))]
-    assert read_text(json.dumps(messages, indent=2)) == Source(expected, "openai", {}, 0)
+    assert read_text(json.dumps(messages, indent=2)) == StorySource(expected, "openai", {}, 0)
     body = {"model": "m\ud800", "messages": messages, "stream": True}
-    assert read_text(json.dumps(body)) == Source(expected, "openai", {"model": "m\ufffd", "stream": True}, 1)
+    assert read_text(json.dumps(body)) == StorySource(expected, "openai", {"model": "m\ufffd", "stream": True}, 1)
 
 
 @pytest.mark.parametrize(
@@ -232,4 +233,4 @@ _MESSAGES = st.builds(
 @given(_MESSAGES)
 def test_out_and_in_again(message: Message) -> None:
     (item,) = to_openai(message)
-    assert draft_of(json.loads(json.dumps(item))) == Draft(message)
+    assert parse_chat_message(json.loads(json.dumps(item))) == Draft(message)

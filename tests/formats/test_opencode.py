@@ -12,7 +12,7 @@ import pytest
 from previously.core.errors import BadInput
 from previously.core.messages import FAILED, Error, Image, Message, Role, Text, Thinking, ToolCall, ToolResult
 from previously.core.pairing import INTERRUPTED
-from previously.formats import Source, read_story
+from previously.formats import StorySource, read_story
 
 Item = dict[str, Any]
 SESSION: Item = {"id": "ses_1", "title": "A fix", "directory": "/work", "time": {"created": 1, "updated": 2}}
@@ -51,7 +51,7 @@ CONVERSATION = [
 ]
 
 
-def exported(folder: Path, messages: list[Item], session: Item = SESSION) -> Source:
+def exported(folder: Path, messages: list[Item], session: Item = SESSION) -> StorySource:
     path = folder / "export.json"
     path.write_text(json.dumps({"info": session, "messages": messages}), "utf-8")
     return read_story(path)

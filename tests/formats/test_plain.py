@@ -8,12 +8,12 @@ import pytest
 
 from previously.core.errors import BadInput
 from previously.core.messages import Message, Role
-from previously.formats.plain import messages, read
-from previously.formats.reading import Document
+from previously.formats.files import Document
+from previously.formats.plain import parse_messages, read
 
 
 def told(text: str, user: str | None = None) -> list[tuple[str, str | None, str]]:
-    return [(message.role.value, message.speaker, message.text) for _, message in messages(text, user)]
+    return [(message.role.value, message.speaker, message.text) for _, message in parse_messages(text, user)]
 
 
 def test_a_script_with_narration_before_it() -> None:
@@ -108,8 +108,8 @@ def test_a_stray_name_line_does_not_make_a_novel_a_script() -> None:
 
 
 def test_every_message_knows_its_first_line() -> None:
-    assert [line for line, _ in messages("intro\n\nMaya: a\nb\nBen: c")] == [1, 3, 5]
-    assert [line for line, _ in messages("one\n\n\ntwo\nthree\n\nfour")] == [1, 4, 7]
+    assert [line for line, _ in parse_messages("intro\n\nMaya: a\nb\nBen: c")] == [1, 3, 5]
+    assert [line for line, _ in parse_messages("one\n\n\ntwo\nthree\n\nfour")] == [1, 4, 7]
 
 
 def test_source() -> None:

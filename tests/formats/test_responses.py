@@ -11,14 +11,14 @@ from hypothesis import given
 
 from previously.core.errors import BadInput
 from previously.core.messages import Attributes, Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
-from previously.formats import responses
-from previously.formats.reading import Document, Source
-from previously.formats.responses import draft_of, item_of, to_responses
+from previously.formats.files import Document, StorySource
+from previously.formats.request_files import read_responses
+from previously.wire.responses import parse_item, to_responses, write_item
 from tests.formats.agent_messages import CONVERSATIONS, sound_conversations
 
 
-def read(value: object) -> Source:
-    return responses.read(Document("file", BytesIO(json.dumps(value).encode())))
+def read(value: object) -> StorySource:
+    return read_responses(Document("file", BytesIO(json.dumps(value).encode())))
 
 
 CASES: list[tuple[dict[str, Any], Role, tuple[Part, ...]]] = [
@@ -93,18 +93,18 @@ CASES: list[tuple[dict[str, Any], Role, tuple[Part, ...]]] = [
 
 @pytest.mark.parametrize(("item", "role", "parts"), CASES)
 def test_an_item_is_read_and_written_again(item: dict[str, Any], role: Role, parts: tuple[Part, ...]) -> None:
-    draft = draft_of(item)
+    draft = parse_item(item)
     assert draft.message == Message(role, parts)
     extra = json.loads(json.dumps(draft.attributes.extra))
-    assert item_of(draft.message, Attributes(extra=extra)) == item
+    assert write_item(draft.message, Attributes(extra=extra)) == item
 
 
 def test_a_cut_output_is_written_as_it_is_now() -> None:
-    draft = draft_of(
+    draft = parse_item(
         {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "long"}]}
     )
     cut = Message(Role.TOOL, (ToolResult("c", "[cut]"),))
-    assert item_of(cut, draft.attributes) == {"type": "function_call_output", "call_id": "c", "output": "[cut]"}
+    assert write_item(cut, draft.attributes) == {"type": "function_call_output", "call_id": "c", "output": "[cut]"}
 
 
 def test_bodies() -> None:
@@ -144,12 +144,12 @@ def test_whatever_is_written_can_be_read_and_every_call_has_one_output(messages:
     outputs = [item["call_id"] for item in items if item.get("type") == "function_call_output"]
     assert sorted(calls) == sorted(outputs)
     for item in items:
-        draft_of(item)
+        parse_item(item)
 
 
 @given(sound_conversations())
 def test_a_sound_conversation_keeps_its_parts(messages: list[Message]) -> None:
-    drafts = [draft_of(item) for item in to_responses(messages)]
+    drafts = [parse_item(item) for item in to_responses(messages)]
     kept = [part for draft in drafts for part in draft.message.parts]
     # This API has no word for a failure: the text alone says it.
     said = [ToolResult(p.id, p.text) if isinstance(p, ToolResult) else p for m in messages for p in m.parts]

@@ -11,8 +11,8 @@ import pytest
 from previously.core.digests import digest
 from previously.core.errors import BadInput
 from previously.core.messages import Message, Role, Text, Thinking
-from previously.formats.reading import Document, Source
-from previously.formats.sillytavern import draft_of, read, shown_swipe
+from previously.formats.files import Document, StorySource
+from previously.formats.sillytavern import find_shown_swipe, parse_line, read
 
 HEADER = {
     "chat_metadata": {"integrity": "5f1c", "note_prompt": "", "timedWorldInfo": {"sticky": {}}, "tainted": True},
@@ -75,7 +75,7 @@ def lines(*items: object) -> bytes:
     return "\n".join(json.dumps(item) for item in items).encode()
 
 
-def read_bytes(data: bytes) -> Source:
+def read_bytes(data: bytes) -> StorySource:
     return read(Document("chat.jsonl", BytesIO(data)))
 
 
@@ -127,7 +127,7 @@ def test_a_reply_is_the_same_message_whichever_swipe_is_shown() -> None:
         "extra": {"reasoning": "He can wait.", "model": "m-1"},
         "send_date": "2026-04-02T08:01:10.000Z",
     }
-    one, two = draft_of(ANSWER), draft_of(switched)
+    one, two = parse_line(ANSWER), parse_line(switched)
     assert digest(one.alternatives[0].message) == digest(two.message)
     assert digest(two.alternatives[0].message) == digest(one.message)
 
@@ -151,7 +151,7 @@ def test_a_reply_is_the_same_message_whichever_swipe_is_shown() -> None:
     ],
 )
 def test_roles_and_hidden_messages(changes: dict[str, Any], role: Role, hidden: bool) -> None:
-    draft = draft_of({"name": "Someone", "mes": "Some words."} | changes)
+    draft = parse_line({"name": "Someone", "mes": "Some words."} | changes)
     assert (draft.message.role, draft.attributes.hidden) == (role, hidden)
 
 
@@ -177,15 +177,15 @@ def test_roles_and_hidden_messages(changes: dict[str, Any], role: Role, hidden: 
 )
 def test_swipes(swipes: Any, swipe_id: Any, shown: int | None, alternatives: list[str]) -> None:
     item = {"name": "T", "mes": "b", "swipes": swipes, "swipe_id": swipe_id}
-    assert shown_swipe(item) == shown
+    assert find_shown_swipe(item) == shown
     shapes: list[Any] = [None, [], {}, [{"send_date": "x"}, 3]]
     for infos in shapes:
-        draft = draft_of(item | {"swipe_info": infos})
+        draft = parse_line(item | {"swipe_info": infos})
         assert [other.message.text for other in draft.alternatives] == alternatives
 
 
 def test_a_swipe_without_its_number_is_the_first() -> None:
-    assert shown_swipe({"mes": "b", "swipes": ["{{b}}", "c"]}) == 0
+    assert find_shown_swipe({"mes": "b", "swipes": ["{{b}}", "c"]}) == 0
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_a_swipe_without_its_number_is_the_first() -> None:
     ],
 )
 def test_times(sent: object, at: str | None) -> None:
-    assert draft_of({"mes": "x", "send_date": sent}).attributes.at == at
+    assert parse_line({"mes": "x", "send_date": sent}).attributes.at == at
 
 
 def test_replaced_characters_are_counted_in_header_and_swipes() -> None:

@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.messages import Attributes, Draft, Message, Role, Text, message
-from previously.formats.sillytavern import draft_of
-from previously.formats.sillytavern_fields import to_sillytavern
+from previously.formats.sillytavern import parse_line, to_sillytavern
 from tests.formats.test_sillytavern import ANSWER, GREETING, QUESTION
 
 
 def written(item: dict[str, Any]) -> str:
-    return json.dumps(to_sillytavern(draft_of(item)))
+    return json.dumps(to_sillytavern(parse_line(item)))
 
 
 @pytest.mark.parametrize("item", [GREETING, QUESTION, ANSWER], ids=["greeting", "question", "answer"])
@@ -58,14 +57,14 @@ def test_any_line_of_any_order(item: dict[str, Any], random: Any) -> None:
 
 
 def test_no_text_is_stored_twice() -> None:
-    draft = draft_of(ANSWER)
+    draft = parse_line(ANSWER)
     for each in (draft, *draft.alternatives):
         assert "Two rolls" not in json.dumps(each.attributes.extra)
         assert "crumb" not in json.dumps(each.attributes.extra)
 
 
 def test_what_changed_in_the_story_is_written() -> None:
-    draft = draft_of(ANSWER)
+    draft = parse_line(ANSWER)
     edited = replace(
         draft,
         message=Message(Role.ASSISTANT, (Text("None."),), "Tamsin"),
@@ -73,7 +72,7 @@ def test_what_changed_in_the_story_is_written() -> None:
     )
     line = to_sillytavern(edited)
     assert (line["mes"], line["swipes"], line["is_system"]) == ("None.", ["Not a crumb.", "None."], True)
-    narrated = draft_of({"mes": "x", "is_system": ""})
+    narrated = parse_line({"mes": "x", "is_system": ""})
     assert to_sillytavern(replace(narrated, attributes=replace(narrated.attributes, hidden=True)))["is_system"] is True
 
 

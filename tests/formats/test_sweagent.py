@@ -11,12 +11,12 @@ import pytest
 from previously.core.errors import BadInput
 from previously.core.messages import Message, Role, Text, Thinking, ToolCall, ToolResult
 from previously.core.pairing import INTERRUPTED
-from previously.formats import Source, read_story
+from previously.formats import StorySource, read_story
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "open", "arguments": '{"path": "a.py"}'}}
 
 
-def read(folder: Path, value: object, *, indent: int | None = None) -> Source:
+def read(folder: Path, value: object, *, indent: int | None = None) -> StorySource:
     path = folder / "run.traj"
     path.write_text(json.dumps(value, indent=indent), "utf-8")
     return read_story(path)

@@ -23,9 +23,9 @@ from previously.core.messages import (
 )
 from previously.core.pairing import INTERRUPTED
 from previously.formats import claude_code, to_anthropic, to_claude_code
-from previously.formats.anthropic import draft_of
-from previously.formats.anthropic_requests import BEGINNING
-from previously.formats.reading import Document, Source
+from previously.formats.files import Document, StorySource
+from previously.wire.anthropic import parse_anthropic_message
+from previously.wire.anthropic_request import BEGINNING
 from tests.formats.agent_messages import CONVERSATIONS, sound_conversations
 from tests.formats.strict_anthropic import refusals
 
@@ -36,7 +36,7 @@ def lines_of(messages: list[Message], **more: Any) -> list[str]:
     return to_claude_code(messages, session_id="s", at=AT, **more)
 
 
-def read(lines: list[str]) -> Source:
+def read(lines: list[str]) -> StorySource:
     return claude_code.read(Document("file", BytesIO("\n".join(lines).encode())))
 
 
@@ -53,7 +53,7 @@ def test_any_messages_are_taken(messages: list[Message]) -> None:
 
 @given(sound_conversations())
 def test_a_sound_conversation_keeps_its_parts(messages: list[Message]) -> None:
-    drafts = [draft_of(item) for item in to_anthropic(messages)["messages"]]
+    drafts = [parse_anthropic_message(item) for item in to_anthropic(messages)["messages"]]
     assert parts_of([draft.message for draft in drafts]) == parts_of(messages)
     assert [draft.message for draft in drafts] == messages
 
@@ -170,8 +170,8 @@ def test_with_its_attributes_a_request_comes_back_as_it_was() -> None:
             },
         ],
     }
-    drafts = [draft_of({"role": "system", "content": body["system"]})]
-    drafts += [draft_of(item) for item in body["messages"]]
+    drafts = [parse_anthropic_message({"role": "system", "content": body["system"]})]
+    drafts += [parse_anthropic_message(item) for item in body["messages"]]
     again = to_anthropic([draft.message for draft in drafts], [draft.attributes for draft in drafts])
     assert again == body
     assert refusals(again) == []
@@ -180,7 +180,7 @@ def test_with_its_attributes_a_request_comes_back_as_it_was() -> None:
 
 
 def test_thinking_is_never_last_and_damaged_blocks_are_not_sent() -> None:
-    said = draft_of(
+    said = parse_anthropic_message(
         {
             "role": "assistant",
             "content": [
@@ -190,7 +190,9 @@ def test_thinking_is_never_last_and_damaged_blocks_are_not_sent() -> None:
             ],
         }
     )
-    orphan = draft_of({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": 3}]})
+    orphan = parse_anthropic_message(
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": 3}]}
+    )
     messages, attributes = [said.message, orphan.message], [said.attributes, orphan.attributes]
     body = to_anthropic(messages, attributes)
     assert body["messages"][1] == {"role": "assistant", "content": [{"type": "text", "text": "Yes."}]}
@@ -201,7 +203,7 @@ def test_a_transcript_keeps_signatures_times_and_what_the_session_says() -> None
     item = {"role": "assistant", "model": "m", "usage": {"output_tokens": 7}, "content": [
         {"type": "thinking", "thinking": "Hm.", "signature": "sig"}, {"type": "text", "text": "Yes."},
     ]}  # fmt: skip
-    said = draft_of(item)
+    said = parse_anthropic_message(item)
     messages = [Message(Role.SYSTEM, (Text("Rules."),)), Message(Role.USER, (Text("Hi."),)), said.message]
     known = [Attributes(), Attributes(at="2025-05-05T05:05:05Z"), said.attributes]
     lines = [json.loads(line) for line in lines_of(messages, attributes=known, header={"cwd": "/work", "x": 1})]

@@ -19,8 +19,8 @@ import httpx
 
 from previously import BadInput, Memory, ScriptedAnswer, ScriptedServer, read_story
 from previously.core.messages import ToolCall
-from previously.formats.openai import to_openai
-from previously.models.scripted_server import ServedRequest
+from previously.testing import ServedRequest
+from previously.wire.chat import to_openai
 from tests.goldens.corpora import Corpus
 from tests.goldens.memory_texts import Apart
 from tests.goldens.normal_form import normalise, seal, shorten

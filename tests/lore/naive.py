@@ -7,7 +7,7 @@ import unicodedata
 
 import re2  # type: ignore[import-untyped]
 
-from previously.lore.entries import Entry, Logic
+from previously.lore.entry import KeyedEntry, SecondaryLogic
 
 
 def occurs(key: str, text: str, *, case_sensitive: bool = False, whole_words: bool = True) -> bool:
@@ -43,7 +43,7 @@ def in_word(character: str) -> bool:
     return joins or name in ("ZERO WIDTH JOINER", "ZERO WIDTH NON-JOINER")
 
 
-def mentioned(entry: Entry, messages: list[str], depth: int) -> bool:
+def mentioned(entry: KeyedEntry, messages: list[str], depth: int) -> bool:
     """Whether the keys of an entry are satisfied by the newest messages, key by key."""
     read = messages[: depth if entry.scan_depth is None else entry.scan_depth]
 
@@ -58,9 +58,9 @@ def mentioned(entry: Entry, messages: list[str], depth: int) -> bool:
     return (
         not there
         or {
-            Logic.AND_ANY: any(there),
-            Logic.AND_ALL: all(there),
-            Logic.NOT_ANY: not any(there),
-            Logic.NOT_ALL: not all(there),
+            SecondaryLogic.AND_ANY: any(there),
+            SecondaryLogic.AND_ALL: all(there),
+            SecondaryLogic.NOT_ANY: not any(there),
+            SecondaryLogic.NOT_ALL: not all(there),
         }[entry.logic]
     )

@@ -9,9 +9,9 @@ import pytest
 
 from previously.core.note import LoreItem
 from previously.core.tokens import estimate_tokens
-from previously.lore.keywords import MOST_KEYS
-from previously.lore.merge import MOST_EARLIER, Entries, find_entry, merge, write
-from previously.lore.things import MOST_TOKENS, LoreEntry
+from previously.lore.entry import MOST_CONTENT_TOKENS, LoreEntry
+from previously.lore.keys import MOST_KEYWORDS
+from previously.lore.merge import MOST_EARLIER_CONTENTS, Entries, find_entry, merge_items, write_entry
 
 SEED = json.loads((Path(__file__).parents[1] / "folds" / "seed_002_examples.json").read_text("utf-8"))
 
@@ -23,7 +23,7 @@ def thing(name: str, content: str = "A thing.", *keywords: str, kind: str = "cha
 def after(*things: LoreItem, most_live: int = 100) -> Entries:
     found: Entries = {}
     for position, one in enumerate(things, 1):
-        found = merge(found, [one], position, most_live=most_live)
+        found = merge_items(found, [one], position, most_live=most_live)
     return found
 
 
@@ -85,14 +85,14 @@ def test_what_is_kept_is_bounded() -> None:
     long = "Owns a boat of the northern fleet. " * 100
     many = [thing("Grim", f"{number}. {long}", f"key {number}x") for number in range(40)]
     entry = only(after(*many))
-    assert estimate_tokens(entry.content) <= MOST_TOKENS
-    assert (len(entry.earlier), len(entry.keywords)) == (MOST_EARLIER, MOST_KEYS)
+    assert estimate_tokens(entry.content) <= MOST_CONTENT_TOKENS
+    assert (len(entry.earlier), len(entry.keywords)) == (MOST_EARLIER_CONTENTS, MOST_KEYWORDS)
 
 
 def test_those_not_described_for_long_retire_and_come_back() -> None:
     entries = after(*(thing(f"Thing {number}", kind="item") for number in range(6)), most_live=4)
     assert [one.name for one in entries.values() if one.retired] == ["Thing 0", "Thing 1"]
-    back = merge(entries, [thing("Thing 0", "Found again.", kind="item")], 9, most_live=4)
+    back = merge_items(entries, [thing("Thing 0", "Found again.", kind="item")], 9, most_live=4)
     assert [one.name for one in back.values() if one.retired] == ["Thing 1", "Thing 2"]
 
 
@@ -101,6 +101,6 @@ def test_what_says_nothing_is_no_entry() -> None:
 
 
 def test_a_person_writes_a_field_and_keeps_what_stood_there() -> None:
-    entry = write(only(after(thing("Grim", "Gruff dwarf."))), "Grim", "item", content="Mine.\n Byte for byte. ")
+    entry = write_entry(only(after(thing("Grim", "Gruff dwarf."))), "Grim", "item", content="Mine.\n Byte for byte. ")
     assert (entry.content, entry.earlier, entry.type) == ("Mine.\n Byte for byte. ", ("Gruff dwarf.",), "item")
     assert entry.locked == {"name", "type", "content"}

@@ -17,9 +17,8 @@ from previously.core.note import (
     said_key,
     thread_id,
 )
-from previously.lore.facts import facts_of, key_facts
-from previously.lore.reader_state import after_for
-from previously.lore.state import EMPTY, Noted, State
+from previously.lore.reader_state import apply_note_for, choose_key_facts, collect_facts
+from previously.lore.state import EMPTY_STATE, PlacedNote, State
 
 DEBT = "Ada to Finn: ten crowns"
 KEY = b"first"
@@ -27,11 +26,11 @@ KEY = b"first"
 
 def known(known: Collection[int], *notes: Note, name: str = "Finn") -> State:
     """What somebody knows of notes of ten messages each."""
-    state = EMPTY
+    state = EMPTY_STATE
     said = (Message(Role.USER, (Text("hm"),)),) * 10
     for number, note in enumerate(notes):
-        noted = Noted(note, KEY if not number else b"later", number * 10, number * 10 + 9, messages=said)
-        state = after_for(state, noted, lambda at: at in known, lambda one: one == name)
+        noted = PlacedNote(note, KEY if not number else b"later", number * 10, number * 10 + 9, messages=said)
+        state = apply_note_for(state, noted, lambda at: at in known, lambda one: one == name)
     return state
 
 
@@ -114,7 +113,7 @@ def test_facts_are_what_was_told_then_what_is_open_then_how_things_stand_then_wh
         learnt=(LearntItem(("Finn",), "Ada is the heir", 5),),
         lore=(LoreItem("Ilse", "person", (), "A clockmaker.", (1, 6)),),
     )
-    found = facts_of(known(range(10), note), lambda one: one == "Finn")
+    found = collect_facts(known(range(10), note), lambda one: one == "Finn")
     assert [(one.fact.text, one.fact.since, one.fact.source) for one in found] == [
         ("Ada is the heir", 5, "told"),
         ("Finn: who rang for him?", 4, "witnessed"),
@@ -123,4 +122,4 @@ def test_facts_are_what_was_told_then_what_is_open_then_how_things_stand_then_wh
         ("Ilse: A clockmaker.", 6, "witnessed"),
     ]
     many = Note(state=tuple(StateItem(f"Thing {at}", Aspect.PLACE, "the mill", at % 10) for at in range(20)))
-    assert len(key_facts(facts_of(known(range(10), many), lambda _: False))) == 10
+    assert len(choose_key_facts(collect_facts(known(range(10), many), lambda _: False))) == 10

@@ -7,12 +7,11 @@ import re2  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from previously.lore.decisions import Scanned, Spoken
-from previously.lore.entries import Entry, problems
-from previously.lore.index import index_of
-from previously.lore.nested import MOST_NESTED, set_apart
-from previously.lore.regexes import LONGEST_PATTERN, Regexes, regex_of
-from previously.lore.scanning import scan
+from previously.lore.decisions import ScanInput, ScanMessage
+from previously.lore.entry import KeyedEntry, find_problems
+from previously.lore.index import MOST_NESTED, build_index, find_nested
+from previously.lore.regexes import LONGEST_PATTERN, RegexSet, parse_regex
+from previously.lore.scan import scan
 from tests.effort import cases
 
 HOSTILE = [
@@ -34,20 +33,22 @@ TOO_LARGE = ["/[a-z]{0,1000}q/", "/(a?){500}a{500}/", "/(.{1,9}){1,100}q/", r"/\
 
 def test_two_hundred_hostile_patterns_on_a_hostile_text() -> None:
     lore = [
-        Entry(f"b/{number}", HOSTILE[number % len(HOSTILE)], "told", (f"/{HOSTILE[number % len(HOSTILE)]}|q{number}/",))
+        KeyedEntry(
+            f"b/{number}", HOSTILE[number % len(HOSTILE)], "told", (f"/{HOSTILE[number % len(HOSTILE)]}|q{number}/",)
+        )
         for number in range(200)
     ]
-    found = scan(lore, Scanned((Spoken("a" * 16_000 + "!"),), recursion=False))
+    found = scan(lore, ScanInput((ScanMessage("a" * 16_000 + "!"),), recursion=False))
     assert {one.entry.name for one in found.fired} == {"([a-zA-Z]+)*$", "(.*a){12}", "(a|b)*a(a|b){12}"}
     assert len(found.fired) == 50
 
 
 def test_patterns_that_unroll_to_too_much_are_refused_and_say_so() -> None:
     for key in TOO_LARGE:
-        (problem,) = problems(Entry("b/1", "x", "told", (key,)))
+        (problem,) = find_problems(KeyedEntry("b/1", "x", "told", (key,)))
         assert problem.startswith(f"The key {key} cannot be used: ")
     long = f"/{'a' * (LONGEST_PATTERN + 1)}/"
-    assert not scan([Entry("b/1", "x", "told", (long,))], Scanned((Spoken("a" * 4_000),))).fired
+    assert not scan([KeyedEntry("b/1", "x", "told", (long,))], ScanInput((ScanMessage("a" * 4_000),))).fired
 
 
 ATOMS = ["a", "b", "ab", "[ab]", "a*", "(a|bb)", ".", "^a", "b$", "(?i)B", "é", "ſ", "k"]
@@ -61,7 +62,7 @@ ATOMS = ["a", "b", "ab", "[ab]", "a*", "(a|bb)", ".", "^a", "b$", "(?i)B", "é",
     st.text("abABéÉsk\u212a \n", max_size=12),
 )
 def test_a_group_finds_what_each_pattern_finds_alone(patterns: list[str], text: str) -> None:
-    group = Regexes(patterns)
+    group = RegexSet(patterns)
     found = {one for one in group.likely(text) if group.first(one, text) is not None}
     assert found == {one for one in patterns if re2.search(one, text) is not None}
 
@@ -71,24 +72,24 @@ def test_where_the_filter_gives_up_every_pattern_is_tried() -> None:
         def Match(self, text: str, potential: bool) -> None:  # noqa: N802
             return None
 
-    group = Regexes(["a", "b"])
+    group = RegexSet(["a", "b"])
     group._filter = GivesUp()
     assert list(group.likely("x")) == ["a", "b"]
 
 
 def test_only_keys_between_slashes_are_patterns() -> None:
-    assert [regex_of(one) for one in ("a", "/", "//", "/a", "/a/b/", "/a/x", "")] == [None] * 7
-    assert regex_of(" /a/i ") is not None
+    assert [parse_regex(one) for one in ("a", "/", "//", "/a", "/a/b/", "/a/x", "")] == [None] * 7
+    assert parse_regex(" /a/i ") is not None
 
 
 def test_ten_thousand_entries_on_a_long_text() -> None:
     lore = [
-        Entry(f"b/{number}", f"n{number}", "told", (f"name{number}", f"place {number}", f"Thing{number}x"))
+        KeyedEntry(f"b/{number}", f"n{number}", "told", (f"name{number}", f"place {number}", f"Thing{number}x"))
         for number in range(10_000)
     ]
-    index = index_of(lore)
+    index = build_index(lore)
     text = " ".join(f"name{number * 7} place {number} athing{number}x" for number in range(600))
-    found = scan(index, Scanned((Spoken(text),)))
+    found = scan(index, ScanInput((ScanMessage(text),)))
     assert len(text) > 16_000
     expected = {f"b/{number * 7}" for number in range(600)} | {f"b/{number}" for number in range(600)}
     assert {one.entry.uid for one in found.fired} == expected
@@ -99,26 +100,29 @@ def test_ten_thousand_entries_on_a_long_text() -> None:
 @pytest.mark.parametrize("quirks", [False, True])
 def test_keys_that_end_in_one_another_do_not_flood_the_search(quirks: bool) -> None:
     lore = [
-        *(Entry(f"part/{size}", "x", "told", ("a" * size,), whole_words=False) for size in range(1, 301)),
-        *(Entry(f"whole/{size}", "x", "told", ("a" * size,)) for size in range(1, 301)),
-        Entry("line", "x", "told", ("b a",), whole_words=False),
+        *(KeyedEntry(f"part/{size}", "x", "told", ("a" * size,), whole_words=False) for size in range(1, 301)),
+        *(KeyedEntry(f"whole/{size}", "x", "told", ("a" * size,)) for size in range(1, 301)),
+        KeyedEntry("line", "x", "told", ("b a",), whole_words=False),
     ]
-    index = index_of(lore, quirks=quirks)
+    index = build_index(lore, quirks=quirks)
     text = "a" * 16_000 + " " + "a" * 299 + "-b a"
-    automaton = index.segments[0].folded
+    automaton = index.segments[0].casefold
     assert automaton is not None
     assert len(automaton.matcher.find_matches_as_indexes(text, overlapping=True)) <= MOST_NESTED * len(text)
-    found = {one.entry.uid for one in scan(index, Scanned((Spoken(text),), recursion=False)).fired}
+    found = {one.entry.uid for one in scan(index, ScanInput((ScanMessage(text),), recursion=False)).fired}
     assert found == {*(f"part/{size}" for size in range(1, 301)), "whole/299", "whole/1", "line"}
 
 
 def test_only_what_ends_in_too_many_others_is_set_apart() -> None:
-    assert set_apart(["ann", "joann", "n", "anna", "zebra"]) == []
-    assert set_apart("a" * size for size in range(1, 11)) == ["a" * 9, "a" * 10]
-    assert set_apart([f"{letter}a" for letter in "bcdefghijkl"] + ["a"]) == []
+    assert find_nested(["ann", "joann", "n", "anna", "zebra"]) == []
+    assert find_nested("a" * size for size in range(1, 11)) == ["a" * 9, "a" * 10]
+    assert find_nested([f"{letter}a" for letter in "bcdefghijkl"] + ["a"]) == []
 
 
 def test_texts_no_encoder_takes_are_read_all_the_same() -> None:
-    lore = [Entry("b/1", "x", "told \ud800", ("grim", "\ud800", "/\ud800/")), Entry("b/2", "x", "told", ("told",))]
-    found = scan(lore, Scanned((Spoken("Grim \ud800\x00"),), counter=len))
+    lore = [
+        KeyedEntry("b/1", "x", "told \ud800", ("grim", "\ud800", "/\ud800/")),
+        KeyedEntry("b/2", "x", "told", ("told",)),
+    ]
+    found = scan(lore, ScanInput((ScanMessage("Grim \ud800\x00"),), counter=len))
     assert [one.entry.uid for one in found.fired] == ["b/1", "b/2"]

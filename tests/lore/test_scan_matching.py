@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from previously.lore import index as lore_index
 from previously.lore import keys as keys_module
-from previously.lore import nested
-from previously.lore.decisions import Scanned, Spoken
-from previously.lore.entries import Entry, Logic
-from previously.lore.index import Index, index_of
-from previously.lore.keys import Compared, key_of, prepared
-from previously.lore.scanning import scan
+from previously.lore.decisions import ScanInput, ScanMessage
+from previously.lore.entry import KeyedEntry, SecondaryLogic
+from previously.lore.index import LoreIndex, build_index
+from previously.lore.keys import Comparison, prepare_key, prepare_text
+from previously.lore.scan import scan
 from tests.effort import cases
 from tests.lore.naive import mentioned
 
 
 def fires(key: str, text: str, *, quirks: bool = False, **options: bool) -> bool:
     """Whether an entry with this one key fires for a message."""
-    entry = Entry("b/1", "it", "told", (key,), **options)  # type: ignore[arg-type]
-    return bool(scan([entry], Scanned((Spoken(text),)), quirks=quirks).fired)
+    entry = KeyedEntry("b/1", "it", "told", (key,), **options)  # type: ignore[arg-type]
+    return bool(scan([entry], ScanInput((ScanMessage(text),)), quirks=quirks).fired)
 
 
 @pytest.mark.parametrize(
@@ -121,12 +121,12 @@ def test_patterns(key: str, text: str, found: bool) -> None:
 
 
 def test_a_pattern_can_ask_who_speaks_and_reach_over_messages() -> None:
-    messages = (Spoken("it is hot", "Ann"), Spoken("how cold", "Bob"))
-    speaks = Entry("b/1", "Bob is cold", "x", (r"/\x01Bob:[^\x01]*?cold/",))
-    other = Entry("b/2", "Ann is cold", "x", (r"/\x01Ann:[^\x01]*?cold/",))
-    over = Entry("b/3", "both", "x", (r"/hot[\s\S]*cold/",))
-    near = Entry("b/4", "near", "x", (r"/hot[\s\S]*cold/",), scan_depth=1)
-    found = scan([speaks, other, over, near], Scanned(messages, message_count=10))
+    messages = (ScanMessage("it is hot", "Ann"), ScanMessage("how cold", "Bob"))
+    speaks = KeyedEntry("b/1", "Bob is cold", "x", (r"/\x01Bob:[^\x01]*?cold/",))
+    other = KeyedEntry("b/2", "Ann is cold", "x", (r"/\x01Ann:[^\x01]*?cold/",))
+    over = KeyedEntry("b/3", "both", "x", (r"/hot[\s\S]*cold/",))
+    near = KeyedEntry("b/4", "near", "x", (r"/hot[\s\S]*cold/",), scan_depth=1)
+    found = scan([speaks, other, over, near], ScanInput(messages, message_count=10))
     assert {one.entry.uid: one.reason for one in found.fired} == {
         "b/1": r'key "/\x01Bob:[^\x01]*?cold/" in message 8 by Bob',
         "b/3": r'key "/hot[\s\S]*cold/" in message 9 by Ann',
@@ -154,13 +154,13 @@ def test_as_sillytavern_matches(key: str, text: str, found: bool) -> None:
 def test_no_character_that_grows_when_folded_is_overlooked() -> None:
     grows = [chr(one) for one in range(sys.maxunicode + 1) if len(chr(one).casefold()) > 1]
     assert [one for one in grows if not keys_module._MAY_GROW.match(one)] == []
-    assert prepared("aßb", Compared.FOLDED).inside == {2}
+    assert prepare_text("aßb", Comparison.CASEFOLD).inside == {2}
 
 
 def test_equal_keys_are_one_key() -> None:
-    assert key_of("GRIM ") == key_of("grim")
-    assert key_of("grim") != key_of("grim", whole_words=False)
-    assert key_of("/a/i") == key_of("/a/i", case_sensitive=True)
+    assert prepare_key("GRIM ") == prepare_key("grim")
+    assert prepare_key("grim") != prepare_key("grim", whole_words=False)
+    assert prepare_key("/a/i") == prepare_key("/a/i", case_sensitive=True)
 
 
 LETTERS = st.sampled_from("aabbcA Bß_-éE\u0301ŉǰ東がกิΣσςİ1\u200d🔥")
@@ -170,16 +170,16 @@ KEYS = st.one_of(WORDS, WORDS, WORDS, PATTERNS)
 
 
 @st.composite
-def lore(draw: st.DrawFn) -> list[Entry]:
+def lore(draw: st.DrawFn) -> list[KeyedEntry]:
     """Entries whose keys overlap, contain and repeat each other."""
     return [
-        Entry(
+        KeyedEntry(
             f"b/{number}",
             f"entry {number}",
             "told",
             tuple(draw(st.lists(KEYS, min_size=1, max_size=3))),
             secondary=tuple(key for key in draw(st.lists(KEYS, max_size=2)) if key.strip()),
-            logic=draw(st.sampled_from(Logic)),
+            logic=draw(st.sampled_from(SecondaryLogic)),
             case_sensitive=draw(st.booleans()),
             whole_words=draw(st.booleans()),
             scan_depth=draw(st.sampled_from([None, None, 0, 1, 3])),
@@ -191,34 +191,34 @@ def lore(draw: st.DrawFn) -> list[Entry]:
 MESSAGES = st.lists(st.text(LETTERS, max_size=12), max_size=4)
 
 
-def fired(found_by: Index | list[Entry], messages: list[str]) -> set[str]:
+def fired(found_by: LoreIndex | list[KeyedEntry], messages: list[str]) -> set[str]:
     """Who fires for these messages, read two deep."""
-    turn = Scanned(tuple(Spoken(text) for text in messages), depth=2, recursion=False)
+    turn = ScanInput(tuple(ScanMessage(text) for text in messages), depth=2, recursion=False)
     return {one.entry.uid for one in scan(found_by, turn).fired}
 
 
 @settings(max_examples=cases(200))
 @given(lore(), MESSAGES)
-def test_the_index_finds_what_looking_key_by_key_finds(entries: list[Entry], messages: list[str]) -> None:
+def test_the_index_finds_what_looking_key_by_key_finds(entries: list[KeyedEntry], messages: list[str]) -> None:
     assert fired(entries, messages) == {one.uid for one in entries if mentioned(one, messages, 2)}
 
 
 @settings(max_examples=cases(100))
 @given(lore(), MESSAGES, st.integers(0, 2))
 def test_keys_that_are_set_apart_are_found_all_the_same(
-    monkeypatch: pytest.MonkeyPatch, entries: list[Entry], messages: list[str], most: int
+    monkeypatch: pytest.MonkeyPatch, entries: list[KeyedEntry], messages: list[str], most: int
 ) -> None:
-    monkeypatch.setattr(nested, "MOST_NESTED", most)
+    monkeypatch.setattr(lore_index, "MOST_NESTED", most)
     assert fired(entries, messages) == {one.uid for one in entries if mentioned(one, messages, 2)}
 
 
 @settings(max_examples=cases(100))
 @given(st.data(), lore(), MESSAGES)
 def test_an_index_that_grew_finds_what_a_new_one_finds(
-    data: st.DataObject, entries: list[Entry], messages: list[str]
+    data: st.DataObject, entries: list[KeyedEntry], messages: list[str]
 ) -> None:
-    index = index_of([])
-    expected: dict[str, Entry] = {}
+    index = build_index([])
+    expected: dict[str, KeyedEntry] = {}
     for _ in range(data.draw(st.integers(1, 6))):
         uids = st.lists(st.integers(0, 11).map(lambda number: f"b/{number}"), max_size=3)
         changed = [replace(data.draw(st.sampled_from(entries)), uid=uid) for uid in data.draw(uids)]
@@ -232,27 +232,27 @@ def test_an_index_that_grew_finds_what_a_new_one_finds(
             expected.pop(uid, None)
         expected |= {one.uid: one for one in changed}
         index = grown
-    new = index_of(expected.values())
+    new = build_index(expected.values())
     assert list(index.entries.items()) == list(new.entries.items()) == list(expected.items())
     assert index.levels == new.levels
-    turn = Scanned(tuple(Spoken(text) for text in messages), depth=2)
+    turn = ScanInput(tuple(ScanMessage(text) for text in messages), depth=2)
     assert scan(index, turn).fired == scan(new, turn).fired
     assert scan(index, turn).explain_all() == scan(new, turn).explain_all()
 
 
 def test_one_new_entry_builds_little_anew() -> None:
-    index = index_of(Entry(f"b/{number}", "x", "told", (f"key{number}",)) for number in range(1_000))
+    index = build_index(KeyedEntry(f"b/{number}", "x", "told", (f"key{number}",)) for number in range(1_000))
     large = index.segments[0]
     for number in range(200):
-        index = index.with_entries([Entry(f"new/{number}", "x", "told", (f"new{number}",))])
+        index = index.with_entries([KeyedEntry(f"new/{number}", "x", "told", (f"new{number}",))])
         assert index.segments[0] is large
         assert len(index.segments) <= 6
     assert fired(index, ["key7 new3 new199"]) == {"b/7", "new/3", "new/199"}
 
 
 def test_a_change_of_content_builds_nothing_anew() -> None:
-    index = index_of(Entry(f"b/{number}", "x", "told", (f"key{number}",)) for number in range(10))
+    index = build_index(KeyedEntry(f"b/{number}", "x", "told", (f"key{number}",)) for number in range(10))
     changed = index.with_entries([replace(index.entries["b/3"], content="told anew")])
     assert changed.segments == index.segments
-    (told,) = scan(changed, Scanned((Spoken("key3"),))).fired
+    (told,) = scan(changed, ScanInput((ScanMessage("key3"),))).fired
     assert told.entry.content == "told anew"

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from previously.lore.decisions import Scan, Scanned, Spoken
-from previously.lore.entries import Entry, Logic, problems
-from previously.lore.index import index_of
-from previously.lore.scanning import scan
-from previously.lore.spending import roll
-from previously.lore.timed import Effects
+from previously.lore.decisions import ScanInput, ScanMessage, ScanResult, TimedEffects
+from previously.lore.entry import KeyedEntry, SecondaryLogic, find_problems
+from previously.lore.index import build_index
+from previously.lore.scan import roll, scan
 from tests.effort import cases
 
 BOTH = (False, True)
@@ -22,9 +20,9 @@ OURS = (False,)
 THEIRS = (True,)
 
 
-def entry(uid: str, keys: str = "", content: str = "", **rest: Any) -> Entry:
+def entry(uid: str, keys: str = "", content: str = "", **rest: Any) -> KeyedEntry:
     """An entry with comma-separated keys; its content is its uid unless given."""
-    return Entry(uid, uid.title(), content or f"about {uid}", tuple(filter(None, keys.split(","))), **rest)
+    return KeyedEntry(uid, uid.title(), content or f"about {uid}", tuple(filter(None, keys.split(","))), **rest)
 
 
 def letters(text: str) -> int:
@@ -37,7 +35,7 @@ class Case:
     """One sentence about scanning, and a turn that shows it."""
 
     says: str
-    lore: list[Entry]
+    lore: list[KeyedEntry]
     fired: str
     """Who fires, in the order shown."""
     messages: list[str] = field(default_factory=lambda: ["Ann met Grim"])
@@ -71,15 +69,15 @@ CASES = [
     Case("AND_ANY: one of them", [entry("a", **SECONDARY)], "a"),
     Case("AND_ANY: none", [entry("a", **SECONDARY)], "", ["Grim"],
          reasons={"a": 'secondary key missing: needs "ann" or "dragon"'}),
-    Case("AND_ALL: one of them missing", [entry("a", logic=Logic.AND_ALL, **SECONDARY)], "",
+    Case("AND_ALL: one of them missing", [entry("a", logic=SecondaryLogic.AND_ALL, **SECONDARY)], "",
          reasons={"a": 'secondary key missing: needs "dragon"'}),
-    Case("AND_ALL: all there, in other messages too", [entry("a", logic=Logic.AND_ALL, **SECONDARY)], "a",
+    Case("AND_ALL: all there, in other messages too", [entry("a", logic=SecondaryLogic.AND_ALL, **SECONDARY)], "a",
          ["Ann met Grim", "a dragon"]),
-    Case("NOT_ANY: one there", [entry("a", logic=Logic.NOT_ANY, **SECONDARY)], "",
+    Case("NOT_ANY: one there", [entry("a", logic=SecondaryLogic.NOT_ANY, **SECONDARY)], "",
          reasons={"a": 'secondary key "ann" found, and none of them may be'}),
-    Case("NOT_ANY: none there", [entry("a", logic=Logic.NOT_ANY, **SECONDARY)], "a", ["Grim"]),
-    Case("NOT_ALL: one missing", [entry("a", logic=Logic.NOT_ALL, **SECONDARY)], "a"),
-    Case("NOT_ALL: all there", [entry("a", logic=Logic.NOT_ALL, **SECONDARY)], "", ["Ann, Grim, dragon"],
+    Case("NOT_ANY: none there", [entry("a", logic=SecondaryLogic.NOT_ANY, **SECONDARY)], "a", ["Grim"]),
+    Case("NOT_ALL: one missing", [entry("a", logic=SecondaryLogic.NOT_ALL, **SECONDARY)], "a"),
+    Case("NOT_ALL: all there", [entry("a", logic=SecondaryLogic.NOT_ALL, **SECONDARY)], "", ["Ann, Grim, dragon"],
          reasons={"a": "all secondary keys found, and one of them must be missing"}),
     Case("secondary keys alone do nothing", [entry("a", secondary=("grim",))], "",
          reasons={"a": "it has no keys and is not constant"}),
@@ -104,24 +102,24 @@ CASES = [
     Case("a probability of 0 never wins", [entry("a", "grim", probability=0)], "", quirks=OURS,
          reasons={"a": 'failed its 0 % roll (key "grim" in message 0 by P0)'}),
     # timed effects
-    Case("sticky needs no key", [entry("a", "dragon", sticky=9)], "a", turn={"timed": Effects({"a": 40}, {})},
+    Case("sticky needs no key", [entry("a", "dragon", sticky=9)], "a", turn={"timed": TimedEffects({"a": 40}, {})},
          reasons={"a": "sticky until message 40"}),
     Case("sticky does not roll", [entry("a", "grim", sticky=9, probability=0)], "a",
-         turn={"timed": Effects({"a": 40}, {})}),
+         turn={"timed": TimedEffects({"a": 40}, {})}),
     Case("sticky fires in the first step whatever recursion says",
-         [entry("a", "x", sticky=9, delay_until_recursion=2)], "a", turn={"timed": Effects({"a": 40}, {})}),
+         [entry("a", "x", sticky=9, delay_until_recursion=2)], "a", turn={"timed": TimedEffects({"a": 40}, {})}),
     Case("sticky goes before cooldown", [entry("a", "dragon", sticky=9)], "a",
-         turn={"timed": Effects({"a": 40}, {"a": 60})}),
+         turn={"timed": TimedEffects({"a": 40}, {"a": 60})}),
     Case("cooldown stops keys and constants alike", [entry("a", "grim"), entry("b", constant=True)], "",
-         turn={"timed": Effects({}, {"a": 44, "b": 45})},
+         turn={"timed": TimedEffects({}, {"a": 44, "b": 45})},
          reasons={"a": "cooldown until message 44", "b": "cooldown until message 45"}),
     Case("an effect of an entry that is gone or disabled does nothing", [entry("a", "x", enabled=False)], "",
-         turn={"timed": Effects({"a": 40, "gone": 40}, {})}),
+         turn={"timed": TimedEffects({"a": 40, "gone": 40}, {})}),
     Case("delay waits for a length of the story", [entry("a", "grim", delay=10)], "", turn={"message_count": 9},
          reasons={"a": "delayed until message 10"}),
     Case("and no longer", [entry("a", "grim", delay=10)], "a", turn={"message_count": 10}),
     Case("delay stops sticky ones as well", [entry("a", "grim", delay=10)], "",
-         turn={"message_count": 9, "timed": Effects({"a": 40}, {})}),
+         turn={"message_count": 9, "timed": TimedEffects({"a": 40}, {})}),
     # recursion
     Case("what fires is read for keys", [entry("a", "grim", "he owns a Dragon"), entry("b", "dragon")], "a b",
          quirks=OURS, reasons={"b": 'key "dragon" found in the entry "A"'}),
@@ -199,7 +197,7 @@ CASES = [
                                 entry("b", constant=True, content="y" * 60)], "a",
          turn={"budget_tokens": 100}, quirks=THEIRS),
     Case("then what is sticky", [entry("a", "grim", "x" * 60, order=900), entry("b", "k", "y" * 60)], "b",
-         turn={"budget_tokens": 100, "timed": Effects({"b": 9}, {})}),
+         turn={"budget_tokens": 100, "timed": TimedEffects({"b": 9}, {})}),
     Case("each step adds to what was spent",
          [entry("a", "grim", "k" + "x" * 49, order=9, prevent_recursion=True), entry("b", "ann", "k"),
           entry("c", "k", "y" * 55)], "a b", turn={"budget_tokens": 100}, quirks=OURS),
@@ -230,10 +228,10 @@ CASES = [
 ]  # fmt: skip
 
 
-def run(case: Case, *, quirks: bool) -> Scan:
+def run(case: Case, *, quirks: bool) -> ScanResult:
     """The scan of a case."""
-    messages = tuple(Spoken(text, f"P{at}") for at, text in enumerate(case.messages))
-    return scan(case.lore, Scanned(messages, counter=letters, **case.turn), quirks=quirks)
+    messages = tuple(ScanMessage(text, f"P{at}") for at, text in enumerate(case.messages))
+    return scan(case.lore, ScanInput(messages, counter=letters, **case.turn), quirks=quirks)
 
 
 @pytest.mark.parametrize(
@@ -255,18 +253,18 @@ def test_a_turn(case: Case, quirks: bool) -> None:
 
 def test_messages_are_named_by_their_position_where_they_have_one() -> None:
     lore = [entry("a", "grim")]
-    assert scan(lore, Scanned((Spoken("Grim", "Bob", 7),), message_count=30)).explain("a").reason == (
+    assert scan(lore, ScanInput((ScanMessage("Grim", "Bob", 7),), message_count=30)).explain("a").reason == (
         'key "grim" in message 7 by Bob'
     )
-    assert scan(lore, Scanned((Spoken("x"), Spoken("Grim")), message_count=30)).explain("a").reason == (
+    assert scan(lore, ScanInput((ScanMessage("x"), ScanMessage("Grim")), message_count=30)).explain("a").reason == (
         'key "grim" in message 28'
     )
-    assert scan(lore, Scanned(())).explain("b").reason == "there is no such entry"
+    assert scan(lore, ScanInput(())).explain("b").reason == "there is no such entry"
 
 
 def test_the_newest_message_that_holds_a_key_is_named() -> None:
-    messages = tuple(Spoken(text, name) for text, name in (("x", "A"), ("grimm Grim", "B"), ("Grim", "C")))
-    assert scan([entry("a", "grim")], Scanned(messages)).explain("a").reason == 'key "grim" in message 1 by B'
+    messages = tuple(ScanMessage(text, name) for text, name in (("x", "A"), ("grimm Grim", "B"), ("Grim", "C")))
+    assert scan([entry("a", "grim")], ScanInput(messages)).explain("a").reason == 'key "grim" in message 1 by B'
 
 
 def test_rolls_depend_on_seed_turn_and_entry_and_come_out_even() -> None:
@@ -279,9 +277,9 @@ def test_rolls_depend_on_seed_turn_and_entry_and_come_out_even() -> None:
 
 
 def test_a_turn_that_is_scanned_again_rolls_the_same() -> None:
-    lore = index_of(entry(f"e{number}", "grim", probability=30) for number in range(50))
+    lore = build_index(entry(f"e{number}", "grim", probability=30) for number in range(50))
     first, again, other = (
-        [one.entry.uid for one in scan(lore, Scanned((Spoken("Grim"),), seed="s", turn=turn)).fired]
+        [one.entry.uid for one in scan(lore, ScanInput((ScanMessage("Grim"),), seed="s", turn=turn)).fired]
         for turn in ("1", "1", "2")
     )
     assert first == again
@@ -293,7 +291,7 @@ def test_a_turn_that_is_scanned_again_rolls_the_same() -> None:
 @given(
     st.lists(
         st.builds(
-            Entry,
+            KeyedEntry,
             st.integers(0, 30).map(str),
             st.just("x"),
             st.text("ab ", min_size=1, max_size=9),
@@ -313,9 +311,9 @@ def test_a_turn_that_is_scanned_again_rolls_the_same() -> None:
     st.booleans(),
 )
 def test_room_is_kept_and_every_entry_is_explained(
-    lore: list[Entry], messages: list[str], budget: int, quirks: bool
+    lore: list[KeyedEntry], messages: list[str], budget: int, quirks: bool
 ) -> None:
-    turn = Scanned(tuple(map(Spoken, messages)), budget_tokens=budget, counter=letters)
+    turn = ScanInput(tuple(map(ScanMessage, messages)), budget_tokens=budget, counter=letters)
     found = scan(lore, turn, quirks=quirks)
     assert found == scan(lore, turn, quirks=quirks)
     assert found.tokens <= budget or quirks
@@ -334,7 +332,7 @@ def test_room_is_kept_and_every_entry_is_explained(
         (entry("a", constant=True), []),
         (entry("a"), ["It has no keys and is not constant, so it never fires."]),
         (entry("a", "grim", " "), ["Its content is empty."]),
-        (Entry("a", " ", "x", ("grim",)), ["It has no name."]),
+        (KeyedEntry("a", " ", "x", ("grim",)), ["It has no name."]),
         (entry("a", "grim, "), ["One of its keys is empty."]),
         (entry("a", "/a(/"), ["The key /a(/ cannot be used: missing ): a(."]),
         (entry("a", "/(?<=a)b/"), ["The key /(?<=a)b/ cannot be used: invalid perl operator: (?<=."]),
@@ -350,8 +348,8 @@ def test_room_is_kept_and_every_entry_is_explained(
         ),
     ],
 )
-def test_problems_are_told(found: Entry, expected: list[str] | None) -> None:
-    told = problems(found)
+def test_problems_are_told(found: KeyedEntry, expected: list[str] | None) -> None:
+    told = find_problems(found)
     if expected is None:
         assert len(told) == 1
         assert told[0].endswith("cannot be used: it is longer than 2,000 characters.")

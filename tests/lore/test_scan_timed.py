@@ -6,16 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from previously.lore.decisions import Scanned, Spoken
-from previously.lore.entries import Entry
-from previously.lore.index import index_of
-from previously.lore.scanning import scan
-from previously.lore.timed import NO_EFFECTS, Activation, Effects, effects_at
+from previously.lore.decisions import NO_EFFECTS, Activation, ScanInput, ScanMessage, TimedEffects, compute_effects
+from previously.lore.entry import KeyedEntry
+from previously.lore.index import build_index
+from previously.lore.scan import scan
 
-STAYS = Entry("stays", "Stays", "x", ("grim",), sticky=4)
-RESTS = Entry("rests", "Rests", "x", ("grim",), cooldown=6)
-BOTH = Entry("both", "Both", "x", ("grim",), sticky=4, cooldown=6)
-PLAIN = Entry("plain", "Plain", "x", ("grim",))
+STAYS = KeyedEntry("stays", "Stays", "x", ("grim",), sticky=4)
+RESTS = KeyedEntry("rests", "Rests", "x", ("grim",), cooldown=6)
+BOTH = KeyedEntry("both", "Both", "x", ("grim",), sticky=4, cooldown=6)
+PLAIN = KeyedEntry("plain", "Plain", "x", ("grim",))
 ENTRIES = {one.uid: one for one in (STAYS, RESTS, BOTH, PLAIN)}
 
 
@@ -35,48 +34,48 @@ ENTRIES = {one.uid: one for one in (STAYS, RESTS, BOTH, PLAIN)}
 )
 def test_what_holds_after_all_fired_at_ten(now: int, sticky: dict[str, int], cooldown: dict[str, int]) -> None:
     fired = [Activation(uid, 10) for uid in ENTRIES]
-    assert effects_at(fired, ENTRIES, now) == Effects(sticky, cooldown)
+    assert compute_effects(fired, ENTRIES, now) == TimedEffects(sticky, cooldown)
 
 
 def test_firing_while_sticky_does_not_make_it_longer() -> None:
     fired = [Activation("both", at) for at in (10, 11, 13)]
-    assert effects_at(fired, ENTRIES, 13) == Effects({"both": 14}, {})
-    assert effects_at(fired, ENTRIES, 15) == Effects({}, {"both": 20})
+    assert compute_effects(fired, ENTRIES, 13) == TimedEffects({"both": 14}, {})
+    assert compute_effects(fired, ENTRIES, 15) == TimedEffects({}, {"both": 20})
 
 
 def test_firing_after_that_starts_anew() -> None:
     fired = [Activation("both", at) for at in (10, 20)]
-    assert effects_at(fired, ENTRIES, 22) == Effects({"both": 24}, {})
+    assert compute_effects(fired, ENTRIES, 22) == TimedEffects({"both": 24}, {})
 
 
 def test_a_path_that_goes_back_has_no_effects_left() -> None:
     fired = [Activation("both", 4), Activation("both", 30)]
-    assert effects_at(fired, ENTRIES, 9) == Effects({}, {"both": 14})
-    assert effects_at(fired[:1], ENTRIES, 31) == NO_EFFECTS
+    assert compute_effects(fired, ENTRIES, 9) == TimedEffects({}, {"both": 14})
+    assert compute_effects(fired[:1], ENTRIES, 31) == NO_EFFECTS
 
 
 def test_an_entry_that_is_gone_or_changed_has_the_effects_it_says_now() -> None:
-    assert effects_at([Activation("gone", 1)], ENTRIES, 2) == NO_EFFECTS
-    longer = {"stays": Entry("stays", "Stays", "other words", sticky=40)}
-    assert effects_at([Activation("stays", 1)], longer, 30) == Effects({"stays": 41}, {})
+    assert compute_effects([Activation("gone", 1)], ENTRIES, 2) == NO_EFFECTS
+    longer = {"stays": KeyedEntry("stays", "Stays", "other words", sticky=40)}
+    assert compute_effects([Activation("stays", 1)], longer, 30) == TimedEffects({"stays": 41}, {})
 
 
 @given(st.lists(st.builds(Activation, st.sampled_from(list(ENTRIES)), st.integers(0, 40))), st.integers(0, 60))
 def test_order_and_repetition_of_the_records_do_not_matter(fired: list[Activation], now: int) -> None:
-    found = effects_at(fired, ENTRIES, now)
-    assert effects_at([*reversed(fired), *fired], ENTRIES, now) == found
+    found = compute_effects(fired, ENTRIES, now)
+    assert compute_effects([*reversed(fired), *fired], ENTRIES, now) == found
     assert not set(found.sticky) & set(found.cooldown)
     assert all(end > now for end in (*found.sticky.values(), *found.cooldown.values()))
 
 
 def test_a_story_told_turn_by_turn() -> None:
-    index = index_of([BOTH])
+    index = build_index([BOTH])
     recorded: list[Activation] = []
     told: dict[int, str] = {}
     for length in range(1, 16):
         text = "Grim again" if length in (1, 9, 13) else "nothing"
-        turn = Scanned(
-            (Spoken(text),), depth=1, message_count=length, timed=effects_at(recorded, index.entries, length)
+        turn = ScanInput(
+            (ScanMessage(text),), depth=1, message_count=length, timed=compute_effects(recorded, index.entries, length)
         )
         found = scan(index, turn)
         recorded += found.to_record
@@ -90,5 +89,5 @@ def test_a_story_told_turn_by_turn() -> None:
 
 
 def test_only_what_matters_later_is_recorded() -> None:
-    found = scan([PLAIN, STAYS], Scanned((Spoken("Grim"),), message_count=7))
+    found = scan([PLAIN, STAYS], ScanInput((ScanMessage("Grim"),), message_count=7))
     assert found.to_record == (Activation("stays", 7),)

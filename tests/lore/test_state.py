@@ -20,8 +20,8 @@ from previously.core.note import (
     note_text,
     thread_id,
 )
-from previously.lore.by_hand import WishRecord, corrected
-from previously.lore.state import EMPTY, Noted, State, after, state_of, state_text
+from previously.lore.hand_records import WishRecord, correct_state
+from previously.lore.state import EMPTY_STATE, PlacedNote, State, apply_note, parse_state, render_state
 from tests.effort import cases
 
 LENGTH = 4
@@ -71,10 +71,10 @@ def worded_apart(note: Note, number: int) -> Note:
     return replace(note, threads=tuple(apart))
 
 
-def reduced(listed: list[Note], state: State = EMPTY, start: int = 0) -> State:
+def reduced(listed: list[Note], state: State = EMPTY_STATE, start: int = 0) -> State:
     for number, note in enumerate(listed, start):
         first = number * LENGTH
-        state = after(state, Noted(note, key(number), first, first + LENGTH - 1, messages=SPAN))
+        state = apply_note(state, PlacedNote(note, key(number), first, first + LENGTH - 1, messages=SPAN))
     return state
 
 
@@ -84,7 +84,7 @@ def test_a_snapshot_and_the_rest_give_what_all_notes_give(data: st.DataObject) -
     count = data.draw(st.integers(0, 8))
     listed = data.draw(notes(count))
     cut = data.draw(st.integers(0, count))
-    kept = state_of(state_text(reduced(listed[:cut])))
+    kept = parse_state(render_state(reduced(listed[:cut])))
     assert kept is not None
     assert reduced(listed[cut:], kept, cut) == reduced(listed)
     assert all(note_of(note_text(one)) == one for one in listed)
@@ -117,9 +117,9 @@ def test_a_person_rewords_and_withdraws_wishes() -> None:
     state = reduced([Note(wishes=(WishItem("Slower.", 1), WishItem("Less gore.", 1)))])
     slower, gore = state.wishes
     records = [(3, WishRecord(slower.id, slower.text, "Much slower.")), (3, WishRecord(gore.id, gore.text))]
-    (left,) = corrected(state, records).state.wishes
+    (left,) = correct_state(state, records).state.wishes
     assert (left.id, left.text, left.position, left.by) == (slower.id, "Much slower.", 1, "person")
-    (alone,) = corrected(EMPTY, records).state.wishes
+    (alone,) = correct_state(EMPTY_STATE, records).state.wishes
     assert (alone.text, alone.position) == ("Much slower.", 3), "a person's words stay where the message is gone"
 
 
@@ -129,11 +129,11 @@ def test_a_note_stands_where_its_span_stands() -> None:
         threads=(ThreadItem(ThreadChange.NEW, "A debt.", 2),),
         lore=(LoreItem("Bram", "person", ("Bram",), "Clerk.", (1, 3)), LoreItem("Wick", "person", (), "Watch.", (9,))),
     )
-    moved = after(EMPTY, Noted(note, b"k", 100, 103, messages=said))
+    moved = apply_note(EMPTY_STATE, PlacedNote(note, b"k", 100, 103, messages=said))
     assert [one.opened for one in moved.threads.threads] == [102]
     assert [(one.name, one.sources) for one in moved.lore.values()] == [("Bram", (101, 103))], "source or nothing"
 
 
 def test_snapshots_of_another_form_are_none() -> None:
     for text in ("", "{", "[]", "{}", '{"lore": [], "threads": {}, "current": {}, "people": [], "names": []}'):
-        assert state_of(text) is None
+        assert parse_state(text) is None

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from previously.core.note import Note, ThreadChange, ThreadItem, thread_id
-from previously.lore.by_hand import Op, ThreadRecord, corrected, hand_thread_id
-from previously.lore.state import EMPTY, Noted, State, after
+from previously.lore.hand_records import ThreadAction, ThreadRecord, correct_state, make_hand_thread_id
+from previously.lore.state import EMPTY_STATE, PlacedNote, State, apply_note
 from previously.lore.threads import (
     DORMANT_AFTER,
     MOST_OPEN,
     MOST_SETTLED,
     MOST_UNMATCHED,
-    Status,
     Thread,
-    choose_shown,
-    lines,
-    ranked,
-    status,
+    ThreadStatus,
+    choose_shown_threads,
+    find_status,
+    list_awake_threads,
+    rank_threads,
 )
 
 DEBT = "Bram to the widow Pell: three weeks' rent."
@@ -39,11 +39,11 @@ def settled(thread: str, text: str, at: int | None = 0) -> ThreadItem:
 
 def story(*notes: tuple[ThreadItem, ...], length: int = 10) -> State:
     """Notes of spans of the same length, the keys of which are letters."""
-    state = EMPTY
+    state = EMPTY_STATE
     for number, items in enumerate(notes):
         first = number * length
         key = bytes([ord("a") + number])
-        state = after(state, Noted(Note(threads=items), key, first, first + length - 1))
+        state = apply_note(state, PlacedNote(Note(threads=items), key, first, first + length - 1))
     return state
 
 
@@ -110,33 +110,33 @@ def test_an_item_without_a_message_of_the_span_is_passed_over() -> None:
 def test_only_questions_fall_asleep() -> None:
     for text in ("Who lit the lamp?", "誰が火をつけた？"):
         thread = only(story((new(text),)))
-        assert status(thread, DORMANT_AFTER) is Status.OPEN
-        assert status(thread, DORMANT_AFTER + 1) is Status.DORMANT
-        assert lines([thread], DORMANT_AFTER + 1) == ()
-    assert status(only(story((new(DEBT),))), 100_000) is Status.OPEN
-    state = corrected(EMPTY, [(0, ThreadRecord(Op.OPEN, "Who lit the lamp?"))]).state
-    assert status(only(state), 100_000) is Status.OPEN, "what a person wrote never sleeps"
+        assert find_status(thread, DORMANT_AFTER) is ThreadStatus.OPEN
+        assert find_status(thread, DORMANT_AFTER + 1) is ThreadStatus.DORMANT
+        assert list_awake_threads([thread], DORMANT_AFTER + 1) == ()
+    assert find_status(only(story((new(DEBT),))), 100_000) is ThreadStatus.OPEN
+    state = correct_state(EMPTY_STATE, [(0, ThreadRecord(ThreadAction.OPEN, "Who lit the lamp?"))]).state
+    assert find_status(only(state), 100_000) is ThreadStatus.OPEN, "what a person wrote never sleeps"
 
 
 def test_time_told_or_passed_makes_nothing_overdue() -> None:
     state = story((new("Bram must pay within three days."),), (new("Three weeks later, nobody had paid."),))
-    assert {status(one, 50_000) for one in state.threads.threads} == {Status.OPEN}
+    assert {find_status(one, 50_000) for one in state.threads.threads} == {ThreadStatus.OPEN}
 
 
 def test_what_a_person_wrote_comes_first_then_what_is_no_question_then_the_newest() -> None:
     state = story((new("Why?"), new("A debt."), new("A vow.", 5)))
-    state = corrected(state, [(9, ThreadRecord(Op.OPEN, "Mine?"))]).state
-    assert [one.text for one in ranked(state.threads.threads, 10)] == ["Mine?", "A vow.", "A debt.", "Why?"]
+    state = correct_state(state, [(9, ThreadRecord(ThreadAction.OPEN, "Mine?"))]).state
+    assert [one.text for one in rank_threads(state.threads.threads, 10)] == ["Mine?", "A vow.", "A debt.", "Why?"]
 
 
 def test_a_model_is_shown_all_threads_or_those_that_are_near() -> None:
     many = story(tuple(new(f"Debt {number} of Tobias." if number == 1 else f"Debt {number}.") for number in range(60)))
-    shown = choose_shown(many.threads.threads, 10, "Tobias came in.", most=10)
+    shown = choose_shown_threads(many.threads.threads, 10, "Tobias came in.", most=10)
     assert len(shown) == 10
     assert "Debt 1 of Tobias." in [one.text for one in shown]
-    tight = choose_shown(many.threads.threads, 10, "Tobias paid his debt.", most_tokens=8)
+    tight = choose_shown_threads(many.threads.threads, 10, "Tobias paid his debt.", most_tokens=8)
     assert "Debt 1 of Tobias." in [one.text for one in tight], "however old it is, and though each has a debt"
-    few = choose_shown(many.threads.threads[:5], 10, most=10)
+    few = choose_shown_threads(many.threads.threads[:5], 10, most=10)
     assert [one.text for one in few][:2] == ["Debt 0.", "Debt 1 of Tobias."]
 
 
@@ -152,34 +152,39 @@ def test_what_is_kept_is_bounded() -> None:
 
 def test_a_person_rewords_settles_and_opens_again() -> None:
     state = story((new(DEBT),))
-    mine = ThreadRecord(Op.REWORD, "Nine shillings.", id=FIRST, was=DEBT)
-    assert [only(corrected(state, [(5, mine)]).state).text] == ["Nine shillings."]
-    done = [(5, ThreadRecord(Op.RESOLVE, DEBT, id=FIRST))]
-    assert only(corrected(state, done).state).settled == 5
-    again = [*done, (6, ThreadRecord(Op.OPEN, DEBT, id=FIRST))]
-    assert only(corrected(state, again).state).settled is None
+    mine = ThreadRecord(ThreadAction.REWORD, "Nine shillings.", id=FIRST, was=DEBT)
+    assert [only(correct_state(state, [(5, mine)]).state).text] == ["Nine shillings."]
+    done = [(5, ThreadRecord(ThreadAction.RESOLVE, DEBT, id=FIRST))]
+    assert only(correct_state(state, done).state).settled == 5
+    again = [*done, (6, ThreadRecord(ThreadAction.OPEN, DEBT, id=FIRST))]
+    assert only(correct_state(state, again).state).settled is None
 
 
 def test_what_a_model_would_do_to_a_persons_words_is_suggested() -> None:
     later = story((new(DEBT),), (now(FIRST, "Ten shillings."),))
-    found = corrected(later, [(5, ThreadRecord(Op.REWORD, "Nine shillings.", id=FIRST, was=DEBT))]).state
+    found = correct_state(later, [(5, ThreadRecord(ThreadAction.REWORD, "Nine shillings.", id=FIRST, was=DEBT))]).state
     assert (only(found).text, [one.text for one in found.threads.suggestions]) == (
         "Nine shillings.",
         ["Ten shillings."],
     )
-    own = hand_thread_id("Who rang?")
+    own = make_hand_thread_id("Who rang?")
     settling = story((), (settled(own, "Bram did."),))
-    found = corrected(settling, [(5, ThreadRecord(Op.OPEN, "Who rang?"))]).state
+    found = correct_state(settling, [(5, ThreadRecord(ThreadAction.OPEN, "Who rang?"))]).state
     assert (only(found).settled, [one.text for one in found.threads.suggestions]) == (None, ["Bram did."])
     assert found.threads.unmatched == ()
 
 
 def test_a_persons_words_stay_where_the_thread_they_reworded_is_gone() -> None:
-    found = corrected(EMPTY, [(5, ThreadRecord(Op.REWORD, "Nine shillings.", id=FIRST, was=DEBT))]).state
+    found = correct_state(
+        EMPTY_STATE, [(5, ThreadRecord(ThreadAction.REWORD, "Nine shillings.", id=FIRST, was=DEBT))]
+    ).state
     assert (only(found).text, only(found).by) == ("Nine shillings.", "person")
-    assert corrected(EMPTY, [(5, ThreadRecord(Op.RESOLVE, DEBT, id=FIRST))]).state.threads.threads == ()
+    assert (
+        correct_state(EMPTY_STATE, [(5, ThreadRecord(ThreadAction.RESOLVE, DEBT, id=FIRST))]).state.threads.threads
+        == ()
+    )
 
 
 def test_records_of_earlier_versions_hold_by_their_words() -> None:
-    old = ThreadRecord(Op.RESOLVE, DEBT, id="0011223344556677")
-    assert only(corrected(story((new(DEBT),)), [(5, old)]).state).settled == 5
+    old = ThreadRecord(ThreadAction.RESOLVE, DEBT, id="0011223344556677")
+    assert only(correct_state(story((new(DEBT),)), [(5, old)]).state).settled == 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from previously.core.errors import BadInput
-from previously.models.endpoint import endpoint
+from previously.models.endpoint import parse_endpoint
 
 
 @pytest.mark.parametrize(
@@ -21,16 +21,16 @@ from previously.models.endpoint import endpoint
     ],
 )
 def test_paths(given: str, below: str, beside: str) -> None:
-    found = endpoint(given)
+    found = parse_endpoint(given)
     assert found.below("chat/completions") == below
     assert found.beside("props") == beside
 
 
 def test_what_is_shown_holds_no_secret() -> None:
-    found = endpoint("https://wren:hunter2@a.example:99/v1?key=hunter3#hunter4")
+    found = parse_endpoint("https://wren:hunter2@a.example:99/v1?key=hunter3#hunter4")
     assert found.shown == "https://a.example:99/v1"
     assert "hunter" not in repr(found)
-    assert endpoint("http://[::1]:8080/v1").shown == "http://[::1]:8080/v1"
+    assert parse_endpoint("http://[::1]:8080/v1").shown == "http://[::1]:8080/v1"
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_what_is_shown_holds_no_secret() -> None:
     ],
 )
 def test_what_is_known_of_it(given: str, versioned: bool, loopback: bool) -> None:
-    found = endpoint(given)
+    found = parse_endpoint(given)
     assert (found.versioned, found.loopback) == (versioned, loopback)
 
 
@@ -62,4 +62,4 @@ def test_what_cannot_be_an_address_is_refused(given: str) -> None:
     if given.endswith("\n"):
         given = given.replace("/v1", "/v 1")
     with pytest.raises(BadInput):
-        endpoint(given)
+        parse_endpoint(given)

@@ -17,12 +17,12 @@ from previously.models.retry import (
     BreakerState,
     GiveUp,
     Wait,
-    after_failure,
-    after_success,
-    before_call,
+    compute_pause_s,
     decide_retry,
     may_call,
-    pause_s,
+    note_call,
+    note_failure,
+    note_success,
 )
 
 KIND = FailureKind
@@ -104,36 +104,36 @@ def test_never_more_than_three_calls_and_never_a_long_wait(plan: list[ModelFailu
 def test_the_breaker_opens_after_three_failed_folds_in_a_row() -> None:
     state = CLOSED
     for _ in range(2):
-        state = after_failure(state, 100.0)
+        state = note_failure(state, 100.0)
         assert may_call(state, 100.0)
-    state = after_failure(state, 100.0)
+    state = note_failure(state, 100.0)
     assert not may_call(state, 100.0)
     assert not may_call(state, 159.9)
     assert may_call(state, 160.0)
 
 
 def test_one_good_fold_closes_it() -> None:
-    state = after_failure(after_failure(CLOSED, 0.0), 0.0)
-    assert after_success(state) == CLOSED
-    assert may_call(after_failure(after_success(state), 0.0), 0.0)
+    state = note_failure(note_failure(CLOSED, 0.0), 0.0)
+    assert note_success(state) == CLOSED
+    assert may_call(note_failure(note_success(state), 0.0), 0.0)
 
 
 def test_half_open_lets_one_try_through() -> None:
     state = BreakerState(3, 0.0)
     assert may_call(state, 60.0)
-    trying = before_call(state, 60.0)
+    trying = note_call(state, 60.0)
     assert not may_call(trying, 60.0)
-    assert after_success(trying) == CLOSED
-    again = after_failure(trying, 65.0)
+    assert note_success(trying) == CLOSED
+    again = note_failure(trying, 65.0)
     assert not may_call(again, 65.0 + 119.9)
     assert may_call(again, 65.0 + 120.0)
-    assert before_call(CLOSED, 1.0) is CLOSED
+    assert note_call(CLOSED, 1.0) is CLOSED
 
 
 def test_the_pause_doubles_up_to_an_hour() -> None:
-    pauses = [pause_s(BreakerState(failures, 0.0)) for failures in range(3, 12)]
+    pauses = [compute_pause_s(BreakerState(failures, 0.0)) for failures in range(3, 12)]
     assert pauses == [60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600]
-    assert pause_s(BreakerState(10**9, 0.0)) == LONGEST_PAUSE_S
+    assert compute_pause_s(BreakerState(10**9, 0.0)) == LONGEST_PAUSE_S
 
 
 def test_a_clock_that_went_back_does_not_lock_the_model_out() -> None:
@@ -149,8 +149,8 @@ def test_an_open_breaker_calls_at_most_once_per_pause(steps: list[tuple[bool, fl
             continue
         if state.opened_at is not None:
             assert now - last_call >= 60.0
-        state, last_call = before_call(state, now), now
-        state = after_success(state) if succeeds else after_failure(state, now)
+        state, last_call = note_call(state, now), now
+        state = note_success(state) if succeeds else note_failure(state, now)
     assert state.failures < 3 or state.opened_at is not None
 
 

@@ -9,11 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.asking import ModelReply, Usage
-from previously.models.server_facts import DOORS, model_names, schema_kept, usual_window, window_in_models
+from previously.models.server_facts import (
+    WINDOW_PATHS,
+    find_listed_window,
+    find_usual_window,
+    is_schema_kept,
+    read_model_names,
+)
 
 
 def door(path: str, payload: object, model: str = "small") -> int | None:
-    return next(door for door in DOORS if door.path == path).read(payload, model)
+    return next(door for door in WINDOW_PATHS if door.path == path).read(payload, model)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +42,7 @@ def door(path: str, payload: object, model: str = "small") -> int | None:
     ],
 )
 def test_windows_in_the_list_of_models(payload: object, window: int | None) -> None:
-    assert window_in_models(payload, "small") == window
+    assert find_listed_window(payload, "small") == window
 
 
 @pytest.mark.parametrize(
@@ -57,8 +63,8 @@ def test_windows_of_the_servers_themselves(path: str, payload: object, window: i
 
 
 def test_models() -> None:
-    assert model_names({"data": [{"id": "a"}, {"id": 7}, None, {}, {"id": "b"}]}) == ["a", "b"]
-    assert model_names([]) == []
+    assert read_model_names({"data": [{"id": "a"}, {"id": 7}, None, {}, {"id": "b"}]}) == ["a", "b"]
+    assert read_model_names([]) == []
 
 
 @pytest.mark.parametrize(
@@ -72,7 +78,7 @@ def test_models() -> None:
     ],
 )
 def test_whether_the_schema_was_kept(text: str, finish_reason: str, kept: bool | None) -> None:
-    assert schema_kept(ModelReply(text, "small", finish_reason, Usage(1, 1, False))) is kept
+    assert is_schema_kept(ModelReply(text, "small", finish_reason, Usage(1, 1, False))) is kept
 
 
 values: st.SearchStrategy[Any] = st.recursive(
@@ -93,15 +99,15 @@ values: st.SearchStrategy[Any] = st.recursive(
 
 @given(values)
 def test_readers_are_total(payload: object) -> None:
-    assert all(isinstance(name, str) for name in model_names(payload))
-    for window in [window_in_models(payload, "small"), *(door.read(payload, "small") for door in DOORS)]:
+    assert all(isinstance(name, str) for name in read_model_names(payload))
+    for window in [find_listed_window(payload, "small"), *(door.read(payload, "small") for door in WINDOW_PATHS)]:
         assert window is None or window > 0
 
 
 def test_the_usual_windows_of_hosted_models() -> None:
-    assert usual_window("claude-sonnet-4-5") == 200_000
-    assert usual_window("anthropic/claude-opus-4") == 200_000
-    assert usual_window("gpt-5-codex") == 272_000
-    assert usual_window("o3") == 200_000
-    assert usual_window("gpt-4.1-mini") == 1_000_000
-    assert [usual_window(name) for name in ("", "small", "o3x", "qwen3", "my-claude-7b")] == [None] * 5
+    assert find_usual_window("claude-sonnet-4-5") == 200_000
+    assert find_usual_window("anthropic/claude-opus-4") == 200_000
+    assert find_usual_window("gpt-5-codex") == 272_000
+    assert find_usual_window("o3") == 200_000
+    assert find_usual_window("gpt-4.1-mini") == 1_000_000
+    assert [find_usual_window(name) for name in ("", "small", "o3x", "qwen3", "my-claude-7b")] == [None] * 5

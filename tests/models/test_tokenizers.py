@@ -20,7 +20,7 @@ from previously.core.errors import BadInput
 from previously.core.messages import message
 from previously.core.tokens import ESTIMATE, MESSAGE_OVERHEAD_TOKENS, message_tokens
 from previously.models import tokenizers as ours
-from previously.models.tokenizers import counter_for, counter_for_model, encoding_of_model, is_known
+from previously.models.tokenizers import find_counter, find_encoding, find_model_counter, is_known
 
 pytest.importorskip("rs_bpe", reason="the extra `tokens` is not installed")
 reference = pytest.importorskip("tokenizers", reason="the extra `tokens` is not installed")
@@ -80,56 +80,58 @@ def file(trained: Any, tmp_path: Path) -> Path:
     ],
 )
 def test_vocabularies_of_openai_count_as_theirs_do(name: str, text: str, tokens: int) -> None:
-    assert counter_for(name).tokens(text) == tokens
+    assert find_counter(name).tokens(text) == tokens
 
 
 def test_names_say_what_counts_and_in_which_version(file: Path) -> None:
-    assert counter_for("cl100k").name == counter_for("cl100k_base").name == counter_for("gpt-4").name == "cl100k_base"
-    assert counter_for(" o200k ").name == counter_for("openai/gpt-4o-mini").name == "o200k_base"
-    assert counter_for("cl100k").exact and not counter_for("estimate").exact
-    assert counter_for("estimate") is counter_for(ESTIMATE.name) is ESTIMATE
-    assert counter_for("estimate-2 x1.05 m6").name == "estimate-2 x1.05 m6"
-    named = counter_for(str(file)).name
+    assert (
+        find_counter("cl100k").name == find_counter("cl100k_base").name == find_counter("gpt-4").name == "cl100k_base"
+    )
+    assert find_counter(" o200k ").name == find_counter("openai/gpt-4o-mini").name == "o200k_base"
+    assert find_counter("cl100k").exact and not find_counter("estimate").exact
+    assert find_counter("estimate") is find_counter(ESTIMATE.name) is ESTIMATE
+    assert find_counter("estimate-2 x1.05 m6").name == "estimate-2 x1.05 m6"
+    named = find_counter(str(file)).name
     kind, _, rest = named.partition(":")
     assert (kind, len(rest)) == ("tokenizer", 12)
 
 
 def test_a_file_counts_as_its_own_library_does(file: Path, trained: Any) -> None:
-    counter = counter_for(str(file))
+    counter = find_counter(str(file))
     for language in LANGUAGES:
         for text in paragraphs(language):
             assert counter.tokens(text) == len(trained.encode(text).ids)
 
 
 def test_a_file_is_known_by_what_it_holds(file: Path, tmp_path: Path) -> None:
-    first = counter_for(str(file))
-    assert counter_for(str(file)) is first
+    first = find_counter(str(file))
+    assert find_counter(str(file)) is first
     copy = tmp_path / "copy.json"
     copy.write_bytes(file.read_bytes())
-    assert counter_for(str(copy)).name == first.name
+    assert find_counter(str(copy)).name == first.name
     copy.write_text(json.dumps(json.loads(copy.read_text("utf-8"))) + "\n", "utf-8")
-    assert counter_for(str(copy)).name != first.name
+    assert find_counter(str(copy)).name != first.name
 
 
 def test_special_tokens_in_a_text_are_text(file: Path, trained: Any) -> None:
     assert len(trained.encode("<|end|>").ids) == 1
-    assert counter_for(str(file)).tokens("<|end|>") > 1
-    assert counter_for(str(file)).tokens("x" * 100) > 8  # neither cut nor padded
-    assert counter_for(str(file)).tokens("x") == 1
+    assert find_counter(str(file)).tokens("<|end|>") > 1
+    assert find_counter(str(file)).tokens("x" * 100) > 8  # neither cut nor padded
+    assert find_counter(str(file)).tokens("x") == 1
 
 
 @given(st.text(st.characters(), max_size=60))
 def test_any_text_has_a_count(text: str) -> None:
     for name in ("cl100k", "o200k"):
-        tokens = counter_for(name).tokens(text)
+        tokens = find_counter(name).tokens(text)
         assert (tokens > 0) == bool(text)
         assert tokens <= 4 * len(text)
-        assert counter_for(name).tokens(text) == tokens
+        assert find_counter(name).tokens(text) == tokens
 
 
 def test_half_a_character_is_counted_as_what_a_server_gets(file: Path) -> None:
     for name in ("cl100k", "o200k", str(file)):
-        count = counter_for(name).tokens
+        count = find_counter(name).tokens
         assert count("a\ud800b") == count("a\ufffdb")
         assert count("\ud83d\ude00") == count("😀")
 
@@ -139,18 +141,18 @@ def test_a_tokenizer_that_makes_nothing_of_spaces_still_gives_one(tmp_path: Path
     made.pre_tokenizer = reference.pre_tokenizers.Whitespace()
     path = tmp_path / "words.json"
     path.write_text(made.to_str(), "utf-8")
-    counter = counter_for(str(path))
+    counter = find_counter(str(path))
     assert [counter.tokens(text) for text in ("rain rain", "snow", "  ", "")] == [2, 1, 1, 0]
 
 
 def test_a_message_is_counted_exactly_when_the_counter_is_exact() -> None:
-    assert message_tokens(message("user", "hello world"), counter_for("cl100k")) == MESSAGE_OVERHEAD_TOKENS + 2
+    assert message_tokens(message("user", "hello world"), find_counter("cl100k")) == MESSAGE_OVERHEAD_TOKENS + 2
 
 
 @pytest.mark.parametrize("name", ["gpt2", "", "estimate-1", "cl100k-2", "estimate-2 x99", "o200k_harmony"])
 def test_an_unknown_name_is_refused_with_those_that_exist(name: str) -> None:
     with pytest.raises(BadInput, match=r"it must be estimate, cl100k, o200k, a model of OpenAI's or the path"):
-        counter_for(name)
+        find_counter(name)
     assert not is_known(name)
 
 
@@ -166,7 +168,7 @@ def test_an_unknown_name_is_refused_with_those_that_exist(name: str) -> None:
 )
 def test_a_file_that_is_not_there_is_named(name: str) -> None:
     with pytest.raises(BadInput, match="cannot be read"):
-        counter_for(name)
+        find_counter(name)
 
 
 @pytest.mark.parametrize(
@@ -177,17 +179,17 @@ def test_a_file_that_is_no_tokenizer_is_refused(content: bytes, tmp_path: Path) 
     path = tmp_path / "settings.json"
     path.write_bytes(content)
     with pytest.raises(BadInput, match=r"settings\.json is not a tokenizer\.json"):
-        counter_for(str(path))
+        find_counter(str(path))
 
 
 def test_what_is_no_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
     folder = tmp_path / "folder.json"
     folder.mkdir()
     with pytest.raises(BadInput, match="is no file, or larger"):
-        counter_for(str(folder))
+        find_counter(str(folder))
     monkeypatch.setattr(ours, "LARGEST_BYTES", 10)
     with pytest.raises(BadInput, match="is no file, or larger"):
-        counter_for(str(file))
+        find_counter(str(file))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +197,7 @@ def test_what_is_no_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 )
 def test_a_megabyte_does_not_take_quadratic_time(text: str, file: Path) -> None:
     for name in ("cl100k", "o200k", str(file)):
-        counter = counter_for(name)
+        counter = find_counter(name)
         small, large = (text * (size // len(text)) for size in (30_000, 480_000))
         assert _seconds(counter.tokens, large) < 16 * 5 * _seconds(counter.tokens, small) + 0.2, name
 
@@ -210,7 +212,7 @@ def test_a_tokenizer_that_stumbles_is_refused_when_it_is_chosen(tmp_path: Path) 
     path = tmp_path / "stumbling.json"
     path.write_text(reference.Tokenizer(reference.models.WordLevel({"rain": 0}, unk_token="[UNK]")).to_str(), "utf-8")
     with pytest.raises(BadInput, match=r"not a tokenizer\.json"):
-        counter_for(str(path))
+        find_counter(str(path))
 
 
 @pytest.mark.parametrize(
@@ -222,7 +224,7 @@ def test_a_missing_extra_is_named(
     monkeypatch.chdir(file.parent)
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(BadInput, match=rf"needs the package {package}: pip install 'previously\[tokens\]'"):
-        counter_for(name)
+        find_counter(name)
 
 
 @pytest.mark.parametrize(
@@ -255,15 +257,15 @@ def test_a_missing_extra_is_named(
     ],
 )
 def test_models_of_openai_are_known_by_name(model: str, encoding: str | None) -> None:
-    assert encoding_of_model(model) == encoding
-    counter = counter_for_model(model)
+    assert find_encoding(model) == encoding
+    counter = find_model_counter(model)
     assert (counter and counter.name) == (encoding and f"{encoding}_base")
     assert is_known(model) == bool(encoding)
 
 
 def test_a_guess_never_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rs_bpe.bpe", None)
-    assert counter_for_model("gpt-4o") is None
+    assert find_model_counter("gpt-4o") is None
 
 
 def test_nothing_is_fetched(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,7 +275,7 @@ def test_nothing_is_fetched(file: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     for name in ("cl100k", "o200k", str(file)):
-        assert counter_for(name).tokens("hello world") > 0
+        assert find_counter(name).tokens("hello world") > 0
 
 
 def test_packages_are_loaded_only_when_they_are_needed() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from previously.models.word_vectors import word_table
+from previously.models.word_vectors import load_word_table
 from previously.recall.candidates import WHOLE_PATH, candidates, sample_step
 from previously.recall.in_memory import InMemoryIndex
 from previously.recall.index import MessageFacts
@@ -174,7 +174,7 @@ def test_vectors_are_packed_and_compared() -> None:
 
 
 def test_the_table_of_word_vectors() -> None:
-    table = word_table()
+    table = load_word_table()
     if table is None:
         pytest.skip("the extra recall is not installed")
     boat, ship, soup = (unit(table.summed([word])) for word in ("boat", "ship", "soup"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.recall_data import harbour
-from previously.models.word_vectors import word_table
+from previously.models.word_vectors import load_word_table
 from previously.recall.in_memory import InMemoryIndex
 from previously.recall.index import MessageFacts
 from previously.recall.outline import PathEntries
@@ -15,7 +15,7 @@ from previously.recall.search import find
 
 @pytest.mark.parametrize(("vectors", "at_least"), [(True, 0.7), (False, 0.65)])
 def test_what_the_player_asks_for_is_found(vectors: bool, at_least: float) -> None:
-    table = word_table() if vectors else None
+    table = load_word_table() if vectors else None
     if vectors and table is None:
         pytest.skip("the extra recall is not installed")
     (story,) = harbour().conversations

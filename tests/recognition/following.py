@@ -15,7 +15,7 @@ from typing import Any
 
 from previously.core.digests import match_key
 from previously.core.messages import Message, Role, Text
-from previously.runtime.recognising import Place, Recognising
+from previously.runtime.follow_client import ClientFollower, ClientPlace
 from previously.server.asked import read_chat
 from previously.server.turns import listed_of
 from previously.storage.sqlite import SqliteStore
@@ -46,7 +46,7 @@ class Follower:
     """How often all of a path was held against a chat, and how often only its end could be."""
 
     def __post_init__(self) -> None:
-        self.recognising = Recognising(self.store)
+        self.recognising = ClientFollower(self.store)
 
     async def step(self) -> None:
         """One random thing in one random chat."""
@@ -69,7 +69,7 @@ class Follower:
                 greeting = chat.history[0].text
                 client.chats[chance.randrange(len(client.chats))] = Chat([Said("assistant", greeting)], mode=chat.mode)
             case "restart":
-                self.recognising = Recognising(self.store)  # a new process remembers nothing
+                self.recognising = ClientFollower(self.store)  # a new process remembers nothing
             case "aside":
                 await self._aside(chat)
             case "continue":
@@ -134,7 +134,7 @@ class Follower:
         if await self._entries() != before:
             raise Differs("an aside was stored")
 
-    async def _ask(self, chat: Chat, history: list[Said], behind: str = "") -> Place:
+    async def _ask(self, chat: Chat, history: list[Said], behind: str = "") -> ClientPlace:
         shown, messages = self.client.listed(chat, history)
         if behind:
             messages.append({"role": "system", "content": behind})
@@ -158,7 +158,7 @@ class Follower:
         seen, now = _told(chat.shown), _told(shown)
         return (_joined(now)[0] not in _joined(seen)) if chat.mode in JOINING else (now[0] not in seen)
 
-    def _meet(self, chat: Chat, place: Place) -> None:
+    def _meet(self, chat: Chat, place: ClientPlace) -> None:
         """Chats that begin in the same words are branches of one story: that they are two, nobody could tell from their
         first lists, which are the same to the byte. Branches share messages, and whether these are hidden. A chat that
         was taken for a new one, since it showed nothing of its own, may be found again where it was before."""
@@ -171,12 +171,12 @@ class Follower:
             for one in met:
                 one.blurred = True
 
-    async def _follow(self, messages: list[dict[str, Any]]) -> Place | None:
+    async def _follow(self, messages: list[dict[str, Any]]) -> ClientPlace | None:
         body = json.dumps({"model": "m", "messages": messages, "stream": True}).encode()
         asked = read_chat(body, {})
         return await self.recognising.follow(listed_of(OWNER, asked), f"story {next(self.client.words)}")
 
-    async def _reply(self, chat: Chat, place: Place, reply: str, kept: str, *, partial: bool = False) -> None:
+    async def _reply(self, chat: Chat, place: ClientPlace, reply: str, kept: str, *, partial: bool = False) -> None:
         await self.recognising.answer(place, [Message(Role.ASSISTANT, (Text(reply),), "Odalys")], partial=partial)
         chat.history.append(Said("assistant", kept))
         chat.swipes = [kept]
@@ -185,7 +185,7 @@ class Follower:
         else:
             chat.shown.append(replace(chat.history[-1], text=reply))  # until the client shows what it kept
 
-    async def _check(self, chat: Chat, place: Place) -> None:
+    async def _check(self, chat: Chat, place: ClientPlace) -> None:
         """The path on screen is what was shown; of a chat that is blurred, its end is."""
         path = await self.store.path(place.key, place.branch, 0, 1_000_000)
         there = [

@@ -12,9 +12,9 @@ from previously.core.align import Known
 from previously.core.digests import digest, match_key
 from previously.core.messages import Attributes, Draft, Message, Role, Text, ToolCall, ToolResult
 from previously.core.scripts import Put, checked
-from previously.recognition.following import Following
-from previously.recognition.heard import Heard, Piece, hear
-from previously.recognition.wording import Names
+from previously.recognition.client_list import ClientList, ClientMessage, parse_client_list
+from previously.recognition.client_marks import ChatNames
+from previously.recognition.follow import PathChange
 
 MAIN = "s Write Odalys's next reply in a fictional chat between Odalys and Wren."
 START = "s [Start a new Chat]"
@@ -42,14 +42,14 @@ def drafts(*lines: str) -> list[Draft]:
     return [Draft(said(line)) for line in lines]
 
 
-def heard(*lines: str, names: Names | None = None) -> Heard:
+def heard(*lines: str, names: ChatNames | None = None) -> ClientList:
     """Those messages as a client's list."""
-    return hear(drafts(*lines), names)
+    return parse_client_list(drafts(*lines), names)
 
 
-def pieces(*lines: str) -> list[Piece]:
+def pieces(*lines: str) -> list[ClientMessage]:
     """Those messages as the story's in a list."""
-    return [Piece(index, draft) for index, draft in enumerate(drafts(*lines))]
+    return [ClientMessage(index, draft) for index, draft in enumerate(drafts(*lines))]
 
 
 def raw(*lines: str) -> list[dict[str, Any]]:
@@ -62,7 +62,7 @@ def line_of(message: Message) -> str:
     return f"{message.role.value[0]} {message.text}"
 
 
-def lines_of(found: Sequence[Piece]) -> list[str]:
+def lines_of(found: Sequence[ClientMessage]) -> list[str]:
     """Pieces as lines."""
     return [line_of(piece.message) for piece in found]
 
@@ -82,7 +82,7 @@ def keys(*lines: str) -> set[bytes]:
     return {match_key(said(line)) for line in lines}
 
 
-def after(known: Sequence[Known], following: Following, lines: Sequence[str]) -> list[tuple[str, bool]]:
+def after(known: Sequence[Known], following: PathChange, lines: Sequence[str]) -> list[tuple[str, bool]]:
     """The path once it was followed: what stands there, and whether it is hidden. `lines` are what is on it before."""
     checked(following.script, len(known))
     texts = {one.entry: line for one, line in zip(known, lines, strict=True)}

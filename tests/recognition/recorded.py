@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from previously.core.messages import ToolCall
-from previously.models.reasoning import split_reasoning
-from previously.models.received import ReceivedChoice, ReceivedReply
-from previously.recognition.heard import Ask
-from previously.runtime.recognising import Place, Recognising
+from previously.recognition.client_list import Ask
+from previously.runtime.follow_client import ClientFollower, ClientPlace
 from previously.server.asked import AskedChat, read_chat
 from previously.server.replies import messages_of
 from previously.server.turns import listed_of
 from previously.storage.sqlite import SqliteStore
+from previously.wire.reasoning import split_reasoning
+from previously.wire.reply import Reply, ReplyChoice
 
 FOLDER = "sillytavern-requests"
 OWNER = "local"
@@ -125,7 +125,7 @@ class Replay:
         self.recording = recording
         self.meta = meta
         self.store = SqliteStore(":memory:")
-        self.recognising = Recognising(self.store)
+        self.recognising = ClientFollower(self.store)
 
     async def outcomes(self) -> list[Outcome]:
         """Of every request, in order."""
@@ -151,23 +151,23 @@ class Replay:
             outcome.faults += list(_differences(await self._on_screen(place), _shown(state)))
         return outcome
 
-    async def _answer(self, place: Place, asked: AskedChat, response: dict[str, Any]) -> None:
+    async def _answer(self, place: ClientPlace, asked: AskedChat, response: dict[str, Any]) -> None:
         texts = response.get("texts") or [] if response.get("kind") != "error" else []
         broken_off = bool(response.get("aborted"))
         if broken_off:
             texts = [text[: (response["sent_chars"] or [0])[0]] for text in texts[:1]]
         calls = (ToolCall("call_1", response["tool_call"], "{}"),) if response.get("tool_call") else ()
         choices = [
-            ReceivedChoice(number, text, response.get("reasoning") or "", tool_calls=calls)
+            ReplyChoice(number, text, response.get("reasoning") or "", tool_calls=calls)
             for number, text in enumerate(texts)
         ]
-        replies = messages_of(ReceivedReply(tuple(choices)), asked.heard, place.prefill.begins)
+        replies = messages_of(Reply(tuple(choices)), asked.heard, place.prefill.begins)
         if replies:
             await self.recognising.answer(place, replies, partial=broken_off)
         else:
             await self.recognising.unanswered(place)
 
-    async def _on_screen(self, place: Place) -> list[str]:
+    async def _on_screen(self, place: ClientPlace) -> list[str]:
         path = await self.store.path(place.key, place.branch, 0, 1_000_000)
         texts = [_plain(item.entry.message.text) for item in path if not item.entry.attributes.hidden]
         return [text for text in texts if text]

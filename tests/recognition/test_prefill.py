@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from previously.core.digests import match_key
-from previously.recognition.prefill import NO_PREFILL, Prefill, last_exchange, without_prefill
+from previously.recognition.undo_postprocessing import NO_PREFILL, Prefill, find_last_exchange, split_prefill
 from tests.recognition.lists import LINES, keys, lines_of, pieces, said
 
 STORY = ["a Late.", "u I stamp the rain off.", "a Sit down."]
@@ -32,7 +32,7 @@ SIGH = "a Odalys sighs."
     ],
 )
 def test_what_is_a_prefill(sent: list[str], known: list[str], stored: str | None, is_prefill: bool) -> None:
-    story, prefill = without_prefill(pieces(*sent), keys(*known), said(stored) if stored else None, continues=False)
+    story, prefill = split_prefill(pieces(*sent), keys(*known), said(stored) if stored else None, continues=False)
     assert lines_of(prefill.pieces) == (sent[-1:] if is_prefill else [])
     assert list(story) == pieces(*sent)[: len(story)]
     assert len(story) + len(prefill.pieces) == len(sent)
@@ -40,7 +40,7 @@ def test_what_is_a_prefill(sent: list[str], known: list[str], stored: str | None
 
 def test_nothing_is_one_when_more_of_the_last_message_is_asked_for() -> None:
     sent = pieces(*STORY, "u New.", SIGH)
-    assert without_prefill(sent, keys(*STORY), None, continues=True) == (tuple(sent), NO_PREFILL)
+    assert split_prefill(sent, keys(*STORY), None, continues=True) == (tuple(sent), NO_PREFILL)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_note_in_brackets_that_stands_last_begins_no_reply(text: str, begins: 
     ],
 )
 def test_whose_answer_has_to_be_looked_up(sent: list[str], known: list[str], found: str | None) -> None:
-    assert last_exchange(pieces(*sent), keys(*known)) == (match_key(said(found)) if found else None)
+    assert find_last_exchange(pieces(*sent), keys(*known)) == (match_key(said(found)) if found else None)
 
 
 @given(st.lists(LINES, max_size=6), st.lists(LINES, max_size=6), st.one_of(st.none(), LINES), st.booleans())
@@ -71,6 +71,6 @@ def test_all_is_kept_and_at_most_the_last_is_a_prefill(
     sent: list[str], known: list[str], stored: str | None, continues: bool
 ) -> None:
     given_pieces = pieces(*sent)
-    story, prefill = without_prefill(given_pieces, keys(*known), said(stored) if stored else None, continues=continues)
+    story, prefill = split_prefill(given_pieces, keys(*known), said(stored) if stored else None, continues=continues)
     assert [*story, *prefill.pieces] == given_pieces
     assert len(prefill.pieces) <= 1

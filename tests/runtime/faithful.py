@@ -8,9 +8,9 @@ from collections import Counter
 
 from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
-from previously.lore.state import state_text
-from previously.models.scripted import ScriptedModel
+from previously.lore.state import render_state
 from previously.runtime.knowing import Knowing
+from previously.testing.scripted_model import ScriptedModel
 from tests.runtime.echoing import folder_of, kind_of, part
 from tests.runtime.update_answers import answer, closing_answer, messages, recap_in
 
@@ -126,7 +126,7 @@ def state(story: BlockingStory, reader: str = "") -> str:
     async def read() -> str:
         branch = await inner.branch_info()
         known = await Knowing().known(inner._store, inner._key, branch, inner._rules, reader)
-        return state_text(known.state)
+        return render_state(known.state)
 
     text: str = story._run(read())
     return text

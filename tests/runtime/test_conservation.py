@@ -42,10 +42,10 @@ from previously.core.messages import Image, Role, Text, Thinking, ToolCall, Tool
 from previously.core.versions import IN_FORCE, Kind, Status
 from previously.folds.amend import AMENDED
 from previously.folds.update import UPDATED
-from previously.models.scripted import Scripted
 from previously.runtime import model_writer
 from previously.runtime.folding import KEPT
 from previously.storage.store import NO_NODE
+from previously.testing.scripted_model import Scripted
 from previously.view.view import Reason, Section, View
 from previously.view.volatile import without_recall
 from tests.effort import cases

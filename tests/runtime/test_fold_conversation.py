@@ -18,12 +18,12 @@ from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.errors import BadInput, PreviouslyError
 from previously.core.messages import Role
 from previously.core.pairing import unpaired
-from previously.formats.anthropic_requests import to_anthropic
-from previously.formats.conversations import conversation_of, read_conversation
-from previously.formats.openai import to_openai
-from previously.formats.responses import to_responses
+from previously.formats.conversations import parse_conversation, read_conversation
 from previously.runtime.compacting import FoldedConversation, compact
 from previously.runtime.writer import BuiltinWriter
+from previously.wire.anthropic_request import to_anthropic
+from previously.wire.chat import to_openai
+from previously.wire.responses import to_responses
 from tests.effort import cases
 from tests.folds.conversation.conversations import conversation
 
@@ -107,18 +107,18 @@ def test_a_brief_is_known_by_what_the_fold_before_said_never_by_its_words() -> N
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic", "responses"])
 def test_every_dialect_is_known_by_itself_and_comes_back_in_it(dialect: str) -> None:
-    messages = conversation_of(chat()).messages
+    messages = parse_conversation(chat()).messages
     written: dict[str, Any] = {
         "openai": [one for message in messages for one in to_openai(message)],
         "anthropic": to_anthropic(messages),
         "responses": to_responses(messages),
     }
     given = written[dialect]
-    found = conversation_of(given)
+    found = parse_conversation(given)
     assert found.dialect == dialect
     done = fold_conversation(given, budget=3_000)
     assert done.status == "folded"
-    assert conversation_of(done.messages).dialect == dialect
+    assert parse_conversation(done.messages).dialect == dialect
     assert all(one in list(found.items) for one in done.messages if "## Goal" not in json.dumps(one))
     if dialect == "anthropic":
         assert done.system == given["system"]
@@ -231,7 +231,7 @@ def test_whatever_the_conversation_it_comes_back_valid(seed: int) -> None:
         return
     budget = chance.choice([None, 400, 2_000, 8_000])
     done = fold_conversation(given, budget=budget, tail_turns=chance.choice([0, 1, 2, 5]))
-    again = conversation_of(done.messages)
+    again = parse_conversation(done.messages)
     assert unpaired(again.messages) == []
     if done.status == "folded":
         assert budget is None or done.tokens <= budget
@@ -256,7 +256,7 @@ def test_compact_of_messages_says_where_each_came_from() -> None:
     from previously.core.tokens import ESTIMATE
     from previously.folds.conversation.rules import CompactRules
 
-    given = conversation_of(chat()).messages
+    given = parse_conversation(chat()).messages
     done = asyncio.run(compact(given, CompactRules(3_000), ESTIMATE, BuiltinWriter()))
     for message, at in zip(done.messages, done.origin, strict=True):
         assert at is None or message is given[at] or message.role is Role.TOOL

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from previously import fold_conversation
-from previously.formats.anthropic_requests import to_anthropic
-from previously.formats.conversations import conversation_of
-from previously.formats.responses import to_responses
-from previously.models.scripted_server.strict_messages import faults_of_anthropic
+from previously.formats.conversations import parse_conversation
+from previously.testing.request_faults import find_anthropic_faults
+from previously.wire.anthropic_request import to_anthropic
+from previously.wire.responses import to_responses
 from tests.runtime.test_fold_conversation import chat
 
 RULES = "Never touch db/migrations. Write tests first."
@@ -21,12 +21,12 @@ Raw = dict[str, Any]
 
 
 def responses_body() -> Raw:
-    items = to_responses(conversation_of(chat()[1:]).messages)
+    items = to_responses(parse_conversation(chat()[1:]).messages)
     return {"model": "m", "instructions": RULES, "tools": TOOLS, "store": False, "input": items}
 
 
 def anthropic_body(system: Any = RULES) -> Raw:
-    listed = to_anthropic(conversation_of(chat()[1:]).messages)["messages"]
+    listed = to_anthropic(parse_conversation(chat()[1:]).messages)["messages"]
     return {"model": "m", "max_tokens": 9, "system": system, "tools": TOOLS, "messages": listed}
 
 
@@ -39,7 +39,7 @@ def test_the_system_prompt_is_where_the_dialect_has_it(given: Raw, to: str) -> N
     assert done.status == "folded"
     whole = json.dumps([done.body, done.messages])
     assert whole.count(RULES) == 1
-    own = conversation_of(given).dialect
+    own = parse_conversation(given).dialect
     if to == own:
         assert done.body == {name: value for name, value in given.items() if name not in ("messages", "input")}
     elif to == "anthropic":
@@ -54,7 +54,7 @@ def test_a_prompt_that_goes_into_the_list_moves_no_pin_and_no_place() -> None:
     done = fold_conversation(given, budget=4_000, to="openai", pins=[0])
     assert done.messages[1]["content"] == given["messages"][0]["content"]
     assert done.result is not None
-    said = conversation_of(given).messages
+    said = parse_conversation(given).messages
     assert done.result.origin[0] is None
     assert all(done.result.messages[new] == said[old] for new, old in enumerate(done.result.origin) if old is not None)
 
@@ -67,11 +67,11 @@ def test_a_growing_conversation_has_one_brief(to: str) -> None:
         assert done.status == "folded", turn
         assert json.dumps(done.messages).count("Notes on what happened earlier") == 1, turn
         if to == "anthropic":
-            assert faults_of_anthropic({"model": "m", "max_tokens": 9, **done.body, "messages": done.messages}) == []
+            assert find_anthropic_faults({"model": "m", "max_tokens": 9, **done.body, "messages": done.messages}) == []
         more = {
             "openai": chat(6)[1:],
-            "anthropic": to_anthropic(conversation_of(chat(6)[1:]).messages)["messages"],
-            "responses": to_responses(conversation_of(chat(6)[1:]).messages),
+            "anthropic": to_anthropic(parse_conversation(chat(6)[1:]).messages)["messages"],
+            "responses": to_responses(parse_conversation(chat(6)[1:]).messages),
         }[to]
         if to == "responses":
             more = [{**one, "call_id": f"{turn}_{one['call_id']}"} if "call_id" in one else one for one in more]

@@ -15,8 +15,8 @@ from previously.folds.analysis import AnalysisFold, parse_analysis
 from previously.folds.fold import Fold
 from previously.folds.scene import SceneFold, parse_scene
 from previously.models.retry import MAX_CALLS
-from previously.models.scripted import Scripted
 from previously.runtime.writer import MemoryReply
+from previously.testing.scripted_model import Scripted
 from tests.runtime.echoing import folder_of
 
 SAID = (message("assistant", "Grim, a gruff dwarf, sets down two mugs for Wren.", speaker="Narrator"),)

@@ -20,9 +20,9 @@ from previously.core.versions import Kind, Status, Version
 from previously.folds.amend import AMENDED
 from previously.folds.brief import BriefFold
 from previously.models.retry import MAX_CALLS
-from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime import model_writer
 from previously.runtime.prompts import load_prompt
+from previously.testing.scripted_model import Scripted, ScriptedModel
 from tests.effort import cases
 from tests.runtime.update_answers import answer, is_update, messages
 

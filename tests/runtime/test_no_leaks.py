@@ -22,7 +22,7 @@ from previously.core.messages import Message
 from previously.core.presence import Presence, Source, Stretch
 from previously.core.versions import Kind
 from previously.core.witnessing import folded_name, knows_of
-from previously.lore.state import state_text
+from previously.lore.state import render_state
 from previously.runtime import cast_steps, note_steps, noted
 from previously.runtime.story import Story
 from tests.effort import cases
@@ -197,7 +197,7 @@ def told_to(tale: Tale, name: str) -> Iterator[tuple[str, str]]:
         branch = await inner.branch_info()
         found = await inner._knowing.known(inner._store, inner._key, branch, inner._rules, spelt)
         lorebook = await inner._knowing.lorebook(inner._store, inner._key, found, spelt)
-        return state_text(found.state), lorebook.index.entries
+        return render_state(found.state), lorebook.index.entries
 
     yield "what is known", repr(story._run(known()))
     secrets = sorted(tale.unknown_to(name))

@@ -14,13 +14,13 @@ import pytest
 from previously import BadInput, BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
-from previously.lore.state import EMPTY, state_text
-from previously.models.scripted import Scripted
+from previously.lore.state import EMPTY_STATE, render_state
 from previously.runtime import note_steps, noted
 from previously.runtime.knowing import is_told_all
 from previously.runtime.read_presence import Presences
 from previously.runtime.reading import with_tail
 from previously.runtime.states import States, Witness
+from previously.testing.scripted_model import Scripted
 from tests.effort import cases
 from tests.runtime.echoing import folder_of
 from tests.runtime.faithful import PEOPLE, Asked, faithful, said, state
@@ -271,7 +271,7 @@ def from_scratch(story: BlockingStory, reader: str) -> str | None:
         presence = await Presences().of(inner._store, inner._key, branch, rules, seen)
         told_all = await is_told_all(inner._store, inner._key, reader, presence)
         witness = None if told_all else Witness(reader, presence)
-        return state_text(States().after(seen, rules, witness=witness, begun=EMPTY if witness else None))
+        return render_state(States().after(seen, rules, witness=witness, begun=EMPTY_STATE if witness else None))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(noted, "MOST_WALKED", 1_000_000)
@@ -320,7 +320,7 @@ def seen_now(story: BlockingStory, reader: str) -> str:
     async def read() -> str:
         branch = await inner.branch_info()
         known = await inner._knowing.known(inner._store, inner._key, branch, inner._rules, reader)
-        return state_text(known.state)
+        return render_state(known.state)
 
     text: str = story._run(read())
     return text

@@ -15,8 +15,8 @@ from previously.blocking import BlockingStory
 from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.errors import BadInput, BudgetTooSmall
 from previously.core.marks import Mark, MarkKind
-from previously.models.scripted import Scripted, ScriptedModel
 from previously.runtime import model_writer
+from previously.testing.scripted_model import Scripted, ScriptedModel
 from tests.effort import ON_DISK
 from tests.runtime.update_answers import answer, closing_answer, is_closing, is_update
 

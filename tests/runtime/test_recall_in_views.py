@@ -15,7 +15,7 @@ from previously.blocking import BlockingStory
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Role, ToolCall, ToolResult
 from previously.core.tokens import ESTIMATE
-from previously.models.tokenizers import counter_for
+from previously.models.tokenizers import find_counter
 from previously.runtime.recalling import recall_ceiling
 from previously.view.memory import STALE
 from previously.view.view import Section, View
@@ -256,7 +256,7 @@ def test_no_canary_of_a_dead_branch_whatever_is_edited_or_switched(memory: Block
 
 
 def test_usage_that_servers_report_calibrates_the_estimate(tmp_path: Path) -> None:
-    exact = counter_for("o200k")
+    exact = find_counter("o200k")
     with BlockingMemory(tmp_path / "s.db", settings=Settings(window_tokens=3_000, recall_percent=0)) as memory:
         story = memory.story("tale")
         errors = []

@@ -18,11 +18,11 @@ from previously.core.asking import ModelRequest
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.scene_checks import MOST_SUMMARY_TOKENS
-from previously.lore.things import MOST_TOKENS
+from previously.lore.entry import MOST_CONTENT_TOKENS
 from previously.models.retry import MAX_CALLS
-from previously.models.scripted import Scripted
-from previously.runtime.lore_hands import LoreItem, entries_json
+from previously.runtime.lore_edits import LoreListing
 from previously.settings import DEFAULTS
+from previously.testing.scripted_model import Scripted
 from previously.view.view import Section
 from tests.runtime.echoing import folder_of, kind_of, part
 
@@ -103,7 +103,7 @@ class Tavern:
     def shown(self) -> str:
         return "\n".join(one.text for one in self.story.view(6_000).messages)
 
-    def grim(self) -> LoreItem:
+    def grim(self) -> LoreListing:
         return next(one for one in self.story.lore(everything=True) if one.name == "Grim")
 
 
@@ -325,8 +325,9 @@ def warned(tavern: Tavern) -> bool:
 
 def exported(tavern: Tavern) -> bool:
     tavern.scene(memory_of("One.", GRIM))
-    (entry,) = json.loads(entries_json(tavern.story.lore()))
-    return bool(entry == GRIM)
+    (entry,) = tavern.story.lore()
+    told = {"name": entry.name, "type": entry.type, "keywords": list(entry.keywords), "content": entry.content}
+    return told == GRIM
 
 
 def fewer_tokens(tavern: Tavern) -> bool:
@@ -445,7 +446,7 @@ def test_defect_4_sizes_hold(tavern: Tavern) -> None:
     wordy = " ".join(f"Owns boat {number} of the northern fleet." for number in range(60))
     for number in range(8):
         tavern.scene(memory_of(f"They drank for the {number}th time.", {**GRIM, "content": wordy}))
-    assert estimate_tokens(tavern.grim().content) <= MOST_TOKENS
+    assert estimate_tokens(tavern.grim().content) <= MOST_CONTENT_TOKENS
     for scene in tavern.story.scenes():
         assert estimate_tokens(scene.summary) <= MOST_SUMMARY_TOKENS
 

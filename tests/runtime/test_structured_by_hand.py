@@ -15,7 +15,7 @@ import pytest
 from previously import BadInput, BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
-from previously.runtime.lore_hands import LoreItem
+from previously.runtime.lore_edits import LoreListing
 from tests.effort import cases
 from tests.runtime.echoing import folder_of
 from tests.runtime.update_answers import answer, is_update, messages, under
@@ -84,7 +84,7 @@ def tell(story: BlockingStory, spans: int, start: int = 0) -> None:
     story.fold()
 
 
-def item(story: BlockingStory, name: str) -> LoreItem | None:
+def item(story: BlockingStory, name: str) -> LoreListing | None:
     found = [one for one in story.lore(everything=True) if one.name == name]
     return found[0] if found else None
 
@@ -186,7 +186,7 @@ class Life:
             self.written[self.active] = [(messages - (messages > gone), held) for messages, held in before]
             self.story.fold()
 
-    def one_of(self, wanted: Callable[[LoreItem], bool]) -> LoreItem | None:
+    def one_of(self, wanted: Callable[[LoreListing], bool]) -> LoreListing | None:
         found = [one for one in self.story.lore(everything=True) if wanted(one)]
         return self.chance.choice(found) if found else None
 
@@ -251,7 +251,7 @@ def story(lore: str) -> Iterator[BlockingStory]:
         yield memory.story("tale")
 
 
-def grim(story: BlockingStory) -> LoreItem:
+def grim(story: BlockingStory) -> LoreListing:
     found = item(story, "Grim")
     assert found is not None
     return found

@@ -17,7 +17,7 @@ from previously import BadInput, BlockingMemory, BudgetTooSmall, Draft, Furnitur
 from previously.blocking import BlockingStory
 from previously.core.messages import Attributes, Part, Role, Text, ToolCall, ToolResult
 from previously.core.tokens import message_tokens
-from previously.models.tokenizers import counter_for
+from previously.models.tokenizers import find_counter
 from previously.view.view import Reason, Section, View
 from tests.effort import cases
 
@@ -33,7 +33,7 @@ READERS = (
     *(f"memory:{name}" for name in PEOPLE),
 )
 WORDS = "the lamp on the quay was out so they counted 40 crowns by hand 雨が降る 🌧️ and went to Königstraße".split()
-COUNTER = counter_for("cl100k")
+COUNTER = find_counter("cl100k")
 
 
 def drafts(chance: random.Random, number: int) -> Iterator[Draft]:

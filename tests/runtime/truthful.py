@@ -10,8 +10,8 @@ import random
 from dataclasses import dataclass, field
 
 from previously.core.asking import ModelRequest
-from previously.models.scripted import ScriptedModel
 from previously.runtime.model_writer import ModelWriter
+from previously.testing.scripted_model import ScriptedModel
 from tests.runtime.echoing import canaries_in, folder_of, kind_of, numbered
 from tests.runtime.update_answers import answer, messages
 

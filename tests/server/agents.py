@@ -16,8 +16,8 @@ import httpx
 
 from previously import Memory, ScriptedAnswer, ScriptedServer
 from previously.core.messages import ToolCall
-from previously.models.scripted_server import ServedRequest
-from previously.server.dialects import CHAT, DIALECTS, MESSAGES, RESPONSES
+from previously.testing import ServedRequest
+from previously.wire.interface import CHAT, INTERFACES, MESSAGES, RESPONSES
 from tests.effort import mark_slow
 from tests.server.running import SETTLING_S, Rig, running_proxy
 
@@ -69,10 +69,10 @@ class Agent:
 
     def __init__(self, base_url: str, client: httpx.AsyncClient, dialect: str, name: str = "") -> None:
         """With a name, its story and its model are called so."""
-        self.address = f"{base_url}/{DIALECTS[dialect].path}"
+        self.address = f"{base_url}/{INTERFACES[dialect].path}"
         self.client = client
         self.model = name or "small"
-        self.dialect = DIALECTS[dialect]
+        self.dialect = INTERFACES[dialect]
         self.history: list[dict[str, Any]] = []
         self.headers = {"X-Previously-Story": name} if name else {}
         self.calls: list[dict[str, Any]] = []
@@ -81,7 +81,7 @@ class Agent:
 
     def asks(self, text: str, *others: dict[str, Any]) -> dict[str, Any]:
         """The user asks for something; what is put into the history for it."""
-        message = {"role": "user", "content": [*others, self.dialect.text_part(text)]}
+        message = {"role": "user", "content": [*others, self.dialect.write_text_part(text)]}
         self.history.append(message)
         return message
 

@@ -21,8 +21,8 @@ from typing import Any
 import httpx
 
 from previously import Memory, ScriptedServer
-from previously.models.received import ReceivedReply
-from previously.models.sse import ReplyReader
+from previously.wire.reply import Reply
+from previously.wire.sse import ReplyReader
 
 STARTING_S = 60.0
 SETTLING_S = 20.0
@@ -258,7 +258,7 @@ class Talk:
         async with self.rig.client.stream("POST", address, json=body, headers=self.headers) as response:
             yield Hearing(response)
 
-    async def hear(self, text: str | None = None, **fields: Any) -> ReceivedReply:
+    async def hear(self, text: str | None = None, **fields: Any) -> Reply:
         """Say something and hear all of the answer, which becomes part of the history."""
         async with self.hearing(text, **fields) as hearing:
             await hearing.all()

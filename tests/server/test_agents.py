@@ -10,7 +10,7 @@ import pytest
 
 from previously import Memory, ScriptedAnswer, ScriptedServer
 from previously.core.messages import ToolCall
-from previously.models.scripted_server import ServedRequest
+from previously.testing import ServedRequest
 from tests.effort import mark_slow
 from tests.server.agents import FIRST, RULE, STEPS, Agent, agents_rig, folded, holds, sent_list
 from tests.server.running import running_proxy, stories_with

@@ -16,10 +16,10 @@ import pytest
 
 from previously import ScriptedAnswer
 from previously.core.messages import ToolCall
-from previously.models.scripted_server import redirect, refused, web_page
-from previously.models.sse import read_whole
-from tests.models.odd_streams import EMOJI, ODD_FORMS, SAID, chunk, stream
+from previously.testing import redirect, refused, web_page
+from previously.wire.sse import read_reply
 from tests.server.running import PARTIAL, Rig, Talk, stories_with, swipes_of
+from tests.wire.odd_streams import EMOJI, ODD_FORMS, SAID, chunk, stream
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -300,7 +300,7 @@ async def test_c7_what_is_no_answer(rig: Rig, answer: ScriptedAnswer, streamed: 
     response = await Talk(rig, words).ask(words, stream=streamed)
     if response.status_code == 200 and response.headers["content-type"].startswith("text/event-stream"):
         assert streamed and answer.content_type == "text/event-stream"
-        assert read_whole(response.content).error, "a stream that begins like one must at least end with an error"
+        assert read_reply(response.content).error, "a stream that begins like one must at least end with an error"
     else:
         assert response.status_code == 502, response.text
         readable_error(response)
@@ -510,7 +510,7 @@ async def test_c13_keys_and_models(rig: Rig) -> None:
     old = await rig.client.post(
         f"{rig.proxy.base_url}/completions", json={"prompt": "a", "model": "e"}, headers=headers
     )
-    assert read_whole(old.content).choice().text
+    assert read_reply(old.content).choice().text
     assert "sk-of-the-client" not in rig.proxy.written()
 
 

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from previously import ScriptedAnswer, ScriptedServer
-from previously.models.scripted_server import gzip_bomb, long_line
+from previously.testing import gzip_bomb, long_line
 from tests.effort import mark_slow
 from tests.server.running import PARTIAL, Rig, Talk, free_port, running_proxy, running_rig, settled, stories_with
 

@@ -12,13 +12,11 @@ import pytest
 
 from previously import ScriptedAnswer, ScriptedServer, fold_conversation_async
 from previously.core.messages import Role
-from previously.formats.anthropic_requests import to_anthropic
-from previously.formats.conversations import Conversation, Dialect, conversation_of, read_conversation
-from previously.formats.openai import to_openai
-from previously.formats.responses import to_responses
-from previously.models.scripted_server.strict_chat import faults_of_chat
-from previously.models.scripted_server.strict_messages import faults_of_anthropic
-from previously.models.scripted_server.strict_responses import faults_of_responses
+from previously.formats.conversations import Conversation, Dialect, parse_conversation, read_conversation
+from previously.testing.request_faults import find_anthropic_faults, find_chat_faults, find_responses_faults
+from previously.wire.anthropic_request import to_anthropic
+from previously.wire.chat import to_openai
+from previously.wire.responses import to_responses
 from tests.effort import cases
 from tests.folds.conversation.conversations import conversation
 
@@ -40,8 +38,8 @@ async def written(given: Any, to: str, **how: Any) -> dict[str, Any]:
 
 def faults(body: dict[str, Any], to: str) -> list[str]:
     if to == "openai":
-        return faults_of_chat(body["messages"])
-    return faults_of_anthropic(body) if to == "anthropic" else faults_of_responses(body["input"])
+        return find_chat_faults(body["messages"])
+    return find_anthropic_faults(body) if to == "anthropic" else find_responses_faults(body["input"])
 
 
 def can_be_sent(given: Conversation) -> bool:
@@ -61,7 +59,7 @@ async def test_random_conversations(batch: int) -> None:
             "responses": to_responses(messages),
         }
         source = chance.choice(list(came))
-        if not came[source] or not can_be_sent(conversation_of(came[source])):
+        if not came[source] or not can_be_sent(parse_conversation(came[source])):
             continue
         for to in Dialect:
             budget = chance.choice([None, 1_000, 4_000, 20_000])
@@ -87,7 +85,7 @@ async def test_the_official_clients_send_them() -> None:
         async with claude, gpt:
             for seed in range(12):
                 given = [one for message in conversation(seed) for one in to_openai(message)]
-                if not given or not can_be_sent(conversation_of(given)):
+                if not given or not can_be_sent(parse_conversation(given)):
                     continue
                 body = await written(given, "anthropic", budget=4_000)
                 assert (await claude.messages.create(**body)).content[0].text == "Going on."

@@ -10,8 +10,8 @@ import pytest
 
 from previously import ScriptedAnswer
 from previously.core.messages import ToolCall
-from previously.models.scripted_server import faults_of_anthropic
-from previously.server.dialects import MESSAGES
+from previously.testing import find_anthropic_faults
+from previously.wire.interface import MESSAGES
 from tests.server.running import Rig
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -56,7 +56,7 @@ async def test_a_stream_comes_byte_for_byte(rig: Rig) -> None:
     rig.upstream.new_plan(plan)
     assert through.content == (await post(rig, body("AM stream: when?", stream=True), directly=True)).content
     assert through.headers["content-type"].startswith("text/event-stream")
-    reader = MESSAGES.reader()
+    reader = MESSAGES.open_reader()
     reader.feed(through.content)
     reply = reader.finish()
     assert reply.whole and reply.done and not reply.junk
@@ -92,7 +92,7 @@ async def test_what_the_client_sends_goes_on_as_it_came(rig: Rig) -> None:
     await post(rig, asked)
     sent = (await rig.upstream.request(0)).json
     assert sent == asked
-    assert faults_of_anthropic(sent) == []
+    assert find_anthropic_faults(sent) == []
 
 
 async def test_headers_of_this_interface_go_on_and_come_back(rig: Rig) -> None:
@@ -149,7 +149,7 @@ async def test_commands_are_answered_in_this_interface(rig: Rig) -> None:
     asked = body("AM command: hello", {"role": "assistant", "content": "Answer"}, "//help")
     words = (await post(rig, asked)).json()["content"][0]["text"]
     assert "//recap" in words
-    reader = MESSAGES.reader()
+    reader = MESSAGES.open_reader()
     reader.feed((await post(rig, asked | {"stream": True})).content)
     assert reader.finish().choice().text == words
     assert reader.done
@@ -216,7 +216,7 @@ async def test_the_official_client(rig: Rig) -> None:
         result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "noon"}
         said += [{"role": "assistant", "content": whole.content}, {"role": "user", "content": [result]}]
         await client.messages.create(model="claude-small", max_tokens=99, messages=said, tools=[tool])
-        assert faults_of_anthropic((await rig.upstream.request(2)).json) == []
+        assert find_anthropic_faults((await rig.upstream.request(2)).json) == []
         with pytest.raises(anthropic.BadRequestError):
             await client.messages.create(model="claude-small", max_tokens=99, messages=[])
         rig.upstream.new_plan(ScriptedAnswer(status=429, headers={"retry-after": "3"}, body={"type": "error"}))

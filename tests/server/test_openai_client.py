@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from previously import ScriptedAnswer
 from previously.core.messages import ToolCall
 from previously.models.local import LocalModel, find_smollm2
-from previously.models.scripted_server import refused
+from previously.testing import refused
 from tests.server.running import Rig, running_proxy, settled, stories_with
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

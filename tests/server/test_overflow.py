@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from previously import ScriptedAnswer
-from previously.server.dialects import DIALECTS
+from previously.wire.interface import INTERFACES
 from tests.server.agents import ALL, FIRST, STEPS, Agent, agents_rig, holds, sent_list, work
 from tests.server.running import Rig, stories_with
 
@@ -149,7 +149,7 @@ async def test_it_may_be_said_in_a_stream_before_anything_else_is(dialect: str, 
     response = await agent.post(stream=True)
     assert response.status_code == 200
     assert b"context_length_exceeded" not in response.content
-    reader = DIALECTS[dialect].reader()
+    reader = INTERFACES[dialect].open_reader()
     reader.feed(response.content)
     assert reader.finish().choice().text == "I look at part 1."
     first, second = rig.upstream.requests

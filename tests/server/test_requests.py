@@ -14,9 +14,9 @@ import pytest
 from starlette.types import ASGIApp
 
 from previously import Memory, ScriptedServer
-from previously.models.endpoint import endpoint
-from previously.recognition.heard import hear
-from previously.runtime.listed import asked_for
+from previously.models.endpoint import parse_endpoint
+from previously.recognition.choose_story import choose_lookup_keys
+from previously.recognition.client_list import parse_client_list
 from previously.server.app import make_app
 from previously.server.serving import Serving
 from tests.recognition.lists import drafts
@@ -59,7 +59,7 @@ async def rig() -> AsyncIterator[Rig]:
     async with ScriptedServer() as upstream:
         memory = await Memory.open(":memory:")
         serving = Serving(
-            endpoint(upstream.base_url), window_tokens=2_048, upstream_key="sk-operator", memory="builtin"
+            parse_endpoint(upstream.base_url), window_tokens=2_048, upstream_key="sk-operator", memory="builtin"
         )
         app = make_app(memory, serving)
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
@@ -197,10 +197,12 @@ def test_looking_for_a_story_takes_no_longer_for_many_paragraphs() -> None:
     """Measured as a ratio: a hundred times the paragraphs must not take ten thousand times the work."""
 
     def work(paragraphs: int) -> float:
-        heard = hear(drafts("a Hello.", "u " + "\n\n".join(f"Paragraph {at} of many." for at in range(paragraphs))))
+        heard = parse_client_list(
+            drafts("a Hello.", "u " + "\n\n".join(f"Paragraph {at} of many." for at in range(paragraphs)))
+        )
         begun = time.process_time()
         for _ in range(5):
-            asked_for(heard)
+            choose_lookup_keys(heard)
         return time.process_time() - begun
 
     work(20)

@@ -13,8 +13,8 @@ from openai import AsyncOpenAI
 
 from previously import ScriptedAnswer
 from previously.core.messages import ToolCall
-from previously.models.scripted_server import faults_of_responses
-from previously.server.dialects import RESPONSES
+from previously.testing import find_responses_faults
+from previously.wire.interface import RESPONSES
 from tests.server.running import Rig
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -49,7 +49,7 @@ async def test_a_stream_comes_byte_for_byte(rig: Rig) -> None:
     through = await post(rig, input="RR stream: when?", stream=True)
     rig.upstream.new_plan(plan)
     assert through.content == (await post(rig, input="RR stream: when?", stream=True, directly=True)).content
-    reader = RESPONSES.reader()
+    reader = RESPONSES.open_reader()
     reader.feed(through.content)
     reply = reader.finish()
     assert reply.whole and reply.done and not reply.junk
@@ -88,7 +88,7 @@ async def test_items_go_on_as_they_came_and_are_one_story(rig: Rig, client: Asyn
     sent = (await rig.upstream.request(1)).json
     assert sent["input"] == json.loads(json.dumps(said))
     assert sent["store"] is False
-    assert faults_of_responses(sent["input"]) == []
+    assert find_responses_faults(sent["input"]) == []
     path = (("user", "RR loop: when?"), ("assistant", "I look."), ("tool", ""), ("tool", ""), ("assistant", "At noon."))
     await rig.keeps("RR loop", *path)
 

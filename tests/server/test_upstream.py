@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from previously.models.endpoint import endpoint
+from previously.models.endpoint import parse_endpoint
 from previously.server import upstream as module
 from previously.server.callers import Caller
 from previously.server.upstream import Upstream
@@ -33,7 +33,7 @@ ANTHROPIC = {b"anthropic-version": b"2023-06-01"}
 async def test_a_key_goes_on_in_the_header_by_which_the_client_gives_keys(
     caller: Caller, given: dict[bytes, bytes], key: tuple[bytes, bytes]
 ) -> None:
-    upstream = Upstream(endpoint("http://127.0.0.1:1/v1"), key="sk-operator")
+    upstream = Upstream(parse_endpoint("http://127.0.0.1:1/v1"), key="sk-operator")
     ours = {b"x-api-key": b"pk-ours", b"authorization": b"Bearer pk-ours", b"cookie": b"x", **given}
     sent = upstream.headers(ours, caller)
     assert sent == dict([key]) | given | {b"accept-encoding": b"identity"}
@@ -43,7 +43,7 @@ async def test_a_key_goes_on_in_the_header_by_which_the_client_gives_keys(
 async def test_what_was_learned_of_a_window_is_believed_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1_000.0]
     monkeypatch.setattr("previously.server.upstream.time.monotonic", lambda: now[0])
-    upstream = Upstream(endpoint("http://127.0.0.1:1/v1"))
+    upstream = Upstream(parse_endpoint("http://127.0.0.1:1/v1"))
     upstream.learn("small", 4_000)
     assert upstream.at_most("small", None) == 4_000
     assert upstream.at_most("small", 8_000) == 4_000

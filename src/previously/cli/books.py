@@ -13,7 +13,7 @@ from previously.cli.arguments import AsJson, Story, name, opened
 from previously.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from previously.lore.entries import Entry
+    from previously.lore.entry import KeyedEntry
 
 MOST_TOLD = 20
 """How many entries with problems are told of by name."""
@@ -62,11 +62,11 @@ def import_book(
     as_json: AsJson = False,
 ) -> None:
     """Keep a file as a book, in place of the book of that name."""
-    from previously.formats.reading import opened as opened_file
-    from previously.formats.reading import parse_json
+    from previously.core.json_values import parse_json
+    from previously.formats.files import open_document
 
     called = book or name(Path(file).stem)
-    with opened_file(Path(file)) as document:
+    with open_document(Path(file)) as document:
         try:
             given = parse_json(document.text(), "file")
         except BadInput as error:
@@ -130,7 +130,7 @@ def _ask(book: str, entries: int) -> None:
         raise BadInput("Nothing was forgotten.")
 
 
-def _print_imported(called: str, count: int, unsound: list[tuple[Entry, list[str]]], *, replaced: bool) -> None:
+def _print_imported(called: str, count: int, unsound: list[tuple[KeyedEntry, list[str]]], *, replaced: bool) -> None:
     console = output.console()
     instead = ", in place of the one before" if replaced else ""
     console.print(

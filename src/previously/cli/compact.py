@@ -68,13 +68,13 @@ def compact(
 ) -> None:
     """Fold an agent's conversation: a brief of what is old, the rules, the newest turns. The file is left as it is."""
     from previously.blocking import fold_conversation
-    from previously.formats.conversations import Dialect, list_field, read_conversation, with_system_first
+    from previously.formats.conversations import Dialect, find_list_field, put_system_first, read_conversation
     from previously.settings import resolve
     from previously.settings_file import effective
 
     given = read_conversation(Path(file), format)
     done = fold_conversation(
-        with_system_first(given) if to is Target.CLAUDE_CODE else given,
+        put_system_first(given) if to is Target.CLAUDE_CODE else given,
         budget=tokens,
         tail_turns=tail_turns,
         pins=pin or (),
@@ -86,7 +86,7 @@ def compact(
     if to is Target.CLAUDE_CODE:
         _give(given, done, _lines(given, done), None, out, as_json)
     else:
-        _give(given, done, done.messages, list_field(given.dialect if to is None else Dialect(to)), out, as_json)
+        _give(given, done, done.messages, find_list_field(given.dialect if to is None else Dialect(to)), out, as_json)
     _note(given, done)
 
 
@@ -95,7 +95,7 @@ def _lines(given: Conversation, done: FoldedConversation) -> list[dict[str, Any]
     from uuid import NAMESPACE_URL, uuid5
 
     from previously.core.messages import NO_ATTRIBUTES
-    from previously.formats.claude_code_lines import to_claude_code
+    from previously.formats.claude_code_writer import to_claude_code
     from previously.runtime.times import time_at
 
     assert done.result is not None

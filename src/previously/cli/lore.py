@@ -13,7 +13,7 @@ from previously.cli import books, output, scene_memories
 from previously.cli.arguments import AsJson, Story, name, opened, words
 
 if TYPE_CHECKING:
-    from previously.runtime.lore_hands import LoreItem
+    from previously.runtime.lore_edits import LoreListing
 
 SHORT_KEYWORDS = 40
 SHORT_CONTENT = 60
@@ -90,11 +90,13 @@ def add(
 ) -> None:
     """Write an entry of your own. Scenes never change it."""
     from previously.core.errors import BadInput
-    from previously.lore.keywords import key_of
+    from previously.lore.keys import normalize_name
 
     with opened(ctx) as memory:
         found = memory.story(story, create=False)
-        there = next((one for one in found.lore() if not one.book and key_of(one.name) == key_of(entry)), None)
+        there = next(
+            (one for one in found.lore() if not one.book and normalize_name(one.name) == normalize_name(entry)), None
+        )
         if there:
             raise BadInput(f"There is an entry {there.name!r} already; `previously lore edit` changes it.")
         made = found.write_lore(entry, kind, keywords=keywords, content=words(text))
@@ -197,7 +199,7 @@ app.command("detach")(books.detach)
 app.command("forget")(books.forget)
 
 
-def _row(one: LoreItem) -> tuple[str, ...]:
+def _row(one: LoreListing) -> tuple[str, ...]:
     from previously.cli.terminal import shortened
 
     by = f"book {one.book}" if one.book else one.by
@@ -206,12 +208,12 @@ def _row(one: LoreItem) -> tuple[str, ...]:
     return f"{one.name}{status}", one.type, by, keywords, shortened(one.content, SHORT_CONTENT)
 
 
-def _known(entries: list[LoreItem], entry: str) -> LoreItem:
+def _known(entries: list[LoreListing], entry: str) -> LoreListing:
     """The entry that is meant; one of a book is changed in the book."""
     from previously.core.errors import BadInput
-    from previously.lore.keywords import key_of
+    from previously.lore.keys import normalize_name
 
-    alike = [one for one in entries if key_of(one.name) == key_of(entry)]
+    alike = [one for one in entries if normalize_name(one.name) == normalize_name(entry)]
     own = [one for one in alike if not one.book]
     if own:
         return own[0]
@@ -222,7 +224,7 @@ def _known(entries: list[LoreItem], entry: str) -> LoreItem:
     raise BadInput(f"There is no entry {entry!r} in this story; `previously lore add` writes one.")
 
 
-def _done(story: str, verb: str, made: LoreItem, sentence: str, as_json: bool) -> None:
+def _done(story: str, verb: str, made: LoreListing, sentence: str, as_json: bool) -> None:
     from previously.cli.memory_json import lore_json
 
     if as_json:

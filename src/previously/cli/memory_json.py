@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from previously.core.analyses import Analysis
     from previously.core.note import Note
     from previously.core.versions import Version
-    from previously.lore.current import Held
-    from previously.lore.wishes import Wish
-    from previously.runtime.lore_hands import LoreItem
+    from previously.lore.current_state import StateValue
+    from previously.lore.state import Wish
+    from previously.runtime.lore_edits import LoreListing
     from previously.runtime.remembering import MemoryText
     from previously.runtime.standing import CastItem, SceneText, ThreadItem
 
@@ -35,7 +35,7 @@ def remembered_json(story: BlockingStory) -> dict[str, Any]:
     }
 
 
-def lore_json(one: LoreItem) -> dict[str, Any]:
+def lore_json(one: LoreListing) -> dict[str, Any]:
     """An entry of lore."""
     return {
         "name": one.name,
@@ -88,7 +88,7 @@ def thread_json(one: ThreadItem) -> dict[str, Any]:
     }
 
 
-def held_json(one: Held) -> dict[str, Any]:
+def held_json(one: StateValue) -> dict[str, Any]:
     """One value of the state; free words of a person have neither thing nor aspect."""
     return {
         "thing": one.thing or None,

@@ -30,9 +30,9 @@ Out = Annotated[
 
 def validate(file: File, as_json: AsJson = False) -> None:
     """Judge a scene memory: {"summary", "lorebooks"}. Exit code 0 if it is valid, 1 if not."""
+    from previously.core.json_values import parse_json
     from previously.folds.scene_checks import SceneFault, Validation
     from previously.folds.scene_checks import validate_scene as judge
-    from previously.formats.reading import parse_json
 
     text = _text(file)
     try:
@@ -171,9 +171,9 @@ def _note_combined(made: Combined, count: int) -> None:
 
 
 def _text(file: str) -> str:
-    from previously.formats.reading import opened
+    from previously.formats.files import open_document
 
-    with opened(Path(file)) as document:
+    with open_document(Path(file)) as document:
         return document.text()
 
 

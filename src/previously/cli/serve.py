@@ -57,12 +57,12 @@ def serve(
         from previously.server.serving import Serving
     except ImportError as error:
         raise BadInput("Serving needs an extra: pip install 'previously[server]'.") from error
-    from previously.models.endpoint import endpoint
+    from previously.models.endpoint import parse_endpoint
 
     if memory_endpoint and not memory_model:
         raise BadInput("A memory endpoint needs a model: --memory-model.")
     serving = Serving(
-        upstream=endpoint(upstream),
+        upstream=parse_endpoint(upstream),
         upstream_key=os.environ.get("PREVIOUSLY_UPSTREAM_KEY", ""),
         host=host,
         port=port,

@@ -16,7 +16,7 @@ from previously.core.errors import BadInput, UnknownStory
 
 if TYPE_CHECKING:
     from previously.blocking import BlockingMemory, BlockingStory
-    from previously.formats.reading import Source
+    from previously.formats.files import StorySource
     from previously.storage.store import BranchInfo
 
 
@@ -173,7 +173,7 @@ def _names(files: Sequence[str], story: str | None) -> list[str]:
     return names
 
 
-def _stories(story: str, source: Source) -> list[tuple[str, Source]]:
+def _stories(story: str, source: StorySource) -> list[tuple[str, StorySource]]:
     """What a file holds, each conversation with the name of its story."""
     others = [(name(f"{story} {other.name}"), other.source) for other in source.others]
     return [(story, source), *others] if source.drafts else others
@@ -182,7 +182,7 @@ def _stories(story: str, source: Source) -> list[tuple[str, Source]]:
 _COUNTS = ("added", "updated", "removed", "unchanged")
 
 
-def _import(memory: BlockingMemory, story: str, source: Source) -> dict[str, Any]:
+def _import(memory: BlockingMemory, story: str, source: StorySource) -> dict[str, Any]:
     from previously.storage.store import MAIN
 
     found = memory.story(story)

@@ -78,7 +78,7 @@ def _tell(story: str, seen: View, *, explain: bool, as_json: bool) -> None:
 
 def view_json(seen: View) -> dict[str, Any]:
     """The view in the shape that is relied on from outside."""
-    from previously.formats.openai import to_openai
+    from previously.wire.chat import to_openai
 
     report = seen.report
     return {

@@ -1,19 +1,19 @@
 """Files in and out: what other programs write, as drafts, and messages as other programs take them."""
 
-from previously.formats.anthropic_requests import to_anthropic
-from previously.formats.claude_code_lines import to_claude_code
-from previously.formats.detect import FORMATS, Reader, read_story
-from previously.formats.openai import to_openai
-from previously.formats.reading import SideStory, Source, SourceBranch
-from previously.formats.responses_items import to_responses
-from previously.formats.sillytavern_fields import to_sillytavern
+from previously.formats.claude_code_writer import to_claude_code
+from previously.formats.detect_format import FORMATS, FileReader, read_story
+from previously.formats.files import SideStory, SourceBranch, StorySource
+from previously.formats.sillytavern import to_sillytavern
+from previously.wire.anthropic_request import to_anthropic
+from previously.wire.chat import to_openai
+from previously.wire.responses import to_responses
 
 __all__ = [
     "FORMATS",
-    "Reader",
+    "FileReader",
     "SideStory",
-    "Source",
     "SourceBranch",
+    "StorySource",
     "read_story",
     "to_anthropic",
     "to_claude_code",

@@ -1,63 +1,200 @@
 """Transcripts of Claude Code: one object per line, in a tree.
 
-- The conversation is the path to the newest line; what was taken back by a rewind becomes branches (see `threads`).
-- One API message over several lines is one message.
+- Lines that are parts of one API message are one *step*, wherever they stand; so are the results of its calls, which
+  hang on different lines when calls were made together.
+- The conversation is the path to the newest step that nothing follows; what was taken back by a rewind becomes
+  branches, with the same names each time. Every line is on some path; a broken link or a circle of links loses nothing.
 - A conversation that was compacted goes on behind its summary, which stays a message and is marked in `extra`.
-- Sub-agents, in the same file or in the folder beside it, are conversations of their own.
-- Lines without a message (progress, titles, snapshots) are skipped and counted; a repeated line counts once.
+- Sub-agents, in the same file or in the directory beside it, are conversations of their own.
+- Lines without a message (progress, titles, snapshots) are skipped and counted; a repeated line counts once. No line,
+  whatever it holds, is an error.
 
 `extra["claude_code"]` holds the fields of a line that the header does not say already, `extra["anthropic"]` those of
 its API message.
-
-What must stay true: no line, whatever it holds, is an error; the same file gives the same names of branches.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from previously.core.errors import BadInput
 from previously.core.messages import Attributes, Draft, Error, Message, Role, ToolCall, ToolResult
-from previously.formats.anthropic import draft_of
-from previously.formats.logs import COMPACTION, Kept, as_name, branches_of, kind_of, marked, objects
-from previously.formats.reading import Document, SideStory, Source, opened
-from previously.formats.threads import Linked, Step, paths
+from previously.formats.files import Document, SideStory, StorySource, open_document
+from previously.formats.log_lines import (
+    COMPACTION,
+    DraftCleaner,
+    add_marks,
+    describe_line,
+    find_branches,
+    make_name,
+    read_objects,
+)
+from previously.wire.anthropic import parse_anthropic_message
 
 NAME = "claude-code"
+
+
 KEY = "claude_code"
+
+
 MARK = "previously"
 """The field of a line, or of a body, that says what it is to us: a system message, or where the brief is."""
+
+
 SUMMARY_BEGINS = "This session is being continued from a previous conversation"
 
+
 _HEADER = ("sessionId", "cwd", "version", "gitBranch", "userType", "agentId")
+
+
 _TOLD = frozenset(["type", "message", "uuid", "parentUuid", "timestamp", "isSidechain"])
 """Fields of a line that a draft tells by itself."""
+
 
 Item = dict[str, Any]
 
 
-def is_ours(item: Item) -> bool:
-    """Whether the first object of a file is a line of such a transcript."""
+@dataclass(frozen=True, slots=True)
+class LinkedLine:
+    """A line with a message."""
+
+    id: str
+    together: str = ""
+    """Lines with the same word here are one API message."""
+    calls: frozenset[str] = frozenset()
+    results: frozenset[str] = frozenset()
+    """Of a line that holds nothing but results: which calls they answer."""
+
+
+@dataclass(slots=True, eq=False)
+class LogStep:
+    """One API message, over one line or several, and behind it the results of its calls."""
+
+    lines: list[LinkedLine]
+    results: list[LinkedLine] = field(default_factory=list)
+    before: LogStep | None = None
+    followed: bool = False
+
+    @property
+    def newest(self) -> str:
+        """The id of its last line."""
+        return [*self.lines, *self.results][-1].id
+
+
+def find_paths(lines: Sequence[LinkedLine], links: Mapping[str, str | None]) -> list[list[LogStep]]:
+    """Every path through the lines, the conversation first. `links` names for each line, also for lines that hold no
+    message, the line before it."""
+    steps, step_of = _steps(lines)
+    number = {step.lines[0].id: at for at, step in enumerate(steps)}
+    place = {line.id: at for at, line in enumerate(lines)}
+    is_tree = any(links.get(line.id) in links for line in lines)
+    looks_ahead = False
+    for at, step in enumerate(steps):
+        if not is_tree:
+            step.before = steps[at - 1] if at else None
+            continue
+        before = _before(step, links, step_of)
+        if before is None and _is_cut(step.lines[0], links) and at:
+            before = steps[at - 1]  # the line it names is lost: it stood behind what stands before it
+        # Without a link to what comes later there is no circle, and looking for one in a long log would take long.
+        looks_ahead = looks_ahead or (before is not None and number[before.lines[0].id] > at)
+        step.before = None if looks_ahead and _leads_to(before, step) else before
+    for step in steps:
+        if step.before:
+            step.before.followed = True
+    ends = sorted((step for step in steps if not step.followed), key=lambda step: place[step.newest])
+    return [_path(end) for end in [*ends[-1:], *ends[:-1]]]
+
+
+def _steps(lines: Iterable[LinkedLine]) -> tuple[list[LogStep], dict[str, LogStep]]:
+    steps: list[LogStep] = []
+    together: dict[str, LogStep] = {}
+    waiting: dict[str, LogStep] = {}  # by call, the step that has no result for it yet
+    step_of: dict[str, LogStep] = {}
+    for line in lines:
+        asked = {waiting.get(call) for call in line.results} if line.results else {None}
+        step = asked.pop() if len(asked) == 1 else None
+        if step is not None:
+            step.results.append(line)
+        elif line.together and line.together in together:
+            step = together[line.together]
+            step.lines.append(line)
+        else:
+            step = LogStep([line])
+            steps.append(step)
+            if line.together:
+                together[line.together] = step
+        for call in line.results:
+            waiting.pop(call, None)
+        waiting.update(dict.fromkeys(line.calls, step))
+        step_of[line.id] = step
+    return steps, step_of
+
+
+def _before(step: LogStep, links: Mapping[str, str | None], step_of: Mapping[str, LogStep]) -> LogStep | None:
+    """The step before: through lines that hold no message, past the lines of the step itself."""
+    seen: set[str] = set()
+    line = links.get(step.lines[0].id)
+    while line is not None and line not in seen:
+        seen.add(line)
+        other = step_of.get(line)
+        if other is not None and other is not step:
+            return other
+        line = links.get(line)
+    return None
+
+
+def _is_cut(line: LinkedLine, links: Mapping[str, str | None]) -> bool:
+    """Return whether the line says that something stands before it, and that is not there."""
+    seen: set[str] = set()
+    at: str | None = line.id
+    while at is not None and at not in seen:
+        if at not in links:
+            return True
+        seen.add(at)
+        at = links[at]
+    return False
+
+
+def _leads_to(step: LogStep | None, other: LogStep) -> bool:
+    while step is not None:
+        if step is other:
+            return True
+        step = step.before
+    return False
+
+
+def _path(end: LogStep) -> list[LogStep]:
+    path: list[LogStep] = []
+    step: LogStep | None = end
+    while step is not None:
+        path.append(step)
+        step = step.before
+    return path[::-1]
+
+
+def is_transcript_line(item: Item) -> bool:
+    """Return whether the first object of a file is a line of such a transcript."""
     return isinstance(item.get("type"), str) and bool(
         {"parentUuid", "leafUuid", "sessionId"} & item.keys() or item["type"] == "file-history-snapshot"
     )
 
 
-def read(document: Document) -> Source:
+def read(document: Document) -> StorySource:
     """A transcript, with what sub-agents left beside it."""
     log = _Log(document)
     if not log.lines:
         raise document.fault(BadInput("there is no message in the transcript."))
     main = [line for line in log.lines if not log.items[line.id].get("isSidechain")]
     aside = [line for line in log.lines if log.items[line.id].get("isSidechain")]
-    groups = _side_groups(aside, log) if main else {}
+    groups = _group_side_lines(aside, log) if main else {}
     source = log.conversation(main or log.lines)
     others = [SideStory(name, log.conversation(lines)) for name, lines in groups.items()]
-    others += _beside(document.path, {one.name for one in others}) if document.path else []
+    others += _read_subagents(document.path, {one.name for one in others}) if document.path else []
     return replace(source, skipped=dict(log.skipped), replaced=log.kept.replaced, others=tuple(others))
 
 
@@ -66,23 +203,23 @@ class _Log:
 
     def __init__(self, document: Document) -> None:
         self.skipped: Counter[str] = Counter()
-        self.kept = Kept(self.skipped)
+        self.kept = DraftCleaner(self.skipped)
         self.items: dict[str, Item] = {}
         self.drafts: dict[str, Draft] = {}
         self.links: dict[str, str | None] = {}
         self.boundaries: dict[str, Item] = {}
-        self.lines: list[Linked] = []
-        for number, item in objects(document, self.skipped):
+        self.lines: list[LinkedLine] = []
+        for number, item in read_objects(document, self.skipped):
             self._take(number, item)
 
     def _take(self, number: int, item: Item) -> None:
-        given = item.get("uuid")
-        line_id = given if isinstance(given, str) and given else f"line {number}"
+        uuid = item.get("uuid")
+        line_id = uuid if isinstance(uuid, str) and uuid else f"line {number}"
         before = item.get("parentUuid") or item.get("logicalParentUuid")
-        draft = _draft(item)
+        draft = _parse_draft(item)
         if draft is None:
             damaged = "damaged " if item.get("type") in ("user", "assistant") else ""
-            self.skipped[damaged + kind_of(item, "subtype")] += 1
+            self.skipped[damaged + describe_line(item, "subtype")] += 1
             if item.get("subtype") == "compact_boundary":
                 self.boundaries.setdefault(line_id, item)
         elif line_id in self.drafts:
@@ -92,67 +229,69 @@ class _Log:
             clean = self.kept.draft(draft)
             if clean is not None:
                 self.items[line_id], self.drafts[line_id] = item, clean
-                self.lines.append(_linked(line_id, item, clean.message))
-        if given == line_id and (draft is not None or line_id not in self.links):
+                self.lines.append(_link_line(line_id, item, clean.message))
+        if uuid == line_id and (draft is not None or line_id not in self.links):
             self.links[line_id] = before if isinstance(before, str) else None
 
-    def conversation(self, lines: Sequence[Linked]) -> Source:
+    def conversation(self, lines: Sequence[LinkedLine]) -> StorySource:
         """The source of one conversation in the file."""
         first = self.items[lines[0].id]
         header = {name: first[name] for name in _HEADER if name in first}
         drafts: dict[str, list[Draft]] = {}
 
-        def told(path: list[Step]) -> list[Draft]:
+        def told(path: list[LogStep]) -> list[Draft]:
             for step in path:
                 if step.lines[0].id not in drafts:
                     drafts[step.lines[0].id] = self._told(step, header)
             return [draft for step in path for draft in drafts[step.lines[0].id]]
 
-        found = [(path, told(path)) for path in paths(lines, self.links)]
-        main = found[0][1]
-        on_main = {step.lines[0].id for step in found[0][0]}
+        all_paths = [(path, told(path)) for path in find_paths(lines, self.links)]
+        main = all_paths[0][1]
+        on_main = {step.lines[0].id for step in all_paths[0][0]}
         names: Counter[str] = Counter()
         named: list[tuple[str, list[Draft]]] = []
-        for path, its_drafts in found[1:]:
+        for path, its_drafts in all_paths[1:]:
             own = next(step.lines[0].id for step in path if step.lines[0].id not in on_main)
             names[own] += 1
-            short, long = f"rewind {as_name(own[:8])}", f"rewind {as_name(path[-1].lines[0].id)}"
+            short, long = f"rewind {make_name(own[:8])}", f"rewind {make_name(path[-1].lines[0].id)}"
             named.append((short if names[own] == 1 and short not in dict(named) else long, its_drafts))
-        return Source(main, NAME, self.kept.header(header), 0, branches=branches_of(main, named))
+        return StorySource(main, NAME, self.kept.header(header), 0, branches=find_branches(main, named))
 
-    def _told(self, step: Step, header: Item) -> list[Draft]:
+    def _told(self, step: LogStep, header: Item) -> list[Draft]:
         first, *more = (self.items[line.id] for line in step.lines)
         draft = self.drafts[step.lines[0].id]
         if more:
-            joined = _draft(first | {"message": _joined([first, *more])})
+            joined = _parse_draft(first | {"message": _join_lines([first, *more])})
             draft = (self.kept.draft(joined) if joined else None) or draft
-        fields = _fields(first, header)
+        fields = _select_fields(first, header)
         if more:
             fields["lines"] = [line.id for line in step.lines[1:]]
         if boundary := self.boundaries.get(str(first.get("parentUuid"))):
             fields["boundary"] = boundary
         told = self._with(draft, fields)
         if first.get("isCompactSummary") or draft.message.text.startswith(SUMMARY_BEGINS):
-            told = marked(told, **{COMPACTION: "summary"})
-        results = [self._with(self.drafts[line.id], _fields(self.items[line.id], header)) for line in step.results]
+            told = add_marks(told, **{COMPACTION: "summary"})
+        results = [
+            self._with(self.drafts[line.id], _select_fields(self.items[line.id], header)) for line in step.results
+        ]
         return [told, *results]
 
     def _with(self, draft: Draft, fields: Item) -> Draft:
         return self.kept.with_extra(draft, **{KEY: fields}) if fields else draft
 
 
-def _fields(item: Item, header: Item) -> Item:
-    """What a line says beside its message, and the header does not."""
+def _select_fields(item: Item, header: Item) -> Item:
+    """Return what a line says beside its message, and the header does not."""
     return {name: value for name, value in item.items() if name not in _TOLD and header.get(name) != value}
 
 
-def _draft(item: Item) -> Draft | None:
+def _parse_draft(item: Item) -> Draft | None:
     """The message of a line; None if it holds none."""
     if item.get("type") not in ("user", "assistant") or not isinstance(item.get("message"), dict):
         return None
     said = {"role": item["type"]} | item["message"]
     try:
-        draft = draft_of(said)
+        draft = parse_anthropic_message(said)
     except (BadInput, RecursionError):
         return None
     if item.get("isApiErrorMessage"):
@@ -166,16 +305,16 @@ def _draft(item: Item) -> Draft | None:
     return replace(draft, attributes=attributes)
 
 
-def _linked(line_id: str, item: Item, message: Message) -> Linked:
+def _link_line(line_id: str, item: Item, message: Message) -> LinkedLine:
     parts = message.parts
     results = frozenset(part.id for part in parts if isinstance(part, ToolResult))
     calls = frozenset(part.id for part in parts if isinstance(part, ToolCall))
     named = (item["message"].get("id") or item.get("requestId")) if item["type"] == "assistant" else None
     together = named if isinstance(named, str) else ""
-    return Linked(line_id, together, calls, frozenset() if message.role is not Role.TOOL else results)
+    return LinkedLine(line_id, together, calls, frozenset() if message.role is not Role.TOOL else results)
 
 
-def _joined(items: Sequence[Item]) -> Item:
+def _join_lines(items: Sequence[Item]) -> Item:
     """One API message from its lines: their blocks in order, a call once, the newest word on all else."""
     blocks: list[Any] = []
     calls: set[Any] = set()
@@ -190,9 +329,9 @@ def _joined(items: Sequence[Item]) -> Item:
     return {**items[-1]["message"], "content": blocks}
 
 
-def _side_groups(lines: Sequence[Linked], log: _Log) -> dict[str, list[Linked]]:
+def _group_side_lines(lines: Sequence[LinkedLine], log: _Log) -> dict[str, list[LinkedLine]]:
     """The lines of each sub-agent in the file: by its id, or else by the line that it began with."""
-    groups: dict[str, list[Linked]] = {}
+    groups: dict[str, list[LinkedLine]] = {}
     ids = {line.id for line in lines}
     for line in lines:
         agent = log.items[line.id].get("agentId")
@@ -202,20 +341,20 @@ def _side_groups(lines: Sequence[Linked], log: _Log) -> dict[str, list[Linked]]:
                 root = before
                 seen.add(root)
             agent = root[:8]
-        groups.setdefault(f"agent-{as_name(agent)}", []).append(line)
+        groups.setdefault(f"agent-{make_name(agent)}", []).append(line)
     return groups
 
 
-def _beside(path: Path, known: set[str]) -> list[SideStory]:
-    """The transcripts of sub-agents in the folder that is named like the file."""
-    folder = path.with_suffix("") / "subagents"
+def _read_subagents(path: Path, known: set[str]) -> list[SideStory]:
+    """Return the transcripts of sub-agents in the directory that is named like the file."""
+    directory = path.with_suffix("") / "subagents"
     others: list[SideStory] = []
-    for file in sorted(folder.glob("agent-*.jsonl")) if folder.is_dir() else []:
+    for file in sorted(directory.glob("agent-*.jsonl")) if directory.is_dir() else []:
         try:
-            with opened(file) as document:
+            with open_document(file) as document:
                 source = read(document)
         except BadInput:  # an agent that was cut off before it said anything
             continue
-        if as_name(file.stem) not in known:
-            others.append(SideStory(as_name(file.stem), source))
+        if make_name(file.stem) not in known:
+            others.append(SideStory(make_name(file.stem), source))
     return others

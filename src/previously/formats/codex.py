@@ -1,13 +1,12 @@
 """Rollouts of Codex: one object per line, its kind under `type` and the rest under `payload`.
 
-- `response_item` lines are the conversation (see `responses_items`). `event_msg` lines say the same again and are
+- `response_item` lines are the conversation (see `wire.responses`). `event_msg` lines say the same again and are
   skipped, but for one that takes turns back: those become a branch.
-- `compacted` puts a shorter history in place of what was said. All that was said stays; what is new in the shorter
-  history (a summary) is added behind it and marked.
+- `compacted` puts a shorter history in place of what was said. All that was said stays, on the main path or on a
+  branch; what is new in the shorter history (a summary) is added behind it and marked.
 - The rules and the surroundings that Codex writes as a user's message are marked.
 - The settings of a turn are kept with its first message, `session_meta` is the header.
-
-What must stay true: no line, whatever it holds, is an error; all that was said is on the main path or on a branch.
+- No line, whatever it holds, is an error.
 """
 
 from __future__ import annotations
@@ -20,10 +19,19 @@ from pathlib import Path
 from typing import Any
 
 from previously.core.errors import BadInput
+from previously.core.json_values import shown
 from previously.core.messages import Draft, Role
-from previously.formats.logs import COMPACTION, INJECTED, Kept, branches_of, kind_of, marked, objects
-from previously.formats.reading import Document, Source, shown
-from previously.formats.responses_items import draft_of
+from previously.formats.files import Document, StorySource
+from previously.formats.log_lines import (
+    COMPACTION,
+    INJECTED,
+    DraftCleaner,
+    add_marks,
+    describe_line,
+    find_branches,
+    read_objects,
+)
+from previously.wire.responses import parse_item
 
 NAME = "codex"
 KEY = "codex"
@@ -45,13 +53,13 @@ _INJECTED = {
 }
 
 
-def is_ours(item: Item) -> bool:
-    """Whether the first object of a file is a line of a rollout; older ones begin with the session itself."""
+def is_rollout_line(item: Item) -> bool:
+    """Return whether the first object of a file is a line of a rollout; older ones begin with the session itself."""
     return ("payload" in item and "type" in item) or {"id", "timestamp", "instructions"} <= item.keys()
 
 
-def unpacked(path: Path) -> Document:
-    """A rollout packed with zstd, where this Python can unpack it."""
+def unpack(path: Path) -> Document:
+    """Open a rollout packed with zstd, where this Python can unpack it."""
     name = shown(str(path))
     try:
         zstd: Any = importlib.import_module("compression.zstd")
@@ -63,18 +71,18 @@ def unpacked(path: Path) -> Document:
         raise BadInput(f"{name}: the file is packed with zstd and cannot be unpacked.") from None
 
 
-def read(document: Document) -> Source:
-    """A rollout."""
+def read(document: Document) -> StorySource:
+    """Read a rollout."""
     rollout = _Rollout()
-    for number, item in objects(document, rollout.skipped):
+    for number, item in read_objects(document, rollout.skipped):
         rollout.take(number, item)
     if not rollout.drafts and rollout.taken_back:  # all was taken back: the last that was said stands
         rollout.drafts = rollout.taken_back.pop()[1]
     if not rollout.drafts:
         raise document.fault(BadInput("there is no message in the rollout."))
-    branches = branches_of(rollout.drafts, rollout.taken_back)
+    branches = find_branches(rollout.drafts, rollout.taken_back)
     header = rollout.kept.header(rollout.header)
-    return Source(rollout.drafts, NAME, header, rollout.kept.replaced, dict(rollout.skipped), branches)
+    return StorySource(rollout.drafts, NAME, header, rollout.kept.replaced, dict(rollout.skipped), branches)
 
 
 class _Rollout:
@@ -82,14 +90,14 @@ class _Rollout:
 
     def __init__(self) -> None:
         self.skipped: Counter[str] = Counter()
-        self.kept = Kept(self.skipped)
+        self.kept = DraftCleaner(self.skipped)
         self.header: Item = {}
         self.drafts: list[Draft] = []
         self.taken_back: list[tuple[str, list[Draft]]] = []
         self._settings: Item = {}
 
     def take(self, number: int, item: Item) -> None:
-        """The next line."""
+        """Take the next line."""
         payload = item.get("payload")
         at = item.get("timestamp") if isinstance(item.get("timestamp"), str) else None
         match item:
@@ -108,23 +116,23 @@ class _Rollout:
             case {"type": str()} if payload is None and ("role" in item or "call_id" in item or "summary" in item):
                 self._say(item, at)
             case _:
-                self.skipped[kind_of(item)] += 1
+                self.skipped[describe_line(item)] += 1
 
     def _say(self, said: Item, at: str | None, **marks: object) -> None:
         try:
-            draft = draft_of(said)
+            draft = parse_item(said)
         except (BadInput, RecursionError):
-            self.skipped[kind_of(said)] += 1
+            self.skipped[describe_line(said)] += 1
             return
         if said.get("type") == "ghost_snapshot":
             self.skipped["ghost_snapshot"] += 1
             return
-        injected = injected_kind(draft)
+        injected = find_injected_kind(draft)
         if injected:
             marks[INJECTED] = injected
         if self._settings:
             marks[KEY] = {"turn_context": self._settings}
-        clean = self.kept.draft(marked(replace(draft, attributes=replace(draft.attributes, at=at)), **marks))
+        clean = self.kept.draft(add_marks(replace(draft, attributes=replace(draft.attributes, at=at)), **marks))
         if clean is not None:
             self._settings = {}
             self.drafts.append(clean)
@@ -140,8 +148,8 @@ class _Rollout:
                     self.drafts.pop()
                 before = len(self.drafts)
         summary = compacted.get("message")
-        told = isinstance(summary, str) and any(draft.message.text.endswith(summary) for draft in self.drafts[-8:])
-        if isinstance(summary, str) and summary.strip() and not told:
+        is_there = isinstance(summary, str) and any(draft.message.text.endswith(summary) for draft in self.drafts[-8:])
+        if isinstance(summary, str) and summary.strip() and not is_there:
             self._say({"role": "user", "content": summary}, at, **{COMPACTION: "summary"})
 
     def _take_back(self, turns: int, number: int) -> None:
@@ -156,8 +164,8 @@ class _Rollout:
             del self.drafts[asked[-min(turns, len(asked))] :]
 
 
-def injected_kind(draft: Draft) -> str | None:
-    """What a user's message is that Codex wrote by itself; None for a person's."""
+def find_injected_kind(draft: Draft) -> str | None:
+    """Return what a user's message is that Codex wrote by itself; None for a person's."""
     if draft.message.role is not Role.USER:
         return None
     text = draft.message.text.lstrip()

@@ -1,8 +1,8 @@
 """A conversation as a client holds it: a list in one of three dialects, or what was read of a log, and back again.
 
-What must stay true: one item of a list is one message of ours, at the same place; an item that was not changed is
-written as the very object that came; what a request says besides its messages is kept, and known by its size. A system
-prompt that stands beside the list goes into the list where another dialect has it there.
+One item of a list is one message of ours, at the same place. An item that was not changed is written as the very object
+that came. What a request says besides its messages is kept, and known by its size. A system prompt that stands beside
+the list goes into the list where another dialect has it there.
 """
 
 from __future__ import annotations
@@ -17,27 +17,30 @@ from typing import Any
 
 from previously.core.call_ids import with_call_ids
 from previously.core.errors import BadInput
+from previously.core.json_values import kind, parse_json, shown
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Draft, Message, Role, ToolResult, cleaned
 from previously.core.pairing import INTERRUPTED
-from previously.formats import anthropic, claude_code, openai, responses, sweagent
-from previously.formats.anthropic_requests import to_anthropic
+from previously.formats import claude_code, sweagent
 from previously.formats.claude_code import MARK
-from previously.formats.detect import read_story
-from previously.formats.openai_requests import as_taken, to_chat
-from previously.formats.reading import Source, kind, opened, parse_json, shown
-from previously.formats.responses_outputs import Kinds, named_otherwise
+from previously.formats.detect_format import read_story
+from previously.formats.files import StorySource, open_document
+from previously.formats.request_files import is_anthropic, is_responses
+from previously.wire.anthropic import parse_anthropic_message, write_anthropic_message
+from previously.wire.anthropic_request import to_anthropic
+from previously.wire.chat import join_calls, parse_chat_message, to_chat, to_openai
+from previously.wire.responses import OutputKinds, find_call_ids, parse_item, to_responses, write_item
 
 _FIELDS = ("messages", "input")
-"""Where a body has its list."""
+"""Fields of a body that hold its list."""
 _PROMPTS = ("system", "instructions")
-"""Where a body has its system prompt."""
+"""Fields of a body that hold its system prompt."""
 
 _MOST_NAMED = 8
-"""How many sessions a sentence names."""
+"""Sessions that a sentence names: more would hide what it says."""
 
 
 class Dialect(StrEnum):
-    """How an API writes a conversation."""
+    """The way an API writes a conversation."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
@@ -46,7 +49,7 @@ class Dialect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What was said, and how it came."""
+    """A list of messages, and how it came."""
 
     drafts: tuple[Draft, ...]
     dialect: Dialect
@@ -55,30 +58,30 @@ class Conversation:
     body: Mapping[str, Any] | None = None
     """The request that the list stood in, without it; None = it was a list."""
     pins: tuple[int, ...] = ()
-    """What the log knows to be the task, though it does not look like it among what a user's messages hold."""
+    """Places of the task, where the log knows it though it does not look like one among the user's messages."""
     earlier: Mapping[str, Any] = field(default_factory=dict)
-    """What an earlier fold left in the file, by which its brief is known."""
+    """The mark that an earlier fold left in the file, by which its brief is known."""
     skipped: Mapping[str, int] = field(default_factory=dict)
-    """How many lines of the log hold no message, by what they are."""
+    """Number of lines of the log that hold no message, by what they are."""
     interrupted: int = 0
     """Results that were made when the log was read, since its calls never got one."""
     led: int = 0
-    """How many messages at the front stood beside the list (see `with_system_first`)."""
+    """Number of messages at the front that stood beside the list (see `put_system_first`)."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What was said."""
+        """The messages alone."""
         return tuple(draft.message for draft in self.drafts)
 
     @property
     def beside(self) -> str:
-        """What a request says besides its messages that a model reads too: its system prompt and its tools."""
+        """The text besides its messages that a model reads too: its system prompt and its tools."""
         given = [(self.body or {}).get(name) for name in (*_PROMPTS, "tools")]
         return "\n".join(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in given if one)
 
 
-def conversation_of(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> Conversation:
-    """The conversation in a list of messages or items, or in a request body."""
+def parse_conversation(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> Conversation:
+    """Return the conversation in a list of messages or items, or in a request body."""
     body: dict[str, Any] | None = None
     listed: Any = given
     if isinstance(given, Mapping):
@@ -91,8 +94,12 @@ def conversation_of(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> C
             listed = [{"role": "user", "content": listed}]
     if isinstance(listed, str) or not isinstance(listed, Sequence):
         raise BadInput(f"A conversation is a list of messages, not {kind(listed)}.")
-    dialect = _dialect_of(given, list(listed))
-    read = {Dialect.OPENAI: openai, Dialect.ANTHROPIC: anthropic, Dialect.RESPONSES: responses}[dialect].draft_of
+    dialect = _find_dialect(given, list(listed))
+    read = {
+        Dialect.OPENAI: parse_chat_message,
+        Dialect.ANTHROPIC: parse_anthropic_message,
+        Dialect.RESPONSES: parse_item,
+    }[dialect]
     drafts: list[Draft] = []
     for number, item in enumerate(listed, 1):
         try:
@@ -102,27 +109,27 @@ def conversation_of(given: Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> C
         except (BadInput, RecursionError) as error:
             why = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
             raise BadInput(f"Message {number} of {len(listed)} cannot be read: {why}") from None
-    for at, call_id in named_otherwise(listed).items() if dialect is Dialect.RESPONSES else ():
-        drafts[at] = _answering(drafts[at], call_id)
+    for at, call_id in find_call_ids(listed).items() if dialect is Dialect.RESPONSES else ():
+        drafts[at] = _answer_call(drafts[at], call_id)
     items = tuple(item if isinstance(item, dict) else dict(item) for item in listed)
     mark = (body or {}).get(MARK)
     return Conversation(tuple(drafts), dialect, items, body, earlier=mark if isinstance(mark, Mapping) else {})
 
 
-def _answering(draft: Draft, call_id: str) -> Draft:
+def _answer_call(draft: Draft, call_id: str) -> Draft:
     parts = (replace(part, id=call_id) if isinstance(part, ToolResult) else part for part in draft.message.parts)
     return replace(draft, message=replace(draft.message, parts=tuple(parts)))
 
 
 def read_conversation(path: Path, format: str | None = None) -> Conversation:
-    """The conversation in a file, whatever wrote it."""
-    source = _one_of(path, read_story(path, format))
+    """Return the conversation in a file, whatever wrote it."""
+    source = _choose_session(path, read_story(path, format))
     if source.format in list(Dialect):
-        with opened(path) as document:
-            return conversation_of(parse_json(document.text(), "file"))
-    pins = _task(source.drafts) if source.format == sweagent.NAME else ()
-    drafts = tuple(_as_marked(draft) for draft in source.drafts)
-    marks = [mark for draft in drafts if "brief" in (mark := _mark(draft))]
+        with open_document(path) as document:
+            return parse_conversation(parse_json(document.text(), "file"))
+    pins = _find_task(source.drafts) if source.format == sweagent.NAME else ()
+    drafts = tuple(_restore_role(draft) for draft in source.drafts)
+    marks = [mark for draft in drafts if "brief" in (mark := _find_mark(draft))]
     return Conversation(
         drafts,
         Dialect.OPENAI,
@@ -133,8 +140,8 @@ def read_conversation(path: Path, format: str | None = None) -> Conversation:
     )
 
 
-def _one_of(path: Path, source: Source) -> Source:
-    """The conversation of a source; of a store of sessions its only one, besides those of sub-agents."""
+def _choose_session(path: Path, source: StorySource) -> StorySource:
+    """Return the conversation of a source; of a store of sessions its only one, besides those of sub-agents."""
     if source.drafts:
         return source
     main = [one for one in source.others if not {"parentID", "parent_id"} & one.source.header.keys()]
@@ -149,32 +156,33 @@ def _one_of(path: Path, source: Source) -> Source:
 
 
 def _is_made(draft: Draft) -> bool:
-    """Whether the reader put it in, for a call that never got its result."""
+    """Return whether the reader put it in, for a call that never got its result."""
     made = any(isinstance(part, ToolResult) and part.text == INTERRUPTED for part in draft.message.parts)
     return made and draft.attributes == NO_ATTRIBUTES
 
 
-def _mark(draft: Draft) -> Mapping[str, Any]:
-    """What a line of a transcript says that it is to us; nothing for most."""
+def _find_mark(draft: Draft) -> Mapping[str, Any]:
+    """Return what a line of a transcript says that it is to us; nothing for most."""
     fields = draft.attributes.extra.get(claude_code.KEY)
     mark = fields.get(MARK) if isinstance(fields, Mapping) else None
     return mark if isinstance(mark, Mapping) else {}
 
 
-def _as_marked(draft: Draft) -> Draft:
-    """The draft as what it was before it became a line of the user."""
-    if _mark(draft).get("system") is not True or draft.message.role is not Role.USER:
+def _restore_role(draft: Draft) -> Draft:
+    """Return the draft as what it was before it became a line of the user."""
+    if _find_mark(draft).get("system") is not True or draft.message.role is not Role.USER:
         return draft
     return replace(draft, message=replace(draft.message, role=Role.SYSTEM))
 
 
-def with_system_first(conversation: Conversation) -> Conversation:
-    """The conversation with the system prompt that stands beside its list as its first message, to be written anew."""
+def put_system_first(conversation: Conversation) -> Conversation:
+    """Return the conversation with the system prompt that stands beside its list as its first message, to be written
+    anew."""
     body = conversation.body or {}
     prompts = [body[name] for name in _PROMPTS if body.get(name) and isinstance(body[name], str | list)]
     if not prompts:
         return conversation
-    led = [cleaned(anthropic.draft_of({"role": "system", "content": prompt}))[0] for prompt in prompts]
+    led = [cleaned(parse_anthropic_message({"role": "system", "content": prompt}))[0] for prompt in prompts]
     return replace(
         conversation,
         drafts=(*led, *conversation.drafts),
@@ -185,8 +193,8 @@ def with_system_first(conversation: Conversation) -> Conversation:
     )
 
 
-def _task(drafts: Sequence[Draft]) -> tuple[int, ...]:
-    """Where a trajectory has its task: what a user says later is what commands gave."""
+def _find_task(drafts: Sequence[Draft]) -> tuple[int, ...]:
+    """Return the place of a trajectory's task: what a user says later is what commands gave."""
     said = (
         at
         for at, draft in enumerate(drafts)
@@ -195,69 +203,70 @@ def _task(drafts: Sequence[Draft]) -> tuple[int, ...]:
     return tuple(islice(said, 1))
 
 
-def rewritten(
+def rewrite_messages(
     conversation: Conversation,
     messages: Sequence[Message],
     origin: Sequence[int | None],
     to: Dialect | None = None,
     brief_at: int | None = None,
 ) -> list[dict[str, Any]]:
-    """These messages as a list in that dialect, or in its own. `origin` says which of the conversation's each was; the
-    brief at `brief_at` stays a message of its own, so that the next fold finds it."""
+    """Return these messages as a list in that dialect, or in its own. `origin` says which of the conversation's each
+    was; the brief at `brief_at` stays a message of its own, so that the next fold finds it."""
     to = to or conversation.dialect
     if to is not Dialect.ANTHROPIC:
         messages = with_call_ids(messages, once=to is Dialect.RESPONSES)
     attributes = [_attributes(conversation, at) for at in origin]
     if to is not conversation.dialect or not conversation.items:
-        return _written_anew(messages, attributes, to, brief_at)
-    found: list[dict[str, Any]] = []
-    kinds = Kinds()
+        return _write_anew(messages, attributes, to, brief_at)
+    items: list[dict[str, Any]] = []
+    kinds = OutputKinds()
     for message, at, known in zip(messages, origin, attributes, strict=True):
         if at is not None and conversation.drafts[at].message == message:
-            found.append(conversation.items[at])
-            kinds.note(found[-1])
+            items.append(conversation.items[at])
+            kinds.note(items[-1])
         elif to is Dialect.OPENAI:
-            found += [{**conversation.items[at], **one} if at is not None else one for one in openai.to_openai(message)]
+            items += [{**conversation.items[at], **one} if at is not None else one for one in to_openai(message)]
         elif to is Dialect.ANTHROPIC:
-            found.append(anthropic.item_of(message, known))
+            items.append(write_anthropic_message(message, known))
         else:
-            found.append(kinds.fitting(responses.item_of(message, known)))
-    return as_taken(found) if to is Dialect.OPENAI else found
+            items.append(kinds.fitting(write_item(message, known)))
+    return join_calls(items) if to is Dialect.OPENAI else items
 
 
-def system_of(
+def find_system(
     conversation: Conversation, messages: Sequence[Message], to: Dialect | None = None
 ) -> str | list[dict[str, Any]] | None:
-    """The system prompt that stands beside the list in that dialect; None if it stands in the list or there is none."""
+    """Return the system prompt that stands beside the list in that dialect; None if it stands in the list or there is
+    none."""
     if to is Dialect.ANTHROPIC and (conversation.dialect is not to or not conversation.items):
-        found: str | list[dict[str, Any]] | None = to_anthropic(messages).get("system")
-        return found
+        system: str | list[dict[str, Any]] | None = to_anthropic(messages).get("system")
+        return system
     given = (conversation.body or {}).get("system")
     return given if isinstance(given, str | list) else None
 
 
-def body_of(conversation: Conversation, messages: Sequence[Message], to: Dialect | None = None) -> dict[str, Any]:
-    """What a request in that dialect says besides its list: all that it said where the dialect is its own, else the
-    system prompt, where that stands beside the list."""
+def find_body(conversation: Conversation, messages: Sequence[Message], to: Dialect | None = None) -> dict[str, Any]:
+    """Return what a request in that dialect says besides its list: all that it said where the dialect is its own, else
+    the system prompt, where that stands beside the list."""
     if to in (None, conversation.dialect) and conversation.body is not None:
         return {name: value for name, value in conversation.body.items() if name != MARK}
-    system = system_of(conversation, messages, to)
+    system = find_system(conversation, messages, to)
     return {"system": system} if system else {}
 
 
-def list_field(dialect: Dialect) -> str:
-    """What the list is called in a request of that dialect."""
+def find_list_field(dialect: Dialect) -> str:
+    """Return what the list is called in a request of that dialect."""
     return "input" if dialect is Dialect.RESPONSES else "messages"
 
 
-def _written_anew(
+def _write_anew(
     messages: Sequence[Message], attributes: Sequence[Attributes], to: Dialect, brief_at: int | None
 ) -> list[dict[str, Any]]:
     if to is Dialect.ANTHROPIC:
         listed: list[dict[str, Any]] = to_anthropic(messages, attributes, alone=brief_at)["messages"]
         return listed
     if to is Dialect.RESPONSES:
-        return responses.to_responses(messages, attributes)
+        return to_responses(messages, attributes)
     return to_chat(messages)
 
 
@@ -265,11 +274,11 @@ def _attributes(conversation: Conversation, at: int | None) -> Attributes:
     return NO_ATTRIBUTES if at is None else conversation.drafts[at].attributes
 
 
-def _dialect_of(given: object, listed: list[Any]) -> Dialect:
-    known = responses.is_ours(given if isinstance(given, dict) else listed) or _has_parts_of_responses(listed)
+def _find_dialect(given: object, listed: list[Any]) -> Dialect:
+    known = is_responses(given if isinstance(given, dict) else listed) or _has_parts_of_responses(listed)
     if known and not _is_chat(listed):
         return Dialect.RESPONSES
-    return Dialect.ANTHROPIC if anthropic.is_ours(given if isinstance(given, dict) else listed) else Dialect.OPENAI
+    return Dialect.ANTHROPIC if is_anthropic(given if isinstance(given, dict) else listed) else Dialect.OPENAI
 
 
 def _has_parts_of_responses(listed: list[Any]) -> bool:

@@ -7,22 +7,23 @@ there. A line may be anything that `openai.draft_of` reads. Blank lines are skip
 from __future__ import annotations
 
 from previously.core.errors import BadInput
+from previously.core.json_values import parse_object
 from previously.core.messages import Draft, cleaned
-from previously.formats.openai import draft_of
-from previously.formats.reading import Document, Source, parse_object
+from previously.formats.files import Document, StorySource
+from previously.wire.chat import parse_chat_message
 
 NAME = "jsonl"
 
 
-def read(document: Document) -> Source:
-    """A file of message lines."""
+def read(document: Document) -> StorySource:
+    """Read a file of message lines."""
     drafts: list[Draft] = []
     replaced = 0
     for number, line in document.lines():
         try:
-            draft, count = cleaned(draft_of(parse_object(line)))
+            draft, count = cleaned(parse_chat_message(parse_object(line)))
         except (BadInput, RecursionError) as error:
             raise document.fault(error, number) from None
         drafts.append(draft)
         replaced += count
-    return Source(drafts, NAME, {}, replaced)
+    return StorySource(drafts, NAME, {}, replaced)

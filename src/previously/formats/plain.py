@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from previously.core.errors import BadInput
 from previously.core.messages import Draft, Message, Role, Text, cleaned
-from previously.formats.reading import Document, Source
+from previously.formats.files import Document, StorySource
 
 NAME = "text"
 
@@ -38,50 +38,50 @@ _HEADINGS = frozenset(
 )
 _USERS = frozenset("user you me human player".split())
 _SCRIPT = 20
-"""A script has at least one opening line among so many."""
+"""A script has at least one opening line among so many: a long speech takes fewer, a stray heading stands alone."""
 
 
-def read(document: Document, user: str | None = None) -> Source:
-    """A text file; `user` is the name whose lines are the user's."""
+def read(document: Document, user: str | None = None) -> StorySource:
+    """Read a text file; `user` is the name whose lines are the user's."""
     drafts: list[Draft] = []
     replaced = 0
-    for number, message in messages(document.text(), user):
+    for number, message in parse_messages(document.text(), user):
         try:
             draft, count = cleaned(Draft(message))
         except BadInput as error:
             raise document.fault(error, number) from None
         drafts.append(draft)
         replaced += count
-    return Source(drafts, NAME, {}, replaced)
+    return StorySource(drafts, NAME, {}, replaced)
 
 
-def messages(text: str, user: str | None = None) -> Iterator[tuple[int, Message]]:
-    """The messages of a text, each with the number of its first line."""
+def parse_messages(text: str, user: str | None = None) -> Iterator[tuple[int, Message]]:
+    """Yield the messages of a text, each with the number of its first line."""
     lines = _LINE_END.split(text)
     users = _USERS if user is None else _USERS | {user.strip().casefold()}
-    openings = _openings(lines, users)
+    openings = _find_openings(lines, users)
     filled = sum(1 for line in lines if line.strip())
     if not openings or len(openings) * _SCRIPT < filled:
-        yield from _prose(lines)
+        yield from _split_prose(lines)
         return
     starts = list(openings)
     if narration := _joined(lines[: starts[0]]):
         yield 1, Message(Role.ASSISTANT, (Text(narration),))
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         name, rest = openings[start]
-        yield start + 1, _said(name, _joined([rest, *lines[start + 1 : end]]), users)
+        yield start + 1, _make_message(name, _joined([rest, *lines[start + 1 : end]]), users)
 
 
-def _openings(lines: list[str], users: frozenset[str]) -> dict[int, tuple[str, str]]:
-    """The lines that open a message: where they are, who speaks, and what stands after the name."""
-    found: dict[int, tuple[str, str]] = {}
+def _find_openings(lines: list[str], users: frozenset[str]) -> dict[int, tuple[str, str]]:
+    """Return the lines that open a message: where they are, who speaks, and what stands after the name."""
+    openings: dict[int, tuple[str, str]] = {}
     for number, line in enumerate(lines):
         start = line[:64]
         if (":" in start or "：" in start) and (match := _OPENING.fullmatch(line)):
-            found[number] = (match[1], match[2])
-    counts = Counter(name for name, _ in found.values())
+            openings[number] = (match[1], match[2])
+    counts = Counter(name for name, _ in openings.values())
     speakers = {name for name, count in counts.items() if _is_speaker(name, count, users)}
-    return {number: opening for number, opening in found.items() if opening[0] in speakers}
+    return {number: opening for number, opening in openings.items() if opening[0] in speakers}
 
 
 def _is_speaker(name: str, count: int, users: frozenset[str]) -> bool:
@@ -95,18 +95,18 @@ def _is_speaker(name: str, count: int, users: frozenset[str]) -> bool:
     return not words[0][0].islower() and all(not word[0].islower() or word in _PARTICLES for word in words[1:])
 
 
-def _said(name: str, text: str, users: frozenset[str]) -> Message:
-    folded = name.casefold()
-    if folded == "system" and folded not in users:
+def _make_message(name: str, text: str, users: frozenset[str]) -> Message:
+    casefold = name.casefold()
+    if casefold == "system" and casefold not in users:
         return Message(Role.SYSTEM, (Text(text),))
-    return Message(Role.USER if folded in users else Role.ASSISTANT, (Text(text),), name)
+    return Message(Role.USER if casefold in users else Role.ASSISTANT, (Text(text),), name)
 
 
 def _joined(lines: list[str]) -> str:
     return "\n".join(line.rstrip() for line in lines).strip("\n")
 
 
-def _prose(lines: list[str]) -> Iterator[tuple[int, Message]]:
+def _split_prose(lines: list[str]) -> Iterator[tuple[int, Message]]:
     start = 0
     for number, line in enumerate([*lines, ""]):
         if line.strip():

@@ -1,7 +1,7 @@
 """Scene memories of other shapes: the older structure of fourteen fields and more, and plain text.
 
-`migrate` makes a scene of them. What must stay true: nothing they say is lost; a summary that is too long keeps its
-beginning, and the rest stands in an entry; what has the new structure already stays as it is.
+`migrate` makes a scene of them. Nothing they say is lost: a summary that is too long keeps its beginning, and the rest
+stands in an entry. What has the new structure already stays as it is.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 
 from previously.core.cutting import length_that_fits
 from previously.core.errors import BadInput
+from previously.core.json_values import BrokenJson, kind, parse_json, shown
 from previously.core.lore import Described, Scene
 from previously.core.text import clean_json
 from previously.core.tokens import estimate_tokens
 from previously.folds.scene import forgive_shape, read_scene, unite_entries
 from previously.folds.scene_checks import HARD_LIMIT, MOST_SUMMARY_TOKENS, validate_scene
-from previously.formats.reading import BrokenJson, kind, parse_json, shown
-from previously.lore.keywords import refined
+from previously.lore.keys import refine_keywords
 from previously.text.sentences import whole_sentences
 
 TOLD_FIELDS = ("narrative", "memorable_events")
@@ -45,31 +45,32 @@ OVERFLOW = "Earlier events"
 
 _FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*", re.S)
 _NAME_WORDS = 5
+"""Words of a name: what has more is a sentence."""
 
 
 def migrate(given: object) -> Scene:
-    """The scene in a memory of any known shape. `BadInput` for what is none."""
+    """Return the scene in a memory of any known shape. `BadInput` for what is none."""
     if isinstance(given, str):
-        given = _parsed(given)
+        given = _parse_text(given)
     if isinstance(given, str):
-        return _fitted(given, ())
+        return _fit_scene(given, ())
     if not isinstance(given, Mapping):
         raise BadInput(f"A scene memory must be an object or a text, not {kind(given)}.")
     cleaned, _ = clean_json(dict(given))
     whole: Mapping[str, Any] = cleaned if isinstance(cleaned, dict) else {}
     if _is_older(whole):
         return _from_fields(whole)
-    scene = _checked(forgive_shape(whole))
+    scene = _check_scene(forgive_shape(whole))
     left = {name: whole[name] for name in (*TOLD_FIELDS, *ENTRY_FIELDS) if "summary" in whole and whole.get(name)}
     if not left:
         return scene
     beside = _from_fields(left)  # half migrated: both structures in one
-    return replace(_fitted(f"{scene.summary} {beside.summary}", (*scene.entries, *beside.entries)),
+    return replace(_fit_scene(f"{scene.summary} {beside.summary}", (*scene.entries, *beside.entries)),
                    signals=scene.signals)  # fmt: skip
 
 
-def _parsed(text: str) -> object:
-    """The JSON in a text, or the text where it is none."""
+def _parse_text(text: str) -> object:
+    """Return the JSON in a text, or the text where it is none."""
     fenced = _FENCE.fullmatch(text)
     bare = (fenced[1] if fenced else text).strip()
     if not bare:
@@ -77,14 +78,14 @@ def _parsed(text: str) -> object:
     if bare.startswith("{") and not bare.startswith("{{"):  # "{{user}} left" is plain text
         return parse_json(bare, "text")
     try:
-        found = parse_json(bare, "text")
+        parsed = parse_json(bare, "text")
     except BrokenJson as error:
         if bare[0] == "[" and error.cut_off:
             raise
         return bare
     except BadInput:
         return bare
-    return bare if isinstance(found, str) and not found.strip() else found
+    return bare if isinstance(parsed, str) and not parsed.strip() else parsed
 
 
 def _is_older(given: Mapping[str, Any]) -> bool:
@@ -94,8 +95,8 @@ def _is_older(given: Mapping[str, Any]) -> bool:
     return bool(older) and not (older == ["lore"] and isinstance(given.get("recap"), str))
 
 
-def _checked(given: Mapping[str, Any]) -> Scene:
-    """The scene in the new structure, or what is wrong with it; length alone is set right."""
+def _check_scene(given: Mapping[str, Any]) -> Scene:
+    """Return the scene in the new structure, or refuse it; length alone is set right."""
     faults = [
         one for one in validate_scene(given).faults if not (one.where == "summary" and "over the limit" in one.reason)
     ]
@@ -104,39 +105,39 @@ def _checked(given: Mapping[str, Any]) -> Scene:
     scene = read_scene(given)
     if estimate_tokens(scene.summary) <= MOST_SUMMARY_TOKENS:
         return scene
-    return replace(_fitted(scene.summary, scene.entries), signals=scene.signals)
+    return replace(_fit_scene(scene.summary, scene.entries), signals=scene.signals)
 
 
 def _from_fields(given: Mapping[str, Any]) -> Scene:
-    told = _sentences(given.get("narrative"))
+    sentences = _sentences(given.get("narrative"))
     for name in STATE_FIELDS:
-        told += [_ended(f"{who}: {' '.join(said)}") for who, said in _named(given.get(name), name)]
-    told += _sentences(given.get("memorable_events"))
+        sentences += [_end_sentence(f"{who}: {' '.join(said)}") for who, said in _list_things(given.get(name), name)]
+    sentences += _sentences(given.get("memorable_events"))
     entries: list[Described] = []
     for name, value in given.items():
         if name in TOLD_FIELDS:
             continue
-        entries += [_entry(who, said, name) for who, said in _named(value, name)]
-    if not told and not entries:
+        entries += [_make_entry(who, said, name) for who, said in _list_things(value, name)]
+    if not sentences and not entries:
         raise BadInput("This scene memory is empty: none of its fields says anything.")
-    summary = " ".join(map(_ended, told)) or f"Known: {', '.join(entry.name for entry in entries)}."
-    return _fitted(summary, tuple(entries))
+    summary = " ".join(map(_end_sentence, sentences)) or f"Known: {', '.join(entry.name for entry in entries)}."
+    return _fit_scene(summary, tuple(entries))
 
 
-def _entry(who: str, said: list[str], field: str) -> Described:
-    content = " ".join(map(_ended, said))
+def _make_entry(who: str, said: list[str], field: str) -> Described:
+    content = " ".join(map(_end_sentence, said))
     if len(who) + len(field) > HARD_LIMIT - 10:  # a sentence, not a name: it is told in full in the content
-        content = f"{_ended(who)} {content}"
-        who, field = _begin(who, field), field if field in ENTRY_FIELDS else shown(field, 60)
+        content = f"{_end_sentence(who)} {content}"
+        who, field = _first_words(who, field), field if field in ENTRY_FIELDS else shown(field, 60)
     if field in ENTRY_FIELDS:
         content = f"Status: {content}" if field == "npcs_status" else content
-        return Described(who, ENTRY_FIELDS[field], refined(who, ()), content)
+        return Described(who, ENTRY_FIELDS[field], refine_keywords(who, ()), content)
     name = who if who == _label(field) else f"{who} - {_label(field)}"
-    return Described(name, "concept", refined(name, [who]), content)
+    return Described(name, "concept", refine_keywords(name, [who]), content)
 
 
-def _fitted(text: str, entries: tuple[Described, ...]) -> Scene:
-    """A summary within its limit, and what found no room in an entry of its own."""
+def _fit_scene(text: str, entries: tuple[Described, ...]) -> Scene:
+    """Return a summary within its limit, and what found no room in an entry of its own."""
     summary = text.strip()
     if estimate_tokens(summary) <= MOST_SUMMARY_TOKENS:
         return Scene(summary, unite_entries(entries))
@@ -146,7 +147,7 @@ def _fitted(text: str, entries: tuple[Described, ...]) -> Scene:
 
 
 def _cut(text: str) -> tuple[str, str]:
-    """As many whole sentences as fit, and the rest; where not even one fits, as many characters."""
+    """Return the whole sentences that fit, and the rest; where not even one fits, as many characters."""
     kept = ""
     sentences = whole_sentences(text)
     for index, sentence in enumerate(sentences):
@@ -160,36 +161,36 @@ def _cut(text: str) -> tuple[str, str]:
     return text[:at].strip(), text[at:].strip()
 
 
-def _named(value: object, field: str) -> Iterator[tuple[str, list[str]]]:
-    """Each thing that a field speaks of, with what it says of it."""
+def _list_things(value: object, field: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each thing that a field speaks of, with what it says of it."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             if said := _sentences(inner):
                 yield " ".join(str(name).split()) or _label(field), said
     elif isinstance(value, list):
         for item in value:
-            yield from _listed(item, field)
+            yield from _list_item(item, field)
     elif said := _sentences(value):
         yield _label(field), said
 
 
-def _listed(item: object, field: str) -> Iterator[tuple[str, list[str]]]:
-    """A thing in a list: an object with a name, the bare name of a place or thing, or a sentence."""
+def _list_item(item: object, field: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield a thing in a list: an object with a name, the bare name of a place or thing, or a sentence."""
     if isinstance(item, Mapping):
         name = next((item[key] for key in ("name", "title", "who") if isinstance(item.get(key), str)), "")
         said = _sentences({key: inner for key, inner in item.items() if inner != name})
         if name.strip() or said:
-            yield (" ".join(name.split()) or _begin(said[0], field)), said or [_label(field)]
+            yield (" ".join(name.split()) or _first_words(said[0], field)), said or [_label(field)]
         return
     said = _sentences(item)
     if not said:
         return
     bare = len(said) == 1 and len(said[0].split()) <= _NAME_WORDS and not said[0].endswith((".", "!", "?"))
-    yield (said[0], [_label(field)]) if bare and field in ENTRY_FIELDS else (_begin(said[0], field), said)
+    yield (said[0], [_label(field)]) if bare and field in ENTRY_FIELDS else (_first_words(said[0], field), said)
 
 
 def _sentences(value: object) -> list[str]:
-    """What a value says, piece by piece, whatever it is made of."""
+    """Return what a value says, piece by piece, whatever it is made of."""
     if value is None or isinstance(value, bool):
         return [] if value is None else ["yes" if value else "no"]
     if isinstance(value, Mapping):
@@ -200,16 +201,16 @@ def _sentences(value: object) -> list[str]:
     return [text] if text else []
 
 
-def _begin(text: str, field: str) -> str:
-    """A name for what has none: its first words."""
+def _first_words(text: str, field: str) -> str:
+    """Return a name for what has none: its first words."""
     return shown(" ".join(text.split()[:_NAME_WORDS]).strip(" .,;:!?"), 60) or _label(field)
 
 
-def _ended(text: str) -> str:
+def _end_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?", "…", "。", '"', "”")) else f"{text}."
 
 
 def _label(field: str) -> str:
-    """A field's name in words."""
+    """Return a field's name in words."""
     words = field.replace("_", " ").strip()
     return f"{words[:1].upper()}{words[1:]}"

@@ -12,8 +12,18 @@ How a line becomes a draft:
 - `extra.reasoning` becomes thinking, in alternatives too (from their `swipe_info`), so that a reply stays the same
   message when another swipe is shown.
 
-Everything else goes to `extra["sillytavern"]`, laid out so that the line can be written again byte for byte: see
-`sillytavern_fields`.
+Everything else goes to `extra["sillytavern"]`, laid out so that `to_sillytavern` can write the line again byte for
+byte. It has all keys of the line in their order. Null stands where the draft itself holds the value, so that an edit in
+the story is written and no text is stored twice:
+
+- `mes`, `name`, `is_user`, `is_system`, `send_date`: null when text, speaker, role, hidden and time give it back;
+- `swipes`: `{"count", "shown", "kept"}`: how many there are, which one is the message, and those that are neither the
+  message nor an alternative, by place;
+- `swipe_info`: `{"count", "kept"}`: how many there are, and those that are neither an alternative's nor the mere copy
+  of the line's own times and extra, by place.
+
+An alternative has `swipe_id`, its place, and `swipe_info`, if there was one. A value of an unexpected kind stays as it
+was; one that this layout would mistake for its own stands in `{"was": …}`.
 """
 
 from __future__ import annotations
@@ -21,22 +31,31 @@ from __future__ import annotations
 from typing import Any
 
 from previously.core.errors import BadInput
+from previously.core.json_values import parse_object
 from previously.core.messages import Attributes, Draft, Message, Part, Role, Text, Thinking, cleaned
 from previously.core.text import clean_json
-from previously.formats.fields import optional_text, refuse
-from previously.formats.reading import Document, Source, parse_object
-from previously.formats.sillytavern_fields import KEY, alternative_fields, message_fields, time_of
+from previously.formats.files import Document, StorySource
+from previously.wire.fields import parse_time, read_optional_text, refuse
 
 NAME = "sillytavern"
 
 
+KEY = "sillytavern"
+
+
+_OWN = ("is_user", "is_system", "swipes", "swipe_info")
+
+
+_COPIED = ("send_date", "gen_started", "gen_finished", "extra")
+
+
 def is_header(item: dict[str, Any]) -> bool:
-    """Whether an object is the line that stands before the messages."""
+    """Return whether an object is the line that stands before the messages."""
     return "mes" not in item and ("chat_metadata" in item or "user_name" in item)
 
 
-def read(document: Document) -> Source:
-    """A chat file."""
+def read(document: Document) -> StorySource:
+    """Read a chat file."""
     drafts: list[Draft] = []
     header: dict[str, Any] = {}
     replaced = 0
@@ -48,16 +67,16 @@ def read(document: Document) -> Source:
                 assert isinstance(new_header, dict)
                 header = new_header
             else:
-                draft, count = cleaned(draft_of(item))
+                draft, count = cleaned(parse_line(item))
                 drafts.append(draft)
         except (BadInput, RecursionError) as error:
             raise document.fault(error, number) from None
         replaced += count
-    return Source(drafts, NAME, header, replaced)
+    return StorySource(drafts, NAME, header, replaced)
 
 
-def draft_of(item: dict[str, Any]) -> Draft:
-    """One message object with its swipes, not yet cleaned."""
+def parse_line(item: dict[str, Any]) -> Draft:
+    """Return one message object with its swipes, not yet cleaned."""
     text = item.get("mes")
     if not isinstance(text, str):
         if "mes" not in item:
@@ -66,21 +85,21 @@ def draft_of(item: dict[str, Any]) -> Draft:
     role = Role.USER if item.get("is_user") else Role.ASSISTANT
     if _object(item.get("extra")).get("type") == "narrator":
         role = Role.SYSTEM
-    speaker = optional_text(item, "name")
+    speaker = read_optional_text(item, "name")
     hidden = bool(item.get("is_system"))
     message = Message(role, _parts(text, item), speaker)
-    shown = shown_swipe(item)
-    alternatives = _alternatives(item, message, shown, hidden)
-    fields = message_fields(item, message, shown, {place for place, _ in alternatives})
+    shown = find_shown_swipe(item)
+    alternatives = _find_alternatives(item, message, shown, hidden)
+    fields = keep_message_fields(item, message, shown, {place for place, _ in alternatives})
     return Draft(
         message,
-        Attributes(time_of(item), None, {KEY: fields}, hidden),
+        Attributes(find_time(item), None, {KEY: fields}, hidden),
         tuple(draft for _, draft in alternatives),
     )
 
 
-def shown_swipe(item: dict[str, Any]) -> int | None:
-    """Which of the swipes `mes` is; None if it is none of them."""
+def find_shown_swipe(item: dict[str, Any]) -> int | None:
+    """Return which of the swipes `mes` is; None if it is none of them."""
     swipes = item.get("swipes")
     if not isinstance(swipes, list) or not swipes:
         return None
@@ -91,13 +110,15 @@ def shown_swipe(item: dict[str, Any]) -> int | None:
     return swipes.index(item["mes"]) if item["mes"] in swipes else named
 
 
-def _alternatives(item: dict[str, Any], message: Message, shown: int | None, hidden: bool) -> list[tuple[int, Draft]]:
+def _find_alternatives(
+    item: dict[str, Any], message: Message, shown: int | None, hidden: bool
+) -> list[tuple[int, Draft]]:
     swipes, infos = item.get("swipes"), item.get("swipe_info")
     if not isinstance(swipes, list) or (len(swipes) == 1 and shown == 0):
         return []
     if not isinstance(infos, list):
         infos = []
-    found: list[tuple[int, Draft]] = []
+    alternatives: list[tuple[int, Draft]] = []
     seen = {message.parts}
     for place, text in enumerate(swipes):
         if place == shown or not isinstance(text, str) or not text.strip():
@@ -108,10 +129,10 @@ def _alternatives(item: dict[str, Any], message: Message, shown: int | None, hid
         if parts in seen:
             continue
         seen.add(parts)
-        fields = alternative_fields(place, info if info is given else None)
-        attributes = Attributes(time_of(info), None, {KEY: fields}, hidden)
-        found.append((place, Draft(Message(message.role, parts, message.speaker), attributes)))
-    return found
+        fields = keep_alternative_fields(place, info if info is given else None)
+        attributes = Attributes(find_time(info), None, {KEY: fields}, hidden)
+        alternatives.append((place, Draft(Message(message.role, parts, message.speaker), attributes)))
+    return alternatives
 
 
 def _parts(text: str, item: dict[str, Any]) -> tuple[Part, ...]:
@@ -123,3 +144,105 @@ def _parts(text: str, item: dict[str, Any]) -> tuple[Part, ...]:
 
 def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def find_time(item: dict[str, Any]) -> str | None:
+    """Return when it was sent. What is neither text nor number is no time."""
+    sent = item.get("send_date")
+    if isinstance(sent, bool) or not isinstance(sent, str | int | float) or sent == "":
+        return None
+    return parse_time(sent)
+
+
+def keep_message_fields(item: dict[str, Any], message: Message, shown: int | None, places: set[int]) -> dict[str, Any]:
+    """Return the fields of a line; `places` are those of its alternatives."""
+    fields = dict(item)
+    for key in _OWN:
+        if key in fields and (fields[key] is None or isinstance(fields[key], dict)):
+            fields[key] = {"was": fields[key]}
+    fields["mes"] = None
+    if message.speaker:
+        fields["name"] = None
+    if fields.get("is_user") is (message.role is Role.USER):
+        fields["is_user"] = None
+    if isinstance(fields.get("is_system"), bool):
+        fields["is_system"] = None
+    swipes, infos = item.get("swipes"), item.get("swipe_info")
+    if isinstance(swipes, list):
+        kept = {
+            str(place): text
+            for place, text in enumerate(swipes)
+            if place not in places and not (place == shown and text == item["mes"])
+        }
+        fields["swipes"] = {"count": len(swipes), "shown": shown} | ({"kept": kept} if kept else {})
+        if isinstance(infos, list):
+            copy = _copied(item)
+            kept = {
+                str(place): info
+                for place, info in enumerate(infos)
+                if not (place in places and isinstance(info, dict)) and not (place == shown and _same(info, copy))
+            }
+            fields["swipe_info"] = {"count": len(infos)} | ({"kept": kept} if kept else {})
+    return _timeless(fields)
+
+
+def keep_alternative_fields(place: int, info: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the fields of a swipe that is not shown."""
+    return {"swipe_id": place} if info is None else {"swipe_id": place, "swipe_info": _timeless(dict(info))}
+
+
+def to_sillytavern(draft: Draft) -> dict[str, Any]:
+    """Return the line of a draft: as it was read, with what the story has changed since."""
+    message, attributes = draft.message, draft.attributes
+    hidden, at = attributes.hidden, attributes.at
+    fields: dict[str, Any] = dict(attributes.extra.get(KEY, {}))
+    if "mes" not in fields:
+        fields = {"name": None, "is_user": None, "is_system": None, "send_date": None, "mes": None, "extra": {}}
+    fields["mes"] = message.text
+    own = {"name": message.speaker, "is_user": message.role is Role.USER, "is_system": hidden, "send_date": at}
+    for key, value in own.items():
+        if key in fields and fields[key] is None:
+            fields[key] = value
+    swipes, infos = fields.get("swipes"), fields.get("swipe_info")
+    if isinstance(swipes, dict) and "count" in swipes:
+        others = {alternative.attributes.extra[KEY]["swipe_id"]: alternative for alternative in draft.alternatives}
+        texts = _by_place(swipes) | {place: other.message.text for place, other in others.items()}
+        fields["swipes"] = [texts.get(place, message.text) for place in range(swipes["count"])]
+        if isinstance(infos, dict) and "count" in infos:
+            known = {place: _info(other.attributes) for place, other in others.items()} | _by_place(infos)
+            copy = _copied(fields)
+            fields["swipe_info"] = [known.get(place, copy) for place in range(infos["count"])]
+    for key in _OWN:
+        value = fields.get(key)
+        if isinstance(value, dict) and "was" in value:
+            fields[key] = value["was"]
+    if bool(fields.get("is_system")) != hidden:
+        fields["is_system"] = hidden
+    return fields
+
+
+def _by_place(layout: dict[str, Any]) -> dict[int, Any]:
+    return {int(place): value for place, value in layout.get("kept", {}).items()}
+
+
+def _info(attributes: Attributes) -> dict[str, Any]:
+    info = dict(attributes.extra[KEY].get("swipe_info", {}))
+    if "send_date" in info and info["send_date"] is None:
+        info["send_date"] = attributes.at
+    return info
+
+
+def _timeless(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields without the time, where the time is written as it stands in the file."""
+    sent = fields.get("send_date")
+    if isinstance(sent, str) and sent and parse_time(sent) == sent:
+        fields["send_date"] = None
+    return fields
+
+
+def _copied(item: dict[str, Any]) -> dict[str, Any]:
+    return {key: item[key] for key in _COPIED if key in item}
+
+
+def _same(info: object, copy: dict[str, Any]) -> bool:
+    return isinstance(info, dict) and list(info) == list(copy) and info == copy

@@ -2,10 +2,8 @@
 
 With native tool calls a call and its result are parts. Without them the model writes its command into its words and is
 told the outcome in a user's message: that is what was said, and it stays so; the command is in `extra` under `action`.
-A file without `history` is read from its `trajectory`, step by step.
-
-What must stay true: one entry of the history is one message; what a step of the trajectory adds (its state, its time)
-is kept with the message of its command.
+A file without `history` is read from its `trajectory`, step by step. One entry of the history is one message; what a
+step of the trajectory adds (its state, its time) is kept with the message of its command.
 """
 
 from __future__ import annotations
@@ -15,10 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from previously.core.errors import BadInput
+from previously.core.json_values import kind
 from previously.core.messages import Draft, Message, Part, Role, Text, Thinking, ToolResult
-from previously.formats.logs import Kept, kind_of, marked
-from previously.formats.openai import draft_of
-from previously.formats.reading import Document, Source, kind, read_value
+from previously.formats.files import Document, StorySource, read_value
+from previously.formats.log_lines import DraftCleaner, add_marks, describe_line
+from previously.wire.chat import parse_chat_message
 
 NAME = "swe-agent"
 
@@ -28,47 +27,47 @@ _SAID_AGAIN = frozenset(["action", "observation", "response", "thought", "query"
 """Fields of a step that the history holds too."""
 
 
-def is_ours(value: object) -> bool:
-    """Whether a parsed file is a trajectory."""
+def is_trajectory(value: object) -> bool:
+    """Return whether a parsed file is a trajectory."""
     return isinstance(value, dict) and any(isinstance(value.get(name), list) for name in ("history", "trajectory"))
 
 
-def read(document: Document) -> Source:
-    """A file of one trajectory."""
-    return read_value(document, source_of)
+def read(document: Document) -> StorySource:
+    """Read a file of one trajectory."""
+    return read_value(document, parse_trajectory)
 
 
-def source_of(document: Document, value: Any) -> Source:
-    """The messages of a parsed file."""
+def parse_trajectory(document: Document, value: Any) -> StorySource:
+    """Return the messages of a parsed file."""
     if not isinstance(value, dict):
         raise BadInput(f"the file must hold a trajectory, not {kind(value)}.")
     skipped: Counter[str] = Counter()
-    kept = Kept(skipped)
+    kept = DraftCleaner(skipped)
     steps = [step for step in _listed(value.get("trajectory")) if isinstance(step, dict)]
     drafts: list[Draft] = []
-    for item in _listed(value.get("history")) or _history(steps):
-        draft = _draft(item) if isinstance(item, dict) else None
+    for item in _listed(value.get("history")) or _rebuild_history(steps):
+        draft = _parse_draft(item) if isinstance(item, dict) else None
         if draft is None:
-            skipped[f"message {kind_of(item, 'role') if isinstance(item, dict) else 'unknown'}"] += 1
+            skipped[f"message {describe_line(item, 'role') if isinstance(item, dict) else 'unknown'}"] += 1
             continue
         if steps and "action" in item and not item.get("is_demo") and steps[0].get("action") == item["action"]:
             more = {name: told for name, told in steps.pop(0).items() if name not in _SAID_AGAIN}
-            draft = marked(draft, step=more) if more else draft
+            draft = add_marks(draft, step=more) if more else draft
         clean = kept.draft(draft)
         if clean is not None:
             drafts.append(clean)
     header = kept.header({name: told for name, told in value.items() if name not in ("history", "trajectory")})
     if not drafts:
         raise document.fault(BadInput("there is no message in the trajectory."))
-    return Source(drafts, NAME, header, kept.replaced, dict(skipped))
+    return StorySource(drafts, NAME, header, kept.replaced, dict(skipped))
 
 
 def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _history(steps: list[Item]) -> list[Item]:
-    """The history that the steps tell, where a file holds nothing else."""
+def _rebuild_history(steps: list[Item]) -> list[Item]:
+    """Return the history that the steps tell, where a file holds nothing else."""
     history: list[Item] = []
     for step in steps:
         said = {"role": "assistant", "content": step.get("response") or step.get("thought") or ""}
@@ -80,7 +79,7 @@ def _history(steps: list[Item]) -> list[Item]:
     return history
 
 
-def _draft(item: Item) -> Draft | None:
+def _parse_draft(item: Item) -> Draft | None:
     ids = [one for one in _listed(item.get("tool_call_ids")) if isinstance(one, str)]
     given = dict(item)
     if ids:
@@ -88,7 +87,7 @@ def _draft(item: Item) -> Draft | None:
     if item.get("content") is None:
         given["content"] = ""
     try:
-        draft = draft_of(given)
+        draft = parse_chat_message(given)
     except (BadInput, RecursionError):
         return None
     parts: tuple[Part, ...] = draft.message.parts

@@ -1,1 +1,1 @@
-"""What things are: merging entries, finding them by their keys, threads and the current state. Pure."""
+"""Lore: entries and books, the keys that call them up, threads, the current state, and a person's corrections. Pure."""

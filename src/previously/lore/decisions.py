@@ -1,25 +1,77 @@
-"""What a scan is given and what it says: which entries fired, and for every entry why or why not, in plain words.
+"""The input and the decisions of a scan: which entries fired, and for every entry why or why not, in plain words.
 
-What must stay true: a reason names what decided, so that a person can change it; and nothing is worked out for the
-thousands of entries that did not fire until somebody asks.
+A reason names what decided, so that a person can change it; the reasons of entries that were not even looked at are
+worked out when somebody asks. Timed effects (entries that stay, rest or come late) are not stored: a scan records
+which entry fired when which message was answered, and the rest follows. A path that goes back, by an edit, a swipe or
+a deletion, holds fewer of these records, so no effect has to be undone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
 from previously.core.tokens import ESTIMATE
-from previously.lore.entries import Entry, Logic
-from previously.lore.finding import Found, InMessage
-from previously.lore.index import Index
-from previously.lore.keys import Compared
-from previously.lore.timed import NO_EFFECTS, Activation, Effects, is_timed
+from previously.lore.entry import KeyedEntry, SecondaryLogic
+from previously.lore.index import LoreIndex
+from previously.lore.keys import Comparison
+from previously.lore.matches import InMessage, KeyMatches
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Activation:
+    """An entry fired when the path had `position` messages, that is for the answer at that position."""
+
+    uid: str
+    position: int
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class TimedEffects:
+    """The effects that hold now, each with the position at which it ends."""
+
+    sticky: Mapping[str, int] = field(default_factory=dict, hash=False)
+    cooldown: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+
+NO_EFFECTS = TimedEffects()
+
+
+def compute_effects(activations: Iterable[Activation], entries: Mapping[str, KeyedEntry], now: int) -> TimedEffects:
+    """Return the effects on an answer at position `now`, from what fired for earlier ones on this path.
+
+    An entry is sticky for so many messages from its activation on; firing again meanwhile does not make it longer. It
+    rests from the end of that, or from its activation if it is not sticky. What fired for this very position does not
+    count: the answer is being made again.
+    """
+    starts: dict[str, int] = {}
+    for activation in sorted(activations, key=lambda activation: activation.position):
+        entry = entries.get(activation.uid)
+        if entry is None or activation.position >= now:
+            continue
+        before = starts.get(activation.uid)
+        if before is None or activation.position >= before + max(entry.sticky, 1):
+            starts[activation.uid] = activation.position
+    sticky: dict[str, int] = {}
+    cooldown: dict[str, int] = {}
+    for uid, start in starts.items():
+        entry = entries[uid]
+        end = start + max(entry.sticky, 0)
+        if now < end:
+            sticky[uid] = end
+        elif now < end + entry.cooldown:
+            cooldown[uid] = end + entry.cooldown
+    return TimedEffects(sticky, cooldown)
+
+
+def has_effects(entry: KeyedEntry) -> bool:
+    """Return whether it matters later that an entry has fired."""
+    return entry.sticky > 0 or entry.cooldown > 0
+
+
+@dataclass(frozen=True, slots=True)
+class ScanMessage:
     """One message that is read for keys."""
 
     text: str
@@ -29,54 +81,57 @@ class Spoken:
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
-    """What one turn is judged by."""
+class ScanInput:
+    """Everything that decides about the entries on one turn."""
 
-    messages: tuple[Spoken, ...]
+    messages: tuple[ScanMessage, ...]
     """Newest first."""
     depth: int = 4
-    """How many of the newest messages are read for an entry that does not say it itself."""
+    """Number of newest messages that are read for an entry that does not say it itself. 4 is more than two turns."""
     include_names: bool = True
-    """Whether the speaker's name is read too."""
+    """If true, the speaker's name is read too."""
     budget_tokens: int | None = None
     counter: Callable[[str], int] = ESTIMATE.tokens
-    told: Callable[[Entry], str] = attrgetter("content")
-    """What of an entry is counted: all that stands in the view for it."""
+    told: Callable[[KeyedEntry], str] = attrgetter("content")
+    """Returns the text that an entry costs: all that stands in the view for it."""
     recursion: bool = True
-    """Whether the content of an entry that fired can make others fire."""
+    """If true, the content of an entry that fired can make others fire."""
     most_steps: int = 3
-    """How often that may go on."""
+    """Number of times that may go on: with more, one word brings up half a book."""
     seed: str = ""
     turn: str = ""
     """Seed and turn decide the rolls: the same turn of the same story always rolls the same."""
-    timed: Effects = NO_EFFECTS
+    timed: TimedEffects = NO_EFFECTS
     message_count: int | None = None
-    """How many messages the path has; None = as many as are given."""
+    """Number of messages on the path; None = as many as are given."""
 
     @property
     def length(self) -> int:
-        """How many messages the path has: the position of the answer."""
+        """Number of messages on the path, which is the position of the answer."""
         return len(self.messages) if self.message_count is None else self.message_count
 
     def lines(self) -> list[str]:
-        """The messages as they are read."""
+        """Return the messages as they are read."""
         named = self.include_names
-        return [f"{one.speaker}: {one.text}" if named and one.speaker else one.text for one in self.messages]
+        return [
+            f"{message.speaker}: {message.text}" if named and message.speaker else message.text
+            for message in self.messages
+        ]
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether an entry fired, and why or why not."""
+    """The fate of an entry on one turn, and the reason."""
 
     fired: bool
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Fired:
+class FiredEntry:
     """An entry the model is told about."""
 
-    entry: Entry
+    entry: KeyedEntry
     reason: str
     tokens: int
     step: int = 0
@@ -84,37 +139,37 @@ class Fired:
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
-    """What a turn's lore is."""
+class ScanResult:
+    """The lore of one turn."""
 
-    fired: tuple[Fired, ...]
+    fired: tuple[FiredEntry, ...]
     """In the order they are shown: the last stands nearest the end."""
     decisions: Mapping[str, Decision]
-    """What was decided of each entry that had to be looked at; `explain` knows all of them."""
+    """The decision on each entry that had to be looked at; `explain` knows all of them."""
     tokens: int
-    index: Index = field(repr=False, compare=False)
-    given: Scanned = field(repr=False)
+    index: LoreIndex = field(repr=False, compare=False)
+    given: ScanInput = field(repr=False)
 
     def explain(self, uid: str) -> Decision:
-        """Why an entry fired or did not."""
+        """Return why an entry fired or did not."""
         decided = self.decisions.get(uid)
         return decided if decided is not None else Decision(False, self._why_not(uid))
 
     def explain_all(self) -> dict[str, Decision]:
-        """The same for every entry, in their own order."""
+        """Return the decision on every entry, in their own order."""
         return {uid: self.explain(uid) for uid in self.index.entries}
 
     @property
     def to_record(self) -> tuple[Activation, ...]:
-        """What later turns must know: the entries that fired now and stay or rest afterwards."""
+        """Return what later turns must know: the entries that fired now and stay or rest afterwards."""
         return tuple(
             Activation(one.entry.uid, self.given.length)
             for one in self.fired
-            if is_timed(one.entry) and one.entry.uid not in self.given.timed.sticky
+            if has_effects(one.entry) and one.entry.uid not in self.given.timed.sticky
         )
 
     def _why_not(self, uid: str) -> str:
-        """Why an entry was not even looked at."""
+        """Return why an entry was not even looked at."""
         entry = self.index.entries.get(uid)
         if entry is None:
             return "there is no such entry"
@@ -122,24 +177,24 @@ class Scan:
             return "disabled"
         if entry.is_blank:
             return "its content is empty"
-        blocked = resting(entry, self.given)
+        blocked = explain_rest(entry, self.given)
         if blocked:
             return blocked
         keyed = self.index.keyed(uid)
         if keyed is None or not any(map(str.strip, entry.keys)):
             return "it has no keys and is not constant"
-        if all(key.compared is Compared.NEVER for key in keyed.primary):
+        if all(key.compared is Comparison.NEVER for key in keyed.primary):
             return f"none of its keys can be used: {keyed.primary[0].text}"
         dead = [
             f"; the key {_quoted(text)} cannot be used: {key.text}"
             for text, key in zip(entry.keys, keyed.primary, strict=True)
-            if key.compared is Compared.NEVER and text.strip()
+            if key.compared is Comparison.NEVER and text.strip()
         ]
-        return no_key(entry, self.given.depth) + "".join(dead)
+        return explain_no_key(entry, self.given.depth) + "".join(dead)
 
 
-def resting(entry: Entry, given: Scanned) -> str | None:
-    """What keeps an entry from firing on this turn whatever is said; None if nothing does."""
+def explain_rest(entry: KeyedEntry, given: ScanInput) -> str | None:
+    """Return what keeps an entry from firing on this turn whatever is said; None if nothing does."""
     if given.length < entry.delay:
         return f"delayed until message {entry.delay}"
     if entry.uid in given.timed.cooldown and entry.uid not in given.timed.sticky:
@@ -147,22 +202,22 @@ def resting(entry: Entry, given: Scanned) -> str | None:
     return None
 
 
-def no_key(entry: Entry, depth: int) -> str:
-    """That none of its keys was found."""
+def explain_no_key(entry: KeyedEntry, depth: int) -> str:
+    """Return the sentence that none of an entry's keys was found."""
     depth = depth if entry.scan_depth is None else max(entry.scan_depth, 0)
     if depth == 0:
         return "no key found: it reads no messages"
     return f"no key found in the newest {depth} messages" if depth > 1 else "no key found in the newest message"
 
 
-def key_found(entry: Entry, found: Found, given: Scanned) -> str | None:
-    """Which primary key of an entry was found and where; None if none was."""
-    keyed = found.index.keyed(entry.uid)
-    depth = found.depth_of(entry)
+def explain_key(entry: KeyedEntry, matches: KeyMatches, given: ScanInput) -> str | None:
+    """Return which primary key of an entry was found and where; None if none was."""
+    keyed = matches.index.keyed(entry.uid)
+    depth = matches.depth_of(entry)
     if keyed is None:
         return None
     for text, key in zip(entry.keys, keyed.primary, strict=True):
-        where = found.where(key, depth)
+        where = matches.where(key, depth)
         if where is None:
             continue
         if isinstance(where, InMessage):
@@ -170,29 +225,29 @@ def key_found(entry: Entry, found: Found, given: Scanned) -> str | None:
             position = given.length - 1 - where.number if message.position is None else message.position
             by = f" by {message.speaker}" if message.speaker else ""
             return f"key {_quoted(text)} in message {position}{by}"
-        return f"key {_quoted(text)} found in the entry {_quoted(found.index.entries[where.uid].name)}"
+        return f"key {_quoted(text)} found in the entry {_quoted(matches.index.entries[where.uid].name)}"
     return None
 
 
-def secondary_fault(entry: Entry, found: Found) -> str | None:
-    """What the secondary keys of an entry object to; None if they agree or there are none."""
-    keyed = found.index.keyed(entry.uid) if any(map(str.strip, entry.secondary)) else None
+def explain_secondary(entry: KeyedEntry, matches: KeyMatches) -> str | None:
+    """Return what the secondary keys of an entry object to; None if they agree or there are none."""
+    keyed = matches.index.keyed(entry.uid) if any(map(str.strip, entry.secondary)) else None
     if keyed is None:
         return None
-    depth = found.depth_of(entry)
+    depth = matches.depth_of(entry)
     missing: list[str] = []
     present: list[str] = []
     for text, key in zip(entry.secondary, keyed.secondary, strict=True):
         if text.strip():
-            (missing if found.where(key, depth) is None else present).append(_quoted(text))
+            (missing if matches.where(key, depth) is None else present).append(_quoted(text))
     match entry.logic:
-        case Logic.AND_ANY if not present:
+        case SecondaryLogic.AND_ANY if not present:
             return f"secondary key missing: needs {' or '.join(missing)}"
-        case Logic.AND_ALL if missing:
+        case SecondaryLogic.AND_ALL if missing:
             return f"secondary key missing: needs {' and '.join(missing)}"
-        case Logic.NOT_ANY if present:
+        case SecondaryLogic.NOT_ANY if present:
             return f"secondary key {present[0]} found, and none of them may be"
-        case Logic.NOT_ALL if not missing:
+        case SecondaryLogic.NOT_ALL if not missing:
             return "all secondary keys found, and one of them must be missing"
         case _:
             return None

@@ -1,28 +1,197 @@
 """The index: every entry of a story, ready for the next turn.
 
-A value like any other: a change gives a new index and leaves the old one as it was. Entries stand in segments that
-grow by a factor; a new entry starts a small segment, and a segment is built anew together with newer ones only when
-those have grown to a fair part of its size. So adding an entry to thousands is cheap, and a text is still read only a
-few times.
+An index is a value: a change gives a new index and leaves the old one as it was. Entries stand in segments. All keys of
+a segment are looked for in one pass over a text: plain keys by one automaton per way of comparing, patterns by one
+filter. A segment finds a key exactly where looking for that key alone would find it, and never changes. A new entry
+starts a small segment, and a segment is built anew together with newer ones only when those have grown to a fair part
+of its size. So adding an entry to thousands is cheap, a text is read only a few times, and an index finds the same
+however it came about.
 
-What must stay true: however an index came about, it finds what an index built anew from its entries finds.
+An automaton names, at each letter of the text, every key that ends there. In ordinary lore that is one or two; a book
+made for the purpose (`a`, `aa`, `aaa` and so on) would bring up millions. So where more than `MOST_NESTED` keys end in
+each other, those beyond are set apart and looked for one at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from previously.lore.entries import Entry
-from previously.lore.segments import Keyed, Segment, segment_of
+from ahocorasick_rs import AhoCorasick
 
-GROWTH = 4
-"""An older segment is more than this many times as large as the next newer one."""
+from previously.lore.entry import KeyedEntry
+from previously.lore.keys import Comparison, PreparedText, SearchKey, is_whole_ascii_word, is_whole_word, prepare_key
+from previously.lore.regexes import RegexSet
+
+MOST_NESTED = 8
+"""Number of keys of an automaton that may end at one letter of a text: four times what ordinary lore has."""
+
+
+_ENGLISH_WORD = re.compile("[0-9A-Za-z_]+")
+
+
+def find_nested(texts: Iterable[str]) -> list[str]:
+    """Return the texts that end in too many of the others."""
+    apart: list[str] = []
+    endings: list[str] = []  # read backwards, each the beginning of the next
+    for backwards in sorted(text[::-1] for text in texts):
+        while endings and not backwards.startswith(endings[-1]):
+            endings.pop()
+        if len(endings) < MOST_NESTED:
+            endings.append(backwards)
+        else:
+            apart.append(backwards[::-1])
+    return apart
+
+
+def find_first_place(key: str, given: PreparedText, alone: Callable[[str, int, int], bool] | None) -> int | None:
+    """Return where a key first occurs in a text, as whole words if `alone` says what those are; None if it does not."""
+    text, inside = given.text, given.inside
+    at = text.find(key)
+    while at >= 0:
+        end = at + len(key)
+        within = at in inside or end in inside
+        if not within and (alone is None or alone(text, at, end)):
+            return at
+        after = at + 1
+        if alone is not None and at > 0 and _ENGLISH_WORD.match(text, at - 1):
+            word = _ENGLISH_WORD.match(text, at)
+            after = word.end() if word else after  # whatever begins inside the same word is no whole word either
+        at = text.find(key, after)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """Where an entry stands."""
+class EntryKeys:
+    """The keys of one entry, ready to be searched for, one for each that it has."""
+
+    primary: tuple[SearchKey, ...]
+    secondary: tuple[SearchKey, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyAutomaton:
+    """Plain keys that are compared in the same way."""
+
+    matcher: AhoCorasick
+    whole: tuple[SearchKey | None, ...]
+    """For each text in the matcher the key that wants it as whole words."""
+    anywhere: tuple[SearchKey | None, ...]
+    """And the one that takes it anywhere."""
+    apart: tuple[SearchKey, ...]
+    """Keys that are looked for one at a time, since too many end in each other."""
+    quirks: bool
+
+    def find(self, given: PreparedText, places: dict[SearchKey, int]) -> None:
+        """Note where each key first occurs in a text."""
+        text, inside = given.text, given.inside
+        alone = is_whole_ascii_word if self.quirks else is_whole_word
+        settled: set[int] = set()
+        for place, start, end in self.matcher.find_matches_as_indexes(text, overlapping=True):
+            if place in settled or (inside and (start in inside or end in inside)):
+                continue
+            whole, anywhere = self.whole[place], self.anywhere[place]
+            if anywhere is not None:
+                places.setdefault(anywhere, start)
+            if whole is None:
+                settled.add(place)
+            elif alone(text, start, end):
+                places[whole] = start
+                settled.add(place)
+        for key in self.apart:
+            at = find_first_place(key.text, given, alone if key.whole else None)
+            if at is not None:
+                places[key] = at
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSegment:
+    """Some entries and what finds them."""
+
+    number: int
+    """Newer segments have larger numbers."""
+    keyed: Mapping[str, EntryKeys]
+    """The keys of its entries, by uid."""
+    owners: Mapping[SearchKey, tuple[str, ...]]
+    """Whom a primary key belongs to."""
+    depths: Mapping[str, tuple[int | None, ...]]
+    """The depths to which each pattern is searched for, as its entries say."""
+    constants: tuple[str, ...]
+    deepest: int
+    """The largest scan depth that an entry of it names."""
+    casefold: KeyAutomaton | None
+    exact: KeyAutomaton | None
+    regexes: RegexSet | None
+
+
+def build_segment(entries: Iterable[KeyedEntry], number: int, *, quirks: bool = False) -> IndexSegment:
+    """Return a segment of these entries."""
+    keyed: dict[str, EntryKeys] = {}
+    owners: dict[SearchKey, list[str]] = {}
+    depths: dict[str, dict[int | None, None]] = {}
+    constants: list[str] = []
+    wanted: dict[Comparison, dict[SearchKey, None]] = {compared: {} for compared in Comparison}
+    deepest = 0
+    for entry in entries:
+        keys = keyed[entry.uid] = prepare_keys(entry, quirks=quirks)
+        if entry.constant:
+            constants.append(entry.uid)
+        deepest = max(deepest, entry.scan_depth or 0)
+        for key in dict.fromkeys(keys.primary):
+            owners.setdefault(key, []).append(entry.uid)
+        for key in (*keys.primary, *keys.secondary):
+            wanted[key.compared][key] = None
+            if key.compared is Comparison.REGEX:
+                depths.setdefault(key.text, {})[entry.scan_depth] = None
+    patterns = [key.text for key in wanted[Comparison.REGEX]]
+    return IndexSegment(
+        number,
+        keyed,
+        {key: tuple(uids) for key, uids in owners.items()},
+        {pattern: tuple(found) for pattern, found in depths.items()},
+        tuple(constants),
+        deepest,
+        _automaton(wanted[Comparison.CASEFOLD], quirks=quirks),
+        _automaton(wanted[Comparison.EXACT], quirks=quirks),
+        RegexSet(patterns) if patterns else None,
+    )
+
+
+def prepare_keys(entry: KeyedEntry, *, quirks: bool = False) -> EntryKeys:
+    """Return the keys of an entry, ready to be searched for."""
+
+    def ready(written: Sequence[str]) -> tuple[SearchKey, ...]:
+        return tuple(
+            prepare_key(key, case_sensitive=entry.case_sensitive, whole_words=entry.whole_words, quirks=quirks)
+            for key in written
+        )
+
+    return EntryKeys(ready(entry.keys), ready(entry.secondary))
+
+
+def _automaton(wanted: Iterable[SearchKey], *, quirks: bool) -> KeyAutomaton | None:
+    whole: dict[str, SearchKey] = {}
+    anywhere: dict[str, SearchKey] = {}
+    for key in wanted:
+        (whole if key.whole else anywhere)[key.text] = key
+    texts = whole | anywhere
+    if not texts:
+        return None
+    apart = [key for text in find_nested(texts) for key in (whole.get(text), anywhere.get(text)) if key is not None]
+    for key in apart:
+        texts.pop(key.text, None)
+    matcher = AhoCorasick(list(texts), store_patterns=False)
+    return KeyAutomaton(matcher, tuple(map(whole.get, texts)), tuple(map(anywhere.get, texts)), tuple(apart), quirks)
+
+
+GROWTH = 4
+"""An older segment is more than this many times as large as the next newer one: so few segments hold ten thousand."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPlace:
+    """The place of an entry in the index."""
 
     rank: int
     """Its place among all entries; an entry that changes keeps it."""
@@ -31,22 +200,22 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class LoreIndex:
     """All entries of a story, by uid, and the segments that find them."""
 
-    entries: Mapping[str, Entry]
-    placed: Mapping[str, Placed]
-    segments: tuple[Segment, ...]
+    entries: Mapping[str, KeyedEntry]
+    placed: Mapping[str, EntryPlace]
+    segments: tuple[IndexSegment, ...]
     """Oldest and largest first."""
     levels: Mapping[int, int]
-    """How many entries wait for each level of recursion."""
+    """Number of entries that wait for each level of recursion."""
     quirks: bool = False
-    """Whether keys are matched as SillyTavern matches them."""
+    """If true, keys are matched as SillyTavern matches them."""
 
-    def with_entries(self, changed: Iterable[Entry] = (), removed: Iterable[str] = ()) -> Index:
-        """The index after some entries were added, changed or removed."""
+    def with_entries(self, changed: Iterable[KeyedEntry] = (), removed: Iterable[str] = ()) -> LoreIndex:
+        """Return the index after some entries were added, changed or removed."""
         entries, placed, levels = dict(self.entries), dict(self.placed), dict(self.levels)
-        fresh: dict[str, Entry] = {}
+        fresh: dict[str, KeyedEntry] = {}
         for uid in removed:
             old = entries.pop(uid, None)
             if old is not None:
@@ -59,42 +228,42 @@ class Index:
             if old is not None:
                 _count(levels, old, -1)
             _count(levels, entry, 1)
-            if old is not None and _found_by(old) == _found_by(entry):
+            if old is not None and _indexed_fields(old) == _indexed_fields(entry):
                 if entry.uid in fresh:
                     fresh[entry.uid] = entry
                 continue
             if old is None:
-                placed[entry.uid] = Placed(rank, None)
+                placed[entry.uid] = EntryPlace(rank, None)
                 rank += 1
             else:
-                placed[entry.uid] = Placed(placed[entry.uid].rank, None)
+                placed[entry.uid] = EntryPlace(placed[entry.uid].rank, None)
             fresh.pop(entry.uid, None)
             if can_fire(entry):
                 fresh[entry.uid] = entry
-        return Index(entries, placed, self._grown(entries, placed, fresh), levels, self.quirks)
+        return LoreIndex(entries, placed, self._grown(entries, placed, fresh), levels, self.quirks)
 
     def _grown(
-        self, entries: Mapping[str, Entry], placed: dict[str, Placed], fresh: dict[str, Entry]
-    ) -> tuple[Segment, ...]:
-        """The segments with a new one for what is fresh, in which newer ones that it outweighs are taken up."""
-        kept = [segment for segment in self.segments if any(_lives(placed, segment, uid) for uid in segment.keyed)]
+        self, entries: Mapping[str, KeyedEntry], placed: dict[str, EntryPlace], fresh: dict[str, KeyedEntry]
+    ) -> tuple[IndexSegment, ...]:
+        """Return the segments with a new one for what is fresh, in which newer ones that it outweighs are taken up."""
+        segments = [segment for segment in self.segments if any(_lives(placed, segment, uid) for uid in segment.keyed)]
         if not fresh:
-            return tuple(kept)
+            return tuple(segments)
         gathered = dict(fresh)
-        while kept and len(kept[-1].keyed) <= GROWTH * len(gathered):
-            older = kept.pop()
+        while segments and len(segments[-1].keyed) <= GROWTH * len(gathered):
+            older = segments.pop()
             gathered = {uid: entries[uid] for uid in older.keyed if _lives(placed, older, uid)} | gathered
         number = max((segment.number for segment in self.segments), default=-1) + 1
         for uid in gathered:
-            placed[uid] = Placed(placed[uid].rank, number)
-        return (*kept, segment_of(gathered.values(), number, quirks=self.quirks))
+            placed[uid] = EntryPlace(placed[uid].rank, number)
+        return (*segments, build_segment(gathered.values(), number, quirks=self.quirks))
 
-    def owners(self, segment: Segment, uids: Iterable[str]) -> Iterator[str]:
-        """Those of a segment's entries that still stand there."""
+    def owners(self, segment: IndexSegment, uids: Iterable[str]) -> Iterator[str]:
+        """Return those of a segment's entries that still stand there."""
         return (uid for uid in uids if _lives(self.placed, segment, uid))
 
-    def keyed(self, uid: str) -> Keyed | None:
-        """The keys of an entry; None for one that cannot fire."""
+    def keyed(self, uid: str) -> EntryKeys | None:
+        """Return the keys of an entry; None for one that cannot fire."""
         number = self.placed[uid].segment
         for segment in reversed(self.segments):
             if segment.number == number:
@@ -107,22 +276,22 @@ class Index:
         return max((segment.deepest for segment in self.segments), default=0)
 
 
-def index_of(entries: Iterable[Entry], *, quirks: bool = False) -> Index:
-    """An index of these entries; of two with one uid the later counts."""
-    return Index({}, {}, (), {}, quirks).with_entries(entries)
+def build_index(entries: Iterable[KeyedEntry], *, quirks: bool = False) -> LoreIndex:
+    """Return an index of these entries; of two with one uid the later counts."""
+    return LoreIndex({}, {}, (), {}, quirks).with_entries(entries)
 
 
-def can_fire(entry: Entry) -> bool:
-    """Whether an entry can ever be of use: others need not be looked for."""
+def can_fire(entry: KeyedEntry) -> bool:
+    """Return whether an entry can ever be of use: others need not be looked for."""
     return entry.enabled and not entry.is_blank
 
 
-def _lives(placed: Mapping[str, Placed], segment: Segment, uid: str) -> bool:
-    found = placed.get(uid)
-    return found is not None and found.segment == segment.number
+def _lives(placed: Mapping[str, EntryPlace], segment: IndexSegment, uid: str) -> bool:
+    place = placed.get(uid)
+    return place is not None and place.segment == segment.number
 
 
-def _count(levels: dict[int, int], entry: Entry, by: int) -> None:
+def _count(levels: dict[int, int], entry: KeyedEntry, by: int) -> None:
     """Keep count of the entries that wait for a level of recursion."""
     level = entry.delay_until_recursion
     if level > 0 and can_fire(entry):
@@ -131,8 +300,8 @@ def _count(levels: dict[int, int], entry: Entry, by: int) -> None:
             del levels[level]
 
 
-def _found_by(entry: Entry) -> tuple[object, ...]:
-    """What of an entry its segment holds: an entry that changes elsewhere need not be placed anew."""
+def _indexed_fields(entry: KeyedEntry) -> tuple[object, ...]:
+    """Return the fields that its segment holds: an entry that changes elsewhere need not be placed anew."""
     return (
         can_fire(entry),
         entry.keys,

@@ -1,8 +1,8 @@
-"""Merging: what a note says of a thing replaces what was said of it before.
+"""Merge what a note says of things into what was said before.
 
 One thing has one entry. It is known by its name or an alias, and the newest type corrects the older one. A description
 is whole, so nothing is appended; the earlier text stays in the entry's history. What people wrote is put over it all
-afterwards, by `by_hand`.
+afterwards, by `hand_records`.
 """
 
 from __future__ import annotations
@@ -15,41 +15,43 @@ from previously.core.generic_words import is_generic
 from previously.core.lore import TYPES, known_type
 from previously.core.note import LoreItem
 from previously.core.signals import folded
-from previously.lore.keywords import key_of, refined
-from previously.lore.things import MOST_TOKENS, Key, LoreEntry
+from previously.lore.entry import MOST_CONTENT_TOKENS, EntryKey, LoreEntry
+from previously.lore.keys import normalize_name, refine_keywords
 
-Entries = Mapping[Key, LoreEntry]
+Entries = Mapping[EntryKey, LoreEntry]
 
 MOST_LIVE = 100
 """Entries that are not retired: beyond it a scan of keys brings up too much that nobody speaks of any more."""
 
-MOST_EARLIER = 12
+MOST_EARLIER_CONTENTS = 12
+"""Earlier descriptions of one thing that are kept at hand: more than it is described anew in a long story."""
+
 MOST_ALIASES = 8
-"""As many as keywords: names are keys too."""
+"""The same number as of keywords: names are keys too."""
 
 CHARACTER = "character"
 
 
-def merge(
+def merge_items(
     entries: Entries, items: Iterable[LoreItem], position: int, first: int = 0, *, most_live: int = MOST_LIVE
 ) -> Entries:
     """Return the entries after the descriptions of a note whose span goes from `first` to `position`."""
-    found = dict(entries)
+    merged = dict(entries)
     for item in items:
-        _describe(found, item, position, first)
-    return _retire(found, most_live)
+        _describe(merged, item, position, first)
+    return _retire(merged, most_live)
 
 
 def find_entry(entries: Entries, name: str) -> LoreEntry | None:
     """Return the entry of that name, or the only one that has it as an alias."""
-    key = key_of(name)
+    key = normalize_name(name)
     if key in entries:
         return entries[key]
-    named = [one for one in entries.values() if key and key in map(key_of, one.aliases)]
+    named = [entry for entry in entries.values() if key and key in map(normalize_name, entry.aliases)]
     return named[0] if len(named) == 1 else None
 
 
-def write(
+def write_entry(
     before: LoreEntry | None,
     name: str,
     kind: str,
@@ -59,33 +61,33 @@ def write(
     position: int = 0,
 ) -> LoreEntry:
     """Return an entry with what a person says of it: the fields given are theirs from now on."""
-    entry = before or LoreEntry(name, kind, keywords=refined(name, ()), touched=position)
-    if key_of(name) != entry.key:
+    entry = before or LoreEntry(name, kind, keywords=refine_keywords(name, ()), touched=position)
+    if normalize_name(name) != entry.key:
         others = dict.fromkeys([entry.name, *entry.aliases])
-        entry = replace(entry, aliases=tuple(one for one in others if key_of(one) != key_of(name)))
+        entry = replace(entry, aliases=tuple(one for one in others if normalize_name(one) != normalize_name(name)))
     entry = replace(entry, name=name, type=kind, locked=entry.locked | {"name", "type"}, retired=False)
     if keywords is not None:
         entry = replace(entry, keywords=tuple(keywords), locked=entry.locked | {"keywords"})
     if content is not None:
-        earlier = _history(entry.earlier, entry.content, content)
+        earlier = _extend_history(entry.earlier, entry.content, content)
         entry = replace(entry, content=content, earlier=earlier, locked=entry.locked | {"content"})
     return entry
 
 
-def _describe(entries: dict[Key, LoreEntry], item: LoreItem, position: int, first: int) -> None:
-    content = beginning_of(item.content.strip(), MOST_TOKENS)
-    if not key_of(item.name) or not content:
+def _describe(entries: dict[EntryKey, LoreEntry], item: LoreItem, position: int, first: int) -> None:
+    content = beginning_of(item.content.strip(), MOST_CONTENT_TOKENS)
+    if not normalize_name(item.name) or not content:
         return
     kind = known_type(item.type)
     kind = kind if kind in TYPES else "concept"
-    known = _same_thing(entries, item, kind)
+    known = _find_described(entries, item, kind)
     entry = known or LoreEntry(item.name, kind, touched=position)
-    entry = _named(replace(entry, type=kind), item)
+    entry = _rename_entry(replace(entry, type=kind), item)
     entry = replace(
         entry,
-        keywords=refined(entry.name, [*item.keywords, *entry.keywords]),
+        keywords=refine_keywords(entry.name, [*item.keywords, *entry.keywords]),
         content=content,
-        earlier=_history(entry.earlier, entry.content, content),
+        earlier=_extend_history(entry.earlier, entry.content, content),
         sources=tuple(first + offset for offset in item.at),
         touched=max(entry.touched, position),
         retired=False,
@@ -98,38 +100,42 @@ def _describe(entries: dict[Key, LoreEntry], item: LoreItem, position: int, firs
     entries[entry.key] = entry
 
 
-def _same_thing(entries: Entries, item: LoreItem, kind: str) -> LoreEntry | None:
+def _find_described(entries: Entries, item: LoreItem, kind: str) -> LoreEntry | None:
     """Return the entry that a description is about: by name, by alias, or as a person's short name among their own
     keywords, where only one fits."""
-    found = find_entry(entries, item.name)
-    if found is not None or kind != CHARACTER:
-        return found
-    short = set(map(key_of, short_names(item.name, item.keywords)))
+    entry = find_entry(entries, item.name)
+    if entry is not None or kind != CHARACTER:
+        return entry
+    short = set(map(normalize_name, find_short_names(item.name, item.keywords)))
     named = [entries[key] for key in short if key in entries and entries[key].type == CHARACTER]
     return named[0] if len(named) == 1 else None
 
 
-def short_names(name: str, keywords: Iterable[str]) -> list[str]:
+def find_short_names(name: str, keywords: Iterable[str]) -> list[str]:
     """Return the keywords that are part of a name: "Ilse" of "Ilse Marrow"."""
-    words = set(key_of(name).split())
-    return [one for one in keywords if set(key_of(one).split()) < words and key_of(one) and not is_generic(one)]
+    words = set(normalize_name(name).split())
+    return [
+        one
+        for one in keywords
+        if set(normalize_name(one).split()) < words and normalize_name(one) and not is_generic(one)
+    ]
 
 
-def _named(entry: LoreEntry, item: LoreItem) -> LoreEntry:
+def _rename_entry(entry: LoreEntry, item: LoreItem) -> LoreEntry:
     """Return the entry with the names it now has. A fuller name takes the place of a part of it."""
     names = [item.name, *entry.aliases]
     if entry.type == CHARACTER:
-        names += short_names(item.name, item.keywords)
-    if set(key_of(entry.name).split()) < set(key_of(item.name).split()):
+        names += find_short_names(item.name, item.keywords)
+    if set(normalize_name(entry.name).split()) < set(normalize_name(item.name).split()):
         names.append(entry.name)
         entry = replace(entry, name=item.name)
-    others = {key_of(one): one for one in reversed(names) if key_of(one) != entry.key}
+    others = {normalize_name(one): one for one in reversed(names) if normalize_name(one) != entry.key}
     return replace(entry, aliases=tuple(reversed(others.values()))[:MOST_ALIASES])
 
 
-def _history(earlier: tuple[str, ...], before: str, now: str) -> tuple[str, ...]:
-    kept = [one for one in (*earlier, before) if one and folded(one) != folded(now)]
-    return tuple({folded(one): one for one in kept}.values())[-MOST_EARLIER:]
+def _extend_history(earlier: tuple[str, ...], before: str, now: str) -> tuple[str, ...]:
+    contents = [one for one in (*earlier, before) if one and folded(one) != folded(now)]
+    return tuple({folded(one): one for one in contents}.values())[-MOST_EARLIER_CONTENTS:]
 
 
 def _retire(entries: Entries, most_live: int) -> Entries:

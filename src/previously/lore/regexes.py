@@ -1,11 +1,9 @@
-r"""Keys that are regular expressions: how they are read, which are refused, and how many are searched for at once.
+r"""Keys that are regular expressions: how they are parsed, which are refused, and how many are searched for at once.
 
 Every search is by RE2, whose time is linear in the text whatever the pattern is. Lookaround and backreferences cannot
 be had that way and are refused, with RE2's own reason. Keys are written for JavaScript, so what it spells otherwise
-is respelled here: `\/`, `\u00e9`, `\u{1F409}`, `\cA`, `[^]` and `[]`.
-
-What must stay true: no pattern takes more than linear time or more than `MEMORY` bytes, and one that a group passes
-over does not occur in the text.
+is respelled here: `\/`, `\u00e9`, `\u{1F409}`, `\cA`, `[^]` and `[]`. No pattern takes more than linear time or more
+than `MEMORY` bytes, and one that a set passes over does not occur in the text.
 """
 
 from __future__ import annotations
@@ -20,13 +18,13 @@ import re2  # type: ignore[import-untyped]
 from previously.core.text import clean
 
 LONGEST_PATTERN = 2_000
-"""Characters of a pattern; a longer one is refused."""
+"""Characters of a pattern; a longer one is refused. Those in books that people share have a few hundred at most."""
 
 MEMORY = 1 << 20
 """Bytes RE2 may use for one pattern. With fewer it falls back to a slower way sooner; it never needs more."""
 
 MOST_STEPS = 1_200
-"""How large a pattern may become once its counted repetitions are written out: what a character of text can cost."""
+"""Size of a pattern once its counted repetitions are written out: what a character of text can cost."""
 
 MOST_INSTRUCTIONS = 6_000
 """The same in RE2's own program, where classes of Unicode letters are large."""
@@ -45,26 +43,26 @@ class Regex:
     fault: str = ""
 
 
-def regex_of(key: str) -> Regex | None:
-    """The pattern a key between slashes stands for; None for a plain key."""
+def parse_regex(key: str) -> Regex | None:
+    """Return the pattern a key between slashes stands for; None for a plain key."""
     parts = _parts(key)
     if parts is None:
         return None
     source, flags = parts
     if len(source) > LONGEST_PATTERN:
         return Regex("", f"it is longer than {LONGEST_PATTERN:,} characters")
-    kept = "".join(flag for flag in "ims" if flag in flags)
-    pattern = (f"(?{kept})" if kept else "") + _ESCAPE_OR_CLASS.sub(_respelled, clean(source)[0])
+    used_flags = "".join(flag for flag in "ims" if flag in flags)
+    pattern = (f"(?{used_flags})" if used_flags else "") + _ESCAPE_OR_CLASS.sub(_respelled, clean(source)[0])
     return Regex(pattern, _fault(pattern))
 
 
-def ignored_flags(key: str) -> str:
-    """The flags of a key that change nothing here, though they would in a browser."""
+def find_ignored_flags(key: str) -> str:
+    """Return the flags of a key that change nothing here, though they would in a browser."""
     parts = _parts(key)
     return "y" if parts is not None and "y" in parts[1] else ""
 
 
-class Regexes:
+class RegexSet:
     """A set of patterns, searched for together: those whose fixed letters are not in the text are not tried at all."""
 
     # Its answer proves that the filter ran to its end: RE2 gives up without a word when it runs out of memory.
@@ -81,7 +79,7 @@ class Regexes:
         self._filter.Compile()
 
     def likely(self, text: str) -> Iterator[str]:
-        """The patterns that may occur in a text or in a part of it: all that do, and some that do not."""
+        """Yield the patterns that may occur in a text or in a part of it: all that do, and some that do not."""
         places = self._filter.Match(text + self._PROOF, potential=True) or ()
         proven = len(self._patterns) in places
         for place in places if proven else range(len(self._patterns)):
@@ -89,27 +87,27 @@ class Regexes:
                 yield self._patterns[place]
 
     def first(self, pattern: str, text: str) -> int | None:
-        """Where a pattern first occurs in a text; None if it does not."""
+        """Return where a pattern first occurs in a text; None if it does not."""
         match = self._filter.re(self._places[pattern]).search(text)
         return None if match is None else int(match.start())
 
 
 def _parts(key: str) -> tuple[str, str] | None:
-    found = _LITERAL.fullmatch(key.strip())
-    if found is None or _INNER_SLASH.search(found[1]):
+    literal = _LITERAL.fullmatch(key.strip())
+    if literal is None or _INNER_SLASH.search(literal[1]):
         return None
-    return found[1], found[2]
+    return literal[1], literal[2]
 
 
-def _respelled(found: re.Match[str]) -> str:
-    """An escape or a class as RE2 spells it."""
-    code, short_code, control, plain, *rest = found.groups()
+def _respelled(match: re.Match[str]) -> str:
+    """Return an escape or a class as RE2 spells it."""
+    code, short_code, control, plain, *rest = match.groups()
     if code or short_code:
         return f"\\x{{{code or short_code}}}"
     if control:
         return f"\\x{ord(control) % 32:02x}"
     if plain:
-        return "/" if plain == "/" else found[0]
+        return "/" if plain == "/" else match[0]
     (inside,) = rest
     if inside in ("[]", "[^]"):
         return "(?s:.)" if inside == "[^]" else r"[^\x00-\x{10FFFF}]"
@@ -128,7 +126,7 @@ def _options(*, one_byte: bool = False) -> re2.Options:
 
 @lru_cache(maxsize=4_096)
 def _fault(pattern: str) -> str:
-    """Why RE2 cannot search for a pattern, or why it would be too dear; empty if neither."""
+    """Return why RE2 cannot search for a pattern, or why it would be too dear; empty if neither."""
     try:
         instructions = re2.compile(pattern, _options()).programsize
         # A character class is one step here, and many instructions in UTF-8: this counts what was written out.

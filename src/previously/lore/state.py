@@ -1,50 +1,163 @@
 """The state of a story: lore, threads, how things stand, what players wish, who takes part. A reduce over notes.
 
 Reading on from a state that was kept gives what reading all would have given, so a snapshot is a cache and nothing
-more. It stays bounded: what was settled or replaced long ago is left to the notes, which hold it.
+more. It stays bounded: what was settled or replaced long ago is left to the notes, which hold it. The small lists are
+reduced here: players (who writes for whom), learners (what characters were told without having been there, or keep from
+others) and wishes (what players ask for about the telling, out of character, until a person withdraws it).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import TypeVar
 
+from previously.core.cast import Fact, each_once, one_line
 from previously.core.messages import Message, Role
 from previously.core.note import LearntItem, Note, PlayerItem, StateItem, ThreadItem, WishItem
 from previously.core.people import People, Person
 from previously.core.plain import from_plain, to_plain
+from previously.core.signals import folded
 from previously.core.witnessing import folded_name
-from previously.lore.current import NO_STATE, Current, reduce_current
-from previously.lore.learnt import Learner, Learnt, reduce_learnt
-from previously.lore.merge import Entries, merge
-from previously.lore.players import Player, Players, reduce_players
-from previously.lore.things import Key, LoreEntry
+from previously.lore.current_state import NO_CURRENT_STATE, CurrentState, reduce_current_state
+from previously.lore.entry import EntryKey, LoreEntry
+from previously.lore.merge import Entries, merge_items
 from previously.lore.threads import NO_THREADS, Threads, reduce_threads
-from previously.lore.wishes import Wish, reduce_wishes
+
+MOST_PLAYERS = 40
+"""Players that are kept, those named last: more than sit at any table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """A player, and the character they play since a message."""
+
+    name: str
+    character: str
+    since: int
+
+    @property
+    def line(self) -> str:
+        """Return who plays whom."""
+        return f"{self.name} plays {self.character}"
+
+
+Players = Mapping[str, Player]
+"""By the player's name as it is compared."""
+
+
+def reduce_players(players: Players, items: Iterable[tuple[int, int, PlayerItem]]) -> Players:
+    """Return who plays whom after the items of one note, each with its index and position. A player who plays another
+    character from now on plays the old one no more."""
+    players_by_name = dict(players)
+    for _, position, item in items:
+        players_by_name.pop(folded_name(item.player), None)
+        players_by_name[folded_name(item.player)] = Player(item.player.strip(), item.character.strip(), position)
+    return dict(list(players_by_name.items())[-MOST_PLAYERS:])
+
+
+TOLD = "told"
+"""The source of what a note says that somebody was told; by whom stands in its words."""
+
+
+MOST_LEARNT = 40
+"""Facts that are kept of one character: four times what is told of them, so that old ones can be asked for."""
+
+
+MOST_NAMES = 200
+"""Characters of whom something is kept, those who learnt something last: as many as people are kept in mind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learner:
+    """One character and what they learnt, the oldest first."""
+
+    name: str
+    """The name as it was first written."""
+    facts: tuple[Fact, ...]
+
+
+Learners = Mapping[str, Learner]
+"""By the name as it is compared."""
+
+
+def reduce_learnt(learnt: Learners, items: Iterable[tuple[int, int, LearntItem]]) -> Learners:
+    """Return what everybody knows after the items of one note, each with its index and position. Of too many facts the
+    oldest go."""
+    learners = dict(learnt)
+    for _, position, item in items:
+        fact = Fact(one_line(item.text), position, TOLD)
+        for name in item.names:
+            key = folded_name(name)
+            before = learners.pop(key, Learner(name.strip(), ()))
+            learners[key] = Learner(before.name, each_once([*before.facts, fact])[-MOST_LEARNT:])
+    return dict(list(learners.items())[-MOST_NAMES:])
+
+
+MOST_WISHES = 40
+"""Wishes that are kept, the newest: far more than a table agrees on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One wish."""
+
+    id: str
+    text: str
+    position: int
+    by: str = "model"
+    """`person` where a person gave it its words."""
+
+
+def make_wish_id(key: bytes, index: int) -> str:
+    """Return the id of the wish that a note of the span with this key holds as its item number `index`."""
+    state = blake2b(key, digest_size=8, person=b"prev.wish.1")
+    state.update(index.to_bytes(4, "big"))
+    return state.hexdigest()
+
+
+def reduce_wishes(wishes: tuple[Wish, ...], items: Iterable[tuple[int, int, WishItem]], key: bytes) -> tuple[Wish, ...]:
+    """Return the wishes after the items of one note, each with its index and position. One said again is there once."""
+    kept = list(wishes)
+    for index, position, item in items:
+        text = " ".join(item.text.split())
+        if text and all(folded(one.text) != folded(text) for one in kept):
+            kept.append(Wish(make_wish_id(key, index), text, position))
+    return tuple(kept[-MOST_WISHES:])
+
+
+def find_wish(wishes: Iterable[Wish], ident: str, words: str) -> Wish | None:
+    """Return the wish of that id, if it has those words, else the one that has them."""
+    listed = list(wishes)
+    worded = [wish for wish in listed if folded(wish.text) == folded(words)]
+    return next((wish for wish in worded if wish.id == ident), worded[0] if worded else None)
+
 
 FORM = "3"
 """The form of a snapshot. One of another form is passed over and made anew."""
 
+
 MOST_ENTRIES = 1_000
-"""Entries that are kept at hand; of those retired, the ones described longest ago are left to the notes."""
+"""Entries that are kept at hand, ten times those that are live; of those retired, the oldest are left to the notes."""
+
 
 Item = TypeVar("Item", ThreadItem, StateItem, WishItem, LearntItem, PlayerItem)
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What follows from the notes on a path."""
+    """All that follows from the notes on a path."""
 
-    lore: Mapping[Key, LoreEntry] = field(default_factory=dict)
+    lore: Mapping[EntryKey, LoreEntry] = field(default_factory=dict)
     threads: Threads = NO_THREADS
-    current: Current = NO_STATE
+    current: CurrentState = NO_CURRENT_STATE
     people: People = field(default_factory=dict)
     wishes: tuple[Wish, ...] = ()
-    learnt: Learnt = field(default_factory=dict)
+    learnt: Learners = field(default_factory=dict)
     players: Players = field(default_factory=dict)
-    veiled: frozenset[Key] = frozenset()
+    veiled: frozenset[EntryKey] = frozenset()
     """Of somebody in particular: the names of things that were described in their absence. Never kept in a store."""
 
     @property
@@ -53,11 +166,11 @@ class State:
         return tuple(sorted((one for one in self.lore.values() if not one.retired), key=lambda one: one.touched))
 
 
-EMPTY = State()
+EMPTY_STATE = State()
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class PlacedNote:
     """A note, and where its span stands."""
 
     note: Note
@@ -83,7 +196,7 @@ class Noted:
         return 0 <= offset < len(self.messages) and self.messages[offset].role is Role.USER
 
 
-def after(state: State, noted: Noted) -> State:
+def apply_note(state: State, noted: PlacedNote) -> State:
     """Return the state after one more note, which comes behind all before it."""
     note = noted.note
     if note.is_empty:
@@ -92,19 +205,19 @@ def after(state: State, noted: Noted) -> State:
     described = [one for one in note.lore if all(0 <= offset < length for offset in one.at)]
     wishes = [one for one in noted.placed(note.wishes) if noted.is_users(one[2].at)]
     present = {name for one in note.present for name in one.names}
-    lore = _kept(merge(state.lore, described, noted.last, noted.first)) if described else state.lore
+    lore = _drop_oldest(merge_items(state.lore, described, noted.last, noted.first)) if described else state.lore
     return replace(
         state,
         lore=lore,
         threads=reduce_threads(state.threads, noted.placed(note.threads), noted.key, noted.by),
-        current=reduce_current(state.current, noted.placed(note.state), lore, noted.by, present),
+        current=reduce_current_state(state.current, noted.placed(note.state), lore, noted.by, present),
         wishes=reduce_wishes(state.wishes, wishes, noted.key),
         learnt=reduce_learnt(state.learnt, noted.placed(note.learnt)),
         players=reduce_players(state.players, noted.placed(note.players)),
     )
 
 
-def _kept(lore: Entries) -> Entries:
+def _drop_oldest(lore: Entries) -> Entries:
     if len(lore) <= MOST_ENTRIES:
         return lore
     oldest = sorted((one.touched, key) for key, one in lore.items() if one.retired)
@@ -112,7 +225,7 @@ def _kept(lore: Entries) -> Entries:
     return {key: one for key, one in lore.items() if key not in gone}
 
 
-def state_text(state: State) -> str:
+def render_state(state: State) -> str:
     """Return the state as canonical JSON."""
     plain = {
         "form": FORM,
@@ -128,7 +241,7 @@ def state_text(state: State) -> str:
     return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def state_of(text: str) -> State | None:
+def parse_state(text: str) -> State | None:
     """Return the state in a text that `state_text` wrote; None for one of another form."""
     try:
         plain = json.loads(text)
@@ -139,7 +252,7 @@ def state_of(text: str) -> State | None:
         return State(
             {one.key: one for one in entries},
             from_plain(Threads, plain["threads"]),
-            from_plain(Current, plain["current"]),
+            from_plain(CurrentState, plain["current"]),
             dict(zip(plain["names"], people, strict=True)),
             tuple(from_plain(Wish, one) for one in plain["wishes"]),
             {folded_name(one.name): one for one in (from_plain(Learner, given) for given in plain["learnt"])},

@@ -27,11 +27,11 @@ DORMANT_AFTER = 200
 MOST_UNMATCHED = 40
 """Items without a thread that are remembered, the newest: enough to see what an edit has cut off."""
 
-MOST_EARLIER = 8
-"""Earlier words of a thread that are kept at hand; all of them stand in the notes."""
+MOST_EARLIER_WORDS = 8
+"""Earlier words of a thread that are kept at hand: it is hardly reworded more often. All stand in the notes."""
 
 MOST_SETTLED = 100
-"""Settled threads that are kept at hand; all of them stand in the notes."""
+"""Settled threads that are kept at hand: those of the last few chapters. All of them stand in the notes."""
 
 SAME_THREAD = 0.6
 """Share of the telling words, of the longer of two wordings, that make them one thread. Of the 68 threads that one set
@@ -50,8 +50,8 @@ MOST_SHOWN = 25
 PERSON = "person"
 
 
-class Status(StrEnum):
-    """How a thread stands."""
+class ThreadStatus(StrEnum):
+    """The status of a thread."""
 
     OPEN = "open"
     RESOLVED = "resolved"
@@ -67,11 +67,11 @@ class Thread:
     opened: int
     touched: int
     settled: int | None = None
-    """Where it was settled."""
+    """The position at which it was settled."""
     outcome: str = ""
-    """How it ended; empty where nobody said."""
+    """Its end; empty where nobody said."""
     by: str = "model"
-    """Who opened it: `model`, `builtin`, or `person` for what a person opened or reworded."""
+    """The author: `model`, `builtin`, or `person` for what a person opened or reworded."""
     due: str = ""
     """By when, in the words of the person who said so."""
     earlier: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
-class Unmatched:
+class UnmatchedItem:
     """An item that could not be applied to the threads there are; or, of a person's thread, must not be."""
 
     change: ThreadChange
@@ -99,10 +99,10 @@ class Threads:
     """All threads of a path, in the order in which they were opened."""
 
     threads: tuple[Thread, ...] = ()
-    unmatched: tuple[Unmatched, ...] = ()
-    """What names a thread that is not there."""
-    suggestions: tuple[Unmatched, ...] = ()
-    """What a model would do to a thread that a person wrote."""
+    unmatched: tuple[UnmatchedItem, ...] = ()
+    """Items that name a thread that is not there."""
+    suggestions: tuple[UnmatchedItem, ...] = ()
+    """Items that would change a thread that a person wrote."""
 
     def find(self, ident: str, words: str = "") -> Thread | None:
         """Return the thread of that id that has or had those words, else the newest one that says them, else the one
@@ -125,47 +125,47 @@ NO_THREADS = Threads()
 
 def reduce_threads(threads: Threads, items: Iterable[tuple[int, int, ThreadItem]], key: bytes, by: str) -> Threads:
     """Return the threads after the items of one note, each with its index and position. `key` is that of its span."""
-    found = {one.id: one for one in threads.threads}
+    by_id = {one.id: one for one in threads.threads}
     unmatched = list(threads.unmatched)
     items = list(items)
     named = {item.thread for _, _, item in items}
     for _, position, item in items:
         text = " ".join(item.text.split())
-        thread = found.get(item.thread) if item.thread else _worded(found.values(), text)
+        thread = by_id.get(item.thread) if item.thread else _find_same_words(by_id.values(), text)
         if thread is None and item.was:
-            thread = find_worded([one for one in found.values() if one.id not in named], item.was)
+            thread = find_by_words([one for one in by_id.values() if one.id not in named], item.was)
         if item.change is ThreadChange.NEW:
             thread = thread or Thread(item.thread or thread_id(key, text), text, position, position, by=by)
             if text:
-                found[thread.id] = replace(thread, touched=max(thread.touched, position))
+                by_id[thread.id] = replace(thread, touched=max(thread.touched, position))
         elif thread is None:
-            unmatched.append(Unmatched(item.change, item.thread, text, position))
+            unmatched.append(UnmatchedItem(item.change, item.thread, text, position))
         elif item.change is ThreadChange.NOW:
-            found[thread.id] = reword(replace(thread, settled=None, outcome=""), text, position)
+            by_id[thread.id] = reword_thread(replace(thread, settled=None, outcome=""), text, position)
         else:
             # A thread that is named by its own words says nothing of how it ended.
             outcome = text if folded(text) != folded(thread.text) else ""
             touched = max(thread.touched, position)
-            found[thread.id] = replace(thread, settled=position, outcome=outcome, touched=touched)
-    return replace(threads, threads=_kept(found.values()), unmatched=tuple(unmatched[-MOST_UNMATCHED:]))
+            by_id[thread.id] = replace(thread, settled=position, outcome=outcome, touched=touched)
+    return replace(threads, threads=_drop_oldest(by_id.values()), unmatched=tuple(unmatched[-MOST_UNMATCHED:]))
 
 
-def reword(thread: Thread, text: str, position: int) -> Thread:
+def reword_thread(thread: Thread, text: str, position: int) -> Thread:
     """Return the thread in other words; those it had are kept."""
     touched = max(thread.touched, position)
     if not text or folded(text) == folded(thread.text):
         return replace(thread, touched=touched)
-    earlier = (*thread.earlier, thread.text)[-MOST_EARLIER:]
+    earlier = (*thread.earlier, thread.text)[-MOST_EARLIER_WORDS:]
     return replace(thread, text=text, touched=touched, earlier=earlier)
 
 
-def _worded(threads: Iterable[Thread], text: str) -> Thread | None:
+def _find_same_words(threads: Iterable[Thread], text: str) -> Thread | None:
     """Return the open thread that says just that."""
     words = folded(text)
     return next((one for one in threads if one.settled is None and words and folded(one.text) == words), None)
 
 
-def find_worded(threads: Iterable[Thread], text: str) -> Thread | None:
+def find_by_words(threads: Iterable[Thread], text: str) -> Thread | None:
     """Return the one open thread that says that, or nearly that; None where several do."""
     still_open = [one for one in threads if one.settled is None]
     same = [one for one in still_open if folded(text) in map(folded, (one.text, *one.earlier))]
@@ -173,15 +173,15 @@ def find_worded(threads: Iterable[Thread], text: str) -> Thread | None:
     return near[0] if len(near) == 1 else None
 
 
-def _say_the_same(one: str, other: str) -> bool:
+def _say_the_same(text: str, other: str) -> bool:
     """Return whether two wordings share most of their telling words, and neither gives another number."""
-    terms, others = set(content_of(one)), set(content_of(other))
-    numbers, other_numbers = values_in(one), values_in(other)
+    terms, others = set(content_of(text)), set(content_of(other))
+    numbers, other_numbers = values_in(text), values_in(other)
     alike = len(terms & others) >= SAME_THREAD * max(len(terms), len(others)) > 0
     return alike and (numbers <= other_numbers or other_numbers <= numbers)
 
 
-def _kept(threads: Iterable[Thread]) -> tuple[Thread, ...]:
+def _drop_oldest(threads: Iterable[Thread]) -> tuple[Thread, ...]:
     listed = list(threads)
     settled = sorted((one for one in listed if one.settled is not None), key=lambda one: (one.settled or 0, one.id))
     still_open = sorted((one for one in listed if one.settled is None), key=lambda one: (one.touched, one.id))
@@ -189,62 +189,64 @@ def _kept(threads: Iterable[Thread]) -> tuple[Thread, ...]:
     return tuple(one for one in listed if one.id not in gone)
 
 
-def status(thread: Thread, now: int, dormant_after: int = DORMANT_AFTER) -> Status:
-    """Return how a thread stands where the path is `now` messages long.
+def find_status(thread: Thread, now: int, dormant_after: int = DORMANT_AFTER) -> ThreadStatus:
+    """Return the status of a thread where the path is `now` messages long.
 
     Only questions fall asleep: nothing says of other words whether they are a promise, and a promise must not be
     forgotten for being old. What a person wrote never sleeps.
     """
     if thread.settled is not None:
-        return Status.RESOLVED
+        return ThreadStatus.RESOLVED
     asleep = thread.is_question and thread.by != PERSON and now - thread.touched > dormant_after
-    return Status.DORMANT if asleep else Status.OPEN
+    return ThreadStatus.DORMANT if asleep else ThreadStatus.OPEN
 
 
-def ranked(threads: Sequence[Thread], now: int, dormant_after: int = DORMANT_AFTER) -> tuple[Thread, ...]:
+def rank_threads(threads: Sequence[Thread], now: int, dormant_after: int = DORMANT_AFTER) -> tuple[Thread, ...]:
     """Return the threads that are not settled, those that matter most first: a person's, then all that are no
     questions, then the newest; what sleeps comes last."""
 
     def order(thread: Thread) -> tuple[bool, bool, bool, int, str]:
-        asleep = status(thread, now, dormant_after) is Status.DORMANT
+        asleep = find_status(thread, now, dormant_after) is ThreadStatus.DORMANT
         return asleep, thread.by != PERSON, thread.is_question, -thread.touched, thread.id
 
     return tuple(sorted((one for one in threads if one.settled is None), key=order))
 
 
-def choose_shown(
+def choose_shown_threads(
     threads: Sequence[Thread], now: int, about: str = "", most: int = MOST_SHOWN, most_tokens: int | None = None
 ) -> tuple[Thread, ...]:
     """Return the open threads that a model is shown, the oldest first: all, or where there are too many those of which
     the text that they are read beside says most, then those that matter most. What is not shown cannot be settled."""
-    found = ranked(threads, now)
+    ranked = rank_threads(threads, now)
     words = set(_LONG_WORD.findall(folded(about)))
-    own = {one.id: set(_LONG_WORD.findall(folded(one.text))) for one in found}
+    own = {thread.id: set(_LONG_WORD.findall(folded(thread.text))) for thread in ranked}
     spread = Counter(word for held in own.values() for word in held)
-    rare = {word for word, number in spread.items() if number * RARE_SHARE <= len(found)} & words
+    rare = {word for word, number in spread.items() if number * RARE_SHARE <= len(ranked)} & words
 
-    def nearness(one: Thread) -> float:
+    def nearness(thread: Thread) -> float:
         """A long thread shares more words by chance."""
-        return len(own[one.id] & rare) / sqrt(max(1, len(own[one.id])))
+        return len(own[thread.id] & rare) / sqrt(max(1, len(own[thread.id])))
 
-    nearest = sorted(found, key=nearness, reverse=True)  # and those alike by rank
+    nearest = sorted(ranked, key=nearness, reverse=True)  # and those alike by rank
     chosen: set[str] = set()
     room = most_tokens
-    for one in nearest[:most]:
-        cost = estimate_tokens(one.text)
+    for thread in nearest[:most]:
+        cost = estimate_tokens(thread.text)
         if room is not None and cost > room:
             continue
         room = None if room is None else room - cost
-        chosen.add(one.id)
-    return tuple(one for one in sorted(threads, key=lambda one: one.opened) if one.id in chosen)
+        chosen.add(thread.id)
+    return tuple(thread for thread in sorted(threads, key=lambda thread: thread.opened) if thread.id in chosen)
 
 
 _LONG_WORD = re.compile(r"\w{4,}")
 """Shorter words are mostly articles and the like, in the languages that have them."""
 
 
-def lines(threads: Sequence[Thread], now: int, dormant_after: int = DORMANT_AFTER) -> tuple[Thread, ...]:
+def list_awake_threads(threads: Sequence[Thread], now: int, dormant_after: int = DORMANT_AFTER) -> tuple[Thread, ...]:
     """Return the threads that a view tells, by rank, those asleep left out."""
     return tuple(
-        one for one in ranked(threads, now, dormant_after) if status(one, now, dormant_after) is not Status.DORMANT
+        one
+        for one in rank_threads(threads, now, dormant_after)
+        if find_status(one, now, dormant_after) is not ThreadStatus.DORMANT
     )

@@ -57,7 +57,7 @@ class Endpoint:
         return f"Endpoint({self.shown!r})"
 
 
-def endpoint(base_url: str) -> Endpoint:
+def parse_endpoint(base_url: str) -> Endpoint:
     """The endpoint at an address; `BadInput` when it cannot be one. The message does not repeat what may hold a key."""
     given = base_url.strip()
     if re.search(r"[\s\x00-\x1f\x7f\\]", given):

@@ -17,7 +17,7 @@ from typing import Any
 
 from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest
 from previously.core.errors import BadInput
-from previously.models.openai_compatible import DEFAULT_TIMEOUT_S, OpenAICompatibleModel
+from previously.models.http import DEFAULT_TIMEOUT_S, OpenAICompatibleModel
 
 DEFAULT_WINDOW_TOKENS = 8_192
 _QUIET = -1

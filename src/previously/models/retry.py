@@ -95,7 +95,7 @@ class BreakerState:
 CLOSED = BreakerState()
 
 
-def pause_s(state: BreakerState) -> float:
+def compute_pause_s(state: BreakerState) -> float:
     """How long an open breaker waits: a minute, twice that after each further failure, at most an hour."""
     doublings = min(max(0, state.failures - FAILURES_TO_OPEN), 16)
     return min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0**doublings)
@@ -106,20 +106,20 @@ def may_call(state: BreakerState, now: float) -> bool:
     if state.opened_at is None:
         return True
     waited = now - state.opened_at
-    return waited < 0 or waited >= pause_s(state)
+    return waited < 0 or waited >= compute_pause_s(state)
 
 
-def before_call(state: BreakerState, now: float) -> BreakerState:
+def note_call(state: BreakerState, now: float) -> BreakerState:
     """The state to keep while a fold asks: an open breaker waits anew, so that one try goes through and no second."""
     return state if state.opened_at is None else replace(state, opened_at=now)
 
 
-def after_success(state: BreakerState) -> BreakerState:
+def note_success(state: BreakerState) -> BreakerState:
     """The state after a fold got its answer: closed."""
     return CLOSED if state != CLOSED else state
 
 
-def after_failure(state: BreakerState, now: float) -> BreakerState:
+def note_failure(state: BreakerState, now: float) -> BreakerState:
     """The state after a fold used up its calls or gave up on the model."""
     failures = state.failures + 1
     return BreakerState(failures, now if failures >= FAILURES_TO_OPEN else None)

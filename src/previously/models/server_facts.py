@@ -37,12 +37,12 @@ def _one(payload: object, model: str) -> dict[str, Any]:
     return listed[0] if len(listed) == 1 else {}
 
 
-def model_names(payload: object) -> list[str]:
+def read_model_names(payload: object) -> list[str]:
     """The models in the answer of `/models`, at most a thousand."""
     return [name for item in _models(payload) if isinstance(name := item.get("id"), str)][:1_000]
 
 
-def window_in_models(payload: object, model: str) -> int | None:
+def find_listed_window(payload: object, model: str) -> int | None:
     """The window in the answer of `/models`: vLLM, llama.cpp, OpenRouter and others tell it there."""
     match _one(payload, model):
         case {"max_model_len": size} | {"meta": {"n_ctx": size}} | {"top_provider": {"context_length": size}}:
@@ -91,7 +91,7 @@ def _koboldcpp(payload: object, model: str) -> int | None:  # noqa: ARG001 - it 
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class WindowPath:
     """A path of one server's own interface that tells the window."""
 
     path: str
@@ -99,13 +99,13 @@ class Door:
     post: bool = False
 
 
-DOORS = (
-    Door("props", _llama_cpp),
-    Door("api/v0/models", _lm_studio),
-    Door("api/v1/models", _lm_studio),
-    Door("api/ps", _ollama_running),
-    Door("api/show", _ollama_set, post=True),
-    Door("api/extra/true_max_context_length", _koboldcpp),
+WINDOW_PATHS = (
+    WindowPath("props", _llama_cpp),
+    WindowPath("api/v0/models", _lm_studio),
+    WindowPath("api/v1/models", _lm_studio),
+    WindowPath("api/ps", _ollama_running),
+    WindowPath("api/show", _ollama_set, post=True),
+    WindowPath("api/extra/true_max_context_length", _koboldcpp),
 )
 """Tried in this order when `/models` does not tell."""
 
@@ -124,7 +124,7 @@ SCHEMA_PROBE = ModelRequest(
 """A question whose prose answer differs from the one that keeps to the schema."""
 
 
-def schema_kept(reply: ModelReply) -> bool | None:
+def is_schema_kept(reply: ModelReply) -> bool | None:
     """Whether the answer to `SCHEMA_PROBE` kept to its schema; None when it was cut off and so proves nothing."""
     try:
         answer = json.loads(reply.text)
@@ -133,7 +133,7 @@ def schema_kept(reply: ModelReply) -> bool | None:
     return isinstance(answer, dict) and answer.get("verdict") in ("yes", "no")
 
 
-def slots_in_props(payload: object) -> int | None:
+def read_slots(payload: object) -> int | None:
     """How many requests a llama.cpp server works on at a time, in the answer of `/props`."""
     match payload:
         case {"total_slots": slots}:
@@ -151,7 +151,7 @@ _USUAL = (
 )
 
 
-def usual_window(model: str) -> int | None:
+def find_usual_window(model: str) -> int | None:
     """The window of a well-known hosted model whose server does not tell: less than some of them read, and far more
     than what is taken for a model that nobody knows."""
     name = model.rpartition("/")[2].lower()

@@ -45,7 +45,7 @@ _TRIAL = "A word, 雨, 🙂\n"
 """A tokenizer that stumbles over a character it does not know is of no use."""
 
 
-class Exact:
+class ExactCounter:
     """A counter with a tokenizer behind it. Texts are counted exactly; the chat template around them is a guess."""
 
     exact: Final = True
@@ -72,7 +72,7 @@ class Exact:
         return max(1, self._tokens(text)) if text else 0  # a few tokenizers make nothing of spaces
 
 
-def counter_for(name: str) -> Counter:
+def find_counter(name: str) -> Counter:
     """The counter that `tokenizer` in the settings names, or the one with that name of its own as far as it says how to
     count (`estimate-2 x1.083`, `o200k_base`)."""
     wanted = name.strip()
@@ -99,12 +99,12 @@ def is_path(name: str) -> bool:
     return name.strip().endswith(".json")
 
 
-def counter_for_model(model: str) -> Counter | None:
+def find_model_counter(model: str) -> Counter | None:
     """The exact counter for a well-known model of OpenAI; None for any other, and where the package is missing.
 
     A guess by name: it must never fail, and a server may call anything by any name.
     """
-    encoding = encoding_of_model(model)
+    encoding = find_encoding(model)
     try:
         return _openai(encoding) if encoding else None
     except BadInput:
@@ -113,10 +113,10 @@ def counter_for_model(model: str) -> Counter | None:
 
 def _encoding(name: str) -> str | None:
     plain = name.removesuffix("_base")
-    return plain if plain in _OPENAI else encoding_of_model(name)
+    return plain if plain in _OPENAI else find_encoding(name)
 
 
-def encoding_of_model(model: str) -> str | None:
+def find_encoding(model: str) -> str | None:
     """`cl100k` or `o200k` for a well-known model of OpenAI, whatever stands before its name; None for any other."""
     name = model.strip().lower().rpartition("/")[2]
     if name.startswith("ft:"):
@@ -125,10 +125,10 @@ def encoding_of_model(model: str) -> str | None:
 
 
 @lru_cache(maxsize=len(_OPENAI))
-def _openai(encoding: str) -> Exact:
+def _openai(encoding: str) -> ExactCounter:
     openai = _package("rs_bpe.bpe", f"Counting with {encoding}", "rs-bpe").openai
     tokenizer = getattr(openai, _OPENAI[encoding])()
-    return Exact(_OPENAI[encoding], tokenizer.count)
+    return ExactCounter(_OPENAI[encoding], tokenizer.count)
 
 
 def _at_home(text: str) -> Path:
@@ -138,7 +138,7 @@ def _at_home(text: str) -> Path:
         return Path(text)
 
 
-def _from_file(path: Path) -> Exact:
+def _from_file(path: Path) -> ExactCounter:
     try:
         now = path.stat()
         if not path.is_file() or now.st_size > LARGEST_BYTES:
@@ -150,7 +150,7 @@ def _from_file(path: Path) -> Exact:
 
 
 @lru_cache(maxsize=4)
-def _loaded(path: Path, _size: int, _changed: int) -> Exact:
+def _loaded(path: Path, _size: int, _changed: int) -> ExactCounter:
     """The counter of a file; read again only when the file has changed."""
     content = path.read_bytes()
     tokenizers = _package("tokenizers", "A tokenizer.json", "tokenizers")
@@ -164,7 +164,7 @@ def _loaded(path: Path, _size: int, _changed: int) -> Exact:
     except Exception as error:  # the package has no errors of its own
         raise BadInput(f"{path} is not a tokenizer.json: {' '.join(str(error).split())[:160]}") from None
     digest = hashlib.sha256(content).hexdigest()[:12]
-    return Exact(f"tokenizer:{digest}", lambda text: len(tokenizer.encode(text, add_special_tokens=False)))
+    return ExactCounter(f"tokenizer:{digest}", lambda text: len(tokenizer.encode(text, add_special_tokens=False)))
 
 
 def _package(module: str, what: str, package: str) -> Any:

@@ -26,7 +26,7 @@ _PIECES = "tokenizers/l2_supercat_tokenizer_config.json"
 
 
 @lru_cache(maxsize=1)
-def word_table() -> WordTable | None:
+def load_word_table() -> WordTable | None:
     """The table, or None where the package is not installed or does not hold it."""
     found = find_spec(_PACKAGE)
     for place in (found.submodule_search_locations if found else None) or ():

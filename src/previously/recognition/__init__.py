@@ -1,1 +1,1 @@
-"""Recognising a story in what a client sends. Pure: decisions about lists of messages, no I/O."""
+"""Recognition of a story in what a client sends: decisions about lists of messages. Pure."""

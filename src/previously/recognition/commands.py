@@ -1,5 +1,5 @@
-"""What a user can ask of memory in any chat: a message that begins with `//` or `!!` and one of these words. (Some
-clients keep what begins with `/` to themselves.)
+"""Commands to memory that a user can give in any chat: a message that begins with `//` or `!!` and one of these words.
+(Some clients keep what begins with `/` to themselves.)
 
 Neither such a message nor its answer is part of the story. An answer is known again by the mark it begins with.
 """
@@ -35,7 +35,8 @@ _NAMED = r"\s*(?:[^\s:/*\"“\[][^\n:/]{0,39}:\s+)?"
 """Some clients put a name before everything that is said."""
 
 _NEAR = 80
-"""So near to its beginning a text has what makes it ours; looked at first, since most have not."""
+"""Characters at the beginning of a text that hold its mark, a name before it included. They are looked at first, since
+most texts have none."""
 
 _COMMAND = re.compile(rf"{_NAMED}(?://|!!)\s?(\w+)(?:[ \t]+(.*))?\s*", re.DOTALL)
 _ANSWER = re.compile(rf"{_NAMED}{re.escape(MARK)}")
@@ -49,25 +50,25 @@ class Command:
     argument: str = ""
 
 
-def command_in(text: str) -> Command | None:
-    """The command that a text is; None if it is none of ours."""
+def parse_command(text: str) -> Command | None:
+    """Return the command that a text is; None if it is none of ours."""
     if "//" not in text[:_NEAR] and "!!" not in text[:_NEAR]:
         return None
-    found = _COMMAND.fullmatch(text)
-    if found is None or found.group(1).lower() not in COMMANDS:
+    match = _COMMAND.fullmatch(text)
+    if match is None or match.group(1).lower() not in COMMANDS:
         return None
-    return Command(found.group(1).lower(), (found.group(2) or "").strip())
+    return Command(match.group(1).lower(), (match.group(2) or "").strip())
 
 
-def ours_in(messages: Sequence[Message]) -> frozenset[int]:
-    """Which messages of a list are commands or answers to one. What looks like an answer is one only behind a command,
-    or where a trimmed list begins: a story may well begin a line with that mark."""
+def find_command_messages(messages: Sequence[Message]) -> frozenset[int]:
+    """Return which messages of a list are commands or answers to one. What looks like an answer is one only behind a
+    command, or where a trimmed list begins: a story may well begin a line with that mark."""
     ours: set[int] = set()
     after_command = True
     for at, message in enumerate(messages):
         if message.role is Role.SYSTEM:
             continue
-        if message.role is Role.USER and command_in(message.text) is not None:
+        if message.role is Role.USER and parse_command(message.text) is not None:
             ours.add(at)
             after_command = True
             continue

@@ -17,7 +17,7 @@ from previously.core.versions import Kind, Version
 from previously.folds.analysis import AnalysisFold
 from previously.folds.prompts.templates import name_speaker, render_message
 from previously.folds.recap import FoldRules
-from previously.lore.state import EMPTY, State
+from previously.lore.state import EMPTY_STATE, State
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.folding import make
 from previously.runtime.knowing import knowing_of
@@ -48,7 +48,7 @@ async def analyse(
     steps, states = [], States()
     for item, tile in zip(path, tiles, strict=True):
         if is_fragment(item) and (tile.note is None or again):
-            before = EMPTY
+            before = EMPTY_STATE
             if item.position > known.seen.first:
                 before = states.after(known.seen, rules, through=item.position - 1)
             steps.append(await _step(store, key, branch, item, tile.note, before, shared=shared))

@@ -1,7 +1,7 @@
 """Books: sets of lore that belong to an owner, and attach to stories.
 
-What must stay true: what cannot be read as a book is refused before anything is kept; a book is kept as it was given,
-fields unknown to us included.
+What cannot be read as a book is refused before anything is kept; a book is kept as it was given, fields unknown to us
+included.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ import json
 
 from previously.core.errors import BadInput
 from previously.core.text import clean
-from previously.lore.entries import Entry, problems
-from previously.lore.world_info import Book, read_book
-from previously.runtime.lore_in_views import book_entries
+from previously.lore.books import LoreBook, parse_book
+from previously.lore.entry import KeyedEntry, find_problems
+from previously.runtime.lore_in_views import read_book_entries
 from previously.runtime.times import time_at
 from previously.storage.store import Store
 from previously.storage.tables.books import BookInfo
 
 LONGEST_NAME = 200
+"""Characters of a book's name: file names have no more."""
 
 
 class Books:
@@ -26,23 +27,23 @@ class Books:
     _store: Store
     _owner: str
 
-    async def keep_book(self, name: str, given: object) -> Book:
+    async def keep_book(self, name: str, given: object) -> LoreBook:
         """Keep a book under a name, in place of the one of that name: a parsed World Info file, the book of a character
         card, or a list of `{"name", "type", "keywords", "content"}`."""
         name = " ".join(clean(name)[0].split())
         if not name or len(name) > LONGEST_NAME:
             raise BadInput(f"A book needs a name of 1 to {LONGEST_NAME} characters.")
-        book = read_book(given, name)
+        book = parse_book(given, name)
         await self._store.keep_book(self._owner, name, json.dumps(given, ensure_ascii=False), at=time_at())
         return book
 
     async def books(self) -> list[BookInfo]:
-        """Every book, by name."""
+        """Return every book, by name."""
         return await self._store.books(self._owner)
 
-    async def book(self, name: str) -> list[tuple[Entry, list[str]]]:
-        """The entries of a book, each with what keeps it from doing its work."""
-        return [(entry, problems(entry)) for entry in await book_entries(self._store, self._owner, name)]
+    async def book(self, name: str) -> list[tuple[KeyedEntry, list[str]]]:
+        """Return the entries of a book, each with what keeps it from doing its work."""
+        return [(entry, find_problems(entry)) for entry in await read_book_entries(self._store, self._owner, name)]
 
     async def forget_book(self, name: str) -> None:
         """Destroy a book; stories that had it attached have it no more."""

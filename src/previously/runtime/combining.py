@@ -16,7 +16,7 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Cost
 from previously.folds.combine import CombineFold
 from previously.folds.scene import join_scenes, render_scene
-from previously.lore.merge import Entries, merge
+from previously.lore.merge import Entries, merge_items
 from previously.runtime.writer import MemoryWriter
 
 COMBINED_WORDS = 300
@@ -75,6 +75,6 @@ def _merged(scenes: Sequence[Scene]) -> tuple[tuple[Described, ...], tuple[str, 
     known: Entries = {}
     for number, scene in enumerate(scenes):
         items = [LoreItem(one.name, one.type, one.keywords, one.content) for one in scene.entries]
-        known = merge(known, items, number, most_live=EVERY_ENTRY)
+        known = merge_items(known, items, number, most_live=EVERY_ENTRY)
     entries = tuple(Described(one.name, one.type, one.keywords, one.content) for one in known.values())
     return entries, tuple(f"{one.name}: {text}" for one in known.values() for text in one.earlier)

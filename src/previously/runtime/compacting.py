@@ -25,14 +25,14 @@ from previously.folds.conversation.sections import parse_brief, render_brief
 from previously.formats.conversations import (
     Conversation,
     Dialect,
-    body_of,
-    conversation_of,
-    rewritten,
-    system_of,
-    with_system_first,
+    find_body,
+    find_system,
+    parse_conversation,
+    put_system_first,
+    rewrite_messages,
 )
 from previously.models.client import Model
-from previously.models.tokenizers import counter_for
+from previously.models.tokenizers import find_counter
 from previously.runtime.folding_arguments import System, Tools, check_model, check_numbers, places, texts_beside
 from previously.runtime.model_writer import ModelWriter
 from previously.runtime.prompts import load_prompts
@@ -200,11 +200,11 @@ async def fold_conversation_async(
     check_numbers(budget=budget, tail_tokens=tail_tokens, brief_tokens=brief_tokens)
     check_numbers(tail_turns=tail_turns, model_window=model_window)
     check_model(model)
-    given = messages if isinstance(messages, Conversation) else conversation_of(messages)
-    counter = counter_for(tokenizer)
+    given = messages if isinstance(messages, Conversation) else parse_conversation(messages)
+    counter = find_counter(tokenizer)
     dialect = _dialect(to)
     if dialect not in (None, given.dialect):
-        given = with_system_first(given)
+        given = put_system_first(given)
     beside = [given.beside, *texts_beside(system, tools)]
     rules = CompactRules(
         budget,
@@ -221,11 +221,11 @@ async def fold_conversation_async(
     return FoldedConversation(
         done.status,
         done.reason,
-        rewritten(given, done.messages, done.origin, dialect, done.brief_at),
+        rewrite_messages(given, done.messages, done.origin, dialect, done.brief_at),
         done.tokens,
         done.before_tokens,
-        system_of(given, done.messages, dialect),
-        body_of(given, done.messages, dialect),
+        find_system(given, done.messages, dialect),
+        find_body(given, done.messages, dialect),
         done.brief,
         {} if done.brief_at is None else {"brief": _digest(done.messages[done.brief_at])},
         done.folded,

@@ -17,15 +17,16 @@ from previously.core.presence import Presence
 from previously.core.versions import Kind, LiveVersion
 from previously.core.witnessing import folded_name
 from previously.folds.recap import FoldRules
-from previously.lore import current, threads
-from previously.lore.by_hand import Corrected, LoreRecord, Record, corrected, record_of
-from previously.lore.facts import KnownFact, Weight, facts_of, key_facts
-from previously.lore.keywords import key_of
+from previously.lore import current_state, threads
+from previously.lore.entry import EntryKey, LoreEntry
+from previously.lore.hand_records import CorrectedState, HandRecord, LoreRecord, correct_state, parse_record
+from previously.lore.keys import normalize_name
 from previously.lore.merge import find_entry
-from previously.lore.state import EMPTY, State
-from previously.lore.things import Key, LoreEntry
+from previously.lore.reader_state import FactWeight, KnownFact, choose_key_facts, collect_facts
+from previously.lore.state import EMPTY_STATE, State
+from previously.lore.story_lore import StoryLore, make_keyed
 from previously.runtime.fold_store import MemoryStore, SnapshotStore
-from previously.runtime.lore_in_views import Lorebook, Lorebooks, as_entry
+from previously.runtime.lore_in_views import StoryLoreCache
 from previously.runtime.noted import Walk, snapshots_to, walk_behind, walk_to_the_end
 from previously.runtime.read_presence import Presences, presences_of
 from previously.runtime.reading import with_tail
@@ -48,7 +49,7 @@ class Known:
     """What is known at the end of a branch, to everyone or to one reader."""
 
     seen: Walk
-    corrected: Corrected
+    corrected: CorrectedState
     suggests: bool
     """Whether entries that nobody accepted are only suggestions."""
 
@@ -65,7 +66,7 @@ class Known:
     @property
     def by_people(self) -> frozenset[str]:
         """The uids of those that a person wrote or accepted."""
-        return frozenset(as_entry(one).uid for one in self.entries if one.key in self.corrected.by_hand)
+        return frozenset(make_keyed(one).uid for one in self.entries if one.key in self.corrected.by_hand)
 
     @property
     def suggested(self) -> list[LoreEntry]:
@@ -85,9 +86,9 @@ class Knowing:
     def __init__(self, presences: Presences | None = None) -> None:
         self._states = States()
         self._presences = presences or Presences()
-        self._lorebooks = Lorebooks()
+        self._lorebooks = StoryLoreCache()
 
-    async def lorebook(self, store: BookReading, key: StoryKey, known: Known, reader: str = "") -> Lorebook:
+    async def lorebook(self, store: BookReading, key: StoryKey, known: Known, reader: str = "") -> StoryLore:
         """All entries that may come up for a reader, indexed."""
         return await self._lorebooks.of(store, key, known.entries, folded_name(reader))
 
@@ -124,10 +125,10 @@ class Knowing:
         else:
             state = self._states.after(seen, rules)
         marks = await store.marks(key, branch.name, HAND)
-        records = [(mark.position, record) for mark in marks if (record := record_of(mark.text))]
+        records = [(mark.position, record) for mark in marks if (record := parse_record(mark.text))]
         if witness:
             records = _for_witness(state, records, witness)
-        return Known(seen, corrected(state, records), rules.lore != "on")
+        return Known(seen, correct_state(state, records), rules.lore != "on")
 
     async def facts(
         self,
@@ -141,7 +142,7 @@ class Knowing:
         """Return all that somebody knows."""
         known = await self.known(store, key, branch, rules, name, presence)
         asked, stale = await knowledge(store, key, branch, name, presence)
-        found = facts_of(known.state, lambda other: presence.names.same_person(name, other))
+        found = collect_facts(known.state, lambda other: presence.names.same_person(name, other))
         return CastFacts(asked, stale, found)
 
     async def lists(
@@ -161,7 +162,7 @@ class Knowing:
             return found
         known = await self.known(store, key, branch, rules, reader.name, presence)
         if Section.LORE in reader.sections:
-            by_people = {as_entry(one).uid for one in known.entries if one.locked}
+            by_people = {make_keyed(one).uid for one in known.entries if one.locked}
             for one in (await self.lorebook(store, key, known, reader.name)).constants:
                 written = bool(one.book) or one.uid in by_people
                 constant = _item(Section.LORE, f"{one.name}: {one.content}", "constant lore", by_hand=written)
@@ -173,13 +174,13 @@ class Knowing:
         for wish in reversed(known.state.wishes):
             why = f"a wish since message {wish.position}"
             found.append(_item(Section.WISHES, f"- {wish.text}", why, by_hand=wish.by == threads.PERSON))
-        for thread in threads.lines(known.state.threads.threads, branch.messages, asleep):
+        for thread in threads.list_awake_threads(known.state.threads.threads, branch.messages, asleep):
             line = f"- {thread.text}" + (f" ({thread.due})" if thread.due else "")
             kind = DATED if any(mark.isdigit() for mark in line) else ""
             found.append(_item(Section.THREADS, line, "an open thread", by_hand=thread.by == threads.PERSON, kind=kind))
         for item in reversed(known.state.current.standing):
             why = f"how things stand since message {item.position}"
-            stands = _item(Section.STATE, f"- {item.text}", why, by_hand=item.by == current.PERSON)
+            stands = _item(Section.STATE, f"- {item.text}", why, by_hand=item.by == current_state.PERSON)
             found.append(replace(stands, about=item.thing, kind=item.aspect or ""))
         return found
 
@@ -200,7 +201,7 @@ async def known_where(
     def looked(link: LiveVersion) -> tuple[int, str, tuple[()]]:
         return link.version.id, f"{rules.timeline.value} {witness.through(link.span.last)}", ()
 
-    begun, before = EMPTY, None
+    begun, before = EMPTY_STATE, None
     for link in await snapshots_to(store, key, seen.snapshot, lambda one: states.kept(looked(one)) is not None):
         known = states.kept(looked(link))
         if known is None:
@@ -230,13 +231,13 @@ class CastFacts:
     @property
     def knowledge(self) -> Knowledge:
         """Return the little that is told of them."""
-        return self.asked or Knowledge(facts=key_facts(self.found))
+        return self.asked or Knowledge(facts=choose_key_facts(self.found))
 
     def told_beside(self, sections: Collection[Section]) -> Knowledge:
         """Return the same for a view that tells threads or the state by themselves."""
-        lists = {Section.THREADS: Weight.THREAD, Section.STATE: Weight.STATE}
+        lists = {Section.THREADS: FactWeight.THREAD, Section.STATE: FactWeight.STATE}
         without = frozenset(weight for section, weight in lists.items() if section in sections)
-        return self.asked or Knowledge(facts=key_facts(self.found, without=without))
+        return self.asked or Knowledge(facts=choose_key_facts(self.found, without=without))
 
 
 async def knowledge(
@@ -295,16 +296,18 @@ def _item(section: Section, text: str, reason: str, *, by_hand: bool = False, ki
     return Remembered(section, line, None, reason, f"a line of {section.value}", by_hand=by_hand, kind=kind)
 
 
-def _for_witness(state: State, records: Sequence[tuple[int, Record]], witness: Witness) -> list[tuple[int, Record]]:
+def _for_witness(
+    state: State, records: Sequence[tuple[int, HandRecord]], witness: Witness
+) -> list[tuple[int, HandRecord]]:
     """Return what people wrote of lore that somebody may know: what was written in sight of descriptions that they
     know too."""
-    found: list[tuple[int, Record]] = []
-    written: dict[Key, set[str]] = {}
+    found: list[tuple[int, HandRecord]] = []
+    written: dict[EntryKey, set[str]] = {}
     for at, record in records:
         if not isinstance(record, LoreRecord):
             continue
         entry = find_entry(state.lore, record.name)
-        said = written.setdefault(entry.key if entry else key_of(record.name), set())
+        said = written.setdefault(entry.key if entry else normalize_name(record.name), set())
         said |= {said_key(one) for one in (entry.content, *entry.earlier) if one} if entry else set()
         is_named = record.known_to is None or any(map(witness.is_self, record.known_to))
         if is_named and said.issuperset(record.seen):

@@ -31,11 +31,11 @@ from previously.models.retry import (
     MAX_CALLS,
     BreakerState,
     Wait,
-    after_failure,
-    after_success,
-    before_call,
     decide_retry,
     may_call,
+    note_call,
+    note_failure,
+    note_success,
 )
 from previously.runtime.answer_cache import AnswerCache, AnswerSource
 from previously.runtime.spend_limits import NOTHING, Spending
@@ -157,7 +157,7 @@ class ModelWriter:
             why_not = overflow
         if why_not:
             return await self._without(asked, why_not, ())
-        self._breaker = before_call(self._breaker, self._clock())
+        self._breaker = note_call(self._breaker, self._clock())
         attempts: list[Attempt] = []
         before, cost, accepted = asked.so_far, NOTHING, Accepted("")
         beside: list[tuple[Kind, str]] = []
@@ -173,13 +173,13 @@ class ModelWriter:
                 continue
             if answer.accepted is None:
                 if answer.fault is Blame.MODEL or (answer.fault is Blame.ANSWER and not asked.again):
-                    self._breaker = after_failure(self._breaker, self._clock())
+                    self._breaker = note_failure(self._breaker, self._clock())
                 given_up = asked.again and answer.fault is Blame.ANSWER
                 return await self._without(asked, answer.reason, tuple(attempts), spent=cost, for_good=given_up)
             cost, accepted, runs, used = cost + answer.cost, answer.accepted, runs[1:], 0
             before = accepted.text or before  # where no recap is asked for, the next part is told the same one
             beside = join_beside(beside, accepted.beside)
-        self._breaker = after_success(self._breaker)
+        self._breaker = note_success(self._breaker)
         return MemoryReply(
             accepted.text,
             accepted.carry,

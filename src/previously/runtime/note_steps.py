@@ -22,8 +22,8 @@ from previously.folds.prompts.templates import name_speaker, render_message
 from previously.folds.recap import Timeline, find_first_position, skip_opening
 from previously.folds.scene import SceneFold
 from previously.folds.tiles import Tile
-from previously.lore.current import Current
-from previously.lore.state import EMPTY, State, state_text
+from previously.lore.current_state import CurrentState
+from previously.lore.state import EMPTY_STATE, State, render_state
 from previously.lore.threads import Threads
 from previously.runtime.cast_steps import CastSteps
 from previously.runtime.fold_reader import Look
@@ -186,7 +186,7 @@ class NoteSteps:
         notes = [tile.note for tile in tiles if tile.note and tile.span.last <= seen.settled]
         ends = await scene_ends(self._store, self._key, self._branch, self._rules)
         written = Written(
-            state_text(state), "code", firm=all(note.firm for note in notes), carry=ends_before(ends, seen.settled)
+            render_state(state), "code", firm=all(note.firm for note in notes), carry=ends_before(ends, seen.settled)
         )
         there = await self._store.live(self._key, self._branch.name, Kind.STATE, OWN_SCOPE, through=seen.settled)
         replaces = there.version.id if there and there.span == Span(seen.first, seen.settled) else None
@@ -197,12 +197,12 @@ class NoteSteps:
 def common_state(states: Sequence[State]) -> State:
     """Return what is the same in all of some states: entries, threads, lines of the state; nothing for none."""
     if not states:
-        return EMPTY
+        return EMPTY_STATE
     one, *others = states
     lore = {key: entry for key, entry in one.lore.items() if all(other.lore.get(key) == entry for other in others)}
     threads = [thread for thread in one.threads.threads if all(thread in other.threads.threads for other in others)]
     items = [item for item in one.current.items if all(item in other.current.items for other in others)]
-    return State(lore, Threads(tuple(threads)), Current(tuple(items)))
+    return State(lore, Threads(tuple(threads)), CurrentState(tuple(items)))
 
 
 def _step(kind: Kind, seen: Walk, tile: Tile, asked: Fold, reason: str) -> Step:

@@ -308,6 +308,6 @@ def _may_be_shown(item: OnPath, reader: Reader) -> bool:
 
 
 def _table() -> WordTable | None:
-    from previously.models.word_vectors import word_table
+    from previously.models.word_vectors import load_word_table
 
-    return word_table()
+    return load_word_table()

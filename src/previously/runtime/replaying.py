@@ -14,7 +14,7 @@ from previously.core.paths import OPENING_MESSAGES, OnPath, opening_of
 from previously.core.snapshot import KeptRecipe
 from previously.core.spans import Span, position_on
 from previously.core.tokens import Counter
-from previously.models.tokenizers import counter_for
+from previously.models.tokenizers import find_counter
 from previously.runtime.recalling import retold
 from previously.runtime.view_recipes import stands
 from previously.storage.store import BranchInfo, Store, StoryKey
@@ -106,7 +106,7 @@ def _counter(name: str, other: Counter) -> Counter:
     if name == other.name:
         return other
     try:
-        return counter_for(name)
+        return find_counter(name)
     except BadInput:
         return other
 

@@ -26,11 +26,10 @@ from previously.folds.cast_facts import Knower, find_knowers
 from previously.folds.recap import Timeline
 from previously.folds.scene import parse_scene
 from previously.folds.summary import Gap, find_gaps
-from previously.lore.by_hand import HeldRecord, Op, Record, ThreadRecord, WishRecord, record_text
-from previously.lore.current import Held
-from previously.lore.players import Player
-from previously.lore.threads import DORMANT_AFTER, Status, Thread, ranked, status
-from previously.lore.wishes import Wish
+from previously.lore.current_state import StateValue
+from previously.lore.hand_records import HandRecord, StateRecord, ThreadAction, ThreadRecord, WishRecord, render_record
+from previously.lore.state import Player, Wish
+from previously.lore.threads import DORMANT_AFTER, Thread, ThreadStatus, find_status, rank_threads
 from previously.runtime.derived import analysis_now, fragments_of
 from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import CastFacts, Known
@@ -49,7 +48,7 @@ class ThreadItem:
     """A thread and how it stands."""
 
     thread: Thread
-    status: Status
+    status: ThreadStatus
     suggestions: tuple[str, ...] = ()
     """What was noted since of a thread that a person wrote."""
 
@@ -86,35 +85,39 @@ class Standing(StoryHandle):
         known = await self._now()
         now, asleep = (await self.branch_info()).messages, self._rules.dormant_messages or MOST_READ
         all_threads = known.state.threads.threads
-        order = ranked(all_threads, now, asleep)
+        order = rank_threads(all_threads, now, asleep)
         settled = [one for one in all_threads if one.settled is not None]
         suggested = known.state.threads.suggestions
         found = [
-            ThreadItem(one, status(one, now, asleep), tuple(said.text for said in suggested if said.thread == one.id))
+            ThreadItem(
+                one, find_status(one, now, asleep), tuple(said.text for said in suggested if said.thread == one.id)
+            )
             for one in (*order, *settled)
         ]
-        return [one for one in found if everything or one.status is Status.OPEN]
+        return [one for one in found if everything or one.status is ThreadStatus.OPEN]
 
     async def open_thread(self, text: str, due: str = "") -> None:
         """Say that something is open: a promise, a debt, a question."""
-        await self._note(MarkKind.THREAD, ThreadRecord(Op.OPEN, _words(text), _words(due) if due.strip() else ""))
+        await self._note(
+            MarkKind.THREAD, ThreadRecord(ThreadAction.OPEN, _words(text), _words(due) if due.strip() else "")
+        )
 
     async def resolve_thread(self, text: str) -> Thread:
         """Say that it is settled, by its words or some of them, or by its id."""
         meant = await self._thread(text, "open")
-        await self._note(MarkKind.THREAD, ThreadRecord(Op.RESOLVE, meant.text, id=meant.id))
+        await self._note(MarkKind.THREAD, ThreadRecord(ThreadAction.RESOLVE, meant.text, id=meant.id))
         return await self._again(meant)
 
     async def reword_thread(self, text: str, words: str) -> Thread:
         """Give an open thread other words, which no model changes."""
         meant = await self._thread(text, "open")
-        await self._note(MarkKind.THREAD, ThreadRecord(Op.REWORD, _words(words), id=meant.id, was=meant.text))
+        await self._note(MarkKind.THREAD, ThreadRecord(ThreadAction.REWORD, _words(words), id=meant.id, was=meant.text))
         return await self._again(meant)
 
     async def reopen_thread(self, text: str) -> Thread:
         """Say that a settled thread is open all the same."""
         meant = await self._thread(text, "settled")
-        await self._note(MarkKind.THREAD, ThreadRecord(Op.OPEN, meant.text, id=meant.id))
+        await self._note(MarkKind.THREAD, ThreadRecord(ThreadAction.OPEN, meant.text, id=meant.id))
         return await self._again(meant)
 
     async def _thread(self, text: str, how: str) -> Thread:
@@ -128,19 +131,19 @@ class Standing(StoryHandle):
         now = (await self._now()).state.threads.threads
         return next((one for one in now if one.id == thread.id), thread)
 
-    async def state(self) -> list[Held]:
+    async def state(self) -> list[StateValue]:
         """How things stand, a value for each thing and aspect; the newest last."""
         return list((await self._now()).state.current.standing)
 
     async def hold(self, text: str) -> None:
         """Say how something stands: `Thing / aspect: value`, or in free words. No model changes it."""
-        await self._note(MarkKind.HELD, HeldRecord(_words(text)))
+        await self._note(MarkKind.HELD, StateRecord(_words(text)))
 
-    async def end_held(self, text: str) -> Held:
+    async def end_held(self, text: str) -> StateValue:
         """Say that something holds no more, by its line or a part of it."""
         listed = [(one.text, one.text, one) for one in await self.state()]
         meant = _meant(text, listed, "line of the state", "state")
-        await self._note(MarkKind.HELD, HeldRecord(meant.text, ended=True))
+        await self._note(MarkKind.HELD, StateRecord(meant.text, ended=True))
         return meant
 
     async def wishes(self) -> list[Wish]:
@@ -302,9 +305,9 @@ class Standing(StoryHandle):
 
         return await self._store.at_one_moment(self._key.owner, read)
 
-    async def _note(self, kind: MarkKind, record: Record) -> None:
+    async def _note(self, kind: MarkKind, record: HandRecord) -> None:
         branch = await self.branch_info()
-        await self._add_mark(branch, kind, branch.messages - 1, record_text(record))
+        await self._add_mark(branch, kind, branch.messages - 1, render_record(record))
 
 
 def _meant(text: str, listed: Sequence[tuple[str, str, T]], what: str, command: str) -> T:

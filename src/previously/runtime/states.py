@@ -18,8 +18,8 @@ from previously.folds.analysis import parse_analysis_note
 from previously.folds.recap import FoldRules, Timeline
 from previously.folds.scene import parse_scene_note
 from previously.folds.tiles import Tile
-from previously.lore.reader_state import after_for
-from previously.lore.state import EMPTY, Noted, State, after, state_of
+from previously.lore.reader_state import apply_note_for
+from previously.lore.state import EMPTY_STATE, PlacedNote, State, apply_note, parse_state
 from previously.runtime.noted import Walk
 
 MOST_REMEMBERED = 128
@@ -87,12 +87,14 @@ class States:
         def begin() -> State:
             if begun is not None:
                 return begun
-            return (state_of(seen.snapshot.version.made.text) if seen.snapshot else None) or EMPTY
+            return (parse_state(seen.snapshot.version.made.text) if seen.snapshot else None) or EMPTY_STATE
 
         state, done = self._nearest(len(notes), looked, begin)
         for tile, (_, _, for_lore) in zip(tiles[done:], notes[done:], strict=True):
             noted = _read(seen, tile, for_lore=for_lore)
-            state = after_for(state, noted, witness.knows, witness.is_self) if witness else after(state, noted)
+            state = (
+                apply_note_for(state, noted, witness.knows, witness.is_self) if witness else apply_note(state, noted)
+            )
         self.keep(looked(len(notes)), state)
         said = seen.path[: max(0, last + 1 - seen.first)]
         heard = ((item.position, item.entry.message) for item in said if not witness or witness.knows(item.position))
@@ -136,13 +138,13 @@ def _is_for_lore(seen: Walk, tile: Tile, *, librarian: bool) -> bool:
     return librarian or any(one.span.first <= last and first <= one.span.last for one in seen.updates)
 
 
-def _read(seen: Walk, tile: Tile, *, for_lore: bool) -> Noted:
+def _read(seen: Walk, tile: Tile, *, for_lore: bool) -> PlacedNote:
     """Return what a note says of its span."""
     assert tile.note is not None, "only noted tiles are read"
     made = tile.note.made
     messages = tuple(item.entry.message for item in seen.run(tile))
     note = _note(made)
-    return Noted(
+    return PlacedNote(
         Note(lore=note.lore) if for_lore else note, made.key, tile.span.first, tile.span.last, made.made_by, messages
     )
 

@@ -21,7 +21,7 @@ from previously.runtime.by_hand import Which
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.folding import Progress, fold, plan_folds
 from previously.runtime.history import History
-from previously.runtime.lore_hands import LoreByHand
+from previously.runtime.lore_edits import LoreEdits
 from previously.runtime.noted import every_note
 from previously.runtime.presence import PresenceByHand
 from previously.runtime.reading import persistently
@@ -42,7 +42,7 @@ from previously.view.readers import Reader, ReaderKind, reader_named
 from previously.view.view import View, memory_sections
 
 
-class Story(Transcript, History, PresenceByHand, LoreByHand, Standing):
+class Story(Transcript, History, PresenceByHand, LoreEdits, Standing):
     """One conversation with its memory."""
 
     def __init__(self, store: Store, info: StoryInfo, folder: MemoryWriter, tuning: Tuning) -> None:

@@ -18,10 +18,10 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
 from previously.folds.builtin.quotes import renumber_live
 from previously.folds.context import NoteContext
-from previously.lore.by_hand import corrected, record_of
+from previously.lore.entry import LoreEntry
+from previously.lore.hand_records import correct_state, parse_record
 from previously.lore.state import State
-from previously.lore.things import LoreEntry
-from previously.lore.threads import choose_shown
+from previously.lore.threads import choose_shown_threads
 from previously.runtime.derived import fragments_of
 from previously.runtime.fold_store import SnapshotStore
 from previously.storage.store import BranchInfo, StoryKey
@@ -130,7 +130,7 @@ def lists_before(state: State, position: int, about: str = "") -> dict[str, Any]
     still_open = [one for one in state.threads.threads if one.opened < position]
     held = [one.text for one in state.current.standing if one.position < position]
     return {
-        "open_threads": tuple((one.id, one.text) for one in choose_shown(still_open, position, about)),
+        "open_threads": tuple((one.id, one.text) for one in choose_shown_threads(still_open, position, about)),
         "state": tuple(held[-MOST_HELD:]),
     }
 
@@ -140,8 +140,8 @@ async def with_hand_records(
 ) -> State:
     """Return the state with what people said of it at messages before a position."""
     marks = await store.marks(key, branch.name, HAND)
-    records = [(mark.position, record_of(mark.text)) for mark in marks if mark.position < position]
-    return corrected(state, [(at, record) for at, record in records if record]).state
+    records = [(mark.position, parse_record(mark.text)) for mark in marks if mark.position < position]
+    return correct_state(state, [(at, record) for at, record in records if record]).state
 
 
 async def texts_before(store: SnapshotStore, key: StoryKey, branch: BranchInfo, position: int) -> tuple[str, str]:

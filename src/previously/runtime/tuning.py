@@ -9,7 +9,7 @@ from typing import Any
 from previously.core.calibration import calibrated_counter
 from previously.core.samples import Sample, samples_from_json, with_sample
 from previously.core.tokens import ESTIMATE, Counter
-from previously.models.tokenizers import counter_for
+from previously.models.tokenizers import find_counter
 from previously.settings import Layer, Origin, Settings, changed, resolve
 
 
@@ -28,7 +28,7 @@ class Tuning:
     def counter(self) -> Counter:
         """What counts tokens in the story's views: an exact counter if the settings name one, else an estimate that has
         learnt from what was reported."""
-        chosen = counter_for(self.in_force.tokenizer)
+        chosen = find_counter(self.in_force.tokenizer)
         return calibrated_counter(self._samples) if chosen is ESTIMATE else chosen
 
     def learn(self, sample: Sample | None, model: str) -> str:

@@ -23,7 +23,7 @@ from previously.folds.recap import AGAIN, FoldRules
 from previously.folds.tiles import MissingNote, find_missing, find_newest
 from previously.folds.update import UPDATED, Part, UpdateFold
 from previously.lore.state import State
-from previously.lore.threads import choose_shown
+from previously.lore.threads import choose_shown_threads
 from previously.runtime.fold_store import FoldStore
 from previously.runtime.noted import Walk, walk
 from previously.runtime.states import States
@@ -191,7 +191,9 @@ class UpdateSteps:
 def _threads(state: State, first: int, about: str) -> tuple[tuple[str, str], ...]:
     """Return the open threads that are shown: as many as there is room for, those that matter most."""
     still_open = [one for one in state.threads.threads if one.opened < first]
-    return tuple((one.id, one.text) for one in choose_shown(still_open, first, about, most_tokens=THREAD_TOKENS))
+    return tuple(
+        (one.id, one.text) for one in choose_shown_threads(still_open, first, about, most_tokens=THREAD_TOKENS)
+    )
 
 
 def _players(state: State, run: Sequence[OnPath]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from previously.core.tokens import Counter, message_tokens
 from previously.folds.recap import FoldRules
 from previously.runtime.earlier import Earlier
 from previously.runtime.knowing import Knowing, is_told_all
-from previously.runtime.lore_in_views import Turn, overtaken, scanned, told_of
+from previously.runtime.lore_in_views import LoreTurn, render_entry_line, scan_turn
 from previously.runtime.reading import MOST_READ, read_newest, with_tail
 from previously.runtime.recalling import recall_ceiling, recalled_for, retold
 from previously.runtime.remembering import memories_of
@@ -217,15 +217,15 @@ async def _lore(
     free = stable.view.budget_tokens - stable.view.tokens
     # What is free is shared: with all of it for lore, which comes first, nothing was recalled in views of 4,000 tokens.
     room = min(asked.lore_tokens, free // 2 if asked.recall_tokens else free) - MARKS_TOKENS
-    room += sum(asked.counter.tokens(told_of(one)) for one in lorebook.constants)  # which are told elsewhere
+    room += sum(asked.counter.tokens(render_entry_line(one)) for one in lorebook.constants)  # which are told elsewhere
     seen = [item for item in stable.material.newest if item.position in shown and item.position <= turn.position]
-    given = Turn(seen, turn.node, turn.position + 1, asked.lore_depth, max(0, room))
-    found = await scanned(store, key, stable.branch.name, lorebook, given, asked.counter, str(reader))
+    given = LoreTurn(seen, turn.node, turn.position + 1, asked.lore_depth, max(0, room))
+    found = await scan_turn(store, key, stable.branch.name, lorebook, given, asked.counter, str(reader))
     fired = [one.entry for one in found.fired if not one.entry.constant]
     if before is not None and reader.name:  # what they knew at the turn's beginning they may not know any more
         entries = lorebook.index.entries
         before = before if all(one.uid in entries and entries[one.uid].content == one.text for one in before) else None
-    if before is not None and not overtaken({one.uid: one.text for one in before}, fired, lorebook, known.by_people):
+    if before is not None and not lorebook.is_overtaken({one.uid: one.text for one in before}, fired, known.by_people):
         return before
     reasons = {one.entry.uid: one.reason for one in found.fired}
     return [LoreShown(one.uid, one.name, one.content, reasons[one.uid]) for one in fired]

@@ -19,12 +19,11 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from previously.app import Memory, model_at
-from previously.runtime.recognising import Recognising
+from previously.runtime.follow_client import ClientFollower
 from previously.runtime.story import Story
 from previously.server.callers import Callers
 from previously.server.chat import Chat
 from previously.server.commands import Commands
-from previously.server.dialects import DIALECTS
 from previously.server.guard import Guard, Rules
 from previously.server.hosts import is_loopback
 from previously.server.keeper import Keeper
@@ -37,6 +36,7 @@ from previously.server.serving import Serving
 from previously.server.spool import Spool
 from previously.server.turns import Turns
 from previously.server.upstream import Facts, Upstream
+from previously.wire.interface import INTERFACES
 
 log = logging.getLogger("previously.server")
 
@@ -54,7 +54,7 @@ class Proxy:
         self.memory = memory
         self.serving = serving
         self.upstream = Upstream(serving.upstream, key=serving.upstream_key, timeout_s=serving.timeout_s)
-        self.recognising = Recognising(memory.store)
+        self.recognising = ClientFollower(memory.store)
         self.spool = Spool(spool_path, serving.spool_bytes)
         self.turns = Turns(
             self.memory_of,
@@ -180,7 +180,7 @@ def routes(proxy: Proxy) -> list[BaseRoute]:
     return [
         Route("/healthz", healthz),
         Route("/readyz", readyz),
-        *(_at(f"/v1/{dialect.path}", proxy.chat.speaking(dialect), "POST") for dialect in DIALECTS.values()),
+        *(_at(f"/v1/{dialect.path}", proxy.chat.speaking(dialect), "POST") for dialect in INTERFACES.values()),
         _at("/v1/messages/count_tokens", proxy.passing, "POST"),
         *(_at(f"/v1/responses/{path}", proxy.passing, "POST") for path in ("compact", "input_tokens")),
         _at("/v1/responses/{response}/cancel", proxy.passing, "POST"),

@@ -15,13 +15,13 @@ from typing import Any
 from urllib.parse import unquote
 
 from previously.core.errors import BadInput
+from previously.core.json_values import kind, parse_json
 from previously.core.messages import Draft, Role, Text, cleaned
-from previously.formats.reading import kind, parse_json
-from previously.recognition.commands import Command, command_in
-from previously.recognition.heard import Ask, Heard, hear, is_lone_task
-from previously.recognition.wording import Names, is_nudge
-from previously.server.dialects import CHAT, Dialect, Raw
+from previously.recognition.client_list import Ask, ClientList, is_lone_task, parse_client_list
+from previously.recognition.client_marks import ChatNames, is_nudge
+from previously.recognition.commands import Command, parse_command
 from previously.view.volatile import without_echo
+from previously.wire.interface import CHAT, Interface, Raw
 
 STORY_HEADERS = (
     "x-previously-story", "x-openwebui-chat-id", "x-sm-conversation-id", "x-opencode-session", "x-session-id",
@@ -56,11 +56,11 @@ class AskedChat:
 
     body: dict[str, Any]
     """As it was sent, but for what is meant for us."""
-    dialect: Dialect
+    dialect: Interface
     """The interface it came by."""
     messages: list[Raw]
     drafts: list[Draft]
-    heard: Heard
+    heard: ClientList
     command: Command | None
     """What the last message asks of memory, if it does."""
     replaced: int
@@ -78,14 +78,14 @@ class AskedChat:
     """How many messages the client's history has, where it says so."""
 
 
-def read_chat(body: bytes, headers: Mapping[str, str], dialect: Dialect = CHAT) -> AskedChat:
+def read_chat(body: bytes, headers: Mapping[str, str], dialect: Interface = CHAT) -> AskedChat:
     """The request in a body. `headers` have lower-case names."""
     return read_fields(parsed(body), headers, dialect)
 
 
-def read_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Dialect = CHAT) -> AskedChat:
+def read_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Interface = CHAT) -> AskedChat:
     """The request in a body that is parsed, whose fields from now on are the request's."""
-    messages = dialect.raws(fields)
+    messages = dialect.read_raws(fields)
     meta = fields.pop("chat_meta", None)
     told = meta if isinstance(meta, dict) else {}
     drafts, replaced = [], 0
@@ -93,7 +93,7 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Dia
         if not isinstance(item, dict):
             raise BadInput(f"Message {number} must be an object, not {kind(item)}.")
         try:
-            draft, count = cleaned(dialect.draft_of(item))
+            draft, count = cleaned(dialect.parse_raw(item))
         except (BadInput, RecursionError) as error:
             sentence = "it is nested too deeply." if isinstance(error, RecursionError) else str(error)
             raise BadInput(f"Message {number}: {sentence}") from None
@@ -101,7 +101,7 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Dia
         replaced += count
     streams = fields.get("stream") is True
     ask = _TYPES.get(str(headers.get("x-previously-kind") or told.get("type") or "").lower())
-    heard = hear(drafts, _names(told), is_turn=ask is Ask.TURN)
+    heard = parse_client_list(drafts, _names(told), is_turn=ask is Ask.TURN)
     if ask is not None and not heard.body:
         ask = Ask.ASIDE
     elif ask is Ask.CONTINUE and not heard.ends_in_a_reply:
@@ -115,12 +115,12 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Dia
         messages,
         drafts,
         heard,
-        command_in(last.text) if last.role is Role.USER else None,
+        parse_command(last.text) if last.role is Role.USER else None,
         replaced,
         str(fields.get("model") or ""),
         streams,
         _answer_tokens(fields),
-        _one_line(str(user)) if isinstance(user := dialect.user(fields), str | int) and user is not True else "",
+        _one_line(str(user)) if isinstance(user := dialect.find_user(fields), str | int) and user is not True else "",
         *_story(fields, headers, told),
         ask,
         _history(told),
@@ -148,10 +148,10 @@ def _as_said(draft: Draft) -> Draft:
     return Draft(type(message)(message.role, parts, message.speaker, message.witnesses), draft.attributes)
 
 
-def _names(told: Mapping[str, Any]) -> Names:
+def _names(told: Mapping[str, Any]) -> ChatNames:
     character, user, group = (str(told.get(name) or "").strip() for name in ("char", "user", "group"))
     members = tuple(name.strip() for name in group.split(",") if name.strip()) if "," in group else ()
-    return Names(character or None, user or None, members)
+    return ChatNames(character or None, user or None, members)
 
 
 def _story(fields: Mapping[str, Any], headers: Mapping[str, str], told: Mapping[str, Any]) -> tuple[str | None, bool]:
@@ -208,7 +208,7 @@ def _is_sillytavern(headers: Mapping[str, str]) -> bool:
 
 def with_messages(asked: AskedChat, messages: list[Raw]) -> bytes:
     """The body that goes upstream."""
-    body = asked.dialect.body(asked.body, messages)
+    body = asked.dialect.write_body(asked.body, messages)
     try:
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:  # half a character, as some clients cut them: it goes on as it came

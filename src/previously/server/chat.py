@@ -21,7 +21,6 @@ from previously.core.errors import BadInput
 from previously.server.asked import AskedChat, parsed, read_fields, with_messages
 from previously.server.bodies import body_of
 from previously.server.commands import Commands
-from previously.server.dialects import Dialect
 from previously.server.guard import caller_of
 from previously.server.holding import Hearing
 from previously.server.keeper import Keeper
@@ -33,6 +32,7 @@ from previously.server.refusals import Header, Refusal
 from previously.server.relay import Outcome, Outgoing, relay
 from previously.server.turns import Turn, Turns, listed_of
 from previously.server.upstream import Upstream
+from previously.wire.interface import Interface
 
 log = logging.getLogger("previously.server")
 
@@ -66,7 +66,7 @@ class Chat:
         self._keeping: set[asyncio.Task[None]] = set()
         self._answering: set[asyncio.Task[Any]] = set()
 
-    def speaking(self, dialect: Dialect) -> ASGIApp:
+    def speaking(self, dialect: Interface) -> ASGIApp:
         """What answers requests of one interface."""
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,7 +74,7 @@ class Chat:
 
         return answer
 
-    async def _one(self, dialect: Dialect, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _one(self, dialect: Interface, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         begun = time.perf_counter()
         caller = caller_of(scope)
@@ -98,7 +98,7 @@ class Chat:
                     body = with_messages(asked, turn.messages)
                     sent = self._upstream.headers(given, caller)
                     told, query = memory_headers(turn), scope["query_string"]
-                    return Outgoing("POST", dialect.path, sent, body, query, asked.streams, told, dialect.wording)
+                    return Outgoing("POST", dialect.path, sent, body, query, asked.streams, told, dialect.errors)
 
                 first = out()
                 self._metrics.added_ms.observe((time.perf_counter() - begun) * 1_000)
@@ -119,7 +119,7 @@ class Chat:
     ) -> None:
         """Ask the upstream, and keep what comes, whatever becomes of it. `anew` is what is asked once the turn has
         changed."""
-        hearing = Hearing(turn.asked.dialect.reader)
+        hearing = Hearing(turn.asked.dialect.open_reader)
         kept = False
 
         async def again(status: int, body: bytes) -> Outgoing | None:
@@ -195,12 +195,12 @@ def memory_headers(turn: Turn) -> list[Header]:
     return [(b"x-previously-memory", state), *named]
 
 
-async def _read(body: bytes, headers: dict[str, str], dialect: Dialect) -> AskedChat | None:
+async def _read(body: bytes, headers: dict[str, str], dialect: Interface) -> AskedChat | None:
     """The request; None for one that goes on without memory, since its history does not lie in it."""
 
     def read() -> AskedChat | None:
         fields = parsed(body)
-        return None if dialect.passes(fields) else read_fields(fields, headers, dialect)
+        return None if dialect.is_partial(fields) else read_fields(fields, headers, dialect)
 
     try:
         return await asyncio.to_thread(read) if len(body) > LARGE_BODY else read()
@@ -214,11 +214,11 @@ async def _say(words: str, asked: AskedChat, send: Send) -> None:
     if asked.streams:
         head: list[Header] = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
         await send({"type": "http.response.start", "status": 200, "headers": head})
-        for chunk in asked.dialect.stream(words, asked.model, created=now):
+        for chunk in asked.dialect.stream_reply(words, asked.model, created=now):
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
         return
-    body = json.dumps(asked.dialect.words(words, asked.model, created=now)).encode()
+    body = json.dumps(asked.dialect.write_reply(words, asked.model, created=now)).encode()
     head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": head})
     await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -10,10 +10,10 @@ from dataclasses import replace
 from previously.app import Memory
 from previously.core.errors import PreviouslyError
 from previously.core.witnessing import folded_name
+from previously.recognition.choose_story import ClientRequest
+from previously.recognition.client_list import Ask
 from previously.recognition.commands import COMMANDS, MARK, Command
-from previously.recognition.heard import Ask
-from previously.runtime.listed import Listed
-from previously.runtime.recognising import Recognising
+from previously.runtime.follow_client import ClientFollower
 from previously.runtime.story import Story
 from previously.server.asked import AskedChat
 from previously.view.view import Section, View
@@ -27,12 +27,14 @@ NO_STORY = "There is no story yet: say something first."
 class Commands:
     """Answers commands."""
 
-    def __init__(self, memory_of: Callable[[str], Memory], recognising: Recognising, deadline_s: float = 2.0) -> None:
+    def __init__(
+        self, memory_of: Callable[[str], Memory], recognising: ClientFollower, deadline_s: float = 2.0
+    ) -> None:
         self._memory_of = memory_of
         self._recognising = recognising
         self._deadline_s = deadline_s
 
-    async def answer(self, owner: str, asked: AskedChat, listed: Listed) -> str | None:
+    async def answer(self, owner: str, asked: AskedChat, listed: ClientRequest) -> str | None:
         """What to say to a request whose last message is a command; None if it is not."""
         if asked.command is None:
             return None
@@ -45,10 +47,10 @@ class Commands:
             words = "Memory is busy; ask again in a moment."
         return f"{MARK} {words}"
 
-    async def _answer(self, owner: str, command: Command, listed: Listed) -> str:
+    async def _answer(self, owner: str, command: Command, listed: ClientRequest) -> str:
         if command.name == "help":
             return "Commands:\n" + "\n".join(f"- `//{name}` {what}" for name, what in COMMANDS.items())
-        if not listed.heard.body and not listed.story:
+        if not listed.client_list.body and not listed.story:
             return NO_STORY
         place = await self._recognising.follow(_as_turn(listed), "")
         if place is None:
@@ -57,7 +59,7 @@ class Commands:
         return await _DEEDS[command.name](story, command.argument)
 
 
-def _as_turn(listed: Listed) -> Listed:
+def _as_turn(listed: ClientRequest) -> ClientRequest:
     """The list before the command, which is no request for more of the story and yet shows where it stands."""
     return replace(listed, ask=Ask.TURN, creates=False)
 

@@ -12,24 +12,26 @@ from collections.abc import Sequence
 from previously.core.messages import Message, Role, Text, ToolResult
 from previously.core.pairing import units
 from previously.folds.conversation.pins import find_newest_request
-from previously.recognition.heard import Heard, Piece
-from previously.recognition.unfolding import split_single
-from previously.runtime.recognising import Place
-from previously.server.dialects import CHAT, Dialect, Raw
+from previously.recognition.client_list import ClientList, ClientMessage
+from previously.recognition.undo_postprocessing import split_single_text
+from previously.runtime.follow_client import ClientPlace
 from previously.view.furniture import Furniture
 from previously.view.view import Section, View
 from previously.view.volatile import without_recall
+from previously.wire.interface import CHAT, Interface, Raw
 
 ALWAYS_IN_FRONT = 2**30
 """As the depth of a note: more messages than any tail has."""
 
 
-def furniture_of(place: Place, heard: Heard, tools: str = "", kept: Sequence[Piece] = ()) -> Furniture:
+def furniture_of(
+    place: ClientPlace, heard: ClientList, tools: str = "", kept: Sequence[ClientMessage] = ()
+) -> Furniture:
     """What of the client's list is not the story; and `kept`: messages of the story that stand before its tail,
     whatever that begins with."""
     behind = [(0, piece.message) for piece in (*heard.behind, *place.prefill.pieces)]
     if heard.is_single:
-        front = Message(Role.SYSTEM, (Text(split_single(heard.body[0].message.text)[0]),))
+        front = Message(Role.SYSTEM, (Text(split_single_text(heard.body[0].message.text)[0]),))
         return Furniture((front,), tuple(behind), tools)
     notes = [(depth, piece.message) for depth, piece in place.notes]
     notes += [(ALWAYS_IN_FRONT - at, piece.message) for at, piece in enumerate(kept)]
@@ -38,11 +40,11 @@ def furniture_of(place: Place, heard: Heard, tools: str = "", kept: Sequence[Pie
 
 def compose(
     view: View,
-    place: Place,
-    heard: Heard,
+    place: ClientPlace,
+    heard: ClientList,
     sent: Sequence[Raw],
-    dialect: Dialect = CHAT,
-    kept: Sequence[Piece] = (),
+    dialect: Interface = CHAT,
+    kept: Sequence[ClientMessage] = (),
     *,
     recalled: bool = True,
 ) -> list[Raw]:
@@ -69,20 +71,20 @@ def compose(
             position = next(shown, None)
             index = indices.get(position) if position is not None else None
         if index is None:
-            composed += dialect.raws_of(message)
+            composed += dialect.write_raws(message)
         elif index not in written:
             written.add(index)
             if index in said and _outputs(message) != _outputs(said[index]):  # the view shows less of them
-                composed += dialect.rewritten(sent[index], message)
+                composed += dialect.rewrite_raw(sent[index], message)
                 continue
             composed.append(_with_recall(sent[index], message, dialect) if recalled else sent[index])
     return _begun_by_user(composed, dialect) if dialect.begins_with_user else composed
 
 
-def _single(view: View, place: Place, heard: Heard, raw: Raw) -> Raw:
+def _single(view: View, place: ClientPlace, heard: ClientList, raw: Raw) -> Raw:
     """A list that is one text, with memory behind the mark that the chat begins, and as much of the history as the view
     shows."""
-    front, _ = split_single(heard.body[0].message.text)
+    front, _ = split_single_text(heard.body[0].message.text)
     shown = [item.sources[0].first for item in view.items if item.section is Section.TAIL]
     memory = view.messages[0].text[len(front) :].strip("\n") if view.messages else ""
     if not memory and not view.volatile_tokens and list(place.positions) == shown:
@@ -101,14 +103,14 @@ def _outputs(message: Message) -> list[str]:
     return [part.text for part in message.parts if isinstance(part, ToolResult)]
 
 
-def _by_identity(pieces: Sequence[Piece]) -> dict[int, int]:
+def _by_identity(pieces: Sequence[ClientMessage]) -> dict[int, int]:
     return {id(piece.message): piece.index for piece in pieces}
 
 
-def _begun_by_user(raws: list[Raw], dialect: Dialect) -> list[Raw]:
+def _begun_by_user(raws: list[Raw], dialect: Interface) -> list[Raw]:
     """The list without what stands before the first words of the user, where that can be."""
     first = next((at for at, raw in enumerate(raws) if raw.get("role") != "system"), len(raws))
-    begins = next((at for at in range(first, len(raws)) if begins_a_turn(dialect.draft_of(raws[at]).message)), first)
+    begins = next((at for at in range(first, len(raws)) if begins_a_turn(dialect.parse_raw(raws[at]).message)), first)
     return [*raws[:first], *raws[begins:]]
 
 
@@ -117,7 +119,7 @@ def begins_a_turn(message: Message) -> bool:
     return message.role is Role.USER and not any(isinstance(part, ToolResult) for part in message.parts)
 
 
-def _front(system: Message, leading: Sequence[Piece], sent: Sequence[Raw], dialect: Dialect) -> list[Raw]:
+def _front(system: Message, leading: Sequence[ClientMessage], sent: Sequence[Raw], dialect: Interface) -> list[Raw]:
     """The client's system messages, with memory at the end of the last that is not somebody's words."""
     texts = "\n\n".join(piece.message.text for piece in leading)
     memory = system.text[len(texts) :].lstrip("\n") if leading else system.text
@@ -131,14 +133,14 @@ def _front(system: Message, leading: Sequence[Piece], sent: Sequence[Raw], diale
     return raws
 
 
-def _extended(raw: Raw, memory: str, dialect: Dialect) -> Raw:
+def _extended(raw: Raw, memory: str, dialect: Interface) -> Raw:
     content = raw.get("content")
     if isinstance(content, list):
-        return {**raw, "content": [*content, dialect.text_part(memory)]}
+        return {**raw, "content": [*content, dialect.write_text_part(memory)]}
     return {**raw, "content": f"{content}\n\n{memory}" if content else memory}
 
 
-def _with_recall(raw: Raw, message: Message, dialect: Dialect) -> Raw:
+def _with_recall(raw: Raw, message: Message, dialect: Interface) -> Raw:
     """What the client sent, with the passages that the view has put before it; results of calls stay in front."""
     said = without_recall(message.text)
     block = message.text[: len(message.text) - len(said)]
@@ -147,7 +149,7 @@ def _with_recall(raw: Raw, message: Message, dialect: Dialect) -> Raw:
     content = raw.get("content")
     if isinstance(content, list):
         at = next((at for at, part in enumerate(content) if not _is_result(part)), len(content))
-        return {**raw, "content": [*content[:at], dialect.text_part(block.rstrip("\n")), *content[at:]]}
+        return {**raw, "content": [*content[:at], dialect.write_text_part(block.rstrip("\n")), *content[at:]]}
     return {**raw, "content": block + str(content or "")}
 
 

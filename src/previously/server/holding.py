@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 
-from previously.models.received import ReceivedReply
-from previously.models.sse import ReplyReader
+from previously.wire.reply import Reply
+from previously.wire.sse import ReplyReader
 
 HOLD_S = 2.0
 """How long the beginning of a stream in which nothing is said yet may be held back."""
@@ -44,7 +44,7 @@ class Hearing:
         """Forget what was heard."""
         self._reader = self._make()
 
-    def finish(self) -> ReceivedReply:
+    def finish(self) -> Reply:
         """What the client got, now that no more comes."""
         return self._reader.finish()
 

@@ -15,7 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from previously.server.wording import error_json
+from previously.wire.errors import write_openai_error
 
 HEAD_S = 10.0
 MOST_LOOSE_BYTES = 64 * 1024
@@ -113,7 +113,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def _end_with(self, status: int, code: str, message: str) -> None:
         """Answer what never became a request, unless an answer is on its way already, and close."""
         if not self._mid_answer:
-            body = error_json(message, "invalid_request_error", code)
+            body = write_openai_error(message, "invalid_request_error", code)
             head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
             self.transport.write(STATUS_LINE[status] + head + body)
         self.transport.close()

@@ -12,11 +12,11 @@ from typing import Any
 
 from previously.core.asking import FailureKind
 from previously.folds.conversation.pins import find_newest_request
-from previously.models.failures import error_words, kind_of, tokens_told, window_told
-from previously.models.wire import parse_body
 from previously.server.asked import AskedChat
-from previously.server.dialects import Dialect, Raw
 from previously.server.showing import ANSWER_TOKENS, RESERVE, budget_of
+from previously.wire.errors import collect_error_words, find_counted_tokens, find_window, judge_failure
+from previously.wire.interface import Interface, Raw
+from previously.wire.model_call import parse_body
 
 SMALLER = 0.6
 """How much of what was sent is sent again, where the server does not say how much it takes."""
@@ -44,10 +44,10 @@ class Overflow:
 def overflow_in(status: int, body: bytes) -> Overflow | None:
     """What an error says of the request's length; None if that is not what it is about. Some servers say nothing."""
     payload = parse_body(body)
-    words = error_words(payload)
-    if kind_of(status, words) is FailureKind.OVERFLOW or (status == 400 and not body.strip()):
+    words = collect_error_words(payload)
+    if judge_failure(status, words) is FailureKind.OVERFLOW or (status == 400 and not body.strip()):
         window, counted = (_field(payload, name) for name in ("n_ctx", "n_prompt_tokens"))  # llama.cpp
-        return Overflow(window or window_told(words), counted or tokens_told(words))
+        return Overflow(window or find_window(words), counted or find_counted_tokens(words))
     return None
 
 
@@ -76,14 +76,14 @@ def window_for(asked: AskedChat, budget_tokens: int) -> int:
     return window if answer <= window // 2 else budget_tokens * 2 * RESERVE // (RESERVE - 2)
 
 
-def without_media(raws: Sequence[Raw], dialect: Dialect) -> list[Raw]:
+def without_media(raws: Sequence[Raw], dialect: Interface) -> list[Raw]:
     """The messages with a few words in place of older pictures and files."""
-    asked = find_newest_request([dialect.draft_of(raw).message for raw in raws])
+    asked = find_newest_request([dialect.parse_raw(raw).message for raw in raws])
     newest = {asked, len(raws) - 1}
     return [raw if at in newest else _told(raw, dialect) for at, raw in enumerate(raws)]
 
 
-def _told(raw: Raw, dialect: Dialect) -> Raw:
+def _told(raw: Raw, dialect: Interface) -> Raw:
     for field in ("content", "output"):
         given = raw.get(field)
         if isinstance(given, list) and (changed := [_part(part, dialect) for part in given]) != given:
@@ -91,7 +91,7 @@ def _told(raw: Raw, dialect: Dialect) -> Raw:
     return raw
 
 
-def _part(part: Any, dialect: Dialect) -> Any:
+def _part(part: Any, dialect: Interface) -> Any:
     if not isinstance(part, dict):
         return part
-    return dialect.text_part(LEFT_OUT) if part.get("type") in _MEDIA else _told(part, dialect)
+    return dialect.write_text_part(LEFT_OUT) if part.get("type") in _MEDIA else _told(part, dialect)

@@ -14,7 +14,7 @@ from previously.server.guard import caller_of
 from previously.server.refusals import Header, Refusal
 from previously.server.relay import Outgoing, relay
 from previously.server.upstream import Upstream
-from previously.server.wording import wording_at
+from previously.wire.errors import find_error_format
 
 _MODEL_PATH = re.compile(r"[A-Za-z0-9._:@+ /-]{1,300}")
 
@@ -36,7 +36,7 @@ class Passing:
         """A request whose body was read, passed on as it is."""
         headers = self._upstream.headers(dict(scope["headers"]), caller_of(scope))
         path = _path(scope["path"].removeprefix("/v1/"))
-        wording = wording_at(scope["path"])
+        wording = find_error_format(scope["path"])
         out = Outgoing(scope["method"], path, headers, body, scope["query_string"], _streams(body), told, wording)
         await relay(self._upstream, out, receive, send)
 

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Send
 
-from previously.server.wording import CHAT, Wording, wording_at
+from previously.wire.errors import CHAT_ERRORS, ErrorFormat, find_error_format
 
 Header = tuple[bytes, bytes]
 
@@ -34,7 +34,7 @@ class Refusal(Exception):
         self.message = message
         self.headers = tuple(headers)
 
-    def body(self, wording: Wording = CHAT) -> bytes:
+    def body(self, wording: ErrorFormat = CHAT_ERRORS) -> bytes:
         """The error as the clients of an interface expect it."""
         kind = "server_error" if self.status >= 500 else _KINDS.get(self.status, "invalid_request_error")
         return wording.error(self.message, kind, self.code)
@@ -50,13 +50,13 @@ async def answer_refusal(request: Request, error: Exception) -> Response:
     Starlette as the handler of `Refusal`; it would answer with a bare 500 otherwise."""
     assert isinstance(error, Refusal)
     headers = {name.decode(): value.decode("latin-1") for name, value in error.headers}
-    body = error.body(wording_at(request.url.path))
+    body = error.body(find_error_format(request.url.path))
     return Response(body, error.status, {"cache-control": "no-store", **headers}, "application/json")
 
 
 async def refuse(refusal: Refusal, receive: Receive, send: Send, path: str = "") -> None:
     """Answer with a refusal and end the connection, giving the client a moment to read it. `path` is what it asked."""
-    body = refusal.body(wording_at(path))
+    body = refusal.body(find_error_format(path))
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),

@@ -20,7 +20,7 @@ from starlette.types import Receive, Send
 from previously.server.holding import Hearing, Held
 from previously.server.refusals import Header, Refusal
 from previously.server.upstream import Upstream, passed_back
-from previously.server.wording import CHAT, Wording
+from previously.wire.errors import CHAT_ERRORS, ErrorFormat
 
 log = logging.getLogger("previously.server")
 
@@ -49,7 +49,7 @@ class Outgoing:
     streams: bool = False
     told: Sequence[Header] = ()
     """What the client is told in headers of ours."""
-    wording: Wording = CHAT
+    wording: ErrorFormat = CHAT_ERRORS
     """How it is told what went wrong."""
 
 

@@ -21,15 +21,15 @@ from previously.core.errors import BudgetTooSmall
 from previously.core.pairing import units
 from previously.core.tokens import ESTIMATE, message_tokens
 from previously.folds.conversation.pins import find_newest_request
-from previously.recognition.commands import ours_in
-from previously.recognition.heard import Piece
-from previously.runtime.recognising import Place
+from previously.recognition.client_list import ClientMessage
+from previously.recognition.commands import find_command_messages
+from previously.runtime.follow_client import ClientPlace
 from previously.runtime.story import Story
 from previously.server.asked import AskedChat
 from previously.server.composing import begins_a_turn, compose, cut_to_fit, furniture_of
-from previously.server.dialects import Raw
 from previously.view.furniture import Furniture
 from previously.view.view import Section, View
+from previously.wire.interface import Raw
 
 log = logging.getLogger("previously.server")
 
@@ -86,7 +86,7 @@ class Showing:
             await (await memory.story(name, create=False)).set(["preset=agent"])
 
     async def of_story(
-        self, story: Story, owner: str, asked: AskedChat, place: Place, budget: int, *, recalled: bool = True
+        self, story: Story, owner: str, asked: AskedChat, place: ClientPlace, budget: int, *, recalled: bool = True
     ) -> Shown | None:
         """The view of a story; None if there is no room for one. Without `recalled`, what the user said stays as it
         is."""
@@ -109,7 +109,7 @@ class Showing:
         messages = compose(view, place, asked.heard, asked.messages, asked.dialect, kept, recalled=recalled)
         return Shown(view, messages, afterwards)
 
-    async def beside(self, owner: str, asked: AskedChat, place: Place | None, budget: int) -> list[Raw]:
+    async def beside(self, owner: str, asked: AskedChat, place: ClientPlace | None, budget: int) -> list[Raw]:
         """For a request beside a story: the story's view where it shows what is known, else as much of the client's
         list as there is room for."""
         if place:
@@ -128,7 +128,7 @@ def budget_of(asked: AskedChat, window_tokens: int) -> int:
 
 def without_memory(asked: AskedChat, budget: int) -> list[Raw]:
     """As much of the client's list as there is room for."""
-    ours = ours_in([draft.message for draft in asked.drafts])
+    ours = find_command_messages([draft.message for draft in asked.drafts])
     theirs = [at for at in range(len(asked.messages)) if at not in ours]
     messages = [asked.drafts[at].message for at in theirs]
     tokens = [message_tokens(message, ESTIMATE) for message in messages]
@@ -139,7 +139,7 @@ def without_memory(asked: AskedChat, budget: int) -> list[Raw]:
 
 def sent_tokens(asked: AskedChat, raws: Sequence[Raw]) -> int:
     """What a list costs, by estimate, with the client's tools."""
-    messages = (asked.dialect.draft_of(raw).message for raw in raws)
+    messages = (asked.dialect.parse_raw(raw).message for raw in raws)
     return ESTIMATE.tokens(tools_of(asked)) + sum(message_tokens(message, ESTIMATE) for message in messages)
 
 
@@ -148,15 +148,15 @@ def tools_of(asked: AskedChat) -> str:
     return json.dumps(asked.body["tools"], ensure_ascii=False) if asked.body.get("tools") else ""
 
 
-def _furniture(asked: AskedChat, place: Place, kept: Sequence[Piece] = ()) -> Furniture:
+def _furniture(asked: AskedChat, place: ClientPlace, kept: Sequence[ClientMessage] = ()) -> Furniture:
     return furniture_of(place, asked.heard, tools_of(asked), kept)
 
 
-def _at_positions(place: Place) -> list[tuple[int, Piece]]:
+def _at_positions(place: ClientPlace) -> list[tuple[int, ClientMessage]]:
     return list(zip(place.positions, place.pieces, strict=True))
 
 
-def _needed(view: View, place: Place, asked: AskedChat) -> list[Piece]:
+def _needed(view: View, place: ClientPlace, asked: AskedChat) -> list[ClientMessage]:
     """The messages of the story that a view must show and its tail does not: what was asked last, with the call whose
     results it came with, and, where the user must begin, the message that began the first turn in it."""
     if asked.heard.is_single:

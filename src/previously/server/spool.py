@@ -19,9 +19,9 @@ from urllib.parse import quote
 
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Message
-from previously.formats.openai import draft_of, to_openai
 from previously.server.asked import AskedChat, read_chat
-from previously.server.dialects import CHAT, DIALECTS
+from previously.wire.chat import parse_chat_message, to_openai
+from previously.wire.interface import CHAT, INTERFACES
 
 log = logging.getLogger("previously.server")
 
@@ -171,7 +171,7 @@ def _waiting(line: dict[str, Any]) -> Waiting:
     meta = {"char": character, "user": user, "group": ",".join(members) if len(members) > 1 else ""}
     naming = "x-previously-story" if line.get("named", True) else "x-session-id"
     headers = {naming: quote(line.get("story") or ""), "x-previously-kind": line.get("kind") or ""}
-    dialect = DIALECTS[line.get("dialect", CHAT.name)]
+    dialect = INTERFACES[line.get("dialect", CHAT.name)]
     asked = read_chat(json.dumps({**line["body"], "chat_meta": meta}).encode(), headers, dialect)
-    replies = tuple(draft_of(item).message for items in line.get("replies") or [] for item in items)
+    replies = tuple(parse_chat_message(item).message for items in line.get("replies") or [] for item in items)
     return Waiting(line["id"], line["owner"], asked, replies, bool(line.get("partial")))

@@ -20,12 +20,10 @@ from typing import Any, TypeVar
 from previously.app import Memory
 from previously.core.errors import BadInput, PreviouslyError, StoreProblem
 from previously.core.messages import Message
-from previously.models.received import ReceivedReply
-from previously.runtime.listed import Listed
-from previously.runtime.recognising import Place, Recognising
+from previously.recognition.choose_story import ClientRequest
+from previously.runtime.follow_client import ClientFollower, ClientPlace
 from previously.runtime.story import Story
 from previously.server.asked import AskedChat
-from previously.server.dialects import Raw
 from previously.server.naming import new_name
 from previously.server.overflow import Overflow, smaller_budget, window_for, without_media
 from previously.server.replies import messages_of
@@ -33,6 +31,8 @@ from previously.server.serving import UNKNOWN_WINDOW_TOKENS
 from previously.server.showing import Showing, budget_of, sent_tokens, without_memory
 from previously.server.spool import Spool
 from previously.view.view import View
+from previously.wire.interface import Raw
+from previously.wire.reply import Reply
 
 log = logging.getLogger("previously.server")
 
@@ -56,14 +56,14 @@ class Turn:
     asked: AskedChat
     messages: list[Raw]
     """What goes upstream."""
-    place: Place | None = None
+    place: ClientPlace | None = None
     story: Story | None = None
     view: View | None = None
     degraded: bool = False
     spooled: int | None = None
     window_tokens: int | None = None
     """What the model was found to read at most."""
-    late: asyncio.Task[Place | None] | None = field(default=None, repr=False)
+    late: asyncio.Task[ClientPlace | None] | None = field(default=None, repr=False)
     """Still finding out where the turn belongs, after its time was up."""
 
 
@@ -73,7 +73,7 @@ class Turns:
     def __init__(
         self,
         memory_of: Callable[[str], Memory],
-        recognising: Recognising,
+        recognising: ClientFollower,
         spool: Spool,
         *,
         deadline_s: float,
@@ -146,7 +146,7 @@ class Turns:
         turn.window_tokens = window_for(asked, budget)
         return sent_tokens(asked, turn.messages) < sent_tokens(asked, before)
 
-    async def _show(self, turn: Turn, place: Place, window: int, budget: int, *, recalled: bool = True) -> bool:
+    async def _show(self, turn: Turn, place: ClientPlace, window: int, budget: int, *, recalled: bool = True) -> bool:
         """Put the view of a story into a turn; False if there is none to be had."""
         turn.story = await self._showing.story(turn.owner, place.name, window)
         shown = await self._showing.of_story(turn.story, turn.owner, turn.asked, place, budget, recalled=recalled)
@@ -156,7 +156,7 @@ class Turns:
         self._start(shown.afterwards())
         return True
 
-    async def end(self, turn: Turn, reply: ReceivedReply, *, whole: bool) -> None:
+    async def end(self, turn: Turn, reply: Reply, *, whole: bool) -> None:
         """Keep the answer, and learn from what the server counted. Takes as long as it takes."""
         try:
             await self._end(turn, reply, whole=whole)
@@ -164,7 +164,7 @@ class Turns:
             if turn.spooled is not None:
                 self._unanswered.discard(turn.spooled)
 
-    async def _end(self, turn: Turn, reply: ReceivedReply, *, whole: bool) -> None:
+    async def _end(self, turn: Turn, reply: Reply, *, whole: bool) -> None:
         begins = turn.place.prefill.begins if turn.place else ""
         if sum(len(choice.text) for choice in reply.choices) > LARGE_CHARS:
             replies = await asyncio.to_thread(messages_of, reply, turn.asked.heard, begins)
@@ -181,7 +181,7 @@ class Turns:
             await self._spool.done(turn.spooled)
         await self._learn(turn, reply)
 
-    async def _caught_up(self, turn: Turn) -> Place | None:
+    async def _caught_up(self, turn: Turn) -> ClientPlace | None:
         """Where a turn belongs that was late."""
         assert turn.late is not None
         try:
@@ -190,7 +190,7 @@ class Turns:
             log.warning("A turn waits in the spool: %s", _named(error))
             return None
 
-    async def _answer(self, turn: Turn, place: Place, replies: Sequence[Message], *, partial: bool) -> None:
+    async def _answer(self, turn: Turn, place: ClientPlace, replies: Sequence[Message], *, partial: bool) -> None:
         """Put the answer into the story; where that takes long or fails, it waits on disk meanwhile."""
         if not replies:
             await self._recognising.unanswered(place)
@@ -204,7 +204,7 @@ class Turns:
                 await self._spool.answered(turn.spooled, replies, partial=partial)
         await answering
 
-    async def _learn(self, turn: Turn, reply: ReceivedReply) -> None:
+    async def _learn(self, turn: Turn, reply: Reply) -> None:
         counted = (reply.usage or {}).get("prompt_tokens")
         if turn.story is None or turn.view is None or type(counted) is not int or counted <= 0:
             return
@@ -218,7 +218,7 @@ class Turns:
             return
         await turn.story.report_usage(turn.view, counted, model=turn.asked.model)
 
-    async def _follow(self, owner: str, asked: AskedChat) -> Place | None:
+    async def _follow(self, owner: str, asked: AskedChat) -> ClientPlace | None:
         if time.monotonic() < self._down_until:
             raise StoreProblem("the stories could not be reached a moment ago")
         if self._spool.waits:
@@ -250,13 +250,13 @@ class Turns:
             task.exception()  # it was told where it was waited for; nobody else needs to hear of it
 
 
-def listed_of(owner: str, asked: AskedChat) -> Listed:
+def listed_of(owner: str, asked: AskedChat) -> ClientRequest:
     """What recognising needs to know of a request."""
     story = asked.story
     if asked.user and story:  # two people may have given the same name to theirs
         story = f"{asked.user}/{story} {blake2b(json.dumps([asked.user, story]).encode(), digest_size=4).hexdigest()}"
     adopts = story is not None and not asked.named
-    return Listed(owner, asked.heard, asked.streams, story, asked.ask, asked.history, asked.user, adopts=adopts)
+    return ClientRequest(owner, asked.heard, asked.streams, story, asked.ask, asked.history, asked.user, adopts=adopts)
 
 
 def _named(error: Exception) -> str:

@@ -18,11 +18,11 @@ import httpx
 
 from previously.app import describe_model, model_at
 from previously.models.endpoint import Endpoint
-from previously.models.failures import SMALLEST_WINDOW
-from previously.models.server_facts import slots_in_props, usual_window
-from previously.models.wire import parse_body
+from previously.models.server_facts import find_usual_window, read_slots
 from previously.server.callers import X_API_KEY, Caller
 from previously.server.serving import UNKNOWN_WINDOW_TOKENS
+from previously.wire.errors import SMALLEST_WINDOW
+from previously.wire.model_call import parse_body
 
 log = logging.getLogger("previously.server")
 
@@ -160,7 +160,7 @@ class Upstream:
             facts = Facts()
         finally:
             self._looking.pop(model, None)
-        if facts.window_tokens is None and (usual := usual_window(model)):
+        if facts.window_tokens is None and (usual := find_usual_window(model)):
             facts = replace(facts, window_tokens=usual)
         if facts.window_tokens is None and model not in self._facts:
             log.warning(
@@ -178,7 +178,7 @@ class Upstream:
             response = await self._client.get(self.endpoint.beside("props"), timeout=LOOK_S)
         except httpx.HTTPError:
             return None
-        return slots_in_props(parse_body(response.content)) if response.status_code == 200 else None
+        return read_slots(parse_body(response.content)) if response.status_code == 200 else None
 
     async def close(self) -> None:
         """Close the connections."""

@@ -1,0 +1,167 @@
+"""A client's list, taken apart before it is held against any story.
+
+A list has a *front* (leading system messages: prompts, cards, examples), a *body* in which the story lies, and often
+something behind it: nudges. Nothing here is certain; what is in the body may still be a note. Every message of the list
+is in exactly one of the three, and its place in the list is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from itertools import pairwise
+
+from previously.core.messages import Draft, Message, Role, Text
+from previously.recognition.client_marks import (
+    ChatNames,
+    find_asked_speaker,
+    find_names,
+    has_start,
+    is_aside,
+    is_continue,
+    is_nudge,
+    is_start,
+)
+from previously.recognition.commands import find_command_messages
+
+LONG_TEXT = 20
+"""Characters of a text that is not said twice by chance: "Yes, let's go." has fewer, a sentence with content has
+more."""
+
+
+class Ask(StrEnum):
+    """The purpose of a request."""
+
+    TURN = "turn"
+    """The next message of the story."""
+    CONTINUE = "continue"
+    """More of the last message."""
+    ASIDE = "aside"
+    """Something that is no part of the story."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientMessage:
+    """A message of the story as the client sent it; several may come from one place in its list."""
+
+    index: int
+    draft: Draft
+
+    @property
+    def message(self) -> Message:
+        """The message itself."""
+        return self.draft.message
+
+
+@dataclass(frozen=True, slots=True)
+class ClientList:
+    """A client's list, taken apart."""
+
+    front: tuple[ClientMessage, ...]
+    body: tuple[ClientMessage, ...]
+    behind: tuple[ClientMessage, ...] = ()
+    """Nudges at the end."""
+    names: ChatNames = field(default_factory=ChatNames)
+    speaker: str | None = None
+    """The character who is asked to reply, where a nudge says so."""
+
+    @property
+    def is_merged(self) -> bool:
+        """True if a client may have joined neighbours of one role: it shows none, not even in its front."""
+        roles = (piece.message.role for piece in (*self.front, *self.body))
+        return all(one is not two for one, two in pairwise(roles))
+
+    @property
+    def ends_in_a_reply(self) -> bool:
+        """True if there may be a reply to go on with."""
+        return bool(self.body) and (self.body[-1].message.role is Role.ASSISTANT or self.is_single)
+
+    @property
+    def is_single(self) -> bool:
+        """True if the whole list is one user message that holds a history."""
+        if self.front or len(self.body) != 1:
+            return False
+        text = self.body[0].message.text
+        return self.body[0].message.role is Role.USER and "\n\n" in text and has_start(text)
+
+
+def parse_client_list(drafts: Sequence[Draft], names: ChatNames | None = None, *, is_turn: bool = False) -> ClientList:
+    """Take a client's list apart. `names` are those it gives beside it; `is_turn`: it says that the user's last message
+    is one of the story. Commands and their answers are left out."""
+    ours = find_command_messages([draft.message for draft in drafts])
+    pieces = [ClientMessage(index, draft) for index, draft in enumerate(drafts) if index not in ours]
+    start = next((at for at, piece in enumerate(pieces) if piece.message.role is not Role.SYSTEM), len(pieces))
+    if start < len(pieces) and is_start(pieces[start].message.text):
+        start += 1  # a placeholder for servers that want a user to begin
+    end = len(pieces)
+    while end > start and _is_behind(pieces[end - 1].message, is_turn):
+        end -= 1
+    front, body, behind = pieces[:start], pieces[start:end], pieces[end:]
+    front_names = find_names("\n".join(piece.message.text for piece in front) or (body[0].message.text if body else ""))
+    given = names or ChatNames()
+    asked = next((name for piece in reversed(behind) if (name := find_asked_speaker(piece.message.text))), None)
+    merged = ChatNames(
+        given.character or front_names.character, given.user or front_names.user, given.members or front_names.members
+    )
+    heard = ClientList(tuple(front), tuple(body), tuple(behind), merged, asked)
+    return _without_glued_nudge(heard) if not asked else heard
+
+
+def _is_behind(message: Message, is_turn: bool) -> bool:
+    """Return whether a last message is a nudge: any system message, and what is known for one though it comes as the
+    user's. People ask for summaries in their own words, so there it must be set in brackets, or hold the chat as
+    data."""
+    if message.role is not Role.USER or is_turn:
+        return message.role is Role.SYSTEM
+    text = message.text.strip()
+    return is_nudge(text) and (not is_aside(text) or text.startswith("[") or "<chat_history>" in text)
+
+
+def _without_glued_nudge(heard: ClientList) -> ClientList:
+    """Return the list, in which a nudge for a speaker that was joined to what the user said is taken off it."""
+    if not heard.body or heard.body[-1].message.role is not Role.USER:
+        return heard
+    last = heard.body[-1]
+    words, separator, nudge = last.message.text.rpartition("\n\n")
+    asked = find_asked_speaker(nudge)
+    if not separator or not (asked or is_continue(nudge) or is_aside(nudge)):
+        return heard
+    behind = ClientMessage(last.index, Draft(Message(Role.USER, (Text(nudge),))))
+    clean = replace(last, draft=replace(last.draft, message=replace_text(last.message, words)))
+    return replace(heard, body=(*heard.body[:-1], clean), behind=(behind, *heard.behind), speaker=asked)
+
+
+def replace_text(message: Message, text: str) -> Message:
+    """Return a message with other words; what it holds besides text stays."""
+    others = tuple(part for part in message.parts if not isinstance(part, Text))
+    return replace(message, parts=(Text(text), *others))
+
+
+def infer_ask(heard: ClientList, *, streams: bool, usual: frozenset[str] = frozenset(), known_last: bool = True) -> Ask:
+    """Return what a request is for, as far as its list tells.
+
+    `usual`: nudges that stood behind turns before, as users may let some text stand behind every history.
+    `known_last`: whether the last message of the body is known from before; a new one is there to be answered.
+    """
+    texts = [piece.message.text for piece in heard.behind]
+    if not heard.body:
+        return Ask.ASIDE
+    if any(map(is_continue, texts)):
+        return Ask.CONTINUE if heard.ends_in_a_reply else Ask.TURN
+    if any(map(is_aside, texts)):
+        return Ask.ASIDE
+    new = [text for text in texts if text not in usual and not find_asked_speaker(text)]
+    if heard.speaker:  # in a group the next reply may follow another; a task beside it does not stream
+        return Ask.ASIDE if new and known_last and not streams else Ask.TURN
+    after_reply = heard.body[-1].message.role is Role.ASSISTANT
+    return Ask.ASIDE if new and after_reply and (known_last or not streams) else Ask.TURN
+
+
+def is_lone_task(heard: ClientList, *, streams: bool) -> bool:
+    """Return whether a request without history is a task rather than the start of a chat, from a client that has chats
+    with fronts: nothing but an instruction, and nobody waits for the words to come in."""
+    if streams or len(heard.front) > 1 or len(heard.body) != 1 or heard.behind:
+        return False
+    texts = [piece.message.text for piece in (*heard.front, *heard.body)]
+    return not any(map(has_start, texts))

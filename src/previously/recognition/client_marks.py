@@ -1,0 +1,95 @@
+"""Texts that clients write and no person of the story says: marks around the history, nudges, tasks beside it.
+
+Facts about other programs, kept in one place. All of these are texts that users may change, so nothing rests on them
+alone: an unknown nudge is taken for what its place suggests, and the next request puts right what was taken wrongly.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_NEW_CHAT = re.compile(r"\[start a new (?:group )?chat\b[^\]]*\]", re.IGNORECASE)
+_MEMBERS = re.compile(r"\[start a new group chat\. group members: ([^\]]+)\]", re.IGNORECASE)
+_CONTINUE = re.compile(
+    r"\[?\s*continue (?:your|the|from your) (?:last|previous) (?:message|reply|response)\b.*", re.IGNORECASE | re.DOTALL
+)
+_SPEAK_AS = re.compile(r"\[\s*(?:write|reply|respond)[^\]\n]{0,40}? only as ([^\]\n]{1,80}?)\.?\s*\]", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"\[?\s*write your next reply from the point of view of "
+    r"|\[?\s*(?:ignore previous instructions\.\s*)?summari[sz]e the (?:most important|story|chat|conversation|above)"
+    r"|\[?\s*pause (?:your|the) (?:role-?play|story)|### task:|create a concise,? .{0,40}title",
+    re.IGNORECASE,
+)
+_PAIR = re.compile(
+    r"\bnext reply in a fictional chat between ([^\n]{1,80}?) and ([^\n]{1,80}?)(?:\.|$)", re.IGNORECASE | re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatNames:
+    """The names of those who speak, as far as a client says."""
+
+    character: str | None = None
+    user: str | None = None
+    members: tuple[str, ...] = ()
+    """All characters of a group."""
+
+    @property
+    def all(self) -> frozenset[str]:
+        """Every name there is."""
+        return frozenset(name for name in (self.character, self.user, *self.members) if name)
+
+
+def is_start(text: str) -> bool:
+    """Return whether a text only says that a chat begins."""
+    return _NEW_CHAT.fullmatch(text.strip()) is not None
+
+
+def has_start(text: str) -> bool:
+    """Return whether a text says among other things that a chat begins."""
+    return _NEW_CHAT.search(text) is not None
+
+
+def is_continue(text: str) -> bool:
+    """Return whether a text asks to go on with the last message."""
+    # A longer text is a message of the story that begins with the same words.
+    return len(text) < 400 and _CONTINUE.fullmatch(text.strip()) is not None
+
+
+def find_asked_speaker(text: str) -> str | None:
+    """Return whose reply a nudge asks for, if that is all it does."""
+    match = _SPEAK_AS.fullmatch(text.strip())
+    return match.group(1) if match else None
+
+
+def is_aside(text: str) -> bool:
+    """Return whether a text asks for something beside the story: a summary, a title, what the user could say."""
+    return _ASIDE.match(text.strip()) is not None
+
+
+def is_nudge(text: str) -> bool:
+    """Return whether a text is one of the known nudges."""
+    return is_continue(text) or find_asked_speaker(text) is not None or is_aside(text)
+
+
+def find_names(front: str) -> ChatNames:
+    """Return the names in a client's front."""
+    pair, group = _PAIR.search(front), _MEMBERS.search(front)
+    members = tuple(name.strip() for name in group.group(1).split(",") if name.strip()) if group else ()
+    return ChatNames(pair.group(1) if pair else None, pair.group(2) if pair else None, members)
+
+
+_PREFIX = re.compile(r"([^\s:*\"“\[][^\n:]{0,39}):\s+(?=\S)")
+
+
+def split_name(text: str) -> tuple[str | None, str]:
+    """Return the name that a text begins with, and the rest; None if it begins with none."""
+    match = _PREFIX.match(text)
+    return (match.group(1), text[match.end() :]) if match else (None, text)
+
+
+def strip_name(text: str, names: frozenset[str]) -> tuple[str | None, str]:
+    """Return the same for these names only. A name with nothing behind it is an empty reply."""
+    name, colon, rest = text.partition(":")
+    return (name, rest.lstrip(" ")) if colon and name in names else (None, text)

@@ -1,0 +1,447 @@
+"""Follow a client: find the story of its list, bring it to what the list shows, and put answers where they belong.
+
+What is new in a list is on disk when `follow` returns. A reply is put behind the message it answers; if others were
+there first, it is one of several replies there. The decisions are `recognition`'s; here they are performed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TypeVar
+from weakref import WeakValueDictionary
+
+from previously.core.align import Known
+from previously.core.digests import match_key
+from previously.core.errors import BadInput, HeadMoved
+from previously.core.messages import Attributes, Draft, Message, Role
+from previously.core.paths import OnPath
+from previously.core.scripts import Put, Reuse, Splice
+from previously.recognition.choose_story import Candidate, ClientRequest, PathMatch, choose_lookup_keys, find_tail
+from previously.recognition.client_list import Ask, ClientList, ClientMessage, infer_ask
+from previously.recognition.client_marks import ChatNames
+from previously.recognition.follow import continue_message, keep_trimmed_reply, plan_fork, stamp_newest
+from previously.recognition.last_lists import LastList, LastLists, NearStory, select_spoken
+from previously.recognition.undo_postprocessing import Prefill
+from previously.runtime.presence import KINDS as PRESENCE
+from previously.runtime.presence import absent_of
+from previously.runtime.reading import persistently
+from previously.runtime.times import time_at
+from previously.runtime.transcript import with_swipes
+from previously.storage.store import NO_NODE, BranchInfo, Store, StoryKey
+
+T = TypeVar("T")
+
+MOST_HEADERS, MOST_STORIES, MOST_BRANCHES = 64, 4, 16
+"""Stories that hold some of a list and are asked whose they are, those of them that are looked at, and branches of
+each: the store ranks them, so that the right one is nearly always the first; the rest bounds the work."""
+
+LARGE = 1_000
+"""Messages that are looked at in a thread, so that nobody else waits: fewer take some milliseconds."""
+
+RECENT_TURN = 64
+"""Messages that one turn may have for its first one to be found: an agent's turn with many calls."""
+
+RECENT = 64
+"""Newest messages that tell who there is: everyone of a large group speaks within so many."""
+
+PARTIAL = {"partial": True}
+"""The `extra` of a reply that was broken off."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientPlace:
+    """The place of a client in a story, once its list was followed."""
+
+    key: StoryKey
+    name: str
+    branch: str
+    head: int
+    messages: int
+    ask: Ask
+    pieces: tuple[ClientMessage, ...]
+    """The messages of the list that are the story's,"""
+    positions: tuple[int, ...]
+    """their positions on the path,"""
+    notes: tuple[tuple[int, ClientMessage], ...]
+    """and those between that are not, each with how many of the story's stand behind it."""
+    prefill: Prefill
+    witnesses: tuple[str, ...] | None = None
+    """The people who are there; None = everyone."""
+    replaced: int | None = None
+    """The reply that was taken off the path because another is asked for."""
+    created: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """The facts about a branch that are needed before it is written to."""
+
+    active: str
+    """The name of the active branch."""
+    absent: tuple[str, ...]
+    newest: OnPath | None
+
+
+@dataclass(frozen=True, slots=True)
+class _BranchMatch:
+    """A list held against a branch."""
+
+    key: StoryKey
+    name: str
+    branch: BranchInfo
+    last: LastList | None
+    candidate: Candidate
+    surroundings: _Surroundings | None = None
+    """Read at the same moment, where they were."""
+
+    def place(self, branch: BranchInfo, ask: Ask) -> ClientPlace:
+        candidate = self.candidate
+        return ClientPlace(
+            self.key,
+            self.name,
+            branch.name,
+            branch.head,
+            branch.messages,
+            ask,
+            candidate.pieces,
+            candidate.positions,
+            candidate.sorted.notes,
+            candidate.prefill,
+            replaced=candidate.change.replied,
+        )
+
+
+class ClientFollower:
+    """Finds the story of each list, and follows it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._last_lists = LastLists[StoryKey]()
+        self._finder = _StoryFinder(store, self._last_lists)
+        self._locks: WeakValueDictionary[object, asyncio.Lock] = WeakValueDictionary()
+
+    async def follow(self, request: ClientRequest, new_name: str, *, only_adding: bool = False) -> ClientPlace | None:
+        """Bring the story of a list to what it shows; `new_name` is for a new one. None for an aside, and with
+        `only_adding` for a list that would take something off a path: then the story has gone on without it."""
+        near = None if request.story else self._finder.find_near(request)
+        lock = self._locks.setdefault(near.key if near else (request.owner, request.story), asyncio.Lock())
+        async with lock:
+            return await persistently(lambda: self._follow(request, new_name, only_adding))
+
+    async def find(self, request: ClientRequest) -> ClientPlace | None:
+        """Return where a list stands if it is what a path holds; None if it is not. Nothing is changed."""
+        match = await self._finder.find(request)
+        if match is None or not match.candidate.change.changes_nothing:
+            return None
+        return match.place(match.branch, match.candidate.infer_ask(request, match.last))
+
+    async def answer(self, place: ClientPlace, replies: Sequence[Message], *, partial: bool = False) -> None:
+        """Put a reply where it belongs, the first of several on the path, and the others beside it. Nothing is put
+        behind a message that has left the path meanwhile."""
+        attributes = Attributes(at=time_at(), extra=PARTIAL if partial else {})
+        drafts = [Draft(replace(reply, witnesses=place.witnesses), attributes) for reply in replies]
+        try:
+            branch = await self._put(place, drafts)
+        except HeadMoved:
+            await persistently(lambda: self._put_late(place, drafts))
+        else:
+            self._move_head(place, branch.head)
+
+    async def unanswered(self, place: ClientPlace) -> None:
+        """Put back, since no reply came, what stood behind the message and was taken off the path for a new one."""
+        if place.replaced is None:
+            return
+        back = Splice(place.messages, 0, (Reuse(place.replaced),))
+        with suppress(HeadMoved):
+            branch = await self._store.apply(place.key, place.branch, [back], at=time_at(), expected_head=place.head)
+            self._move_head(place, branch.head)
+
+    async def _put(self, place: ClientPlace, drafts: Sequence[Draft]) -> BranchInfo:
+        if place.ask is Ask.CONTINUE:
+            last, whole = await self._continue(place, drafts[0])
+            splice = Splice(last.position, 1, (Put(whole, replaces=last.entry.id),))
+            return await self._store.apply(place.key, place.branch, [splice], at=time_at(), expected_head=place.head)
+        draft = replace(drafts[0], alternatives=tuple(drafts[1:]))
+        return await self._store.append(place.key, place.branch, [draft], at=time_at(), expected_head=place.head)
+
+    async def _put_late(self, place: ClientPlace, drafts: Sequence[Draft]) -> None:
+        """Put a reply where the branch has changed: if others have answered, it is one of several replies there."""
+        branch = await self._store.branch(place.key, place.branch)
+        at = await self._store.position_of(place.key, place.branch, place.head) if place.head != NO_NODE else -1
+        if at is None:
+            return
+        by = at + 1 - place.messages
+        now = replace(place, head=branch.head, messages=at + 1, positions=tuple(one + by for one in place.positions))
+        if now.messages == branch.messages:
+            await self._put(now, drafts)
+            return
+        if place.ask is Ask.CONTINUE:
+            last, whole = await self._continue(now, drafts[0])
+            await self._store.add_siblings(place.key, place.branch, [(last.position, [whole])])
+        else:
+            await self._store.add_siblings(place.key, place.branch, [(now.messages, drafts)])
+
+    async def _continue(self, place: ClientPlace, draft: Draft) -> tuple[OnPath, Draft]:
+        """Return the message that is gone on with, and what it is with more of it."""
+        at = place.positions[-1] if place.positions else place.messages - 1  # hidden ones may stand behind it
+        on_path = await self._store.path(place.key, place.branch, at, at)
+        if not on_path:
+            raise HeadMoved("What was to be gone on with is not there any more.")
+        return on_path[0], replace(draft, message=continue_message(on_path[0].entry.message, draft.message.text))
+
+    async def _follow(self, request: ClientRequest, new_name: str, only_adding: bool) -> ClientPlace | None:
+        match, created = await self._finder.find(request), False
+        if match is None:
+            ask = request.ask or infer_ask(request.client_list, streams=request.streams, known_last=False)
+            if ask is Ask.ASIDE or not request.creates:
+                return None
+            name = request.story or await self._find_free_name(request.owner, new_name)
+            info = await self._store.create_story(request.owner, name, at=time_at())
+            match, created = await self._finder.match_new(request, info.key, info.name), True
+        ask = match.candidate.infer_ask(request, match.last)
+        change = match.candidate.change
+        if ask is Ask.ASIDE or (only_adding and (change.fork or change.removed)):
+            return None
+        if created or (request.adopts and request.story != match.name):
+            header = request.renew_header(await self._store.header(match.key))
+            if header is not None:
+                await self._store.keep_header(match.key, header)
+        branch, witnesses = await self._write(match, request.client_list.names)
+        place = replace(match.place(branch, ask), created=created, witnesses=witnesses)
+        await self._remember(request, place, match)
+        return place
+
+    async def _find_free_name(self, owner: str, wanted: str) -> str:
+        """Return the name for a new story, with a number where another story has it: two are never made one by their
+        names."""
+        name, number = wanted, 2
+        while await self._store.story(owner, name):
+            name, number = f"{wanted} ({number})", number + 1
+        return name
+
+    def _move_head(self, place: ClientPlace, head: int) -> None:
+        last = self._last_lists.of(place.key, place.branch)
+        if last:
+            self._last_lists.keep(place.key, place.branch, place.name, replace(last, head=head))
+
+    async def _write(self, match: _BranchMatch, names: ChatNames) -> tuple[BranchInfo, tuple[str, ...] | None]:
+        """Bring the branch to what the list shows; return the branch then, and who is there."""
+        key, branch, candidate = match.key, match.branch, match.candidate
+        surroundings, script = match.surroundings, candidate.change.script
+        if candidate.change.fork:
+            length, script = plan_fork(script, branch.messages)
+            branch, surroundings = await self._fork(key, branch, length), None
+        surroundings = surroundings or await _read_surroundings(self._store, key, branch.name)
+        if not candidate.change.fork:
+            script = keep_trimmed_reply(script, surroundings.newest, candidate.pieces, candidate.positions)
+        witnesses = await self._find_witnesses(key, branch, names, surroundings.absent)
+        if script:
+            script = stamp_newest(script, time_at(), witnesses)
+            script = await with_swipes(self._store, key, branch.name, script, match_key)
+            branch = await self._store.apply(key, branch.name, script, at=time_at(), expected_head=branch.head)
+        if candidate.change.attributes:
+            await self._store.set_attributes(key, candidate.change.attributes)
+            self._last_lists.forget_others(key, branch.name)
+        if surroundings.active != branch.name:
+            await self._store.switch(key, branch.name)
+        return branch, witnesses
+
+    async def _find_witnesses(
+        self, key: StoryKey, branch: BranchInfo, names: ChatNames, absent: Sequence[str]
+    ) -> tuple[str, ...] | None:
+        """Return who witnesses what is said now; None for everyone."""
+        if not absent:
+            return None
+        newest = await self._store.path(key, branch.name, branch.messages - RECENT, branch.messages - 1)
+        there = {item.entry.message.speaker for item in newest} | names.all | {Role.USER.value}
+        return tuple(sorted(name for name in there if name and name not in absent))
+
+    async def _fork(self, key: StoryKey, branch: BranchInfo, length: int) -> BranchInfo:
+        """Make a new branch that begins as this one does."""
+        taken = {other.name for other in await self._store.branches(key)}
+        number = len(taken) + 1
+        while f"branch {number}" in taken:
+            number += 1
+        return await self._store.fork(key, branch.name, f"branch {number}", length, at=time_at())
+
+    async def _remember(self, request: ClientRequest, place: ClientPlace, match: _BranchMatch) -> None:
+        """Keep what the next list of this branch will be held against."""
+        client_list = request.client_list
+        usual = match.last.usual if match.last else frozenset()
+        if place.ask is Ask.TURN:
+            usual |= {piece.message.text for piece in client_list.behind}
+        body = _hash_body(client_list)
+        sent = {piece.index: hashed for piece, hashed in zip(client_list.body, body, strict=True)}
+        hashes = tuple(sent[piece.index] for piece in place.pieces)
+        whole = len({piece.index for piece in place.pieces}) == len(hashes)  # none was parted
+        last = LastList(
+            hashes if whole else (),
+            place.positions if whole else (),
+            place.head,
+            await self._find_unsettled(place, match.candidate),
+            match.candidate.sorted.seen,
+            usual,
+        )
+        spoken = select_spoken(client_list, body)
+        self._last_lists.keep(place.key, place.branch, place.name, last, spoken, request.whose)
+
+    async def _find_unsettled(self, place: ClientPlace, candidate: Candidate) -> frozenset[int]:
+        """Return the entries that this list brought besides the message it was sent for; none where a whole chat is
+        new."""
+        new = [] if place.created else candidate.find_new_positions()
+        if not new:
+            return frozenset()
+        on_path = await self._store.path(place.key, place.branch, new[0], new[-1])
+        return frozenset(item.entry.id for item in on_path if item.position in new)
+
+
+class _StoryFinder:
+    """Holds lists against branches; changes nothing."""
+
+    def __init__(self, store: Store, last_lists: LastLists[StoryKey]) -> None:
+        self._store = store
+        self._last_lists = last_lists
+
+    def find_near(self, request: ClientRequest) -> NearStory[StoryKey] | None:
+        """Return the branch whose list before shares the newest messages with this one."""
+        return self._last_lists.find_near(request.owner, request.whose, _hash_spoken(request.client_list))
+
+    async def find(self, request: ClientRequest) -> _BranchMatch | None:
+        """Return the branch that the list belongs to, if there is one."""
+        if request.story:
+            info = await self._store.story(request.owner, request.story)
+            if info and not request.is_of(await self._store.header(info.key)):
+                raise BadInput("The story of that name is another user's.")
+            if info or not request.adopts:
+                return await self._match_near(request, info.key, info.name, info.active.name) if info else None
+        if not request.client_list.body:
+            return None
+        if near := self.find_near(request):
+            match = await self._match_near(request, near.key, near.name, near.branch)
+            if match.candidate.is_this and not match.candidate.change.fork:
+                return match
+        return await self._find_held(request)
+
+    async def _find_held(self, request: ClientRequest) -> _BranchMatch | None:
+        """Return the best of the stories that hold some messages of a list."""
+        greeting, keys = choose_lookup_keys(request.client_list)
+        holdings = await self._store.holding(request.owner, [*greeting, *keys]) if keys else []
+        matches: list[_BranchMatch] = []
+        for holding in islice((one for one in holdings if one.match_keys.difference(greeting)), MOST_HEADERS):
+            if request.may_mean(await self._store.header(holding.key)):
+                matches.append(await self._match_story(request, holding.key, holding.name))
+            if len(matches) == MOST_STORIES:
+                break
+        fitting = [match for match in matches if match.candidate.is_this]
+        return max(fitting, key=lambda match: match.candidate.worth, default=None)
+
+    async def match_new(self, request: ClientRequest, key: StoryKey, name: str) -> _BranchMatch:
+        """Hold the list against a story that is still empty."""
+        return await self._match(request, key, name, await self._store.branch(key), ())
+
+    async def _match_near(self, request: ClientRequest, key: StoryKey, name: str, branch: str) -> _BranchMatch:
+        """Hold the list against a branch it probably goes on with, else against all of its story."""
+        if request.story and [piece.message.role for piece in request.client_list.body] == [Role.USER]:
+            return await self._match_newest(request, key, name, branch)
+        last = self._last_lists.of(key, branch)
+        match = await self._match_end(request, key, name, branch, last) if last else None
+        return match or await self._match_story(request, key, name)
+
+    async def _match_newest(self, request: ClientRequest, key: StoryKey, name: str, branch: str) -> _BranchMatch:
+        """Hold a list that shows nothing but what is said now against a story that is named: it is the same once more
+        if it is what was said last, else something new; never a way back to where it was said before."""
+        now = await self._store.branch(key, branch)
+        newest = await self._store.path(key, branch, now.messages - RECENT_TURN, now.messages - 1)
+        users = [item.position for item in newest if item.entry.message.role is Role.USER]
+        turn = [item for item in newest if users and item.position >= users[-1]]
+        first = turn[0].position if turn else now.messages
+        return await self._match(request, key, name, now, list(map(_known, turn)), first)
+
+    async def _match_story(self, request: ClientRequest, key: StoryKey, name: str) -> _BranchMatch:
+        """Return the branch of a story that the list belongs to: the active one if nothing would leave it, else the one
+        that fits best; of equals the active one."""
+        active = await self._store.branch(key)
+        match = await self._match_whole(request, key, name, active)
+        if match.candidate.fits_as_it_is:
+            return match
+        others = [branch for branch in await self._store.branches(key) if branch.name != active.name][-MOST_BRANCHES:]
+        matches = [await self._match_whole(request, key, name, branch) for branch in others]
+        matches.sort(key=lambda other: other.candidate.worth)
+        return max([match, *reversed(matches)], key=lambda other: other.candidate.fit)
+
+    async def _match_whole(self, request: ClientRequest, key: StoryKey, name: str, branch: BranchInfo) -> _BranchMatch:
+        known = await self._store.known(key, branch.name)
+        return await self._match(request, key, name, branch, known)
+
+    async def _match_end(
+        self, request: ClientRequest, key: StoryKey, name: str, branch: str, last: LastList
+    ) -> _BranchMatch | None:
+        """Hold the list against the end of a branch, where it goes on from the list before; None if it does not, or
+        others have changed the branch since."""
+        tail = find_tail(request.client_list, _hash_body(request.client_list), last)
+        if tail is None:
+            return None
+        first = tail.first
+
+        async def read(store: Store) -> tuple[BranchInfo, list[OnPath], _Surroundings]:
+            now = await store.branch(key, branch)
+            on_path = await store.path(key, branch, first, now.messages - 1) if now.head == last.head else []
+            return now, on_path, await _read_surroundings(store, key, branch)
+
+        now, on_path, surroundings = await self._store.at_one_moment(key.owner, read)
+        if now.head != last.head:
+            return None
+        match = await self._match(request, key, name, now, list(map(_known, on_path)), first, tail.start)
+        return replace(match, candidate=match.candidate.behind(tail), surroundings=surroundings)
+
+    async def _match(
+        self,
+        request: ClientRequest,
+        key: StoryKey,
+        name: str,
+        branch: BranchInfo,
+        known: Sequence[Known],
+        first: int = 0,
+        start: int = 0,
+    ) -> _BranchMatch:
+        """Hold the list from its `start` on against the path from its `first` on."""
+        last = self._last_lists.of(key, branch.name)
+        match = PathMatch(request, known, last, first, start)
+        size = match.size
+        sorted_list = await _compute(size, match.sort)
+        at = match.find_reply(sorted_list)
+        on_path = await self._store.path(key, branch.name, at, at) if at is not None else []
+        stored = on_path[0].entry.message if on_path else None
+        candidate = await _compute(size, lambda: match.decide(sorted_list, stored))
+        return _BranchMatch(key, name, branch, last, candidate)
+
+
+def _hash_body(client_list: ClientList) -> list[int]:
+    """Return what the messages of a body are known by within this process."""
+    messages = (piece.message for piece in client_list.body)
+    return [hash((message.role, message.speaker, message.parts)) for message in messages]
+
+
+def _hash_spoken(client_list: ClientList) -> list[int]:
+    return select_spoken(client_list, _hash_body(client_list))
+
+
+async def _read_surroundings(store: Store, key: StoryKey, branch: str) -> _Surroundings:
+    length = (await store.branch(key, branch)).messages
+    newest = await store.path(key, branch, length - 1, length - 1) if length else []
+    absent = absent_of(await store.marks(key, branch, PRESENCE))
+    return _Surroundings((await store.branch(key)).name, tuple(absent), newest[0] if newest else None)
+
+
+async def _compute(size: int, work: Callable[[], T]) -> T:
+    """Do it; what takes long, in a thread, so that nobody else waits."""
+    return await asyncio.to_thread(work) if size > LARGE else work()
+
+
+def _known(item: OnPath) -> Known:
+    entry = item.entry
+    return Known(entry.id, entry.digest, match_key(entry.message), entry.attributes, entry.message.role)

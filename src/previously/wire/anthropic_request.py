@@ -1,0 +1,227 @@
+"""Any messages as a request that Anthropic's API takes.
+
+The API refuses what other APIs let pass, so what must stay true of everything that is written here: the first message
+is the user's and the two take turns (but for one that stays alone, which the API takes as well); a call is answered at
+the beginning of the very next message, and every id is used once; no block is empty; thinking stands with its signature
+and never last; a picture is the user's or a tool's, in a form that can be fetched. System messages at the front are the
+`system` field, later ones the user's words in tags.
+
+With the attributes that `anthropic.draft_of` gave a message, its blocks are written as they came.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from previously.core.messages import NO_ATTRIBUTES, Attributes, Message, Role, ToolCall
+from previously.core.pairing import mended
+from previously.wire.anthropic import WRITTEN, Block, write_anthropic_message
+
+BEGINNING = "(The conversation begins here.)"
+"""What the user says where a conversation would begin with the assistant: the API wants a message of the user first."""
+
+_MEDIA = frozenset(["image/jpeg", "image/png", "image/gif", "image/webp"])
+_NOT_IN_AN_ID = re.compile(r"[^a-zA-Z0-9_-]")
+_LONGEST_NAME = 128
+
+
+@dataclass(slots=True)
+class AnthropicTurn:
+    """One message of a request."""
+
+    role: str
+    blocks: list[Block]
+    origin: int | None
+    """Which of the messages given it begins with; None = one that was made here."""
+    alone: bool = False
+    """Whether it holds the message that is to stay one of its own."""
+
+
+def to_anthropic(
+    messages: Sequence[Message], attributes: Sequence[Attributes] | None = None, *, alone: int | None = None
+) -> dict[str, Any]:
+    """The `system` (left out if there is none) and the `messages` of a request. The message at `alone` is joined with
+    no other, so that it is known again."""
+    front = count_front(messages)
+    told = [write_anthropic_message(messages[at], _known(attributes, at))["content"] for at in range(front)]
+    system = _system(told)
+    rest = None if attributes is None else attributes[front:]
+    written = [
+        {"role": turn.role, "content": _plain(turn)}
+        for turn in plan_turns(messages[front:], rest, shift_place(front, alone))
+    ]
+    return {"system": system, "messages": written} if system else {"messages": written}
+
+
+def count_front(messages: Sequence[Message]) -> int:
+    """How many system messages stand at the front."""
+    return next((at for at, message in enumerate(messages) if message.role is not Role.SYSTEM), len(messages))
+
+
+def shift_place(front: int, place: int | None) -> int | None:
+    """The same place, counted from behind the system messages at the front."""
+    return None if place is None else place - front
+
+
+def plan_turns(
+    messages: Sequence[Message], attributes: Sequence[Attributes] | None = None, alone: int | None = None
+) -> list[AnthropicTurn]:
+    """The messages of a request, in turns, the user's first; the one at `alone` is a turn of its own."""
+    found = mended(messages)
+    ids = _Ids()
+    written: list[AnthropicTurn] = []
+    for message, origin in zip(found.messages, found.origin, strict=True):
+        content = write_anthropic_message(message, NO_ATTRIBUTES if origin is None else _known(attributes, origin))[
+            "content"
+        ]
+        blocks = ids.ordered([{"type": "text", "text": content}] if isinstance(content, str) else content)
+        calls = any(isinstance(part, ToolCall) for part in message.parts)
+        for block in blocks:
+            role = _speaker(block, Role.ASSISTANT if calls else message.role)
+            valid = _valid(block, role, message.role is Role.SYSTEM)
+            if valid is None or not ids.name(valid):
+                continue
+            apart = alone is not None and origin == alone
+            if not written or (written[-1].role, written[-1].alone) != (role, apart):
+                written.append(AnthropicTurn(role, [], origin, apart))
+            written[-1].blocks.append(valid)
+    return _in_turns(written)
+
+
+def _known(attributes: Sequence[Attributes] | None, at: int) -> Attributes:
+    return NO_ATTRIBUTES if attributes is None else attributes[at]
+
+
+def _speaker(block: Block, role: Role) -> str:
+    """Who says a block: thinking and calls are the assistant's, results the user's, whatever message they stand in."""
+    match block.get("type"):
+        case "tool_use" | "thinking" | "redacted_thinking":
+            return "assistant"
+        case "tool_result":
+            return "user"
+    return "assistant" if role is Role.ASSISTANT else "user"
+
+
+def _valid(block: Block, role: str, is_system: bool) -> Block | None:
+    """The block as it is taken; None for one that is not."""
+    match block:
+        case {"type": "text", "text": str(text)}:
+            if not text.strip():
+                return None
+            return block | {"text": f"<system>\n{text}\n</system>"} if is_system else block
+        case {"type": "thinking"}:
+            return block if block.get("signature") else None
+        case {"type": "redacted_thinking"}:
+            return block if block.get("data") else None
+        case {"type": "image"}:
+            return _picture(block, role)
+        case {"type": "tool_result"} if "tool_use_id" in block:
+            return _result(block)
+        case {"type": "tool_use", "id": str(), "name": str(name), "input": dict()}:
+            return block | {"name": _NOT_IN_AN_ID.sub("_", name)[:_LONGEST_NAME] or "tool"}
+        case {"type": "document", "source": dict()}:
+            return block
+    return block if isinstance(block.get("type"), str) and block["type"] not in WRITTEN else None
+
+
+def _picture(block: Block, role: str) -> Block:
+    match block.get("source"):
+        case {"type": "url", "url": str()} | {"type": "file", "file_id": str()} if role == "user":
+            return block
+        case {"type": "base64", "media_type": str(media), "data": str()} if role == "user" and media in _MEDIA:
+            return block
+    return {"type": "text", "text": "[image]"}
+
+
+def _result(block: Block) -> Block:
+    content = block.get("content")
+    inside = [_valid(one, "user", False) for one in content] if isinstance(content, list) else content
+    told = [one for one in inside if one] if isinstance(inside, list) else inside
+    rest = {name: value for name, value in block.items() if name != "content"}
+    return rest | {"content": told} if told else rest
+
+
+class _Ids:
+    """Ids as the API wants them: of its own letters, and none used for two calls."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._now: dict[str, list[str]] = {}  # by the id that was given, those of the calls that wait
+        self._answered = True  # whether a result has come since the last call
+
+    def ordered(self, blocks: list[Block]) -> list[Block]:
+        """The blocks of a message: results of earlier calls first, those of its own calls last. Calls that follow calls
+        before any result has come are made together with them, and answered together."""
+        asks = [block.get("type") for block in blocks if block.get("type") in ("tool_use", "tool_result")]
+        together = not self._answered and asks[:1] == ["tool_use"]
+        earlier = Counter({} if together else {call: len(waiting) for call, waiting in self._now.items()})
+        first: list[Block] = []
+        last: list[Block] = []
+        for block in blocks:
+            if block.get("type") == "tool_result":
+                call = str(block.get("tool_use_id"))
+                (first if earlier[call] > 0 else last).append(block)
+                earlier[call] -= 1
+        return [*first, *(block for block in blocks if block.get("type") != "tool_result"), *last]
+
+    def name(self, block: Block) -> bool:
+        """Give a call an id that is not in use, and a result the id of its call; False for a result of none."""
+        if block.get("type") == "tool_use":
+            wanted = _NOT_IN_AN_ID.sub("_", str(block["id"])) or "call"
+            given, number = wanted, 1
+            while given in self._used:
+                number += 1
+                given = f"{wanted}_{number}"
+            self._used.add(given)
+            self._now.setdefault(str(block["id"]), []).append(given)
+            self._answered = False
+            block["id"] = given
+        elif block.get("type") == "tool_result":
+            call_id = str(block["tool_use_id"])
+            waiting = self._now.get(call_id)
+            if not waiting:
+                return False
+            block["tool_use_id"] = waiting.pop(0)
+            self._answered = True
+            if not waiting:
+                del self._now[call_id]
+        return True
+
+
+def _in_turns(written: list[AnthropicTurn]) -> list[AnthropicTurn]:
+    """Results before other words, nothing left that ends in thinking, the user first."""
+    kept: list[AnthropicTurn] = []
+    for turn in written:
+        if turn.role == "user":
+            turn.blocks.sort(key=lambda block: block.get("type") != "tool_result")
+        while turn.blocks and turn.role == "assistant" and str(turn.blocks[-1].get("type")).endswith("thinking"):
+            turn.blocks.pop()
+        if not turn.blocks:
+            continue
+        if kept and kept[-1].role == turn.role and not kept[-1].alone and not turn.alone:
+            kept[-1].blocks += turn.blocks
+        else:
+            kept.append(turn)
+    if kept and kept[0].role == "assistant":
+        kept.insert(0, AnthropicTurn("user", [{"type": "text", "text": BEGINNING}], None))
+    return kept
+
+
+def _plain(turn: AnthropicTurn) -> str | list[Block]:
+    """One plain text of the user as text, anything else as blocks."""
+    if turn.role == "user" and len(turn.blocks) == 1 and turn.blocks[0].keys() == {"type", "text"}:
+        return str(turn.blocks[0]["text"])
+    return turn.blocks
+
+
+def _system(told: Sequence[str | list[Block]]) -> str | list[Block]:
+    if all(isinstance(one, str) for one in told):
+        return "\n\n".join(one for one in told if isinstance(one, str) and one.strip())
+    blocks: list[Block] = []
+    for one in told:
+        blocks += [{"type": "text", "text": one}] if isinstance(one, str) else one
+    return [block for block in blocks if block.get("type") == "text" and str(block.get("text", "")).strip()]

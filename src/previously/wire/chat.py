@@ -1,0 +1,257 @@
+"""Messages as OpenAI's chat API writes them, in both directions.
+
+A file is a list of messages, or an object whose `messages` is that list (a request body, say; the rest of it becomes
+the header). One message may also carry the fields of our own JSONL lines (`witnesses`, `at`, `id`, `hidden`,
+`extra`), so that wrapping lines into a list changes nothing, least of all who was there. `draft_of` reads both.
+
+What has no place in a message is kept in `extra`: unknown fields under their own name (with `_` after it if `extra`
+has that name already), parts that are neither text nor picture under `content`, the roles `developer` and `function`
+(read as system and tool) under `role`.
+
+Any messages as a list that OpenAI's chat API takes.
+
+The API wants all calls that wait together in one message, and their results right behind it, each of text alone. What
+must stay true: what nothing is wrong with is the same object as before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from previously.core.call_ids import with_call_ids
+from previously.core.errors import BadInput
+from previously.core.messages import (
+    Draft,
+    Image,
+    Message,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+from previously.core.pairing import mended
+from previously.wire.fields import (
+    read_attributes,
+    read_optional_list,
+    read_optional_text,
+    read_role,
+    read_witnesses,
+    refuse,
+)
+
+_PLAIN = frozenset(["role", "name", "content", "witnesses", "at", "id", "hidden", "extra"])
+_SPOKEN = frozenset(["refusal", "tool_calls", "tool_call_id", "function_call", "reasoning_content", "reasoning"])
+_KNOWN = _PLAIN | _SPOKEN
+
+
+def parse_chat_message(item: dict[str, Any]) -> Draft:
+    """One message object, not yet cleaned. A fault names the field and what was expected there."""
+    role, given = read_role(item)
+    content = item.get("content")
+    name = item.get("name")
+    speaker = name if type(name) is str and name else read_optional_text(item, "name")
+    witnesses = read_witnesses(item) if "witnesses" in item else None
+    kept: dict[str, Any] = {} if given is None else {"role": given}
+    parts: tuple[Part, ...]
+    if type(content) is str and role is not Role.TOOL and item.keys() <= _PLAIN:
+        parts = (Text(content),)
+    else:
+        parts = _parts(item, role, kept)
+        if not item.keys() <= _KNOWN:
+            kept |= {key: value for key, value in item.items() if key not in _KNOWN}
+    return Draft(Message(role, parts, speaker, witnesses), read_attributes(item, kept))
+
+
+def _parts(item: dict[str, Any], role: Role, kept: dict[str, Any]) -> tuple[Part, ...]:
+    said = _said(item, kept)
+    if role is Role.TOOL:
+        text = "\n\n".join(part.text for part in said if isinstance(part, Text))
+        result = ToolResult(read_optional_text(item, "tool_call_id") or "", text)
+        return (result, *(part for part in said if not isinstance(part, Text)))
+    if "tool_call_id" in item:
+        kept["tool_call_id"] = item["tool_call_id"]
+    thinking = _thinking(item, kept)
+    calls = [_call(call) for call in read_optional_list(item, "tool_calls")]
+    if item.get("function_call") is not None:
+        calls.append(_call({"id": "", "function": item["function_call"]}))
+    if not (said or thinking or calls):
+        if "content" not in item:
+            raise BadInput('"content" is missing.')
+        said = [Text("")]
+    return (*thinking, *said, *calls)
+
+
+def _said(item: dict[str, Any], kept: dict[str, Any]) -> list[Part]:
+    content = item.get("content")
+    said: list[Part] = []
+    if isinstance(content, str):
+        if content or not item.get("tool_calls"):
+            said.append(Text(content))
+    elif isinstance(content, list):
+        unknown = []
+        for part in content:
+            read = _part(part)
+            if read is None:
+                unknown.append(part)
+            else:
+                said.append(read)
+        if unknown:
+            kept["content"] = unknown
+    elif content is not None:
+        refuse("content", "text, a list of parts or null", content)
+    if refusal := read_optional_text(item, "refusal"):
+        said.append(Text(refusal))
+    return said
+
+
+def _part(part: object) -> Part | None:
+    """A content part; None for a kind that no message of ours can hold."""
+    if isinstance(part, str):
+        return Text(part)
+    if not isinstance(part, dict):
+        refuse("content", "a list of part objects", part)
+    match part.get("type"):
+        case "text" | "input_text" | "output_text":
+            text = part.get("text")
+        case "refusal":
+            text = part.get("refusal")
+        case "image_url" | "input_image":
+            address = part.get("image_url")
+            if isinstance(address, dict):
+                address = address.get("url")
+            return Image(address) if isinstance(address, str) else None
+        case str():
+            return None
+        case other:
+            refuse("type", "text in every content part", other)
+    if not isinstance(text, str):
+        refuse(str(part["type"]), "text in a content part", text)
+    return Text(text)
+
+
+def _thinking(item: dict[str, Any], kept: dict[str, Any]) -> list[Part]:
+    found: list[Part] = []
+    for key in ("reasoning_content", "reasoning"):
+        value = item.get(key)
+        if isinstance(value, str):
+            if value.strip() and Thinking(value) not in found:
+                found.append(Thinking(value))
+        elif value is not None:
+            kept[key] = value
+    return found
+
+
+def _call(call: object) -> Part:
+    if not isinstance(call, dict):
+        refuse("tool_calls", "a list of objects", call)
+    function = call.get("function", call.get("custom"))
+    if not isinstance(function, dict):
+        refuse("function", "an object in a tool call", function)
+    name = function.get("name")
+    if not isinstance(name, str):
+        refuse("name", "text in a tool call", name)
+    arguments = function.get("arguments", function.get("input", ""))
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    return ToolCall(read_optional_text(call, "id") or "", name, arguments)
+
+
+def to_openai(message: Message) -> list[dict[str, Any]]:
+    """The message as a model API takes it: one object, or one per tool result.
+
+    Thinking and errors are left out; a message of nothing else gives no object. A speaker's name is given as it is,
+    though OpenAI itself takes only 1 to 64 letters, digits, `_` and `-`: local servers take any, and a changed name
+    would be another person.
+    """
+    results = [part for part in message.parts if isinstance(part, ToolResult)]
+    calls = [part for part in message.parts if isinstance(part, ToolCall)]
+    said = [part for part in message.parts if isinstance(part, Text | Image)]
+    if message.parts and not (results or calls or said):
+        return []
+    named: dict[str, Any] = {"name": message.speaker} if message.speaker else {}
+    objects: list[dict[str, Any]] = [
+        {"role": "tool", "content": result.text, **named, "tool_call_id": result.id} for result in results
+    ]
+    if message.role is Role.TOOL:
+        if not results:
+            return [{"role": "tool", "content": _content(said), **named, "tool_call_id": ""}]
+        if said:
+            objects[-1]["content"] = _content([Text(results[-1].text), *said])
+        return objects
+    if said or calls or not results:
+        last = {"role": message.role.value, "content": _content(said) if said or not calls else None, **named}
+        if calls:
+            last["tool_calls"] = [
+                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+                for call in calls
+            ]
+        objects.append(last)
+    return objects
+
+
+def _content(said: list[Text | Image]) -> str | list[dict[str, Any]]:
+    if not any(isinstance(part, Image) for part in said):
+        return "\n\n".join(part.text for part in said if isinstance(part, Text))
+    return [
+        {"type": "text", "text": part.text}
+        if isinstance(part, Text)
+        else {"type": "image_url", "image_url": {"url": part.url}}
+        for part in said
+        if isinstance(part, Image) or part.text
+    ]
+
+
+Raw = dict[str, Any]
+
+PICTURE = "[a picture]"
+"""What stands where a tool gave a picture, which no tool can give in this API."""
+
+
+def to_chat(messages: Sequence[Message]) -> list[Raw]:
+    """The messages of a request."""
+    whole = with_call_ids(mended(messages).messages, once=False)
+    return join_calls([raw for message in whole for raw in to_openai(message)])
+
+
+def join_calls(raws: Sequence[Raw]) -> list[Raw]:
+    """The list with calls that wait together in one message, and results of text alone."""
+    found: list[Raw] = []
+    for raw in raws:
+        if raw.get("role") == "assistant" and found and found[-1].get("role") == "assistant" and _calls(found[-1]):
+            found[-1] = _joined(found[-1], raw)
+        elif raw.get("role") == "tool" and isinstance(raw.get("content"), list):
+            found.append({**raw, "content": _text_of(raw["content"])})
+        else:
+            found.append(raw)
+    return found
+
+
+def _calls(raw: Raw) -> list[Any]:
+    calls = raw.get("tool_calls")
+    return calls if isinstance(calls, list) else []
+
+
+def _joined(first: Raw, second: Raw) -> Raw:
+    contents = [one for one in (first.get("content"), second.get("content")) if one]
+    content: Any = contents[0] if len(contents) == 1 else None
+    if len(contents) == 2:
+        both_text = isinstance(contents[0], str) and isinstance(contents[1], str)
+        content = (
+            f"{contents[0]}\n\n{contents[1]}"
+            if both_text
+            else [part for one in contents for part in _parts_openai_requests(one)]
+        )
+    return {**second, **first, "content": content, "tool_calls": [*_calls(first), *_calls(second)]}
+
+
+def _parts_openai_requests(content: Any) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+
+
+def _text_of(content: Sequence[Any]) -> str:
+    told = (part.get("text", PICTURE) if isinstance(part, dict) else str(part) for part in content)
+    return "\n\n".join(str(one) for one in told)
