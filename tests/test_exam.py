@@ -44,7 +44,7 @@ from previously.core.spans import Span
 from previously.core.tokens import message_tokens
 from previously.lore.current_state import StateValue
 from previously.lore.threads import Thread
-from previously.testing.scripted_model import ScriptedModel
+from previously.testing.model import ScriptedModel
 from previously.text.terms import content_of
 
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from previously.settings import Settings
     from previously.storage.findings import Collected, Fault, Verified
     from previously.testing import ScriptedAnswer, ScriptedModel, ScriptedServer
-    from previously.view.furniture import Furniture
-    from previously.view.view import Report, View
+    from previously.view.view import Furniture, Report, View
 
 __version__ = "0.1.0"
 
@@ -54,7 +53,7 @@ _HOMES = {
     "Collected": "storage.findings",
     "Fault": "storage.findings",
     "Verified": "storage.findings",
-    "Furniture": "view.furniture",
+    "Furniture": "view.view",
     "Report": "view.view",
     "View": "view.view",
 }

@@ -96,7 +96,7 @@ def test_turns_pins_and_the_tokenizer(cli: Cli, session: Path) -> None:
 
 def test_a_model_writes_the_brief(cli: Cli, session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from previously.cli import compact
-    from previously.testing.scripted_model import ScriptedModel
+    from previously.testing.model import ScriptedModel
 
     monkeypatch.setattr(compact, "chosen_model", lambda endpoint, model: ScriptedModel(lambda _: BRIEF))
     done = cli("compact", session, "--budget", 3_000, "--endpoint", "http://x/v1", "--model", "m", "--json").json

@@ -12,7 +12,7 @@ import pytest
 from previously.blocking import BlockingMemory
 from previously.core.asking import ModelRequest
 from previously.core.messages import Draft, message
-from previously.testing.scripted_model import ScriptedModel
+from previously.testing.model import ScriptedModel
 from tests.cli.running import Cli, tell
 from tests.runtime.echoing import part
 

@@ -17,7 +17,7 @@ from previously.core.messages import Draft, message
 from previously.core.note import Note, WishItem, note_text
 from previously.core.spans import Span
 from previously.core.versions import Kind, NewVersion, Status
-from previously.testing.scripted_model import ScriptedModel
+from previously.testing.model import ScriptedModel
 from tests.cli.running import Cli
 from tests.cli.test_cli_lore import scripted
 from tests.runtime.echoing import part

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from previously.core.asking import ModelRequest
-from previously.testing.scripted_model import ScriptedModel
+from previously.testing.model import ScriptedModel
 from tests.cli.running import Cli
 from tests.cli.test_cli_lore import scripted
 from tests.runtime.update_answers import answer, is_update, messages

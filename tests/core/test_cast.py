@@ -21,7 +21,7 @@ from previously.core.cast import (
 from previously.core.messages import Entry, message
 from previously.core.paths import OnPath
 from previously.core.witnessing import folded_name, knows_of
-from previously.view.readers import reader_named
+from previously.view.reader import parse_reader
 
 FACTS = st.builds(Fact, st.text("abc é字", min_size=1, max_size=20), st.integers(0, 99), st.sampled_from(["witnessed"]))
 ANY_JSON = st.recursive(
@@ -93,7 +93,7 @@ def test_who_may_know_of_a_message(name: str, speaker: str | None, witnesses: li
     assert knows_of(name, said) is knows
     item = OnPath(0, 1, b"", Entry(1, said, b""))
     if name.strip():
-        assert reader_named(f"character:{name}").witnessed(item) is knows
+        assert parse_reader(f"character:{name}").witnessed(item) is knows
 
 
 def test_a_name_is_the_same_however_it_is_spelt() -> None:

@@ -22,8 +22,8 @@ from previously.models.endpoint import parse_endpoint
 )
 def test_paths(given: str, below: str, beside: str) -> None:
     found = parse_endpoint(given)
-    assert found.below("chat/completions") == below
-    assert found.beside("props") == beside
+    assert found.join("chat/completions") == below
+    assert found.join_beside("props") == beside
 
 
 def test_what_is_shown_holds_no_secret() -> None:

@@ -30,8 +30,8 @@ reference = pytest.importorskip("tokenizers", reason="the extra `tokens` is not 
 def forgotten() -> Iterator[None]:
     """No test sees what another one loaded."""
     yield
-    ours._openai.cache_clear()
-    ours._loaded.cache_clear()
+    ours._load_openai.cache_clear()
+    ours._load_tokenizer.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -280,9 +280,9 @@ def test_nothing_is_fetched(file: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_packages_are_loaded_only_when_they_are_needed() -> None:
     code = (
-        "import sys; from previously.models.tokenizers import counter_for; counter_for('estimate').tokens('rain');"
+        "import sys; from previously.models.tokenizers import find_counter; find_counter('estimate').tokens('rain');"
         "print(sorted({'rs_bpe', 'tokenizers', 'huggingface_hub'} & set(sys.modules)));"
-        "counter_for('cl100k').tokens('rain'); print(sorted({'tokenizers', 'huggingface_hub'} & set(sys.modules)))"
+        "find_counter('cl100k').tokens('rain'); print(sorted({'tokenizers', 'huggingface_hub'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:2] == ["[]", "[]"]

@@ -16,8 +16,8 @@ from typing import Any
 from previously.core.digests import match_key
 from previously.core.messages import Message, Role, Text
 from previously.runtime.follow_client import ClientFollower, ClientPlace
-from previously.server.asked import read_chat
-from previously.server.turns import listed_of
+from previously.server.chat_request import parse_chat_request
+from previously.server.turn import make_listed
 from previously.storage.sqlite import SqliteStore
 from previously.storage.store import Store, StoryKey
 from tests.recognition.clients import COMMON, CONTINUE, IMPERSONATE, Chat, Client, Said
@@ -173,8 +173,8 @@ class Follower:
 
     async def _follow(self, messages: list[dict[str, Any]]) -> ClientPlace | None:
         body = json.dumps({"model": "m", "messages": messages, "stream": True}).encode()
-        asked = read_chat(body, {})
-        return await self.recognising.follow(listed_of(OWNER, asked), f"story {next(self.client.words)}")
+        asked = parse_chat_request(body, {})
+        return await self.recognising.follow(make_listed(OWNER, asked), f"story {next(self.client.words)}")
 
     async def _reply(self, chat: Chat, place: ClientPlace, reply: str, kept: str, *, partial: bool = False) -> None:
         await self.recognising.answer(place, [Message(Role.ASSISTANT, (Text(reply),), "Odalys")], partial=partial)

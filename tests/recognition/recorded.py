@@ -20,9 +20,8 @@ from typing import Any
 from previously.core.messages import ToolCall
 from previously.recognition.client_list import Ask
 from previously.runtime.follow_client import ClientFollower, ClientPlace
-from previously.server.asked import AskedChat, read_chat
-from previously.server.replies import messages_of
-from previously.server.turns import listed_of
+from previously.server.chat_request import ChatRequest, parse_chat_request
+from previously.server.turn import make_listed, make_replies
 from previously.storage.sqlite import SqliteStore
 from previously.wire.reasoning import split_reasoning
 from previously.wire.reply import Reply, ReplyChoice
@@ -135,10 +134,10 @@ class Replay:
     async def _outcome(self, request: dict[str, Any], *, is_last: bool) -> Outcome:
         outcome = Outcome(request["n"], request["label"])
         fields = request["body"] if self.meta else {**request["body"], "chat_meta": None}
-        asked = read_chat(
+        asked = parse_chat_request(
             json.dumps(fields).encode(), {name.lower(): value for name, value in request["headers"].items()}
         )
-        place = await self.recognising.follow(listed_of(OWNER, asked), f"story {request['n']}")
+        place = await self.recognising.follow(make_listed(OWNER, asked), f"story {request['n']}")
         taken, wanted = place.ask if place else Ask.ASIDE, ASKS.get(request["kind"], Ask.ASIDE)
         if taken is not wanted:
             outcome.faults.append(f"taken for {taken}, and was {wanted}")
@@ -151,7 +150,7 @@ class Replay:
             outcome.faults += list(_differences(await self._on_screen(place), _shown(state)))
         return outcome
 
-    async def _answer(self, place: ClientPlace, asked: AskedChat, response: dict[str, Any]) -> None:
+    async def _answer(self, place: ClientPlace, asked: ChatRequest, response: dict[str, Any]) -> None:
         texts = response.get("texts") or [] if response.get("kind") != "error" else []
         broken_off = bool(response.get("aborted"))
         if broken_off:
@@ -161,7 +160,7 @@ class Replay:
             ReplyChoice(number, text, response.get("reasoning") or "", tool_calls=calls)
             for number, text in enumerate(texts)
         ]
-        replies = messages_of(Reply(tuple(choices)), asked.heard, place.prefill.begins)
+        replies = make_replies(Reply(tuple(choices)), asked.heard, place.prefill.begins)
         if replies:
             await self.recognising.answer(place, replies, partial=broken_off)
         else:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.runtime.model_writer import ModelWriter
 from previously.runtime.prompts import load_prompts
-from previously.testing.scripted_model import Scripted, ScriptedModel
+from previously.testing.model import Scripted, ScriptedModel
 from tests.runtime.update_answers import answer, closing_answer, is_closing, messages
 
 CANARY = re.compile(r"\bQu[a-z]{6}\b", re.I)

@@ -10,7 +10,7 @@ from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
 from previously.lore.state import render_state
 from previously.runtime.knowing import Knowing
-from previously.testing.scripted_model import ScriptedModel
+from previously.testing.model import ScriptedModel
 from tests.runtime.echoing import folder_of, kind_of, part
 from tests.runtime.update_answers import answer, closing_answer, messages, recap_in
 

@@ -14,7 +14,7 @@ from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
 from previously.core.messages import Role, Text, ToolCall, ToolResult
 from previously.core.pairing import unpaired
-from previously.testing.scripted_model import Scripted
+from previously.testing.model import Scripted
 from previously.view.view import Section
 from tests.effort import ON_DISK, cases
 

@@ -12,7 +12,7 @@ from previously import BlockingMemory, Draft, ScriptedModel, Settings, message
 from previously.blocking import BlockingStory
 from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.versions import Kind, Status
-from previously.testing.scripted_model import Scripted
+from previously.testing.model import Scripted
 from previously.view.memory import STALE
 from tests.effort import ON_DISK, cases
 from tests.runtime.obedient import PEOPLE, kind_of, obedient, said, stubborn, tell

@@ -16,7 +16,7 @@ from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.cast import MOST_FACTS, Knowledge
 from previously.core.versions import Kind, Status
 from previously.runtime.story import Story
-from previously.testing.scripted_model import Scripted
+from previously.testing.model import Scripted
 from tests.runtime.echoing import about, folder_of, kind_of, part
 
 NAMES = ("Ada", "Bram", "Cleo", "Dov", "Esme", "Finn", "Greta", "Hugo", "Ines", "Jonas", "Kaja", "Liv", "Milo", "Nell",

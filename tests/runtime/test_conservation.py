@@ -45,9 +45,9 @@ from previously.folds.update import UPDATED
 from previously.runtime import model_writer
 from previously.runtime.folding import KEPT
 from previously.storage.store import NO_NODE
-from previously.testing.scripted_model import Scripted
+from previously.testing.model import Scripted
+from previously.view.turn import remove_turn_memory
 from previously.view.view import Reason, Section, View
-from previously.view.volatile import without_recall
 from tests.effort import cases
 from tests.runtime.update_answers import answer, asked_for, is_update
 
@@ -292,7 +292,7 @@ class Histories(RuleBasedStateMachine):
                 assert listed[position] in (Reason.HIDDEN, Reason.BUDGET, Reason.WAITING)
             assert not (position in verbatim and hidden)
         has_system = any(item.tokens for item in view.items if item.section not in (Section.TAIL, Section.RECALL))
-        shown = [without_recall(message.text) for message in view.messages[int(has_system) :]]
+        shown = [remove_turn_memory(message.text) for message in view.messages[int(has_system) :]]
         assert shown == [self.path[position][0] for position in sorted(verbatim)]
         first_verbatim = min(verbatim, default=len(self.path))
         for position, reason in listed.items():

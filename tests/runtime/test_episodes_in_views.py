@@ -12,7 +12,7 @@ from previously.blocking import BlockingStory
 from previously.core.asking import ModelRequest
 from previously.core.spans import Span
 from previously.storage.sqlite import SqliteStore
-from previously.view import epochs
+from previously.view import epoch
 from previously.view.memory import HEADINGS
 from previously.view.view import Reason, Section, View
 from tests.effort import cases
@@ -76,7 +76,7 @@ def test_episodes_are_chosen_when_an_epoch_begins(story: BlockingStory) -> None:
     told = shown(before)
     tell(story, 1, 40)
     after = story.view(2_000)
-    assert after.epoch in ("", epochs.NO_ROOM)
+    assert after.epoch in ("", epoch.NO_ROOM)
     if not after.epoch:
         assert shown(after) == told and after.messages[0] == before.messages[0]
 

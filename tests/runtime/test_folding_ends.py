@@ -12,7 +12,7 @@ from previously.blocking import BlockingStory
 from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.core.versions import Kind, Status
 from previously.runtime import model_writer
-from previously.testing.scripted_model import Scripted
+from previously.testing.model import Scripted
 from tests.runtime.update_answers import answer, is_update
 
 RULES = Settings(tail_messages=3, fold_messages=6, fold_words=10_000, fold_tokens=10_000, recap_words=60,

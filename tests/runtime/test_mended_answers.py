@@ -16,7 +16,7 @@ from previously.folds.fold import Fold
 from previously.folds.scene import SceneFold, parse_scene
 from previously.models.retry import MAX_CALLS
 from previously.runtime.writer import MemoryReply
-from previously.testing.scripted_model import Scripted
+from previously.testing.model import Scripted
 from tests.runtime.echoing import folder_of
 
 SAID = (message("assistant", "Grim, a gruff dwarf, sets down two mugs for Wren.", speaker="Narrator"),)

@@ -22,7 +22,7 @@ from previously.folds.brief import BriefFold
 from previously.models.retry import MAX_CALLS
 from previously.runtime import model_writer
 from previously.runtime.prompts import load_prompt
-from previously.testing.scripted_model import Scripted, ScriptedModel
+from previously.testing.model import Scripted, ScriptedModel
 from tests.effort import cases
 from tests.runtime.update_answers import answer, is_update, messages
 

@@ -20,7 +20,7 @@ from previously.runtime.knowing import is_told_all
 from previously.runtime.read_presence import Presences
 from previously.runtime.reading import with_tail
 from previously.runtime.states import States, Witness
-from previously.testing.scripted_model import Scripted
+from previously.testing.model import Scripted
 from tests.effort import cases
 from tests.runtime.echoing import folder_of
 from tests.runtime.faithful import PEOPLE, Asked, faithful, said, state

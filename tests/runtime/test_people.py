@@ -16,7 +16,7 @@ from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.errors import BadInput, BudgetTooSmall
 from previously.core.marks import Mark, MarkKind
 from previously.runtime import model_writer
-from previously.testing.scripted_model import Scripted, ScriptedModel
+from previously.testing.model import Scripted, ScriptedModel
 from tests.effort import ON_DISK
 from tests.runtime.update_answers import answer, closing_answer, is_closing, is_update
 

@@ -19,8 +19,8 @@ from previously.core.tokens import message_tokens
 from previously.core.versions import IN_FORCE
 from previously.settings import layer_of
 from previously.storage.sqlite import SqliteStore
-from previously.view import epochs
-from previously.view.recipes import digests_of, from_text, to_text
+from previously.view import epoch
+from previously.view.recipe import digest_messages, parse_recipe, write_recipe
 from previously.view.view import Section, View
 from tests.effort import mark_slow
 from tests.storage.postgres_server import shared_server
@@ -122,10 +122,10 @@ def test_other_budgets_and_readers_have_epochs_of_their_own(memory: BlockingMemo
     for number in range(8):
         turn(story, number)
     assert story.view().epoch == ""
-    assert story.view(1_500).epoch == epochs.FIRST_VIEW
-    assert story.view(reader="narrator").epoch == epochs.FIRST_VIEW
-    assert story.view(exclude=["recap"]).epoch == epochs.FIRST_VIEW
-    assert story.view(1_500).epoch == story.view(reader="narrator").epoch == epochs.FIRST_VIEW, "asked for once more"
+    assert story.view(1_500).epoch == epoch.FIRST_VIEW
+    assert story.view(reader="narrator").epoch == epoch.FIRST_VIEW
+    assert story.view(exclude=["recap"]).epoch == epoch.FIRST_VIEW
+    assert story.view(1_500).epoch == story.view(reader="narrator").epoch == epoch.FIRST_VIEW, "asked for once more"
 
 
 def test_an_edit_in_the_tail_keeps_what_stands_before_it(memory: BlockingMemory) -> None:
@@ -169,7 +169,7 @@ def test_pins_and_words_of_people_are_shown_at_once(memory: BlockingMemory) -> N
         turn(story, number)
     pin = story.pin("Bram is left-handed.")
     view = story.view()
-    assert view.epoch == epochs.BY_HAND and "left-handed" in view.messages[0].text
+    assert view.epoch == epoch.BY_HAND and "left-handed" in view.messages[0].text
     story.unpin(pin.id)
     assert "left-handed" not in str(story.view().messages)
     story.fold()
@@ -218,7 +218,7 @@ def test_what_is_forgotten_is_in_no_recipe(memory: BlockingMemory, tmp_path: Pat
         story.why(20)
     kept = memory._runner.run(story._story._store.recipes(story._story._key, "chat", None, 999, last=9_999))
     assert kept == []
-    assert story.view().epoch == epochs.FIRST_VIEW
+    assert story.view().epoch == epoch.FIRST_VIEW
 
 
 def test_a_store_that_cannot_keep_recipes_still_gives_views() -> None:
@@ -237,7 +237,7 @@ def test_a_store_that_cannot_keep_recipes_still_gives_views() -> None:
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "null", "{", '{"shown": 3}', '{"shown": [], "recalled": [{}]}', "0"])
 def test_what_is_no_recipe_is_none(text: str) -> None:
-    assert from_text(text, text) is None
+    assert parse_recipe(text, text) is None
 
 
 def test_recipes_are_read_as_they_were_written(memory: BlockingMemory) -> None:
@@ -246,16 +246,16 @@ def test_recipes_are_read_as_they_were_written(memory: BlockingMemory) -> None:
         turn(story, number)
     kept = memory._runner.run(story._story._store.recipes(story._story._key, "chat", None, 99, last=999))
     for one in kept:
-        recipe = from_text(one.body, one.epoch)
+        recipe = parse_recipe(one.body, one.epoch)
         assert recipe is not None
-        assert to_text(recipe) == (one.body, one.epoch)
+        assert write_recipe(recipe) == (one.body, one.epoch)
 
 
 def test_the_digest_tells_apart_what_a_model_could() -> None:
     said = message("user", "a", speaker="Ines")
     others = [message("user", "a"), message("assistant", "a", speaker="Ines"), message("user", "b", speaker="Ines")]
-    assert len(set(digests_of([said, *others]))) == 4
-    assert len(set(digests_of([said, said]))) == 1
+    assert len(set(digest_messages([said, *others]))) == 4
+    assert len(set(digest_messages([said, said]))) == 1
 
 
 def test_why_knows_how_it_was_counted(memory: BlockingMemory) -> None:

@@ -22,7 +22,7 @@ from previously.lore.entry import MOST_CONTENT_TOKENS
 from previously.models.retry import MAX_CALLS
 from previously.runtime.lore_edits import LoreListing
 from previously.settings import DEFAULTS
-from previously.testing.scripted_model import Scripted
+from previously.testing.model import Scripted
 from previously.view.view import Section
 from tests.runtime.echoing import folder_of, kind_of, part
 

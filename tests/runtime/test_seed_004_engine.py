@@ -17,7 +17,7 @@ from previously.core.asking import FailureKind, ModelFailure, ModelRequest
 from previously.core.cast import MOST_FACTS, Knowledge
 from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind
-from previously.testing.scripted_model import Scripted
+from previously.testing.model import Scripted
 from previously.view.view import Section, View
 from tests.runtime.echoing import about, folder_of, kind_of, part
 from tests.runtime.update_answers import answer, closing_answer, is_closing, is_update, messages

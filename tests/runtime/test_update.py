@@ -19,7 +19,7 @@ from previously.core.tokens import estimate_tokens
 from previously.core.versions import Kind, Status
 from previously.folds.tiles import cut_note_tiles
 from previously.runtime import model_writer
-from previously.testing.scripted_model import Scripted
+from previously.testing.model import Scripted
 from tests.effort import ON_DISK
 from tests.runtime.echoing import CANARY, canaries_in, canary, echo, kind_of, part
 from tests.runtime.update_answers import answer, asked_for, closing_answer, is_closing, is_update, recap_in, under

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from previously.core.asking import ModelRequest
 from previously.runtime.model_writer import ModelWriter
-from previously.testing.scripted_model import ScriptedModel
+from previously.testing.model import ScriptedModel
 from tests.runtime.echoing import canaries_in, folder_of, kind_of, numbered
 from tests.runtime.update_answers import answer, messages
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from previously.server.listening import make_server
+from previously.server.process import make_server
 
 HOST = "127.0.0.1:8642"
 JSON = {"content-type": "application/json"}

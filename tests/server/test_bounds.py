@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import Message
 
-from previously.server.bounds import (
+from previously.server.guard import (
     MOST_OWNERS,
     Bounds,
     ClientGone,
@@ -18,7 +18,7 @@ from previously.server.bounds import (
     check_body,
     check_head,
     read_body,
-    replayed,
+    replay_body,
 )
 from previously.server.refusals import Header, Refusal
 
@@ -149,7 +149,7 @@ async def test_a_client_that_goes_is_not_answered() -> None:
 
 
 async def test_what_was_read_is_given_once_and_then_what_comes() -> None:
-    receive = replayed(b"body", receiving(then={"type": "http.disconnect"}))
+    receive = replay_body(b"body", receiving(then={"type": "http.disconnect"}))
     assert await receive() == piece(b"body", False)
     assert await receive() == {"type": "http.disconnect"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from previously.core.errors import StoreProblem
 from previously.server import callers as callers_module
-from previously.server.callers import FRESH_S, GRACE_S, MOST_KNOWN, Caller, Callers, given_key
+from previously.server.callers import FRESH_S, GRACE_S, MOST_KNOWN, Caller, Callers, find_key
 from previously.server.refusals import Header, Refusal
 from previously.storage.tables.keys import key_hash
 
@@ -127,7 +127,7 @@ async def test_a_key_may_come_as_anthropic_s_clients_send_it() -> None:
 
 def test_the_scheme_is_read_as_the_standard_says() -> None:
     for scheme in ("Bearer", "bearer", "BEARER"):
-        assert given_key([(b"authorization", f"{scheme}  {KEY}".encode())]) == KEY
+        assert find_key([(b"authorization", f"{scheme}  {KEY}".encode())]) == KEY
 
 
 async def test_a_page_asks_by_basic_whose_password_is_the_key() -> None:

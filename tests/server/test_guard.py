@@ -15,7 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 from previously.core.errors import BadInput
 from previously.server import refusals
 from previously.server.callers import FRESH_S
-from previously.server.guard import Guard, Rules, caller_of, is_page, page_headers
+from previously.server.guard import Guard, GuardRules, get_caller, is_page, make_page_headers
 from tests.server.asking import JSON, Application, asked
 from tests.server.test_callers import KEY, Doors, bearer
 
@@ -31,7 +31,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def guarded(app: Any = None, doors: Doors | None = None, **rules: Any) -> tuple[Guard, Application]:
     application = app or Application()
     doors = doors or Doors()
-    made = Rules.of("127.0.0.1", allow_origins=rules.pop("allow_origins", ()), **rules)
+    made = GuardRules.of("127.0.0.1", allow_origins=rules.pop("allow_origins", ()), **rules)
     return Guard(application, made, doors.callers(), clock=lambda: doors.now), application
 
 
@@ -40,7 +40,7 @@ async def test_what_is_allowed_reaches_the_application_whole() -> None:
     answer = await asked(guard, "POST", "/v1/chat/completions", JSON, [b'{"a"', b":1}"])
     assert (answer.status, answer.body, answer.complete) == (200, b"ok", True)
     assert app.bodies == [b'{"a":1}']
-    assert caller_of(app.scopes[0]).owner == "local"
+    assert get_caller(app.scopes[0]).owner == "local"
     assert not any(name.startswith("access-control") for name in answer.headers)
     assert (guard.requests, guard.held_bytes) == (0, 0)
 
@@ -81,7 +81,7 @@ async def test_with_keys_whoever_has_none_is_told_so() -> None:
     assert (answer.status, answer.error["type"]) == (401, "authentication_error")
     assert app.scopes == []
     assert (await asked(guard, headers=BEARER)).status == 200
-    assert caller_of(app.scopes[0]).owner == "ann"
+    assert get_caller(app.scopes[0]).owner == "ann"
     for path in ("/healthz", "/readyz"):
         assert (await asked(guard, path=path)).status == 200, "probes have no keys"
     for path in ("/", "/stories/3"):
@@ -240,7 +240,7 @@ async def test_faults_of_the_application_stay_its_own() -> None:
 
 async def test_an_application_refuses_in_the_same_shape() -> None:
     async def refuses(request: Request) -> StreamingResponse:
-        raise refusals.Refusal(504, "upstream_timeout", "It did not answer in time.", [refusals.retry_after(3)])
+        raise refusals.Refusal(504, "upstream_timeout", "It did not answer in time.", [refusals.make_retry_header(3)])
 
     handlers: dict[Any, Any] = {refusals.Refusal: refusals.answer_refusal}
     guard, _ = guarded(Starlette(routes=[Route("/v1/models", refuses)], exception_handlers=handlers))
@@ -273,7 +273,7 @@ def test_pages() -> None:
 
 
 def test_pages_of_ours_load_nothing_and_run_nothing() -> None:
-    found = dict(page_headers("body { margin: 0 }"))
+    found = dict(make_page_headers("body { margin: 0 }"))
     policy = found["content-security-policy"].split("; ")
     assert policy[0] == "default-src 'none'"
     assert policy[1].startswith("style-src 'sha256-")
@@ -282,13 +282,13 @@ def test_pages_of_ours_load_nothing_and_run_nothing() -> None:
     assert "script-src" not in found["content-security-policy"], "what is not named is refused"
     assert (found["x-content-type-options"], found["referrer-policy"]) == ("nosniff", "no-referrer")
     assert found["cache-control"] == "no-store"
-    assert page_headers("a") != page_headers("b")
+    assert make_page_headers("a") != make_page_headers("b")
 
 
 def test_bad_rules_are_named() -> None:
     for options in ({"allow_hosts": ["http://x"]}, {"allow_origins": ["*"]}):
         with pytest.raises(BadInput):
-            Rules.of("127.0.0.1", **options)  # type: ignore[arg-type]
+            GuardRules.of("127.0.0.1", **options)  # type: ignore[arg-type]
 
 
 async def test_no_canary_comes_back() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from previously.core.errors import BadInput
-from previously.server.hosts import allowed_hosts, allowed_origins, check_bind, check_host, check_origin, is_loopback
+from previously.server.hosts import check_bind, check_host, check_origin, is_loopback, parse_hosts, parse_origins
 from previously.server.refusals import Header, Refusal
 
-HOSTS = allowed_hosts("127.0.0.1")
+HOSTS = parse_hosts("127.0.0.1")
 
 
 def headers(**given: str) -> list[Header]:
@@ -77,13 +77,13 @@ def test_a_missing_or_second_host_is_none() -> None:
 
 
 def test_hosts_are_those_of_this_machine_the_bound_one_and_the_named() -> None:
-    assert allowed_hosts("0.0.0.0") == allowed_hosts("::") == HOSTS
-    assert allowed_hosts("192.168.1.5", ["Memory.Example"]) == HOSTS | {"192.168.1.5", "memory.example"}
-    assert allowed_hosts("fe80::1") == allowed_hosts("[fe80::1]") == HOSTS | {"fe80::1"}
-    assert check_host(headers(host="[fe80::1]:80"), allowed_hosts("fe80::1"))
+    assert parse_hosts("0.0.0.0") == parse_hosts("::") == HOSTS
+    assert parse_hosts("192.168.1.5", ["Memory.Example"]) == HOSTS | {"192.168.1.5", "memory.example"}
+    assert parse_hosts("fe80::1") == parse_hosts("[fe80::1]") == HOSTS | {"fe80::1"}
+    assert check_host(headers(host="[fe80::1]:80"), parse_hosts("fe80::1"))
     for bad in ("http://x", "x:80", "x/y", "*", "", "a b", "x@y", "[::1]:80"):
         with pytest.raises(BadInput, match="not the name of a host"):
-            allowed_hosts("127.0.0.1", [bad])
+            parse_hosts("127.0.0.1", [bad])
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_our_own_pages_may_ask(host: str, origin: str) -> None:
 def test_pages_of_others_may_not(origin: str) -> None:
     for method in ("GET", "POST", "OPTIONS"):
         with pytest.raises(Refusal) as refused:
-            check_origin(method, "127.0.0.1:8642", headers(origin=origin), allowed_origins(["https://friend.example"]))
+            check_origin(method, "127.0.0.1:8642", headers(origin=origin), parse_origins(["https://friend.example"]))
         assert refused.value.status == 403
 
 
@@ -135,12 +135,12 @@ def test_two_origins_are_none() -> None:
 
 
 def test_named_origins_are_let_in_and_said() -> None:
-    named = allowed_origins(["http://localhost:3000/", "HTTPS://Friend.Example"])
+    named = parse_origins(["http://localhost:3000/", "HTTPS://Friend.Example"])
     for origin in ("http://localhost:3000", "https://friend.example"):
         assert check_origin("POST", "127.0.0.1:8642", headers(origin=origin), named) == origin
     for bad in ("*", "localhost:3000", "http://", "http://a/b", "null", "", "http://a b"):
         with pytest.raises(BadInput, match="not an origin"):
-            allowed_origins([bad])
+            parse_origins([bad])
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])

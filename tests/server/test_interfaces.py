@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from previously.core.messages import Message, Role, Text, Thinking, ToolCall, ToolResult, message
 from previously.core.pairing import units, unpaired
 from previously.core.tokens import ESTIMATE, message_tokens
-from previously.server.asked import read_chat, with_messages
-from previously.server.composing import begins_a_turn, cut_to_fit
-from previously.server.overflow import Overflow, overflow_in, smaller_budget, window_for
-from previously.server.showing import budget_of
+from previously.server.chat_request import parse_chat_request, write_body
+from previously.server.overflow import Overflow, find_overflow, find_window, shrink_budget
+from previously.server.upstream_messages import choose_messages, find_budget, is_turn_start
 from previously.testing import find_anthropic_faults, find_chat_faults, find_responses_faults
-from previously.testing.scripted_interface import ScriptedMessagesReply, ScriptedReply, ScriptedResponsesReply
+from previously.testing.bodies import ScriptedMessagesReply, ScriptedReply, ScriptedResponsesReply
 from previously.wire.interface import CHAT, INTERFACES, MESSAGES, RESPONSES, Interface
 
 TOOL = Message(Role.TOOL, (ToolResult("a", "seen"), ToolResult("b", "seen too")))
@@ -156,21 +155,21 @@ def test_what_a_model_gave_together_is_one_message() -> None:
         {"type": "function_call_output", "call_id": "a", "output": "z"},
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]},
     ]
-    asked = read_chat(json.dumps({"model": "m", "input": items}).encode(), {}, RESPONSES)
+    asked = parse_chat_request(json.dumps({"model": "m", "input": items}).encode(), {}, RESPONSES)
     messages = [draft.message for draft in asked.drafts]
     assert [one.role.value for one in messages] == ["user", "assistant", "tool", "tool", "assistant"]
     assert messages[1].parts == (Thinking("Hm."), Text("So."), ToolCall("a", "f", "{}"), ToolCall("b", "g", "x"))
     assert unpaired(messages) == []
-    assert json.loads(with_messages(asked, asked.messages))["input"] == items
+    assert json.loads(write_body(asked, asked.messages))["input"] == items
 
 
 def test_whose_conversation_it_is() -> None:
     session = json.dumps({"device_id": "d", "session_id": "s"})
     body = {"messages": [{"role": "user", "content": "x"}], "metadata": {"user_id": session}, "user": "ann"}
-    assert read_chat(json.dumps(body).encode(), {}, MESSAGES).user == session
-    assert read_chat(json.dumps(body).encode(), {}, CHAT).user == "ann"
+    assert parse_chat_request(json.dumps(body).encode(), {}, MESSAGES).user == session
+    assert parse_chat_request(json.dumps(body).encode(), {}, CHAT).user == "ann"
     headers = {"session_id": "0199-codex"}
-    asked = read_chat(json.dumps({"input": "x", "user": "ann"}).encode(), headers, RESPONSES)
+    asked = parse_chat_request(json.dumps({"input": "x", "user": "ann"}).encode(), headers, RESPONSES)
     assert (asked.user, asked.story, asked.named) == ("ann", "0199-codex", False)
 
 
@@ -197,47 +196,47 @@ def test_a_list_that_is_cut_parts_no_call_from_its_results(data: st.DataObject) 
     tokens = [message_tokens(one, ESTIMATE) for one in messages]
     budget = data.draw(st.integers(0, sum(tokens) + 10))
     begins = data.draw(st.booleans())
-    kept = cut_to_fit(messages, tokens, budget, begins_with_user=begins)
+    kept = choose_messages(messages, tokens, budget, begins_with_user=begins)
     assert kept == sorted(set(kept))
     assert unpaired([messages[at] for at in kept]) == []
     assert kept[0] == 0 and kept[-1] == len(messages) - 1
     request = max(at for at, one in enumerate(messages) if one.role is Role.USER)
     assert request in kept
     if begins:
-        assert begins_a_turn(messages[kept[1]])
+        assert is_turn_start(messages[kept[1]])
     if budget >= sum(tokens):
         assert len(kept) == len(messages)
-    least = cut_to_fit(messages, tokens, 0, begins_with_user=begins)
+    least = choose_messages(messages, tokens, 0, begins_with_user=begins)
     newest = units(messages)[-1]
     assert least == sorted({0, request, *newest})
     assert sum(tokens[at] for at in kept) <= max(budget, sum(tokens[at] for at in least))
 
 
 def asked_chat(**fields: Any) -> Any:
-    return read_chat(json.dumps({"messages": [{"role": "user", "content": "x"}], **fields}).encode(), {})
+    return parse_chat_request(json.dumps({"messages": [{"role": "user", "content": "x"}], **fields}).encode(), {})
 
 
 def test_how_much_smaller_the_second_request_is() -> None:
     asked = asked_chat(max_tokens=500)
-    assert smaller_budget(asked, Overflow(), 10_000) == 6_000
-    assert smaller_budget(asked, Overflow(8_000), 10_000) == budget_of(asked, 8_000)
-    assert smaller_budget(asked, Overflow(8_000, 16_000), 10_000) == budget_of(asked, 8_000) * 10_000 // 16_000
-    assert smaller_budget(asked, Overflow(80_000), 10_000) == 6_000, "they count otherwise"
+    assert shrink_budget(asked, Overflow(), 10_000) == 6_000
+    assert shrink_budget(asked, Overflow(8_000), 10_000) == find_budget(asked, 8_000)
+    assert shrink_budget(asked, Overflow(8_000, 16_000), 10_000) == find_budget(asked, 8_000) * 10_000 // 16_000
+    assert shrink_budget(asked, Overflow(80_000), 10_000) == 6_000, "they count otherwise"
 
 
 @given(st.integers(300, 200_000), st.none() | st.integers(1, 50_000))
 def test_the_window_that_is_learned_has_just_that_room(budget: int, answer: int | None) -> None:
     asked = asked_chat(**({"max_tokens": answer} if answer else {}))
-    assert abs(budget_of(asked, window_for(asked, budget)) - budget) <= max(4, budget // 100)
+    assert abs(find_budget(asked, find_window(asked, budget)) - budget) <= max(4, budget // 100)
 
 
 def test_what_is_no_overflow() -> None:
-    assert overflow_in(400, b"") == Overflow()
-    assert overflow_in(413, b"(a page)") == Overflow()
-    assert overflow_in(400, b"(a page)") is None
-    assert overflow_in(429, b'{"error": {"message": "Rate limit: too many tokens"}}') is None
-    assert overflow_in(401, b"prompt is too long") is None
-    assert overflow_in(500, b"") is None
+    assert find_overflow(400, b"") == Overflow()
+    assert find_overflow(413, b"(a page)") == Overflow()
+    assert find_overflow(400, b"(a page)") is None
+    assert find_overflow(429, b'{"error": {"message": "Rate limit: too many tokens"}}') is None
+    assert find_overflow(401, b"prompt is too long") is None
+    assert find_overflow(500, b"") is None
 
 
 def test_what_a_server_says_of_its_window_in_fields_of_their_own_is_read() -> None:
@@ -247,6 +246,6 @@ def test_what_a_server_says_of_its_window_in_fields_of_their_own_is_read() -> No
         "n_ctx": 4096,
         "n_prompt_tokens": 9000,
     }
-    told = overflow_in(400, json.dumps({"error": error}).encode())
+    told = find_overflow(400, json.dumps({"error": error}).encode())
     assert told == Overflow(4_096, 9_000)
-    assert overflow_in(400, json.dumps({"error": {"message": "no such model", "n_ctx": 4096}}).encode()) is None
+    assert find_overflow(400, json.dumps({"error": {"message": "no such model", "n_ctx": 4096}}).encode()) is None

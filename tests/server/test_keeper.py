@@ -10,7 +10,7 @@ import pytest
 
 from previously.runtime.fold_report import FoldReport
 from previously.runtime.story import Story
-from previously.server.keeper import Keeper
+from previously.server.background_folds import BackgroundFolds
 from previously.server.upstream import Facts
 
 NOTHING_DUE = FoldReport((), "nothing is due")
@@ -42,14 +42,18 @@ class Folding:
         return NOTHING_DUE
 
 
-def keeper_of(story: object, slots: int | None, *, yields: bool = True, failed: list[int] | None = None) -> Keeper:
+def keeper_of(
+    story: object, slots: int | None, *, yields: bool = True, failed: list[int] | None = None
+) -> BackgroundFolds:
     async def open_story(_owner: str, _name: str, _model: str, _key: str | None) -> Story:
         if isinstance(story, Exception):
             raise story
         return cast(Story, story)
 
     count = failed if failed is not None else []
-    return Keeper(open_story, lambda _: Facts(slots=slots), idle_s=0, yields=yields, failed=lambda: count.append(1))
+    return BackgroundFolds(
+        open_story, lambda _: Facts(slots=slots), idle_s=0, yields=yields, failed=lambda: count.append(1)
+    )
 
 
 async def until(is_so: Callable[[], bool]) -> None:

@@ -12,8 +12,8 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from previously.server import refusals
-from previously.server.guard import Guard, Rules
-from previously.server.listening import MOST_LOOSE_BYTES, allow_many_files
+from previously.server.guard import Guard, GuardRules
+from previously.server.process import MOST_LOOSE_BYTES, allow_many_files
 from tests.server.asking import Application, listening, live, talk
 from tests.server.test_callers import Doors
 
@@ -28,7 +28,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def guarded(**bounds: Any) -> tuple[Guard, Application]:
     app = Application()
-    return Guard(app, Rules.of("127.0.0.1", **bounds), Doors().callers()), app
+    return Guard(app, GuardRules.of("127.0.0.1", **bounds), Doors().callers()), app
 
 
 def statuses(answer: bytes) -> list[int]:

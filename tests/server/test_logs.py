@@ -16,8 +16,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from previously.server import refusals
-from previously.server.guard import Guard, Rules
-from previously.server.logs import Lines, RequestLog, noted, without_secrets, write_to
+from previously.server.guard import Guard, GuardRules
+from previously.server.logs import LineFormatter, RequestLog, hide_secrets, noted, start_log
 from previously.server.metrics import Metrics
 from tests.server.asking import JSON, Application, asked, listening, talk
 from tests.server.test_callers import KEY, Doors
@@ -41,7 +41,7 @@ def written(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(refusals, "LINGER_S", 0.01)
     stream = io.StringIO()
     before = {name: (log.handlers, log.propagate, log.level) for name, log in _logs()}
-    write_to(stream, as_json=request.param)
+    start_log(stream, as_json=request.param)
     yield stream
     for name, log in _logs():
         log.handlers, log.propagate, level = before[name]
@@ -69,7 +69,7 @@ async def chat(request: Request) -> Any:
 
 def server(metrics: Metrics | None = None) -> ASGIApp:
     app = Starlette(routes=[Route("/v1/chat/completions", chat, methods=["POST"])])
-    return RequestLog(Guard(app, Rules.of("127.0.0.1"), Doors(**{KEY: "ann"}).callers()), metrics)
+    return RequestLog(Guard(app, GuardRules.of("127.0.0.1"), Doors(**{KEY: "ann"}).callers()), metrics)
 
 
 async def ask(app: ASGIApp, body: str = "", path: str = "/v1/chat/completions", key: str = KEY) -> Any:
@@ -157,7 +157,7 @@ def test_a_line_is_one_line(hostile: str, as_json: bool) -> None:
     told = {"id": "1", "method": "GET", "route": "/", "status": 200, "owner": hostile, "story": None, "ms": 1.0}
     for extra, message in (({"told": told}, "request"), ({}, hostile)):
         record = logging.makeLogRecord({"msg": message, "levelname": "INFO", **extra})
-        line = Lines(as_json=as_json).format(record)
+        line = LineFormatter(as_json=as_json).format(record)
         assert len(line.splitlines()) == 1
         assert all(ord(char) >= 32 and char not in "\u202e\u2028\x85" for char in line)
         if as_json:
@@ -176,14 +176,14 @@ def test_a_line_is_one_line(hostile: str, as_json: bool) -> None:
     ],
 )
 def test_keys_are_blotted_out_wherever_they_stand(secret: str) -> None:
-    blotted = without_secrets(f"It said {secret!r}, again: {secret}.")
+    blotted = hide_secrets(f"It said {secret!r}, again: {secret}.")
     assert "[key]" in blotted
     assert secret.split()[-1] not in blotted
 
 
 def test_words_are_left_alone() -> None:
     for words in ("A fold failed: TimeoutError", "the keyhole, a skeleton", "monkey-like things", "The basic idea"):
-        assert without_secrets(words) == words
+        assert hide_secrets(words) == words
 
 
 async def test_over_a_socket_nothing_but_our_lines_is_written(

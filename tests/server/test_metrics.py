@@ -10,7 +10,15 @@ from starlette.applications import Starlette
 from previously.core.spans import Span
 from previously.core.versions import Cost, Kind
 from previously.runtime.fold_report import FoldDone, FoldReport
-from previously.server.metrics import MILLISECONDS, Counter, Gauge, Histogram, Metrics, metrics_route, route_of
+from previously.server.metrics import (
+    MILLISECONDS,
+    CountMetric,
+    Gauge,
+    Histogram,
+    Metrics,
+    find_route,
+    make_metrics_route,
+)
 from tests.server.asking import asked
 
 LINE = re.compile(r'[a-z_]+(\{[a-z_]+="[^"\\\n]*"(,[a-z_]+="[^"\\\n]*")*\})? -?[0-9.e+]+')
@@ -106,7 +114,7 @@ def test_folds_by_what_became_of_them() -> None:
     ],
 )
 def test_routes_not_paths(path: str, route: str) -> None:
-    assert route_of(path) == route
+    assert find_route(path) == route
 
 
 def test_labels_hold_nothing_that_was_not_known_beforehand() -> None:
@@ -120,7 +128,7 @@ def test_labels_hold_nothing_that_was_not_known_beforehand() -> None:
 
 
 def test_parts_by_themselves() -> None:
-    counter = Counter("a_total", "A.", way=("in", "out"))
+    counter = CountMetric("a_total", "A.", way=("in", "out"))
     counter.add(way="in")
     counter.add(2.5, way="out")
     assert list(counter.lines()) == ['a_total{way="in"} 1', 'a_total{way="out"} 2.5']
@@ -131,6 +139,6 @@ def test_parts_by_themselves() -> None:
 async def test_they_are_asked_for_at_their_route() -> None:
     metrics = Metrics()
     metrics.turns.add()
-    answer = await asked(Starlette(routes=[metrics_route(metrics)]), path="/metrics")
+    answer = await asked(Starlette(routes=[make_metrics_route(metrics)]), path="/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert parsed(answer.body.decode())["previously_turns_total"] == 1

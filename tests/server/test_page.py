@@ -14,9 +14,16 @@ import pytest
 from previously.core.messages import Image, Message, Role, Text, Thinking, ToolCall, ToolResult, message
 from previously.core.spans import Span
 from previously.core.versions import Cost, Kind, NewVersion, Status, Version
-from previously.server.guard import page_headers
+from previously.server.guard import make_page_headers
 from previously.server.markup import LONGEST, shown
-from previously.server.page import MOST_LOG, MOST_SHOWN, STYLE, message_page, stories_page, story_page
+from previously.server.page import (
+    MOST_LOG,
+    MOST_SHOWN,
+    STYLE,
+    render_message_page,
+    render_stories_page,
+    render_story_page,
+)
 from previously.storage.store import BranchInfo, StoryInfo, StoryKey
 from previously.view.view import Item, LeftOut, Reason, Section, View
 from tests.server.payloads import PAYLOADS
@@ -112,10 +119,10 @@ def pages(text: str) -> list[str]:
     listed = [(info(text, 1), text), (info(text, 2, text), "")]
     one = info(text, 3, text)
     return [
-        stories_page(listed, text),
-        story_page(one, view(text), [version(1, text), version(2, text, at=text, scope=text)]),
-        story_page(one, None, []),
-        message_page(text, text),
+        render_stories_page(listed, text),
+        render_story_page(one, view(text), [version(1, text), version(2, text, at=text, scope=text)]),
+        render_story_page(one, None, []),
+        render_message_page(text, text),
     ]
 
 
@@ -155,16 +162,16 @@ def test_control_characters_are_shown_as_such() -> None:
 
 
 def test_the_policy_names_the_style_of_the_page() -> None:
-    parsed = Parsed(stories_page([], "local"))
+    parsed = Parsed(render_stories_page([], "local"))
     digest = b64encode(sha256(parsed.styles.encode()).digest()).decode()
-    assert f"style-src 'sha256-{digest}'" in dict(page_headers(STYLE))["content-security-policy"]
+    assert f"style-src 'sha256-{digest}'" in dict(make_page_headers(STYLE))["content-security-policy"]
     assert "url(" not in STYLE
     assert "@import" not in STYLE
 
 
 def test_the_list_says_what_there_is_the_last_used_first() -> None:
     page = Parsed(
-        stories_page([(info("old", 1), "2026-01-01T10:00:00"), (info("new", 2), "2026-02-01T10:00:00")], "ann")
+        render_stories_page([(info("old", 1), "2026-01-01T10:00:00"), (info("new", 2), "2026-02-01T10:00:00")], "ann")
     )
     assert page.text.index("new") < page.text.index("old")
     for words in ("ann", "249", "2026-02-01 10:00", "branches"):
@@ -172,17 +179,17 @@ def test_the_list_says_what_there_is_the_last_used_first() -> None:
 
 
 def test_empty_states_are_words() -> None:
-    assert "no stories here yet" in Parsed(stories_page([], "local")).text
-    assert "not yet" in Parsed(stories_page([(info(), "")], "local")).text
-    empty = Parsed(story_page(info(), None, [])).text
+    assert "no stories here yet" in Parsed(render_stories_page([], "local")).text
+    assert "not yet" in Parsed(render_stories_page([(info(), "")], "local")).text
+    empty = Parsed(render_story_page(info(), None, [])).text
     assert "No view is known" in empty
     assert "Nothing is folded yet" in empty
     nothing_left = replace(view(), left_out=())
-    assert "Nothing is left out." in Parsed(story_page(info(), nothing_left, [])).text
+    assert "Nothing is left out." in Parsed(render_story_page(info(), nothing_left, [])).text
 
 
 def test_a_story_shows_its_view_and_its_log() -> None:
-    text = Parsed(story_page(info(), view("because"), [version(1), version(2, status=Status.REFUSED)])).text
+    text = Parsed(render_story_page(info(), view("because"), [version(1), version(2, status=Status.REFUSED)])).text
     for words in ("280 of 1,000 tokens", "because", "messages 0-199", "(score 1.50)", "budget", "hidden", "refused"):
         assert words in text
     assert text.index("refused") < text.index("committed"), "the newest first"
@@ -191,13 +198,13 @@ def test_a_story_shows_its_view_and_its_log() -> None:
 
 def test_the_bar_adds_up_to_the_budget() -> None:
     for seen in (view(), view(items=50), replace(view(), budget_tokens=1, items=()), replace(view(), items=())):
-        widths = re.findall(r'width="([0-9.]+)" height="10" class="[a-z]+"', story_page(info(), seen, []))
+        widths = re.findall(r'width="([0-9.]+)" height="10" class="[a-z]+"', render_story_page(info(), seen, []))
         drawn = [float(width) for width in widths if float(width) != 10 or width != "10"]
         assert sum(drawn) == pytest.approx(1_000, abs=0.1)
 
 
 def test_items_of_one_reason_stand_together() -> None:
-    parsed = Parsed(story_page(info(), view("because", items=50), []))
+    parsed = Parsed(render_story_page(info(), view("because", items=50), []))
     assert "messages 200-249" in parsed.text
     assert "500" in parsed.text
 
@@ -211,7 +218,7 @@ def test_a_page_is_bounded() -> None:
         left_out=tuple([LeftOut("x", Reason.BUDGET)] * (MOST_SHOWN + 7)),
         items=tuple(Item(Section.TAIL, 1, str(at), (Span(at, at),)) for at in range(MOST_SHOWN + 9)),
     )
-    page = story_page(info(), many, [version(number) for number in range(1_000)])
+    page = render_story_page(info(), many, [version(number) for number in range(1_000)])
     assert len(page) < 2 * LONGEST * MOST_SHOWN
     text = Parsed(page).text
     for words in ("And 5 more", "And 7 more", "And 9 more", f"The newest {MOST_LOG} of 1,000", "more characters"):
@@ -220,6 +227,6 @@ def test_a_page_is_bounded() -> None:
 
 def test_thinking_is_not_shown() -> None:
     seen = replace(view(), messages=(Message(Role.ASSISTANT, (Thinking("hidden thoughts"), Text("said"))),))
-    page = story_page(info(), seen, [])
+    page = render_story_page(info(), seen, [])
     assert "hidden thoughts" not in page
     assert "said" in page

@@ -13,9 +13,9 @@ from previously.app import Memory
 from previously.core.errors import StoreProblem
 from previously.runtime.writer import BuiltinWriter
 from previously.server import refusals
-from previously.server.guard import Guard, Rules
+from previously.server.guard import Guard, GuardRules
 from previously.server.logs import NOTED, RequestLog
-from previously.server.page_routes import page_routes
+from previously.server.page import make_page_routes
 from previously.settings import Settings
 from previously.storage.store import Store
 from tests.server.asking import Answer, asked
@@ -34,8 +34,8 @@ async def memory(store: Store, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 
 def paged(memory: Memory, doors: Doors | None = None) -> Guard:
-    app = Starlette(routes=list(page_routes(memory.sharing)))
-    return Guard(app, Rules.of("127.0.0.1"), (doors or Doors()).callers())
+    app = Starlette(routes=list(make_page_routes(memory.sharing)))
+    return Guard(app, GuardRules.of("127.0.0.1"), (doors or Doors()).callers())
 
 
 async def told(memory: Memory, owner: str, name: str, messages: int = 8) -> int:

@@ -18,7 +18,7 @@ from previously.models.endpoint import parse_endpoint
 from previously.recognition.choose_story import choose_lookup_keys
 from previously.recognition.client_list import parse_client_list
 from previously.server.app import make_app
-from previously.server.serving import Serving
+from previously.server.options import ServerOptions
 from tests.recognition.lists import drafts
 
 
@@ -58,7 +58,7 @@ def _as_bytes(headers: dict[str, str | bytes]) -> list[tuple[bytes, bytes]]:
 async def rig() -> AsyncIterator[Rig]:
     async with ScriptedServer() as upstream:
         memory = await Memory.open(":memory:")
-        serving = Serving(
+        serving = ServerOptions(
             parse_endpoint(upstream.base_url), window_tokens=2_048, upstream_key="sk-operator", memory="builtin"
         )
         app = make_app(memory, serving)

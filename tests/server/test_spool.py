@@ -10,23 +10,23 @@ import pytest
 
 from previously.core.errors import StoreProblem
 from previously.core.messages import message
-from previously.server.asked import AskedChat, read_chat
-from previously.server.spool import Spool
+from previously.server.chat_request import ChatRequest, parse_chat_request
+from previously.server.pending_turns import PendingTurns
 
 MUCH = 1_000_000
 
 
-def asked(text: str = "Hello") -> AskedChat:
-    return read_chat(json.dumps({"model": "m", "messages": [{"role": "user", "content": text}]}).encode(), {})
+def asked(text: str = "Hello") -> ChatRequest:
+    return parse_chat_request(json.dumps({"model": "m", "messages": [{"role": "user", "content": text}]}).encode(), {})
 
 
 async def test_what_waits_is_there_after_a_restart_with_its_answer(tmp_path: Path) -> None:
     path = tmp_path / "spool"
-    spool = Spool(path, MUCH)
+    spool = PendingTurns(path, MUCH)
     first, second = await spool.add("ann", asked("one \ud800")), await spool.add("bob", asked("two"))
     assert first is not None and second is not None
     await spool.answered(second, [message("assistant", "Two, yes.")], partial=True)
-    found = await Spool(path, MUCH).waiting()
+    found = await PendingTurns(path, MUCH).waiting()
     assert [(one.owner, one.asked.heard.body[0].message.text) for one in found] == [
         ("ann", "one \ufffd"),
         ("bob", "two"),
@@ -39,28 +39,28 @@ async def test_what_waits_is_there_after_a_restart_with_its_answer(tmp_path: Pat
 
 async def test_when_nothing_waits_any_more_the_file_is_empty(tmp_path: Path) -> None:
     path = tmp_path / "spool"
-    spool = Spool(path, MUCH)
+    spool = PendingTurns(path, MUCH)
     numbers = [await spool.add("ann", asked(str(at))) for at in range(3)]
     for number in numbers:
         assert number is not None
         await spool.done(number)
     assert (spool.waits, path.stat().st_size) == (0, 0)
-    assert not await Spool(path, MUCH).waiting()
+    assert not await PendingTurns(path, MUCH).waiting()
 
 
 async def test_a_line_that_was_cut_off_is_none_and_harms_no_other(tmp_path: Path) -> None:
     path = tmp_path / "spool"
-    await Spool(path, MUCH).add("ann", asked("one"))
+    await PendingTurns(path, MUCH).add("ann", asked("one"))
     path.write_bytes(path.read_bytes() + b'{"id": 2, "owner": "bo')
-    spool = Spool(path, MUCH)
+    spool = PendingTurns(path, MUCH)
     assert spool.waits == 1
     await spool.add("cid", asked("three"))
-    assert [one.owner for one in await Spool(path, MUCH).waiting()] == ["ann", "cid"]
+    assert [one.owner for one in await PendingTurns(path, MUCH).waiting()] == ["ann", "cid"]
 
 
 async def test_it_never_grows_beyond_its_bound(tmp_path: Path) -> None:
     path = tmp_path / "spool"
-    spool = Spool(path, 2_000)
+    spool = PendingTurns(path, 2_000)
     numbers = [await spool.add("ann", asked("word " * 50)) for _ in range(20)]
     assert None in numbers and numbers[0] is not None
     assert path.stat().st_size <= 2_000
@@ -68,15 +68,15 @@ async def test_it_never_grows_beyond_its_bound(tmp_path: Path) -> None:
 
 async def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
     path = tmp_path / "spool"
-    await Spool(path, MUCH).add("ann", asked())
+    await PendingTurns(path, MUCH).add("ann", asked())
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 async def test_a_disk_that_cannot_be_written_is_no_reason_to_stop(tmp_path: Path) -> None:
-    assert await Spool(tmp_path / "missing" / "spool", MUCH).add("ann", asked()) is None
+    assert await PendingTurns(tmp_path / "missing" / "spool", MUCH).add("ann", asked()) is None
 
 
 def test_a_spool_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "spool").mkdir()
     with pytest.raises(StoreProblem, match="cannot be read"):
-        Spool(tmp_path / "spool", MUCH)
+        PendingTurns(tmp_path / "spool", MUCH)

@@ -35,7 +35,7 @@ async def test_a_key_goes_on_in_the_header_by_which_the_client_gives_keys(
 ) -> None:
     upstream = Upstream(parse_endpoint("http://127.0.0.1:1/v1"), key="sk-operator")
     ours = {b"x-api-key": b"pk-ours", b"authorization": b"Bearer pk-ours", b"cookie": b"x", **given}
-    sent = upstream.headers(ours, caller)
+    sent = upstream.build_headers(ours, caller)
     assert sent == dict([key]) | given | {b"accept-encoding": b"identity"}
     await upstream.close()
 
@@ -45,14 +45,14 @@ async def test_what_was_learned_of_a_window_is_believed_for_a_while(monkeypatch:
     monkeypatch.setattr("previously.server.upstream.time.monotonic", lambda: now[0])
     upstream = Upstream(parse_endpoint("http://127.0.0.1:1/v1"))
     upstream.learn("small", 4_000)
-    assert upstream.at_most("small", None) == 4_000
-    assert upstream.at_most("small", 8_000) == 4_000
-    assert upstream.at_most("small", 2_000) == 2_000
-    assert upstream.at_most("other", 8_000) == 8_000
+    assert upstream.limit_window("small", None) == 4_000
+    assert upstream.limit_window("small", 8_000) == 4_000
+    assert upstream.limit_window("small", 2_000) == 2_000
+    assert upstream.limit_window("other", 8_000) == 8_000
     upstream.learn("small", 3)
-    assert upstream.at_most("small", None) == 512, "nothing is taken for less"
+    assert upstream.limit_window("small", None) == 512, "nothing is taken for less"
     now[0] += module.LEARNED_S
-    assert upstream.at_most("small", 8_000) == 8_000
+    assert upstream.limit_window("small", 8_000) == 8_000
     for number in range(2 * module.MOST_MODELS):
         upstream.learn(f"model {number}", 1_000)
     assert len(upstream._learned) == module.MOST_MODELS

@@ -7,7 +7,7 @@ import asyncio
 from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelRequest, Usage
 from previously.models.client import Model
 from previously.models.retry import GiveUp, decide_retry
-from previously.testing.scripted_model import NOTHING_LEFT, ScriptedModel
+from previously.testing.model import NOTHING_LEFT, ScriptedModel
 
 REQUEST = ModelRequest(system="Be brief.", user="Recap.", max_output_tokens=10)
 DOWN = ModelFailure(FailureKind.CONNECTION, "No connection.")

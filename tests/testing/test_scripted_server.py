@@ -17,7 +17,7 @@ from previously.core.asking import FailureKind, ModelFailure, ModelReply, ModelR
 from previously.core.messages import ToolCall
 from previously.models.http import OpenAICompatibleModel
 from previously.testing import Plan, ScriptedAnswer, ScriptedServer, gzip_bomb, long_line, redirect, refused, web_page
-from previously.testing.scripted_server import ServerKind
+from previously.testing.server import ServerKind
 from previously.wire.reply import Reply
 from previously.wire.sse import ReplyReader, read_reply
 

@@ -10,7 +10,7 @@ from previously.core.messages import Attributes, Entry, Message, Role, Text, Too
 from previously.core.paths import OnPath, opening_of
 from previously.core.spans import Span
 from previously.core.tokens import message_tokens
-from previously.view.build import Asked, Material, build
+from previously.view.build import Material, ViewRequest, build_view
 from previously.view.memory import HEADINGS, Remembered
 from previously.view.view import Reason, Section, View
 
@@ -36,7 +36,9 @@ def view(
     length = length if length is not None else (items[-1].position + 1 if items else 0)
     opening = opening_of(items if not live and items and items[0].position == 0 else [])
     newest = [item for item in items if live is None or (live.span and item.position > live.span.last)]
-    return build(Material(length, opening, [live] if live else [], newest, tail), Asked(budget, recall_percent=0))[0]
+    return build_view(
+        Material(length, opening, [live] if live else [], newest, tail), ViewRequest(budget, recall_percent=0)
+    )[0]
 
 
 def texts(built: View) -> list[str]:
@@ -62,7 +64,7 @@ def test_the_recap_goes_into_the_system_message() -> None:
     system = message("system", "You are the narrator.")
     live = recap(3)
     material = Material(6, [at(0, system)], [live], said(4, "four", "five"), 2)
-    built = build(material, Asked(1_000))[0]
+    built = build_view(material, ViewRequest(1_000))[0]
     assert texts(built)[0] == f"You are the narrator.\n\n{HEADINGS[Section.RECAP]}\n\n{RECAP}"
     assert [shown.role for shown in built.messages] == [Role.SYSTEM, Role.USER, Role.USER]
     assert [item.section for item in built.items] == [Section.SYSTEM, Section.RECAP, Section.TAIL, Section.TAIL]

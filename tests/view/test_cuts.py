@@ -6,7 +6,7 @@ import pytest
 
 from previously.core.quote_lines import quote_line
 from previously.text.sentences import sentence_starts, whole_sentences
-from previously.view.cuts import GAP, cut_lines, cut_sentences
+from previously.view.memory import GAP, cut_lines, cut_sentences
 
 DOSSIER = (
     "On 3 March Bram stood in the tower. He had come to find the ledger.\n\n"

@@ -12,8 +12,8 @@ from previously.core.messages import Attributes, Entry, message
 from previously.core.paths import OnPath
 from previously.core.spans import Span
 from previously.core.tokens import ESTIMATE
-from previously.view.build import Asked, Material, build
-from previously.view.layers import Room, choose_layers
+from previously.view.build import Material, ViewRequest, build_view
+from previously.view.choose_memory import PastRoom, choose_layers
 from previously.view.memory import Remembered
 from previously.view.view import Reason, Section, View
 
@@ -65,7 +65,7 @@ def viewed(chapters: int, budget: int, told: Sequence[Remembered] | None = None)
     told = memories(chapters) if told is None else told
     length = chapters * CHAPTER + 112
     newest = [at(position) for position in range(max(0, length - 200), length)]
-    return build(Material(length, (), told, newest, 12, has_lore=False), Asked(budget))[0]
+    return build_view(Material(length, (), told, newest, 12, has_lore=False), ViewRequest(budget))[0]
 
 
 def forms(view: View) -> dict[int, str]:
@@ -126,7 +126,7 @@ def test_a_young_recap_leaves_its_room_to_the_chapter_before_it(chapters: int) -
     told = memories(chapters, recap_words=30, recapped=10)
     length = chapters * CHAPTER + 22
     newest = [at(position) for position in range(length - 22, length)]
-    view = build(Material(length, (), told, newest, 12, has_lore=False), Asked(2_000))[0]
+    view = build_view(Material(length, (), told, newest, 12, has_lore=False), ViewRequest(2_000))[0]
     assert forms(view).get(chapters) == "full"
 
 
@@ -167,7 +167,7 @@ def test_without_a_backbone_short_forms_stand_for_older_chapters() -> None:
 
 def test_a_backbone_goes_back_to_an_earlier_end_only_where_every_chapter_behind_it_is_told() -> None:
     told = [one for one in memories(6) if one.what != "Chapter 5"]
-    chosen = choose_layers(told, Room(10_000, 800), ESTIMATE)
+    chosen = choose_layers(told, PastRoom(10_000, 800), ESTIMATE)
     assert [one.what for one in chosen if one.section is Section.CHAPTERS] == ["Chapter 6"]
     spans = [one.span for one in chosen if one.section is Section.BACKBONE]
     assert spans == [Span(0, 5 * CHAPTER - 1)]
@@ -176,7 +176,7 @@ def test_a_backbone_goes_back_to_an_earlier_end_only_where_every_chapter_behind_
 def test_a_persons_backbone_stands_before_the_chapters_it_tells() -> None:
     mine = Remembered(Section.BACKBONE, "In my words.", Span(0, 299), "by hand", "the backbone", by_hand=True)
     told = [mine, *(one for one in memories(6) if one.section is not Section.BACKBONE)]
-    chosen = choose_layers(told, Room(10_000, 800), ESTIMATE)
+    chosen = choose_layers(told, PastRoom(10_000, 800), ESTIMATE)
     names = [one.what for one in chosen if one.section is Section.CHAPTERS]
     assert names == ["Chapter 4", "Chapter 5", "Chapter 6"]
     assert "In my words." in [one.text for one in chosen]

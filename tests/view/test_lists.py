@@ -9,8 +9,8 @@ from previously.core.messages import Attributes, Entry, message
 from previously.core.paths import OnPath
 from previously.core.spans import Span
 from previously.core.tokens import ESTIMATE
-from previously.view.build import Asked, Material, build
-from previously.view.lists import DATED, PERSON, Beside, choose_lines, first_sentence
+from previously.view.build import Material, ViewRequest, build_view
+from previously.view.choose_memory import DATED, PERSON, Beside, choose_lines, find_first_sentence
 from previously.view.memory import Remembered
 from previously.view.view import Section
 
@@ -77,7 +77,7 @@ def test_persons_are_those_the_tail_names_and_the_recap_does_not() -> None:
     assert len(kept(persons, 8_000)) == 3
     many = [line(Section.LORE, "Hale: Provost of Ansel, a man of fifty. " * 3, about="Hale", kind=PERSON)] * 40
     assert sum(ESTIMATE.tokens(text) for text in kept(many, 8_000)) <= 400
-    assert first_sentence("Physician to Dr. Zorn. Reads Greek.") == "Physician to Dr. Zorn."
+    assert find_first_sentence("Physician to Dr. Zorn. Reads Greek.") == "Physician to Dr. Zorn."
 
 
 def at(position: int, words: str) -> OnPath:
@@ -90,6 +90,6 @@ def test_beside_a_weak_recap_threads_have_the_share_of_a_large_view(weak: bool) 
     recap = Remembered(Section.RECAP, "It rained. " * 200, Span(0, 9), "recap", "the recap", weak=weak)
     threads = [line(Section.THREADS, f"Somebody to nobody: a debt of {at} crowns", kind=DATED) for at in range(90)]
     material = Material(12, (), [recap, *threads], [at(10, "Go on."), at(11, "Yes.")], 2)
-    view = build(material, Asked(2_000))[0]
+    view = build_view(material, ViewRequest(2_000))[0]
     taken = view.report.sections[Section.THREADS]
     assert (300 < taken <= 480) if weak else taken <= 130, "the last line bears the headings too"

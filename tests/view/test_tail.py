@@ -9,7 +9,7 @@ from previously.core.errors import BudgetTooSmall
 from previously.core.messages import Entry, Message, Role, Text, Thinking, ToolCall, ToolResult, message
 from previously.core.paths import OnPath
 from previously.view import tail
-from previously.view.build import Asked, Material, build
+from previously.view.build import Material, ViewRequest, build_view
 from previously.view.view import Reason, View
 
 
@@ -33,8 +33,8 @@ def positions(*messages: Message) -> list[list[int]]:
 
 
 def view(*messages: Message, budget: int = 500) -> View:
-    asked = Asked(budget, recall_percent=0)
-    return build(Material(len(messages), (), (), path(*messages), 4), asked)[0]
+    asked = ViewRequest(budget, recall_percent=0)
+    return build_view(Material(len(messages), (), (), path(*messages), 4), asked)[0]
 
 
 def test_units() -> None:

@@ -12,8 +12,8 @@ from previously.wire.errors import (
     build_failure,
     collect_error_words,
     find_counted_tokens,
+    find_named_window,
     find_retry_after_s,
-    find_window,
     judge_failure,
 )
 
@@ -256,13 +256,13 @@ def test_a_wait_is_told_only_where_waiting_helps() -> None:
 @given(st.integers(100, 999), st.text(), st.text())
 def test_it_is_total(status: int, words: str, header: str) -> None:
     assert judge_failure(status, words) in KIND
-    find_window(words)
+    find_named_window(words)
     find_retry_after_s({"retry-after": header}, NOON)
 
 
 @given(st.text(alphabet="0123456789,", max_size=14))
 def test_odd_numbers_do_no_harm(digits: str) -> None:
-    find_window(f"n_ctx {digits} context length {digits}")
+    find_named_window(f"n_ctx {digits} context length {digits}")
 
 
 def test_how_much_was_sent_by_the_count_of_the_server() -> None:

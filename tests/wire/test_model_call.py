@@ -277,7 +277,7 @@ def test_only_what_was_sent_can_be_turned_down() -> None:
     assert find_refused_option(bad, {"error": "response_format"}, REQUEST, RequestOptions()) is None
     overflow = ModelFailure(FailureKind.OVERFLOW, "No.")
     assert find_refused_option(overflow, complaint, WITH_SCHEMA, RequestOptions()) is None
-    assert RequestOptions(json_schema=False).shared_with(RequestOptions(max_tokens=False)) == RequestOptions(
+    assert RequestOptions(json_schema=False).intersect(RequestOptions(max_tokens=False)) == RequestOptions(
         False, True, False
     )
 

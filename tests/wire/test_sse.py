@@ -240,7 +240,7 @@ def test_choices_and_calls_are_bounded() -> None:
 def test_lines_are_bounded() -> None:
     reader = ReplyReader()
     reader.feed(b"data: " + b"x" * 5 * MAX_LINE_BYTES)
-    assert sum(map(len, reader._held)) <= MAX_LINE_BYTES
+    assert sum(map(len, reader._partial)) <= MAX_LINE_BYTES
     reader.feed(b"\n\n" + b"data: {\n" * (MAX_LINE_BYTES // 4))
     assert sum(map(len, reader._waiting)) <= MAX_LINE_BYTES
     reader.feed(b"\n" + PLAIN)

@@ -53,15 +53,15 @@ def serve(
 ) -> None:
     """Remember for any OpenAI-compatible client: a server between it and its model."""
     try:
-        from previously.server.running import run
-        from previously.server.serving import Serving
+        from previously.server.options import ServerOptions
+        from previously.server.process import run
     except ImportError as error:
         raise BadInput("Serving needs an extra: pip install 'previously[server]'.") from error
     from previously.models.endpoint import parse_endpoint
 
     if memory_endpoint and not memory_model:
         raise BadInput("A memory endpoint needs a model: --memory-model.")
-    serving = Serving(
+    serving = ServerOptions(
         upstream=parse_endpoint(upstream),
         upstream_key=os.environ.get("PREVIOUSLY_UPSTREAM_KEY", ""),
         host=host,

@@ -62,7 +62,7 @@ def _broken(error: json.JSONDecodeError, what: str) -> BrokenJson:
 
 
 _CUT_OFF = re.compile(r"|,|-|\.|[eE][+-]?|tr?u?|fa?l?s?|nu?l?|\\?u[0-9a-fA-F]{0,4}")
-"""What may be left after the place of the fault when it is the end that is missing."""
+"""The rest after the place of the fault when it is the end that is missing."""
 
 
 def _not_a_number(constant: str) -> NoReturn:
@@ -80,7 +80,7 @@ _DECODER = json.JSONDecoder(parse_constant=_not_a_number, parse_float=_number)
 
 
 def kind(value: object) -> str:
-    """What a JSON value is, in words."""
+    """Return in words what a JSON value is."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, str):

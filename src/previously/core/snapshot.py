@@ -20,7 +20,7 @@ ALL_MARKS = frozenset(MarkKind)
 
 @dataclass(frozen=True, slots=True)
 class KeptRecipe:
-    """How a view was made. What its two texts say is the business of `view.recipes`."""
+    """How a view was made. What its two texts say is the business of `view.recipe`."""
 
     reader: str
     """For whom."""

@@ -18,7 +18,7 @@ from previously.core.messages import NO_ATTRIBUTES, Attributes, Message
 from previously.formats.claude_code import KEY, MARK
 from previously.formats.log_lines import COMPACTION
 from previously.wire.anthropic import KEY as API
-from previously.wire.anthropic_request import AnthropicTurn, count_front, plan_turns, shift_place
+from previously.wire.anthropic_request import AnthropicTurn, count_front, plan_turns
 
 _AGAIN = ("cwd", "version", "gitBranch", "userType", "toolUseResult", "isMeta", "requestId")
 """Fields of a line that are written as they were read."""
@@ -48,7 +48,8 @@ def to_claude_code(
         for one in messages[:front]
         if one.text.strip()
     ]
-    for number, turn in enumerate([*meta, *plan_turns(messages[front:], rest, shift_place(front, brief_at))]):
+    turns = plan_turns(messages[front:], rest, None if brief_at is None else brief_at - front)
+    for number, turn in enumerate([*meta, *turns]):
         line_id = str(uuid5(NAMESPACE_URL, f"{session_id}/{number}"))
         known = NO_ATTRIBUTES if turn.origin is None or rest is None else rest[turn.origin]
         line = {

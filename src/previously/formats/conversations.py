@@ -229,7 +229,7 @@ def rewrite_messages(
         elif to is Dialect.ANTHROPIC:
             items.append(write_anthropic_message(message, known))
         else:
-            items.append(kinds.fitting(write_item(message, known)))
+            items.append(kinds.fit(write_item(message, known)))
     return join_calls(items) if to is Dialect.OPENAI else items
 
 

@@ -17,6 +17,7 @@ from previously.core.text import clean_json
 from previously.formats.files import Document, StorySource, read_value
 from previously.wire.anthropic import parse_anthropic_message
 from previously.wire.chat import parse_chat_message
+from previously.wire.fields import drop_fields
 from previously.wire.responses import CALLS, OUTPUTS, parse_item
 
 OPENAI, ANTHROPIC, RESPONSES = "openai", "anthropic", "responses"
@@ -79,7 +80,7 @@ def read_openai_value(document: Document, value: Any) -> StorySource:
     if isinstance(value, dict):
         if "messages" not in value:
             raise document.fault(BadInput('"messages" is missing.'))
-        header = _without(value, "messages")
+        header = drop_fields(value, "messages")
         value = value["messages"]
         if not isinstance(value, list):
             raise document.fault(BadInput(f'"messages" must be a list, not {kind(value)}.'))
@@ -91,7 +92,7 @@ def read_anthropic_value(document: Document, value: Any) -> StorySource:
     header: dict[str, Any] = {}
     led: list[Draft] = []
     if isinstance(value, dict):
-        header = _without(value, "messages", "system")
+        header = drop_fields(value, "messages", "system")
         if value.get("system"):
             led.append(parse_anthropic_message({"role": "system", "content": value["system"]}))
         value = value.get("messages")
@@ -103,7 +104,7 @@ def read_responses_value(document: Document, value: Any) -> StorySource:
     header: dict[str, Any] = {}
     items: list[Any] = []
     if isinstance(value, dict):
-        header = _without(value, "instructions", "input", "output")
+        header = drop_fields(value, "instructions", "input", "output")
         if isinstance(value.get("instructions"), str) and value["instructions"]:
             items.append({"role": "system", "content": value["instructions"]})
         given = value.get("input", [])
@@ -145,7 +146,3 @@ def _check_list(value: object, what: str) -> list[Any]:
     if not isinstance(value, list):
         raise BadInput(f"the file must hold a list of {what}, not {kind(value)}.")
     return value
-
-
-def _without(fields: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if name not in names}

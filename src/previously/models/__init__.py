@@ -1,2 +1,5 @@
-"""Model clients: who answers when a fold asks. `client` holds the contract; the pure modules beside it hold all that is
-decided about the wire, and only `openai_compatible` and `local` touch a network or a process."""
+"""Model clients: they answer when a memory asks a model.
+
+`client` holds the contract, `http` and `local` keep it, `retry` decides about asking again. How requests and replies
+look on the wire is decided in `previously.wire`.
+"""

@@ -20,14 +20,14 @@ from previously.core.asking import ModelFailure, ModelReply, ModelRequest
 
 
 class Model(Protocol):
-    """Whoever answers when a fold asks."""
+    """A client that answers when a fold asks."""
 
     @property
     def name(self) -> str:
         """The model as memory records it in `made_by` and `log`; never an address or a key."""
 
     async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
-        """One question, one answer or the reason why there is none."""
+        """Ask one question; return one answer or the reason why there is none."""
 
     async def close(self) -> None:
-        """Give back what is held open. May be called more than once."""
+        """Close what is open. May be called more than once."""

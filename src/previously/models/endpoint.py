@@ -18,7 +18,7 @@ _EXAMPLE = "http://127.0.0.1:8080/v1"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a server is."""
+    """The address of a server."""
 
     parts: SplitResult
 
@@ -32,24 +32,24 @@ class Endpoint:
 
     @property
     def versioned(self) -> bool:
-        """Whether the path names a version of the interface, as in `/v1` or `/v1beta/openai`."""
+        """True when the path names a version of the interface, as in `/v1` or `/v1beta/openai`."""
         return re.search(r"/v\d", self.parts.path) is not None
 
     @property
     def loopback(self) -> bool:
-        """Whether the server is on this machine."""
+        """True when the server is on this machine."""
         host = self.parts.hostname or ""
         try:
             return ipaddress.ip_address(host).is_loopback
         except ValueError:
             return host == "localhost" or host.endswith(".localhost")
 
-    def below(self, path: str) -> str:
-        """The address of a path of the OpenAI-compatible interface."""
+    def join(self, path: str) -> str:
+        """Return the address of a path of the OpenAI-compatible interface."""
         return self.parts._replace(path=f"{self.parts.path}/{path}").geturl()
 
-    def beside(self, path: str) -> str:
-        """The address of a path of the server's own interface, which lies where `/v1` does."""
+    def join_beside(self, path: str) -> str:
+        """Return the address of a path of the server's own interface, which lies where `/v1` does."""
         root = re.sub(r"/v\d[^/]*$", "", self.parts.path)
         return self.parts._replace(path=f"{root}/{path}").geturl()
 
@@ -58,7 +58,7 @@ class Endpoint:
 
 
 def parse_endpoint(base_url: str) -> Endpoint:
-    """The endpoint at an address; `BadInput` when it cannot be one. The message does not repeat what may hold a key."""
+    """Parse an address; `BadInput` when it cannot be one. The message does not repeat what may hold a key."""
     given = base_url.strip()
     if re.search(r"[\s\x00-\x1f\x7f\\]", given):
         raise BadInput(f"The endpoint holds spaces or control characters; it should look like {_EXAMPLE}.")

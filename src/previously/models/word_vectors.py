@@ -1,11 +1,10 @@
 """The table of word vectors that recall compares meanings by.
 
-Owns `word_table`: the static vectors that come inside the package `wordllama` (32,000 word pieces of 256 numbers; the
-extra `previously[recall]`), read once, when first asked for, and kept. Only its two files are used, not its code: the
-numbers are mapped into memory, so that a first question costs what it touches. Without the package there is no table,
-and recall works by words alone.
-
-What must stay true: nothing is fetched; a package that is not as expected is as if it were not there.
+The static vectors come inside the package `wordllama` (32,000 word pieces of 256 numbers; the extra
+`previously[recall]`). `load_word_table` reads them once, when first asked for, and keeps them. Only the package's two
+files are used, not its code: the numbers are mapped into memory, so that a first question costs what it touches.
+Nothing is fetched. Without the package, or with one that is not as expected, there is no table, and recall works by
+words alone.
 """
 
 from __future__ import annotations
@@ -27,20 +26,22 @@ _PIECES = "tokenizers/l2_supercat_tokenizer_config.json"
 
 @lru_cache(maxsize=1)
 def load_word_table() -> WordTable | None:
-    """The table, or None where the package is not installed or does not hold it."""
-    found = find_spec(_PACKAGE)
-    for place in (found.submodule_search_locations if found else None) or ():
-        table = read_table(Path(place) / _WEIGHTS, Path(place) / _PIECES)
+    """Return the table, or None where the package is not installed or does not hold it."""
+    package = find_spec(_PACKAGE)
+    for directory in (package.submodule_search_locations if package else None) or ():
+        table = read_table(Path(directory) / _WEIGHTS, Path(directory) / _PIECES)
         if table is not None:
             return table
     return None
 
 
 def read_table(weights: Path, pieces: Path) -> WordTable | None:
-    """The table of a safetensors file with one matrix and the vocabulary of its tokenizer; None where they are not
-    there or not of the kind we know."""
+    """Read the table of a safetensors file with one matrix and the vocabulary of its tokenizer.
+
+    None where they are not there or not of the kind we know.
+    """
     try:
-        rows = _mapped(weights)
+        rows = _map_matrix(weights)
         numbers: dict[str, int] = json.loads(pieces.read_text("utf-8"))["model"]["vocab"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -48,11 +49,11 @@ def read_table(weights: Path, pieces: Path) -> WordTable | None:
     return PieceTable(weights.stem, rows, numbers) if fits else None
 
 
-def _mapped(path: Path) -> PieceRows:
-    """The one matrix of a safetensors file: a length, a JSON header, then the numbers."""
+def _map_matrix(path: Path) -> PieceRows:
+    """Map the one matrix of a safetensors file: a length, a JSON header, then the numbers."""
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
-        (about,) = (one for name, one in json.loads(file.read(size)).items() if name != "__metadata__")
+        (about,) = (tensor for name, tensor in json.loads(file.read(size)).items() if name != "__metadata__")
     if about["dtype"] != "F16":
         raise ValueError(f"{path.name} holds {about['dtype']} numbers, not F16")
     start, _ = about["data_offsets"]

@@ -15,7 +15,7 @@ from previously.runtime.remembering import Remembering
 from previously.runtime.times import time_at
 from previously.runtime.tuning import Tuning
 from previously.storage.store import BranchInfo, Store, StoryKey
-from previously.view.readers import Reader
+from previously.view.reader import Reader
 
 PERSON = "person"
 

@@ -35,9 +35,9 @@ from previously.runtime.states import States, Witness
 from previously.runtime.told_before import HAND
 from previously.storage.store import BranchInfo, Store, StoryKey
 from previously.storage.tables.books import BookReading
-from previously.view.lists import DATED, PERSON, first_sentence
+from previously.view.choose_memory import DATED, PERSON, find_first_sentence
 from previously.view.memory import Remembered
-from previously.view.readers import Reader
+from previously.view.reader import Reader
 from previously.view.view import Section
 
 MOST_PERSONS = 40
@@ -287,7 +287,7 @@ def _persons(known: Known, told: Container[str]) -> list[Remembered]:
     return [
         replace(_item(Section.LORE, f"- {one.name}: {line}", "who somebody is"), about=one.name, kind=PERSON)
         for one in persons[:MOST_PERSONS]
-        if (line := first_sentence(one.content))
+        if (line := find_first_sentence(one.content))
     ]
 
 

@@ -24,7 +24,7 @@ from previously.runtime.handle import StoryHandle
 from previously.runtime.knowing import Known
 from previously.runtime.lore_in_views import LoreTurn, read_book_entries, scan_turn
 from previously.storage.store import Store
-from previously.view.readers import reader_named
+from previously.view.reader import parse_reader
 
 LONGEST_NAME = 100
 """Characters of a name or a keyword: longer ones hardly ever occur in a text."""
@@ -156,7 +156,7 @@ class LoreEdits(StoryHandle):
     async def explain_lore(self, reader: str = "chat") -> list[LoreExplanation]:
         """Return why each entry comes up in the view of the newest turn, or does not; those that do first."""
         settings = self._tuning.in_force
-        who = reader_named(reader, settings.preset)
+        who = parse_reader(reader, settings.preset)
 
         async def read(store: Store) -> list[LoreExplanation]:
             branch = await store.branch(self._key)

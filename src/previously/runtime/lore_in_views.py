@@ -22,8 +22,8 @@ from previously.lore.scan import scan
 from previously.lore.story_lore import StoryLore, index_books
 from previously.storage.store import Store, StoryKey
 from previously.storage.tables.books import BookReading
-from previously.view.recipes import from_text
-from previously.view.volatile import LoreShown, line_of
+from previously.view.recipe import parse_recipe
+from previously.view.turn import LoreShown, render_lore
 
 MOST_INDEXES = 32
 """Stories whose entries are kept indexed: as many as people are likely to play in one process at a time."""
@@ -104,7 +104,7 @@ async def scan_turn(
 
 def render_entry_line(entry: KeyedEntry) -> str:
     """Return an entry as it stands in a view, with the end of its line."""
-    return line_of(LoreShown(entry.uid, entry.name, entry.content, "")) + "\n"
+    return render_lore(LoreShown(entry.uid, entry.name, entry.content, "")) + "\n"
 
 
 async def _read_activations(store: Store, key: StoryKey, branch: str, reader: str, length: int) -> Iterable[Activation]:
@@ -112,7 +112,7 @@ async def _read_activations(store: Store, key: StoryKey, branch: str, reader: st
     activations: list[Activation] = []
     for kept in await store.recipes(key, reader, None, MOST_RECIPES, last=length - 1):
         on_path = await store.path(key, branch, kept.position, kept.position)
-        recipe = from_text(kept.body, kept.epoch) if on_path and on_path[0].node == kept.node else None
+        recipe = parse_recipe(kept.body, kept.epoch) if on_path and on_path[0].node == kept.node else None
         if recipe:
             activations += [Activation(entry.uid, kept.position + 1) for entry in recipe.lore]
     return activations

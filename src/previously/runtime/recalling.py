@@ -17,8 +17,8 @@ from previously.core.paths import OnPath
 from previously.core.spans import Span
 from previously.core.tokens import Counter
 from previously.storage.store import Store, StoryKey
-from previously.view.readers import Reader
-from previously.view.volatile import Recalled, written
+from previously.view.reader import Reader
+from previously.view.turn import Recalled, written
 
 if TYPE_CHECKING:  # numpy is loaded when something is asked, not before
     from previously.recall.outline import Outline, PathEntries

@@ -18,10 +18,10 @@ from previously.models.tokenizers import find_counter
 from previously.runtime.recalling import retold
 from previously.runtime.view_recipes import stands
 from previously.storage.store import BranchInfo, Store, StoryKey
-from previously.view.build import Asked, Material, shown_again
-from previously.view.recipes import Recipe, digests_of, from_text
+from previously.view.build import Material, ViewRequest, rebuild_view
+from previously.view.recipe import Recipe, digest_messages, parse_recipe
+from previously.view.turn import add_turn_memory
 from previously.view.view import View
-from previously.view.volatile import with_recall
 
 MOST_TURN = 256
 """How many messages a turn may have for its user message to be found."""
@@ -32,7 +32,7 @@ MOST_RECIPES = 64
 ANY_BUDGET = 10**9
 
 
-async def view_again(store: Store, key: StoryKey, asked: Asked, position: int) -> View:
+async def view_again(store: Store, key: StoryKey, asked: ViewRequest, position: int) -> View:
     """The view that was made at a turn: before the answer at that position, or at the user's message there."""
     branch = await store.branch(key)
     at = position_on(branch.messages, position)
@@ -46,16 +46,18 @@ async def view_again(store: Store, key: StoryKey, asked: Asked, position: int) -
     return found
 
 
-async def last_view(store: Store, key: StoryKey, asked: Asked) -> View | None:
+async def last_view(store: Store, key: StoryKey, asked: ViewRequest) -> View | None:
     """The view that was made last of what is on the active branch now; None if none is known."""
     branch = await store.branch(key)
     return await _newest(store, key, branch, asked, -1, branch.messages - 1)
 
 
-async def _newest(store: Store, key: StoryKey, branch: BranchInfo, asked: Asked, first: int, last: int) -> View | None:
+async def _newest(
+    store: Store, key: StoryKey, branch: BranchInfo, asked: ViewRequest, first: int, last: int
+) -> View | None:
     """The view that ended furthest on this path, within these positions."""
     for kept in await store.recipes(key, str(asked.reader), None, MOST_RECIPES, first=first, last=last):
-        recipe = from_text(kept.body, kept.epoch)
+        recipe = parse_recipe(kept.body, kept.epoch)
         if recipe and await stands(store, key, branch, kept.node, kept.position):
             return await _replayed(store, key, branch, asked, kept, recipe)
     return None
@@ -71,7 +73,7 @@ async def _turn(store: Store, key: StoryKey, branch: BranchInfo, position: int) 
 
 
 async def _replayed(
-    store: Store, key: StoryKey, branch: BranchInfo, asked: Asked, kept: KeptRecipe, recipe: Recipe
+    store: Store, key: StoryKey, branch: BranchInfo, asked: ViewRequest, kept: KeptRecipe, recipe: Recipe
 ) -> View:
     """The view of a recipe."""
     front = await store.path(key, branch.name, 0, min(OPENING_MESSAGES - 1, kept.position))
@@ -86,18 +88,18 @@ async def _replayed(
     counter = _counter(recipe.epoch.counter, asked.counter)
     # Who counts otherwise may count more: what was shown is shown.
     asked = replace(asked, budget_tokens=ANY_BUDGET, furniture=recipe.furniture, counter=counter)
-    view = shown_again(material, asked, recipe.epoch)
+    view = rebuild_view(material, asked, recipe.epoch)
     assert view is not None, "there is room for anything"
     said = next((item.entry.message for item in (*requests, *newest) if item.position == recipe.turn_position), None)
     passages = await retold(store, key, branch.name, recipe.recalled, None, dated=recipe.dated)
-    view = with_recall(view, passages, said, counter, recipe.lore)
+    view = add_turn_memory(view, passages, said, counter, recipe.lore)
     return replace(
         view,
         budget_tokens=recipe.budget_tokens,
         fold_due=False,
         epoch=recipe.began,
         unchanged_tokens=recipe.unchanged_tokens,
-        as_shown=digests_of(view.messages) == recipe.digests,
+        as_shown=digest_messages(view.messages) == recipe.digests,
     )
 
 

@@ -36,10 +36,9 @@ from previously.runtime.viewing import is_pressed, view_before, view_of
 from previously.runtime.writer import MemoryWriter
 from previously.settings import Settings
 from previously.storage.store import BranchInfo, Store, StoryInfo
-from previously.view.build import Asked
-from previously.view.furniture import NO_FURNITURE, Furniture
-from previously.view.readers import Reader, ReaderKind, reader_named
-from previously.view.view import View, memory_sections
+from previously.view.build import ViewRequest
+from previously.view.reader import Reader, ReaderKind, parse_reader
+from previously.view.view import NO_FURNITURE, Furniture, View, parse_sections
 
 
 class Story(Transcript, History, PresenceByHand, LoreEdits, Standing):
@@ -147,7 +146,7 @@ class Story(Transcript, History, PresenceByHand, LoreEdits, Standing):
         branch = await self.branch_info()
         return bool(await self._store.marks(self._key, branch.name, {MarkKind.PRESENCE}))
 
-    async def _made(self, asked: Asked, before: int | None, *, answers: bool = False) -> tuple[int | None, Made]:
+    async def _made(self, asked: ViewRequest, before: int | None, *, answers: bool = False) -> tuple[int | None, Made]:
         """A view with its recipe, and the budget that was noted before. Whoever `answers` is there, heard of or not."""
 
         async def read(store: Store) -> tuple[int | None, Made]:
@@ -162,7 +161,7 @@ class Story(Transcript, History, PresenceByHand, LoreEdits, Standing):
 
         return await self._store.at_one_moment(self._key.owner, read)
 
-    async def _keep(self, asked: Asked, made: Made, noted: int | None) -> None:
+    async def _keep(self, asked: ViewRequest, made: Made, noted: int | None) -> None:
         await keep(self._store, self._key, made)
         if noted != asked.budget_tokens and asked.reader.kind is ReaderKind.CHAT:
             with suppress(StoreProblem):  # the view goes out in any case
@@ -183,7 +182,7 @@ class Story(Transcript, History, PresenceByHand, LoreEdits, Standing):
         that is not said, or as many as a budget holds: each is charged what it would take in a view."""
         await catch_up(self._store, self._key)
         counter, dated = self._tuning.counter, self._tuning.in_force.clock == "chat"
-        who = Reader() if witness is None else reader_named(f"{ReaderKind.CHARACTER}:{witness}")
+        who = Reader() if witness is None else parse_reader(f"{ReaderKind.CHARACTER}:{witness}")
 
         async def read(store: Store) -> list[SearchHit]:
             reader = await self._reader(store, who)
@@ -203,18 +202,20 @@ class Story(Transcript, History, PresenceByHand, LoreEdits, Standing):
         asked = self._asked(None, reader, (), NO_FURNITURE)
         return await self._store.at_one_moment(self._key.owner, lambda store: last_view(store, self._key, asked))
 
-    def _asked(self, budget_tokens: int | None, reader: str, exclude: Iterable[str], furniture: Furniture) -> Asked:
+    def _asked(
+        self, budget_tokens: int | None, reader: str, exclude: Iterable[str], furniture: Furniture
+    ) -> ViewRequest:
         settings = self._tuning.in_force
-        who = reader_named(reader, settings.preset)
+        who = parse_reader(reader, settings.preset)
         budget = (
             settings.budget_tokens(who.window_tokens, who.answer_tokens) if budget_tokens is None else budget_tokens
         )
         if budget <= 0:
             raise BadInput(f"A budget of {budget} tokens is no budget; give a positive number.")
-        return Asked(
+        return ViewRequest(
             budget,
             who,
-            memory_sections(exclude),
+            parse_sections(exclude),
             furniture,
             self._tuning.counter,
             settings.tail_percent,

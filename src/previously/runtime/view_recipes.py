@@ -15,9 +15,9 @@ from previously.core.paths import OnPath
 from previously.core.snapshot import KeptRecipe
 from previously.core.tokens import Counter
 from previously.storage.store import BranchInfo, Store, StoryKey
-from previously.view.build import Asked
-from previously.view.epochs import COUNTED_ANEW, FIRST_VIEW, PATH_CHANGED, Epoch
-from previously.view.recipes import Recipe, from_text
+from previously.view.build import ViewRequest
+from previously.view.epoch import COUNTED_ANEW, FIRST_VIEW, PATH_CHANGED, Epoch
+from previously.view.recipe import Recipe, parse_recipe
 from previously.view.view import View
 
 RECENT = 8
@@ -59,7 +59,7 @@ async def keep(store: Store, key: StoryKey, made: Made) -> None:
         return  # the view is worth more than knowing how it was made
 
 
-def terms(asked: Asked) -> str:
+def terms(asked: ViewRequest) -> str:
     """What views of one epoch have in common besides their reader."""
     without = "".join(f" -{section}" for section in sorted(asked.without))
     presence = asked.reader.presence
@@ -79,7 +79,7 @@ def is_again(known: Recipe | None, recipe: Recipe) -> bool:
     return known is not None and (known.digests, known.budget_tokens) == (recipe.digests, recipe.budget_tokens)
 
 
-async def before_of(store: Store, key: StoryKey, branch: BranchInfo, asked: Asked) -> Before:
+async def before_of(store: Store, key: StoryKey, branch: BranchInfo, asked: ViewRequest) -> Before:
     """The newest view of the same terms that was of this path; else an epoch whose front is still that of this path."""
     if asked.reader.turns:
         return Before()  # such a reader's view moves on with every turn
@@ -87,11 +87,11 @@ async def before_of(store: Store, key: StoryKey, branch: BranchInfo, asked: Aske
     for kept in found:
         if not await stands(store, key, branch, kept.node, kept.position):
             continue
-        if recipe := from_text(kept.body, kept.epoch):
+        if recipe := parse_recipe(kept.body, kept.epoch):
             counter = _counter(recipe.epoch, asked)
             return Before(recipe.epoch if counter else None, recipe, kept.position, counter, COUNTED_ANEW)
     for kept in found:
-        recipe = from_text(kept.body, kept.epoch)
+        recipe = parse_recipe(kept.body, kept.epoch)
         counter = _counter(recipe.epoch, asked) if recipe else None
         if not recipe or not counter:
             continue
@@ -105,10 +105,10 @@ async def newest_recipe(store: Store, key: StoryKey, reader: str, newest: OnPath
     """The recipe of the last view that this reader was given of the path that ends here."""
     found = await store.recipes(key, reader, None, RECENT, first=newest.position, last=newest.position)
     kept = next((one for one in found if one.node == newest.node), None)
-    return from_text(kept.body, kept.epoch) if kept else None
+    return parse_recipe(kept.body, kept.epoch) if kept else None
 
 
-def _counter(epoch: Epoch, asked: Asked) -> Counter | None:
+def _counter(epoch: Epoch, asked: ViewRequest) -> Counter | None:
     """What counts on in an epoch: an estimate is calibrated only when a new one begins; None if that cannot be."""
     if epoch.counter == asked.counter.name:
         return asked.counter

@@ -24,11 +24,11 @@ from previously.runtime.requests import newest_user, requests_before
 from previously.runtime.times import time_at
 from previously.runtime.view_recipes import Before, Made, before_of, is_again, newest_recipe, terms
 from previously.storage.store import NO_NODE, BranchInfo, Store, StoryKey
-from previously.view.build import Asked, Material, build, fills_room
-from previously.view.epochs import Epoch
-from previously.view.recipes import Recipe, digests_of, to_text, unchanged_tokens
+from previously.view.build import Material, ViewRequest, build_view, fills_room
+from previously.view.epoch import Epoch
+from previously.view.recipe import Recipe, digest_messages, unchanged_tokens, write_recipe
+from previously.view.turn import MARKS_TOKENS, LoreShown, Recalled, add_turn_memory, block
 from previously.view.view import Section, View
-from previously.view.volatile import MARKS_TOKENS, LoreShown, Recalled, block, with_recall
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class _Stable:
         return _same_turn(self.before, self.turn)
 
 
-async def view_of(store: Store, key: StoryKey, rules: FoldRules, asked: Asked, knowing: Knowing) -> Made:
+async def view_of(store: Store, key: StoryKey, rules: FoldRules, asked: ViewRequest, knowing: Knowing) -> Made:
     """The view of the active branch. To be called at one moment."""
     stable = await _stable(store, key, rules, asked, knowing)
     if not stable.material.newest:
@@ -70,17 +70,17 @@ async def view_of(store: Store, key: StoryKey, rules: FoldRules, asked: Asked, k
         lore = await _lore(store, key, rules, stable, counted, knowing)
         recalled = await _recalled(store, key, stable.branch, stable.view, counted, stable.material, lore)
     turn = stable.turn
-    view = with_recall(stable.view, recalled, turn.entry.message if turn else None, stable.counter, lore)
+    view = add_turn_memory(stable.view, recalled, turn.entry.message if turn else None, stable.counter, lore)
     return await _with_recipe(store, key, asked, stable, view, recalled, lore)
 
 
-async def is_pressed(store: Store, key: StoryKey, rules: FoldRules, asked: Asked, knowing: Knowing) -> bool:
+async def is_pressed(store: Store, key: StoryKey, rules: FoldRules, asked: ViewRequest, knowing: Knowing) -> bool:
     """Whether that view has no room for a message outside the tail, or soon will not; nothing is recalled for it."""
     return (await _stable(store, key, rules, asked, knowing)).view.fold_due
 
 
 async def view_before(
-    store: Store, key: StoryKey, rules: FoldRules, asked: Asked, position: int, knowing: Knowing
+    store: Store, key: StoryKey, rules: FoldRules, asked: ViewRequest, position: int, knowing: Knowing
 ) -> Made:
     """The view as it would have been before a message."""
     now = (await store.branch(key)).messages
@@ -88,17 +88,17 @@ async def view_before(
     earlier = Earlier(store, length)
     branch = await earlier.branch(key)
     material = await _material(earlier, key, branch, rules, asked, Before(), knowing)
-    view, epoch = build(material, asked)
+    view, epoch = build_view(material, asked)
     turn = _turn(material)
     if turn:
         stable = _Stable(branch, Before(), material, (), view, epoch, asked.counter)
         lore = await _lore(store, key, rules, stable, asked, knowing, reading=earlier)
         recalled = await _recalled(store, key, branch, view, asked, material, lore)
-        view = with_recall(view, recalled, turn.entry.message, asked.counter, lore)
+        view = add_turn_memory(view, recalled, turn.entry.message, asked.counter, lore)
     return Made(replace(view, epoch="", fold_due=False))
 
 
-async def _stable(store: Store, key: StoryKey, rules: FoldRules, asked: Asked, knowing: Knowing) -> _Stable:
+async def _stable(store: Store, key: StoryKey, rules: FoldRules, asked: ViewRequest, knowing: Knowing) -> _Stable:
     """The view but for recall. While an epoch goes on, there must be room for what was recalled earlier in this turn;
     when a new one begins, messages come first, and another way of counting may."""
     branch = await store.branch(key)
@@ -111,17 +111,17 @@ async def _stable(store: Store, key: StoryKey, rules: FoldRules, asked: Asked, k
     lore = before.recipe.lore if before.recipe and _same_turn(before, _turn(material)) else ()
     held_tokens = counter.tokens(block(held, lore)) if held or lore else 0
     counted = replace(asked, counter=counter, held_tokens=held_tokens)
-    view, epoch = build(material, counted, before.epoch, before.ended)
+    view, epoch = build_view(material, counted, before.epoch, before.ended)
     if view.epoch and counter.name != asked.counter.name:
         counter = asked.counter
-        view, epoch = build(material, asked, None, view.epoch)
+        view, epoch = build_view(material, asked, None, view.epoch)
     return _Stable(branch, before, material, held, view, epoch, counter)
 
 
 async def _with_recipe(
     store: Store,
     key: StoryKey,
-    asked: Asked,
+    asked: ViewRequest,
     stable: _Stable,
     view: View,
     recalled: Sequence[Recalled],
@@ -146,7 +146,7 @@ async def _with_recipe(
     if known is not None and known is last:
         return Made(view)  # its recipe is the newest there is
     front = await store.path(key, stable.branch.name, epoch.first - 1, epoch.first - 1) if epoch.first else []
-    body, text = to_text(recipe)
+    body, text = write_recipe(recipe)
     node = front[0].node if front else NO_NODE
     kept = KeptRecipe(str(asked.reader), terms(asked), newest.node, newest.position, node, text, body, time_at())
     return Made(view, kept, newest.hash)
@@ -157,7 +157,7 @@ async def _material(
     key: StoryKey,
     branch: BranchInfo,
     rules: FoldRules,
-    asked: Asked,
+    asked: ViewRequest,
     before: Before,
     knowing: Knowing,
 ) -> Material:
@@ -199,7 +199,7 @@ async def _lore(
     key: StoryKey,
     rules: FoldRules,
     stable: _Stable,
-    asked: Asked,
+    asked: ViewRequest,
     knowing: Knowing,
     before: Sequence[LoreShown] | None = None,
     reading: Earlier | None = None,
@@ -236,7 +236,7 @@ async def _recalled(
     key: StoryKey,
     branch: BranchInfo,
     view: View,
-    asked: Asked,
+    asked: ViewRequest,
     material: Material,
     lore: Sequence[LoreShown],
 ) -> list[Recalled]:
@@ -269,7 +269,7 @@ def _shown(view: View) -> set[int]:
 def _recipe(
     view: View,
     epoch: Epoch,
-    asked: Asked,
+    asked: ViewRequest,
     material: Material,
     recalled: Sequence[Recalled],
     lore: Sequence[LoreShown],
@@ -283,7 +283,7 @@ def _recipe(
         tuple(spans_of(sorted(_shown(view)))),
         tuple(one for one in recalled if one.span in put_in),
         asked.budget_tokens,
-        digests_of(view.messages),
+        digest_messages(view.messages),
         asked.furniture,
         began=view.epoch,
         tail_messages=material.tail_messages,

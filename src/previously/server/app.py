@@ -21,20 +21,20 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from previously.app import Memory, model_at
 from previously.runtime.follow_client import ClientFollower
 from previously.runtime.story import Story
+from previously.server.background_folds import BackgroundFolds
 from previously.server.callers import Callers
 from previously.server.chat import Chat
 from previously.server.commands import Commands
-from previously.server.guard import Guard, Rules
+from previously.server.guard import Guard, GuardRules
 from previously.server.hosts import is_loopback
-from previously.server.keeper import Keeper
 from previously.server.logs import RequestLog
-from previously.server.metrics import Metrics, metrics_route
-from previously.server.page_routes import page_routes
-from previously.server.passing import Passing
+from previously.server.metrics import Metrics, make_metrics_route
+from previously.server.options import ServerOptions
+from previously.server.page import make_page_routes
+from previously.server.passthrough import Passthrough
+from previously.server.pending_turns import PendingTurns
 from previously.server.refusals import Refusal, answer_refusal
-from previously.server.serving import Serving
-from previously.server.spool import Spool
-from previously.server.turns import Turns
+from previously.server.turn import ChatTurns
 from previously.server.upstream import Facts, Upstream
 from previously.wire.interface import INTERFACES
 
@@ -50,13 +50,13 @@ CATCH_UP_S = 2.0
 class Proxy:
     """All that one proxy holds."""
 
-    def __init__(self, memory: Memory, serving: Serving, spool_path: Path | None, has_model: bool) -> None:
+    def __init__(self, memory: Memory, serving: ServerOptions, spool_path: Path | None, has_model: bool) -> None:
         self.memory = memory
         self.serving = serving
         self.upstream = Upstream(serving.upstream, key=serving.upstream_key, timeout_s=serving.timeout_s)
         self.recognising = ClientFollower(memory.store)
-        self.spool = Spool(spool_path, serving.spool_bytes)
-        self.turns = Turns(
+        self.spool = PendingTurns(spool_path, serving.spool_bytes)
+        self.turns = ChatTurns(
             self.memory_of,
             self.recognising,
             self.spool,
@@ -66,7 +66,7 @@ class Proxy:
         folds_upstream = serving.memory == "upstream" and not has_model
         self.metrics = Metrics()
         self.metrics.spool.ask = lambda: self.spool.waits
-        self.keeper = Keeper(
+        self.keeper = BackgroundFolds(
             self._story_to_fold,
             self._facts,
             idle_s=serving.idle_s,
@@ -75,12 +75,12 @@ class Proxy:
             failed=self.metrics.failed_folds.add,
         )
         commands = Commands(self.memory_of, self.recognising, serving.deadline_s)
-        self.passing = Passing(self.upstream)
+        self.passing = Passthrough(self.upstream)
         self.chat = Chat(self.upstream, self.turns, self.keeper, commands, self.metrics, self.passing)
         self.stopping = False
         self._folds_upstream = folds_upstream
         self._folders: dict[tuple[str, str, str], Memory] = {}
-        self._address = serving.upstream.below("").rstrip("/")
+        self._address = serving.upstream.join("").rstrip("/")
 
     def memory_of(self, owner: str) -> Memory:
         """The stories of an owner."""
@@ -89,15 +89,15 @@ class Proxy:
     async def _window(self, model: str, key: str | None) -> int | None:
         known = self.serving.window_tokens
         if known is None:
-            known = (await self.upstream.facts(model, key)).window_tokens
-        return self.upstream.at_most(model, known)
+            known = (await self.upstream.find_facts(model, key)).window_tokens
+        return self.upstream.limit_window(model, known)
 
     def _facts(self, model: str) -> Facts:
-        return self.upstream.known(model)
+        return self.upstream.get_facts(model)
 
     async def _story_to_fold(self, owner: str, name: str, model: str, key: str | None) -> Story:
         """A story with the folder that is to fold it."""
-        window = self.upstream.at_most(model, self.serving.window_tokens or self._facts(model).window_tokens)
+        window = self.upstream.limit_window(model, self.serving.window_tokens or self._facts(model).window_tokens)
         if not self._folds_upstream:
             return await self.memory.sharing(owner).story(name, create=False, window_tokens=window)
         wanted = owner, self.serving.memory_model or model or "default", self.serving.upstream_key or key or ""
@@ -126,7 +126,9 @@ class Proxy:
         await self.memory.close()
 
 
-def make_app(memory: Memory, serving: Serving, *, spool_path: Path | None = None, has_model: bool = False) -> ASGIApp:
+def make_app(
+    memory: Memory, serving: ServerOptions, *, spool_path: Path | None = None, has_model: bool = False
+) -> ASGIApp:
     """The proxy as an application, which closes the memory at its end. `has_model`: the memory has a model of its own
     that folds."""
     proxy = Proxy(memory, serving, spool_path, has_model)
@@ -148,7 +150,7 @@ def make_app(memory: Memory, serving: Serving, *, spool_path: Path | None = None
     inner = Starlette(routes=routes(proxy), lifespan=lifespan, exception_handlers=HANDLERS)
     required = serving.require_keys or not is_loopback(serving.host)
     callers = Callers(memory.owner_of_key, any_keys, required=required)
-    rules = Rules.of(serving.host, allow_hosts=serving.allow_hosts, allow_origins=serving.allow_origins)
+    rules = GuardRules.of(serving.host, allow_hosts=serving.allow_hosts, allow_origins=serving.allow_origins)
     return RequestLog(Guard(inner, rules, callers), proxy.metrics)
 
 
@@ -190,8 +192,8 @@ def routes(proxy: Proxy) -> list[BaseRoute]:
         _at("/v1/embeddings", proxy.passing, "POST"),
         _at("/v1/models", proxy.passing, "GET"),
         _at("/v1/models/{model:path}", proxy.passing, "GET"),
-        metrics_route(proxy.metrics),
-        *page_routes(proxy.memory_of),
+        make_metrics_route(proxy.metrics),
+        *make_page_routes(proxy.memory_of),
     ]
 
 

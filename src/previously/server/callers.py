@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from previously.core.errors import StoreProblem
 from previously.runtime.keys import LOCAL_OWNER
 from previously.server.hosts import values
-from previously.server.refusals import Header, Refusal, retry_after
+from previously.server.refusals import Header, Refusal, make_retry_header
 from previously.storage.tables.keys import KEY_PREFIX, key_hash
 
 FRESH_S = 2.0
@@ -85,18 +85,18 @@ class Callers:
     async def caller(self, headers: Collection[Header], *, page: bool = False) -> Caller:
         """Who sent this. `Refusal` 401 if keys are asked for and it has none of ours; a page asks by Basic, whose
         password is the key."""
-        given = given_key(headers, page=page)
+        given = find_key(headers, page=page)
         other = not values(headers, b"authorization")
         if not await self.required():
             if given is not None and _OURS.fullmatch(given):
-                raise unknown_key(page)  # of another place, or removed: whatever is upstream must not see it
+                raise refuse_key(page)  # of another place, or removed: whatever is upstream must not see it
             return Caller(LOCAL_OWNER, given, by_x_api_key=given is not None and other)
         if given is None:
-            raise unknown_key(page)
+            raise refuse_key(page)
         hashed = key_hash(given)
         owner = await self._owner(hashed)
         if owner is None:
-            raise unknown_key(page)
+            raise refuse_key(page)
         return Caller(owner, None, True, hashed, other)
 
     async def still(self, caller: Caller) -> bool:
@@ -141,7 +141,7 @@ class Callers:
         return owner
 
 
-def given_key(headers: Collection[Header], *, page: bool = False) -> str | None:
+def find_key(headers: Collection[Header], *, page: bool = False) -> str | None:
     """The key in `Authorization`, or in `x-api-key` if there is no `Authorization`; None if there is none, or nothing
     that can be one, or more than one."""
     given = values(headers, b"authorization")
@@ -166,11 +166,11 @@ def _password(encoded: str) -> str:
         return ""
 
 
-def unknown_key(page: bool = False) -> Refusal:
+def refuse_key(page: bool = False) -> Refusal:
     """The same words for every fault: whoever guesses learns nothing."""
     asks = b'Basic realm="Previously", charset="UTF-8"' if page else b'Bearer realm="Previously"'
     return Refusal(401, "invalid_api_key", "This server asks for a key of its own.", [(b"www-authenticate", asks)])
 
 
 def _cannot_say() -> Refusal:
-    return Refusal(503, "store_unavailable", "Keys cannot be looked up at the moment.", [retry_after(5)])
+    return Refusal(503, "store_unavailable", "Keys cannot be looked up at the moment.", [make_retry_header(5)])

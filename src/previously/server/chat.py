@@ -18,19 +18,17 @@ from urllib.parse import quote
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from previously.core.errors import BadInput
-from previously.server.asked import AskedChat, parsed, read_fields, with_messages
-from previously.server.bodies import body_of
+from previously.server.background_folds import BackgroundFolds
+from previously.server.chat_request import ChatRequest, parse_fields, parsed, write_body
 from previously.server.commands import Commands
-from previously.server.guard import caller_of
-from previously.server.holding import Hearing
-from previously.server.keeper import Keeper
-from previously.server.logs import Noted, noted
+from previously.server.guard import get_caller, read_whole_body
+from previously.server.logs import RequestNote, noted
 from previously.server.metrics import Metrics
-from previously.server.overflow import overflow_in
-from previously.server.passing import Passing
+from previously.server.overflow import find_overflow
+from previously.server.passthrough import Passthrough
 from previously.server.refusals import Header, Refusal
-from previously.server.relay import Outcome, Outgoing, relay
-from previously.server.turns import Turn, Turns, listed_of
+from previously.server.relay import Outgoing, RelayOutcome, ReplyListener, relay
+from previously.server.turn import ChatTurn, ChatTurns, make_listed
 from previously.server.upstream import Upstream
 from previously.wire.interface import Interface
 
@@ -51,11 +49,11 @@ class Chat:
     def __init__(
         self,
         upstream: Upstream,
-        turns: Turns,
-        keeper: Keeper,
+        turns: ChatTurns,
+        keeper: BackgroundFolds,
         commands: Commands,
         metrics: Metrics,
-        passing: Passing,
+        passing: Passthrough,
     ) -> None:
         self._upstream = upstream
         self._turns = turns
@@ -77,17 +75,17 @@ class Chat:
     async def _one(self, dialect: Interface, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         begun = time.perf_counter()
-        caller = caller_of(scope)
+        caller = get_caller(scope)
         given = dict(scope["headers"])
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in given.items()}
-        content = await body_of(receive)
+        content = await read_whole_body(receive)
         asked = await _read(content, headers, dialect)
         if asked is None:
             await self._passing.unchanged(scope, content, receive, send, [WITHOUT_MEMORY])
             return
         key = caller.upstream_key
         with self._under_way():
-            if words := await self._commands.answer(caller.owner, asked, listed_of(caller.owner, asked)):
+            if words := await self._commands.answer(caller.owner, asked, make_listed(caller.owner, asked)):
                 await _say(words, asked, send)
                 return
             with self._keeper.request(caller.owner, asked.model, caller.key):
@@ -95,16 +93,16 @@ class Chat:
                 noted(scope).story = turn.place.key.story if turn.place else None
 
                 def out() -> Outgoing:
-                    body = with_messages(asked, turn.messages)
-                    sent = self._upstream.headers(given, caller)
-                    told, query = memory_headers(turn), scope["query_string"]
+                    body = write_body(asked, turn.messages)
+                    sent = self._upstream.build_headers(given, caller)
+                    told, query = make_memory_headers(turn), scope["query_string"]
                     return Outgoing("POST", dialect.path, sent, body, query, asked.streams, told, dialect.errors)
 
                 first = out()
                 self._metrics.added_ms.observe((time.perf_counter() - begun) * 1_000)
                 await self._answer(turn, first, out, noted(scope), receive, send)
 
-    async def _begin(self, owner: str, asked: AskedChat, key: str | None) -> Turn:
+    async def _begin(self, owner: str, asked: ChatRequest, key: str | None) -> ChatTurn:
         try:
             turn = await self._turns.begin(owner, asked, key)
         except BadInput as error:
@@ -115,21 +113,27 @@ class Chat:
         return turn
 
     async def _answer(
-        self, turn: Turn, first: Outgoing, anew: Callable[[], Outgoing], note: Noted, receive: Receive, send: Send
+        self,
+        turn: ChatTurn,
+        first: Outgoing,
+        anew: Callable[[], Outgoing],
+        note: RequestNote,
+        receive: Receive,
+        send: Send,
     ) -> None:
         """Ask the upstream, and keep what comes, whatever becomes of it. `anew` is what is asked once the turn has
         changed."""
-        hearing = Hearing(turn.asked.dialect.open_reader)
+        hearing = ReplyListener(turn.asked.dialect.open_reader)
         kept = False
 
         async def again(status: int, body: bytes) -> Outgoing | None:
-            overflow = overflow_in(status, body)
+            overflow = find_overflow(status, body)
             if overflow is None or not await self._turns.again(turn, overflow):
                 return None
             log.warning("A request was too long for the model and is sent once more, smaller")
             return anew()
 
-        def keep(outcome: Outcome) -> asyncio.Task[None]:
+        def keep(outcome: RelayOutcome) -> asyncio.Task[None]:
             nonlocal kept
             kept = True
             reply = hearing.finish()
@@ -140,11 +144,11 @@ class Chat:
             whole = (reply.done and reply.error is None) or (reply.whole and not outcome.broken)
             return self._keep(self._turns.end(turn, reply, whole=whole), turn)
 
-        def keep_before_end(outcome: Outcome) -> asyncio.Future[Any]:
+        def keep_before_end(outcome: RelayOutcome) -> asyncio.Future[Any]:
             kept_soon = {keep(outcome)}
             return asyncio.ensure_future(asyncio.wait(kept_soon, timeout=0 if turn.degraded else KEEP_S))
 
-        outcome = Outcome(broken=True)
+        outcome = RelayOutcome(broken=True)
         try:
             outcome = await relay(
                 self._upstream, first, receive, send,
@@ -154,7 +158,7 @@ class Chat:
             if not kept:
                 keep(outcome)
 
-    def _keep(self, work: Coroutine[Any, Any, None], turn: Turn) -> asyncio.Task[None]:
+    def _keep(self, work: Coroutine[Any, Any, None], turn: ChatTurn) -> asyncio.Task[None]:
         """Keep an answer whatever becomes of the client."""
 
         async def kept() -> None:
@@ -188,19 +192,19 @@ class Chat:
             await asyncio.wait(waiting, timeout=max(0.0, end - time.monotonic()))
 
 
-def memory_headers(turn: Turn) -> list[Header]:
+def make_memory_headers(turn: ChatTurn) -> list[Header]:
     """What the client is told of memory."""
     state = b"degraded" if turn.degraded else b"on" if turn.place else b"off"
     named = [(b"x-previously-story", quote(turn.place.name).encode())] if turn.place else []
     return [(b"x-previously-memory", state), *named]
 
 
-async def _read(body: bytes, headers: dict[str, str], dialect: Interface) -> AskedChat | None:
+async def _read(body: bytes, headers: dict[str, str], dialect: Interface) -> ChatRequest | None:
     """The request; None for one that goes on without memory, since its history does not lie in it."""
 
-    def read() -> AskedChat | None:
+    def read() -> ChatRequest | None:
         fields = parsed(body)
-        return None if dialect.is_partial(fields) else read_fields(fields, headers, dialect)
+        return None if dialect.is_partial(fields) else parse_fields(fields, headers, dialect)
 
     try:
         return await asyncio.to_thread(read) if len(body) > LARGE_BODY else read()
@@ -208,7 +212,7 @@ async def _read(body: bytes, headers: dict[str, str], dialect: Interface) -> Ask
         raise Refusal(400, "bad_request", str(error)) from None
 
 
-async def _say(words: str, asked: AskedChat, send: Send) -> None:
+async def _say(words: str, asked: ChatRequest, send: Send) -> None:
     """Answer in words of ours."""
     now = int(time.time())
     if asked.streams:

@@ -15,7 +15,7 @@ from previously.recognition.client_list import Ask
 from previously.recognition.commands import COMMANDS, MARK, Command
 from previously.runtime.follow_client import ClientFollower
 from previously.runtime.story import Story
-from previously.server.asked import AskedChat
+from previously.server.chat_request import ChatRequest
 from previously.view.view import Section, View
 
 MOST_LINES = 40
@@ -34,7 +34,7 @@ class Commands:
         self._recognising = recognising
         self._deadline_s = deadline_s
 
-    async def answer(self, owner: str, asked: AskedChat, listed: ClientRequest) -> str | None:
+    async def answer(self, owner: str, asked: ChatRequest, listed: ClientRequest) -> str | None:
         """What to say to a request whose last message is a command; None if it is not."""
         if asked.command is None:
             return None

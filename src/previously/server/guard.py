@@ -3,39 +3,160 @@
 The order is part of the safety. First what needs no thought (sizes, names, origins), so that most of what is hostile
 costs nothing; then whether there is room; then who asks, how often; and only then is a body read, counted and timed.
 The application sees a request when it is whole and its caller known: `caller_of(scope)`. It never sees a websocket.
+
+How much a request may be: its head, its body, the time it takes, and how many there are. Each bound one function.
+
+Bodies of requests, which the guard has read and bounded before.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterable
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from previously.server.bounds import (
-    WITH_BODY,
-    Bounds,
-    ClientGone,
-    Rates,
-    check_body,
-    check_head,
-    read_body,
-    replayed,
-)
-from previously.server.callers import FRESH_S, Caller, Callers, unknown_key
+from previously.server.callers import FRESH_S, Caller, Callers, refuse_key
 from previously.server.hosts import (
-    allowed_hosts,
-    allowed_origins,
     check_host,
     check_origin,
-    cors_headers,
     is_preflight,
-    preflight_headers,
+    make_cors_headers,
+    make_preflight_headers,
+    parse_hosts,
+    parse_origins,
+    values,
 )
-from previously.server.refusals import Header, Refusal, refuse, retry_after
+from previously.server.refusals import Header, Refusal, make_retry_header, refuse
+
+WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+MOST_OWNERS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The bounds of a server. The defaults are far beyond what people do and far below what hurts."""
+
+    headers: int = 100
+    header_bytes: int = 32 * 1024
+    path_bytes: int = 8 * 1024
+    body_bytes: int = 64 * 1024 * 1024
+    body_s: float = 60.0
+    """For a whole body."""
+    held_bytes: int = 1024 * 1024 * 1024
+    """Of all bodies together."""
+    requests: int = 1_000
+    """At once."""
+    per_s: float = 100.0
+    """Requests of one owner, in the long run;"""
+    burst: int = 1_000
+    """and at once."""
+
+
+class ClientGone(Exception):
+    """The client went away in the middle of its request: nobody is there to be answered."""
+
+
+def check_head(path: bytes, headers: Collection[Header], bounds: Bounds) -> None:
+    """`Refusal` 431 or 414 for a head that is too large."""
+    if len(headers) > bounds.headers or sum(len(n) + len(v) for n, v in headers) > bounds.header_bytes:
+        raise Refusal(431, "headers_too_large", "The request has too many headers, or too long ones.")
+    if len(path) > bounds.path_bytes:
+        raise Refusal(414, "path_too_long", "The address of the request is too long.")
+
+
+def check_body(method: str, headers: Collection[Header], bounds: Bounds) -> None:
+    """`Refusal` for a body that is no JSON (415: what a page can send without being asked is none), where none belongs
+    (400), or that says it is too large (413)."""
+    lengths, codings = values(headers, b"content-length"), values(headers, b"transfer-encoding")
+    clear = len(lengths) + len(codings) <= 1 and all(coding.lower() == "chunked" for coding in codings)
+    if not clear or not all(length.isascii() and length.isdecimal() for length in lengths):
+        raise Refusal(400, "bad_framing", "The request does not say clearly how long it is.")
+    if method not in WITH_BODY:
+        if codings or any(int(length[:20]) for length in lengths):
+            raise Refusal(400, "body_not_expected", f"A {method} request has no body.")
+        return
+    kinds = values(headers, b"content-type")
+    if len(kinds) != 1 or kinds[0].partition(";")[0].strip().lower() != "application/json":
+        raise Refusal(415, "not_json", "The body must be sent as application/json.")
+    if [coding for coding in values(headers, b"content-encoding") if coding.lower() != "identity"]:
+        raise Refusal(415, "encoded", "The body must be sent as it is, not compressed.")
+    if lengths and (len(lengths[0]) > 20 or int(lengths[0]) > bounds.body_bytes):
+        raise _too_large(bounds)
+
+
+async def read_body(receive: Receive, bounds: Bounds, hold: Callable[[int], None]) -> bytes:
+    """The whole body, counted while it comes; `hold` is told of every piece and may refuse it. `Refusal` 413 when it is
+    too large, 408 when it takes too long."""
+    pieces: list[bytes] = []
+    total = 0
+    try:
+        async with asyncio.timeout(bounds.body_s):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientGone
+                piece: bytes = message.get("body", b"")
+                total += len(piece)
+                if total > bounds.body_bytes:
+                    raise _too_large(bounds)
+                hold(len(piece))
+                pieces.append(piece)
+                if not message.get("more_body", False):
+                    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    except TimeoutError:
+        raise Refusal(408, "too_slow", f"The body did not arrive within {bounds.body_s:g} seconds.") from None
+
+
+def replay_body(body: bytes, receive: Receive) -> Receive:
+    """Gives an application a body that was read, in one piece, and then what comes after it."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return receive_again
+
+
+class Rates:
+    """A bucket of tokens for each owner: as many as a burst may have, filled at the rate of the long run."""
+
+    def __init__(self, bounds: Bounds, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_s, self._burst = bounds.per_s, float(bounds.burst)
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, owner: str) -> None:
+        """One request of an owner; `Refusal` 429 if the bucket is empty, which says when to come again."""
+        now = self._clock()
+        left, at = self._buckets.pop(owner, (self._burst, now))
+        left = min(self._burst, left + (now - at) * self._per_s)
+        self._buckets[owner] = (left - 1 if left >= 1 else left), now
+        while len(self._buckets) > MOST_OWNERS:
+            self._buckets.popitem(last=False)
+        if left < 1:
+            wait = (1 - left) / self._per_s
+            raise Refusal(429, "rate_limit_exceeded", "Too many requests; slow down.", [make_retry_header(wait)])
+
+
+def _too_large(bounds: Bounds) -> Refusal:
+    return Refusal(413, "body_too_large", f"The body has more than {bounds.body_bytes} bytes, the most allowed here.")
+
+
+async def read_whole_body(receive: Receive) -> bytes:
+    """All of it."""
+    body = bytearray()
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            return bytes(body)
+
 
 CALLER = "previously.caller"
 """Where in a scope the caller stands."""
@@ -45,7 +166,7 @@ PROBES = frozenset({"/healthz", "/readyz"})
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class GuardRules:
     """What one server lets in."""
 
     hosts: frozenset[str]
@@ -55,9 +176,9 @@ class Rules:
     @classmethod
     def of(
         cls, bind_host: str, *, allow_hosts: Iterable[str] = (), allow_origins: Iterable[str] = (), **bounds: float
-    ) -> Rules:
+    ) -> GuardRules:
         """The rules of a server that listens on this host; `BadInput` for a name or an origin that is none."""
-        hosts, origins = allowed_hosts(bind_host, allow_hosts), allowed_origins(allow_origins)
+        hosts, origins = parse_hosts(bind_host, allow_hosts), parse_origins(allow_origins)
         return cls(hosts, origins, replace(Bounds(), **bounds))  # type: ignore[arg-type]
 
 
@@ -69,7 +190,7 @@ class Guard:
     """Lets through what the rules allow."""
 
     def __init__(
-        self, app: ASGIApp, rules: Rules, callers: Callers, *, clock: Callable[[], float] = time.monotonic
+        self, app: ASGIApp, rules: GuardRules, callers: Callers, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._app = app
         self._rules = rules
@@ -109,7 +230,7 @@ class Guard:
         host = check_host(headers, rules.hosts)
         origin = check_origin(method, host, headers, rules.origins)
         if origin is not None:
-            asked.extra = cors_headers(origin)
+            asked.extra = make_cors_headers(origin)
             if is_preflight(method, headers):
                 return False
         check_body(method, headers, rules.bounds)
@@ -120,7 +241,7 @@ class Guard:
             await self._app(scope, receive, asked.send)
             return
         if self.requests >= self._rules.bounds.requests:
-            raise Refusal(503, "too_many_at_once", "Too many requests at once.", [retry_after(1)])
+            raise Refusal(503, "too_many_at_once", "Too many requests at once.", [make_retry_header(1)])
         held = _Held(self)
         self.requests += 1
         try:
@@ -128,13 +249,13 @@ class Guard:
             scope[CALLER] = caller
             self._rates.take(caller.owner)
             if scope["method"] in WITH_BODY:
-                receive = replayed(await read_body(receive, self._rules.bounds, held.hold), receive)
+                receive = replay_body(await read_body(receive, self._rules.bounds, held.hold), receive)
             await self._app(scope, receive, self._watched(caller, asked))
         except Exception:
             if not asked.key_gone:
                 raise
             if not asked.begun:
-                raise unknown_key() from None
+                raise refuse_key() from None
             # else the answer stays unfinished, and the server closes the connection
         finally:
             self.requests -= 1
@@ -186,7 +307,7 @@ class _Held:
     def hold(self, count: int) -> None:
         """Take in so many more; `Refusal` 503 if there is no room for them."""
         if self._guard.held_bytes + count > self._guard._rules.bounds.held_bytes:
-            raise Refusal(503, "no_room", "Too much is being sent at once.", [retry_after(1)])
+            raise Refusal(503, "no_room", "Too much is being sent at once.", [make_retry_header(1)])
         self._bytes += count
         self._guard.held_bytes += count
 
@@ -196,7 +317,7 @@ class _Held:
         self._bytes = 0
 
 
-def caller_of(scope: Scope) -> Caller:
+def get_caller(scope: Scope) -> Caller:
     """Who asks; only for requests that came through a guard, and no probe."""
     caller: Caller = scope[CALLER]
     return caller
@@ -207,7 +328,7 @@ def is_page(path: str) -> bool:
     return path == "/" or path.startswith("/stories/")
 
 
-def page_headers(style: str) -> list[tuple[str, str]]:
+def make_page_headers(style: str) -> list[tuple[str, str]]:
     """What a page of ours is sent with: it loads nothing and runs nothing, is shown in no frame and kept nowhere. Of
     styles, those of exactly these bytes count."""
     style_hash = b64encode(sha256(style.encode()).digest()).decode()
@@ -224,6 +345,6 @@ def page_headers(style: str) -> list[tuple[str, str]]:
 
 
 async def _answer_preflight(headers: list[Header], send: Send) -> None:
-    start: Message = {"type": "http.response.start", "status": 204, "headers": preflight_headers(headers)}
+    start: Message = {"type": "http.response.start", "status": 204, "headers": make_preflight_headers(headers)}
     await send(start)
     await send({"type": "http.response.body", "body": b""})

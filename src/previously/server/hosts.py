@@ -45,7 +45,7 @@ def is_loopback(host: str) -> bool:
     return (mapped or address).is_loopback
 
 
-def allowed_hosts(bind_host: str, extra: Iterable[str] = ()) -> frozenset[str]:
+def parse_hosts(bind_host: str, extra: Iterable[str] = ()) -> frozenset[str]:
     """The names by which this server may be called: those of this machine, the address it listens on, and `extra`."""
     names = set(LOCAL_NAMES)
     for name in (*(() if bind_host in ANY_INTERFACE else (bind_host,)), *extra):
@@ -56,7 +56,7 @@ def allowed_hosts(bind_host: str, extra: Iterable[str] = ()) -> frozenset[str]:
     return frozenset(names)
 
 
-def allowed_origins(origins: Iterable[str]) -> frozenset[str]:
+def parse_origins(origins: Iterable[str]) -> frozenset[str]:
     """Pages of other origins that may ask, as browsers write them. Everybody is not one of them."""
     found = set()
     for origin in origins:
@@ -94,7 +94,7 @@ def check_origin(method: str, host: str, headers: Collection[Header], origins: C
     raise _foreign()
 
 
-def cors_headers(origin: str) -> list[Header]:
+def make_cors_headers(origin: str) -> list[Header]:
     """What lets a page of that origin read an answer."""
     return [
         (b"access-control-allow-origin", origin.encode()),
@@ -108,7 +108,7 @@ def is_preflight(method: str, headers: Collection[Header]) -> bool:
     return method == "OPTIONS" and bool(values(headers, b"access-control-request-method"))
 
 
-def preflight_headers(headers: Collection[Header]) -> list[Header]:
+def make_preflight_headers(headers: Collection[Header]) -> list[Header]:
     """What an allowed page may send: what it wishes to, since its origin was named by whoever runs this server."""
     answer = [(b"access-control-allow-methods", b"GET, POST"), (b"access-control-max-age", b"600")]
     wished = values(headers, b"access-control-request-headers")

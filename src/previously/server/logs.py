@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from previously.server.callers import Caller
 from previously.server.guard import CALLER
-from previously.server.metrics import OTHER, Metrics, route_of
+from previously.server.metrics import OTHER, Metrics, find_route
 
 NOTED = "previously.noted"
 REQUEST_HEADER = b"x-previously-request"
@@ -40,7 +40,7 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u20
 
 
 @dataclass(slots=True)
-class Noted:
+class RequestNote:
     """What is said of one request in the log, as far as somebody has noted it."""
 
     id: str
@@ -49,10 +49,10 @@ class Noted:
     """Whether the client had all of the answer when it went."""
 
 
-def noted(scope: Scope) -> Noted:
+def noted(scope: Scope) -> RequestNote:
     """What is noted of a request: its id, and the number of its story once that is known."""
     found = scope.get(NOTED)
-    return found if isinstance(found, Noted) else Noted("")
+    return found if isinstance(found, RequestNote) else RequestNote("")
 
 
 class RequestLog:
@@ -70,7 +70,7 @@ class RequestLog:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        note = scope[NOTED] = Noted(secrets.token_hex(8))
+        note = scope[NOTED] = RequestNote(secrets.token_hex(8))
         seen = _Seen(send, note.id, self._metrics)
         began = self._clock()
         try:
@@ -79,8 +79,8 @@ class RequestLog:
             seen.end()
             self._write(scope, note, seen, (self._clock() - began) * 1_000)
 
-    def _write(self, scope: Scope, note: Noted, seen: _Seen, ms: float) -> None:
-        route = route_of(scope["path"])
+    def _write(self, scope: Scope, note: RequestNote, seen: _Seen, ms: float) -> None:
+        route = find_route(scope["path"])
         self._metrics.requests.add(route=route, status=seen.status)
         caller = scope.get(CALLER)
         told = {
@@ -130,7 +130,7 @@ class _Seen:
             self._streams = False
 
 
-class Lines(logging.Formatter):
+class LineFormatter(logging.Formatter):
     """One line for a record: words, or with `as_json` an object."""
 
     def __init__(self, *, as_json: bool) -> None:
@@ -144,29 +144,29 @@ class Lines(logging.Formatter):
         if isinstance(told, dict):
             fields = {"time": at, **told}
         else:
-            fields = {"time": at, "level": record.levelname.lower(), "message": without_secrets(record.getMessage())}
+            fields = {"time": at, "level": record.levelname.lower(), "message": hide_secrets(record.getMessage())}
             if record.exc_info and record.exc_info[0] is not None:
-                fields["error"] = without_words(record.exc_info[1], record.exc_info[2])
+                fields["error"] = describe_error(record.exc_info[1], record.exc_info[2])
         if self._as_json:
             return json.dumps({name: value for name, value in fields.items() if value is not None})
         return _controlled(" ".join(_worded(name, value) for name, value in fields.items() if value is not None))
 
 
-def without_secrets(text: str) -> str:
+def hide_secrets(text: str) -> str:
     """The text with all that looks like a key blotted out."""
     return _SECRET.sub("[key]", text)
 
 
-def without_words(error: BaseException | None, trace: TracebackType | None) -> str:
+def describe_error(error: BaseException | None, trace: TracebackType | None) -> str:
     """What kind of error it is and where it happened; what it says may be somebody's story."""
     places = [f"{frame.f_code.co_name}:{line}" for frame, line in traceback.walk_tb(trace)]
     return f"{type(error).__name__} in {' > '.join(places[-8:]) or 'nowhere'}"
 
 
-def write_to(stream: TextIO | None = None, *, as_json: bool = False) -> logging.Handler:
+def start_log(stream: TextIO | None = None, *, as_json: bool = False) -> logging.Handler:
     """Write the lines of this package and of the listener to a stream (stderr), and nothing of them anywhere else."""
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(Lines(as_json=as_json))
+    handler.setFormatter(LineFormatter(as_json=as_json))
     for name, level in (("previously", logging.INFO), ("uvicorn.error", logging.WARNING)):
         logger = logging.getLogger(name)
         logger.handlers = [handler]

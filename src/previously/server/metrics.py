@@ -30,7 +30,7 @@ STATUSES = tuple(str(status) for status in range(100, 600))
 MILLISECONDS = (1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000)
 
 
-def route_of(path: str) -> str:
+def find_route(path: str) -> str:
     """The route of a path: what may be counted and written to a log. A path itself may hold anything."""
     if path in ROUTES:
         return path
@@ -41,7 +41,7 @@ def route_of(path: str) -> str:
     return next((route for route in lists if path.startswith(f"{route}/")), OTHER)
 
 
-class Counter:
+class CountMetric:
     """Numbers that only grow, by the values of labels."""
 
     kind = "counter"
@@ -67,7 +67,7 @@ class Counter:
             yield _line(self.name, dict(zip(self._labels, key, strict=True)), self._values[key])
 
 
-class Gauge(Counter):
+class Gauge(CountMetric):
     """A number that comes and goes; or one that is asked for when somebody looks."""
 
     kind = "gauge"
@@ -116,17 +116,17 @@ class Metrics:
     """All that one server counts. Used by one event loop."""
 
     def __init__(self) -> None:
-        self.requests = Counter("previously_requests_total", "Requests answered.", route=ROUTES, status=STATUSES)
+        self.requests = CountMetric("previously_requests_total", "Requests answered.", route=ROUTES, status=STATUSES)
         self.open_streams = Gauge("previously_open_streams", "Answers that are being streamed.")
-        self.turns = Counter("previously_turns_total", "Turns of stories that were answered.")
-        self.degraded = Counter("previously_degraded_turns_total", "Turns that went on without memory.")
+        self.turns = CountMetric("previously_turns_total", "Turns of stories that were answered.")
+        self.degraded = CountMetric("previously_degraded_turns_total", "Turns that went on without memory.")
         self.added_ms = Histogram(
             "previously_added_milliseconds", "Time from a whole request to asking the upstream.", MILLISECONDS
         )
         outcomes = [status.value for status in Status]
-        self.folds = Counter("previously_folds_total", "Folds, by what became of them.", outcome=outcomes)
-        self.fold_calls = Counter("previously_fold_calls_total", "Calls to a model for folds.")
-        self.failed_folds = Counter("previously_failed_folds_total", "Times that folding stopped with an error.")
+        self.folds = CountMetric("previously_folds_total", "Folds, by what became of them.", outcome=outcomes)
+        self.fold_calls = CountMetric("previously_fold_calls_total", "Calls to a model for folds.")
+        self.failed_folds = CountMetric("previously_failed_folds_total", "Times that folding stopped with an error.")
         self.spool = Gauge("previously_spool_length", "Requests that wait to be remembered.")
 
     def folded(self, report: FoldReport) -> None:
@@ -144,7 +144,7 @@ class Metrics:
         return "\n".join(lines) + "\n"
 
 
-def metrics_route(metrics: Metrics) -> Route:
+def make_metrics_route(metrics: Metrics) -> Route:
     """Where they are asked for."""
 
     async def show(_request: Request) -> Response:

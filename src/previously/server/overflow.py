@@ -12,9 +12,9 @@ from typing import Any
 
 from previously.core.asking import FailureKind
 from previously.folds.conversation.pins import find_newest_request
-from previously.server.asked import AskedChat
-from previously.server.showing import ANSWER_TOKENS, RESERVE, budget_of
-from previously.wire.errors import collect_error_words, find_counted_tokens, find_window, judge_failure
+from previously.server.chat_request import ChatRequest
+from previously.server.upstream_messages import ANSWER_TOKENS, RESERVE, find_budget
+from previously.wire.errors import collect_error_words, find_counted_tokens, find_named_window, judge_failure
 from previously.wire.interface import Interface, Raw
 from previously.wire.model_call import parse_body
 
@@ -41,13 +41,13 @@ class Overflow:
     """and what it was sent, by its own count; None where it does not say."""
 
 
-def overflow_in(status: int, body: bytes) -> Overflow | None:
+def find_overflow(status: int, body: bytes) -> Overflow | None:
     """What an error says of the request's length; None if that is not what it is about. Some servers say nothing."""
     payload = parse_body(body)
     words = collect_error_words(payload)
     if judge_failure(status, words) is FailureKind.OVERFLOW or (status == 400 and not body.strip()):
         window, counted = (_field(payload, name) for name in ("n_ctx", "n_prompt_tokens"))  # llama.cpp
-        return Overflow(window or find_window(words), counted or find_counted_tokens(words))
+        return Overflow(window or find_named_window(words), counted or find_counted_tokens(words))
     return None
 
 
@@ -58,25 +58,25 @@ def _field(payload: object, name: str) -> int | None:
     return found if type(found) is int and found > 0 else None
 
 
-def smaller_budget(asked: AskedChat, overflow: Overflow, sent_tokens: int) -> int:
+def shrink_budget(asked: ChatRequest, overflow: Overflow, sent_tokens: int) -> int:
     """How much there is room for in what is sent once more, counted as `sent_tokens` was."""
     guess = int(sent_tokens * SMALLER)
     if overflow.window_tokens is None:
         return guess
-    budget = budget_of(asked, overflow.window_tokens)
+    budget = find_budget(asked, overflow.window_tokens)
     if overflow.counted_tokens and overflow.counted_tokens > sent_tokens:
         budget = int(budget * sent_tokens / overflow.counted_tokens)
     return budget if budget < sent_tokens * NO_GAIN else guess
 
 
-def window_for(asked: AskedChat, budget_tokens: int) -> int:
+def find_window(asked: ChatRequest, budget_tokens: int) -> int:
     """The window in which there is just that much room."""
     answer = asked.answer_tokens or ANSWER_TOKENS
     window = (budget_tokens + answer) * RESERVE // (RESERVE - 1)
     return window if answer <= window // 2 else budget_tokens * 2 * RESERVE // (RESERVE - 2)
 
 
-def without_media(raws: Sequence[Raw], dialect: Interface) -> list[Raw]:
+def remove_media(raws: Sequence[Raw], dialect: Interface) -> list[Raw]:
     """The messages with a few words in place of older pictures and files."""
     asked = find_newest_request([dialect.parse_raw(raw).message for raw in raws])
     newest = {asked, len(raws) - 1}

@@ -2,16 +2,29 @@
 
 Pure: values in, a page out. No script, nothing loaded, no address but our own; what it may be is said once more in the
 headers it is sent with (`guard.page_headers`). All words of stories and models go through `markup`.
+
+Where the page is asked for, and what it is filled with: the caller's own stories, and nobody else's.
+
+What must stay true: a story that is another's and one that is not there are the same 404. What goes wrong is said in a
+sentence of ours. To look at a story changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
+
+from previously.app import Memory
+from previously.core.errors import BadInput, PreviouslyError, StoreProblem
 from previously.core.messages import Message, Text, Thinking, ToolCall, ToolResult
 from previously.core.spans import Span
 from previously.core.versions import Version
+from previously.server.guard import get_caller, make_page_headers
+from previously.server.logs import noted
 from previously.server.markup import Html, joined, shortened, table, tag
 from previously.storage.store import StoryInfo
 from previously.view.view import Item, View
@@ -51,7 +64,7 @@ summary { cursor: pointer; margin: 1rem 0; }
 """
 
 
-def stories_page(stories: Sequence[tuple[StoryInfo, str]], owner: str) -> str:
+def render_stories_page(stories: Sequence[tuple[StoryInfo, str]], owner: str) -> str:
     """The list of stories, each with the time it last changed; those that changed last come first."""
     newest_first = sorted(stories, key=lambda one: (one[1], one[0].key.story), reverse=True)
     rows = [
@@ -68,7 +81,7 @@ def stories_page(stories: Sequence[tuple[StoryInfo, str]], owner: str) -> str:
     return _page("Stories", tag("h1", "Stories"), tag("p", "Those of ", tag("bdi", owner), ".", class_="faint"), listed)
 
 
-def story_page(info: StoryInfo, view: View | None, log: Sequence[Version]) -> str:
+def render_story_page(info: StoryInfo, view: View | None, log: Sequence[Version]) -> str:
     """One story: the view that was made of it last, None if none is known, and its versions, the oldest first."""
     about = f"{_counted(info.active.messages, 'message')} on branch "
     about_branches = f", {_counted(info.branches, 'branch', 'branches')} in all."
@@ -88,7 +101,7 @@ def story_page(info: StoryInfo, view: View | None, log: Sequence[Version]) -> st
     )
 
 
-def message_page(title: str, sentence: str) -> str:
+def render_message_page(title: str, sentence: str) -> str:
     """A page that says one thing."""
     return _page(title, tag("h1", title), tag("p", sentence), tag("p", tag("a", "All stories", href="/")))
 
@@ -227,3 +240,45 @@ def _time(at: str) -> str:
 
 def _counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+HEADERS = dict(make_page_headers(STYLE))
+
+
+def make_page_routes(memory_of: Callable[[str], Memory]) -> list[Route]:
+    """The list of stories at `/`, and one of them at `/stories/{number}`. `memory_of` gives the stories of an owner."""
+
+    async def stories(request: Request) -> HTMLResponse:
+        owner = get_caller(request.scope).owner
+        memory = memory_of(owner)
+        try:
+            used = await memory.store.last_changes(owner)
+            listed = [(info, used.get(info.key.story, "")) for info in await memory.stories()]
+        except StoreProblem:
+            return _away()
+        return _sent(render_stories_page(listed, owner))
+
+    async def story(request: Request) -> HTMLResponse:
+        memory = memory_of(get_caller(request.scope).owner)
+        try:
+            wanted = int(request.path_params["number"])
+            found = [info for info in await memory.stories() if info.key.story == wanted]
+            if not found:
+                return _sent(render_message_page("Not found", "There is no such story here."), 404)
+            noted(request.scope).story = wanted
+            opened = await memory.story(found[0].name, create=False)
+            return _sent(render_story_page(found[0], await opened.last_view(), await opened.log()))
+        except BadInput:
+            return _sent(render_message_page("Not found", "There is no such story here."), 404)  # forgotten meanwhile
+        except PreviouslyError:
+            return _away()
+
+    return [Route("/", stories), Route("/stories/{number:int}", story)]
+
+
+def _away() -> HTMLResponse:
+    return _sent(render_message_page("Not now", "The stories cannot be read at the moment; try again in a while."), 503)
+
+
+def _sent(page: str, status: int = 200) -> HTMLResponse:
+    return HTMLResponse(page, status, HEADERS)

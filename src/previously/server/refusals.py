@@ -37,10 +37,10 @@ class Refusal(Exception):
     def body(self, wording: ErrorFormat = CHAT_ERRORS) -> bytes:
         """The error as the clients of an interface expect it."""
         kind = "server_error" if self.status >= 500 else _KINDS.get(self.status, "invalid_request_error")
-        return wording.error(self.message, kind, self.code)
+        return wording.write_body(self.message, kind, self.code)
 
 
-def retry_after(seconds: float) -> Header:
+def make_retry_header(seconds: float) -> Header:
     """When to come again: whole seconds, one at least."""
     return b"retry-after", str(max(1, int(seconds + 0.999))).encode()
 

@@ -1,8 +1,10 @@
-"""Passing a request on and its answer back.
+"""A request passed on to the upstream, and its answer passed back.
 
-What must stay true: what the upstream sends reaches the client as it comes, byte for byte; when the client goes away,
-the upstream is let go at once, before the first byte as well as after; what the upstream does wrong becomes a sentence
-that a person can act upon: as an error before the first byte, as an error event after it.
+The answer reaches the client as it comes, byte for byte. When the client goes away, the upstream is let go at once,
+before the first byte as well as after. What the upstream does wrong becomes a sentence that a person can act upon: an
+error before the first byte, an error event after it. Some servers say only in their stream that a request was too long,
+so its beginning is looked at before the client sees any of it: nothing is held back once a part of an answer is there,
+nor for longer than `HOLD_S`, and what was held goes out unchanged and in order.
 """
 
 from __future__ import annotations
@@ -10,21 +12,24 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import httpx
 from starlette.types import Receive, Send
 
-from previously.server.holding import Hearing, Held
 from previously.server.refusals import Header, Refusal
-from previously.server.upstream import Upstream, passed_back
+from previously.server.upstream import Upstream, select_headers
 from previously.wire.errors import CHAT_ERRORS, ErrorFormat
+from previously.wire.reply import Reply
+from previously.wire.sse import ReplyReader
 
 log = logging.getLogger("previously.server")
 
 MOST_ERROR_BYTES = 1024 * 1024
+"""A longer complaint is no complaint of a model's server."""
+
 MOST_ANSWER_BYTES = 256 * 1024 * 1024
 """A stream beyond this has no end."""
 
@@ -32,7 +37,7 @@ MOST_WHOLE_BYTES = 32 * 1024 * 1024
 """An answer in one piece is held in memory, so it may be less."""
 
 PAGE = b"(a page)"
-"""What stands for the body of an error that says nothing."""
+"""Stands for the body of an error that says nothing."""
 
 EVENT_STREAM, JSON = "text/event-stream", "application/json"
 
@@ -48,32 +53,32 @@ class Outgoing:
     query: bytes = b""
     streams: bool = False
     told: Sequence[Header] = ()
-    """What the client is told in headers of ours."""
-    wording: ErrorFormat = CHAT_ERRORS
-    """How it is told what went wrong."""
+    """Headers of ours that the client gets."""
+    errors: ErrorFormat = CHAT_ERRORS
+    """The format in which the client is told what went wrong."""
 
 
 @dataclass
-class Outcome:
-    """What came of it."""
+class RelayOutcome:
+    """The outcome of a request that was passed on."""
 
     status: int = 0
-    """0 = the upstream was not heard of."""
+    """0 when the upstream never answered."""
     broken: bool = False
-    """Whether the answer ended before its end."""
+    """True when the answer broke off."""
     gone: bool = False
-    """Whether the client went away."""
+    """True when the client went away."""
     sent: int = 0
-    """How many bytes of the answer went out."""
+    """The bytes of the answer that went out."""
 
     @property
     def answered(self) -> bool:
-        """Whether the upstream took the request."""
+        """True when the upstream took the request."""
         return 200 <= self.status < 300
 
 
 Again = Callable[[int, bytes], Awaitable[Outgoing | None]]
-"""What to ask instead when the upstream has refused with this status and body; None for nothing."""
+"""Gives the request to send instead when the upstream has refused with this status and body; None for nothing."""
 
 
 async def relay(
@@ -82,16 +87,18 @@ async def relay(
     receive: Receive,
     send: Send,
     *,
-    hearing: Hearing | None = None,
-    before_end: Callable[[Outcome], asyncio.Future[None]] | None = None,
+    hearing: ReplyListener | None = None,
+    before_end: Callable[[RelayOutcome], asyncio.Future[None]] | None = None,
     again: Again | None = None,
-) -> Outcome:
-    """Ask the upstream and pass its answer on; `hearing` gets every byte of an answer that was given. `before_end` is
-    waited for before the client is told that the answer is at its end. `again` may give a second request in place of
-    one that was refused. `Refusal` if there is no answer to pass on."""
-    outcome = Outcome()
+) -> RelayOutcome:
+    """Ask the upstream and pass its answer on. `Refusal` if there is no answer to pass on.
+
+    `hearing` gets every byte of an answer that was given. `before_end` is waited for before the client is told that the
+    answer is at its end. `again` may give a second request in place of one that was refused.
+    """
+    outcome = RelayOutcome()
     passing = asyncio.create_task(_pass(upstream, out, send, hearing, outcome, before_end, again))
-    leaving = asyncio.create_task(_left(receive))
+    leaving = asyncio.create_task(_wait_until_gone(receive))
     try:
         await asyncio.wait({passing, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if not passing.done():
@@ -112,8 +119,8 @@ async def relay(
     return outcome
 
 
-async def _left(receive: Receive) -> None:
-    """Returns when the client has gone."""
+async def _wait_until_gone(receive: Receive) -> None:
+    """Return when the client has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -122,14 +129,14 @@ async def _pass(
     upstream: Upstream,
     out: Outgoing,
     send: Send,
-    hearing: Hearing | None,
-    outcome: Outcome,
-    before_end: Callable[[Outcome], asyncio.Future[None]] | None,
+    hearing: ReplyListener | None,
+    outcome: RelayOutcome,
+    before_end: Callable[[RelayOutcome], asyncio.Future[None]] | None,
     again: Again | None,
 ) -> None:
     try:
         while True:
-            async with upstream.asked(out.method, out.path, out.headers, out.body, out.query) as response:
+            async with upstream.open_response(out.method, out.path, out.headers, out.body, out.query) as response:
                 outcome.status = response.status_code
                 kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
                 if not outcome.answered:
@@ -148,7 +155,7 @@ async def _pass(
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         outcome.broken = True
         if not outcome.sent:
-            raise _refusal(error, upstream) from None
+            raise _explain_loss(error, upstream) from None
         await _say_broken(send, out, "The upstream broke off before its answer was whole.")
     if before_end:
         await before_end(outcome)
@@ -158,18 +165,22 @@ async def _pass(
 async def _pass_stream(
     response: httpx.Response,
     send: Send,
-    hearing: Hearing | None,
+    hearing: ReplyListener | None,
     out: Outgoing,
-    outcome: Outcome,
+    outcome: RelayOutcome,
     again: Again | None,
 ) -> Outgoing | None:
-    held = Held(response.aiter_bytes() if response.headers.get("content-encoding") else response.aiter_raw())
+    held = HeldStream(response.aiter_bytes() if response.headers.get("content-encoding") else response.aiter_raw())
     try:
         if hearing and again:
             await held.look(hearing)
-            if (failed := hearing.failed) is not None and (other := await again(400, _as_body(failed))):
+            if (failed := hearing.failed) is not None and (other := await again(400, _write_error_body(failed))):
                 return other
-        start = {"type": "http.response.start", "status": 200, "headers": [*passed_back(response.headers), *out.told]}
+        start = {
+            "type": "http.response.start",
+            "status": 200,
+            "headers": [*select_headers(response.headers), *out.told],
+        }
         await send(start)
         async for chunk, heard in held.all():
             outcome.sent += len(chunk)
@@ -191,10 +202,10 @@ async def _pass_stream(
 async def _pass_whole(
     response: httpx.Response,
     send: Send,
-    hearing: Hearing | None,
+    hearing: ReplyListener | None,
     out: Outgoing,
-    outcome: Outcome,
-    before_end: Callable[[Outcome], asyncio.Future[None]] | None,
+    outcome: RelayOutcome,
+    before_end: Callable[[RelayOutcome], asyncio.Future[None]] | None,
     again: Again | None,
 ) -> Outgoing | None:
     body = await _read(response, MOST_WHOLE_BYTES)
@@ -209,24 +220,24 @@ async def _pass_whole(
     if hearing:
         hearing.feed(body)
         hearing.finish()
-        if again and (failed := hearing.failed) is not None and (other := await again(400, _as_body(failed))):
+        if again and (failed := hearing.failed) is not None and (other := await again(400, _write_error_body(failed))):
             return other
     if before_end:
         await before_end(outcome)
-    own = [*passed_back(response.headers), *out.told, (b"content-length", str(len(body)).encode())]
+    own = [*select_headers(response.headers), *out.told, (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": response.status_code, "headers": own})
     outcome.sent = len(body)
     await send({"type": "http.response.body", "body": body, "more_body": False})
     return None
 
 
-def _as_body(error: object) -> bytes:
-    """An error that came in an answer, as the body of one."""
+def _write_error_body(error: object) -> bytes:
+    """Write an error that came in an answer as the body of one."""
     return json.dumps({"error": error}).encode()
 
 
 def _is_answer(body: bytes) -> bool:
-    """Whether a client can make anything of it: an object, or a stream that goes by another name."""
+    """Return whether a client can make anything of a body: an object, or a stream that goes by another name."""
     if body.lstrip()[:1] != b"{":
         return b"data:" in body
     try:
@@ -237,7 +248,7 @@ def _is_answer(body: bytes) -> bool:
 
 
 async def _pass_error(response: httpx.Response, send: Send, out: Outgoing, again: Again | None) -> Outgoing | None:
-    """What the upstream complains of, as it says it; or what to ask instead."""
+    """Pass on what the upstream complains of, as it says it; or return the request to send instead."""
     status = response.status_code
     if 300 <= status < 400:
         raise Refusal(
@@ -248,9 +259,9 @@ async def _pass_error(response: httpx.Response, send: Send, out: Outgoing, again
         body = None  # a page for people, or without end
     if again and (other := await again(status, PAGE if body is None else body)):
         return other
-    own = passed_back(response.headers)
+    own = select_headers(response.headers)
     if body is None:
-        body = out.wording.error(f"The upstream failed with status {status}.", "upstream_error", "bad_upstream")
+        body = out.errors.write_body(f"The upstream failed with status {status}.", "upstream_error", "bad_upstream")
         own = [(name, JSON.encode() if name == b"content-type" else value) for name, value in own]
     length = (b"content-length", str(len(body)).encode())
     await send({"type": "http.response.start", "status": status, "headers": [*own, *out.told, length]})
@@ -259,7 +270,7 @@ async def _pass_error(response: httpx.Response, send: Send, out: Outgoing, again
 
 
 async def _read(response: httpx.Response, most: int) -> bytes | None:
-    """All of a body; None if it is larger than that."""
+    """Read all of a body; None if it is larger than that."""
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
@@ -269,11 +280,11 @@ async def _read(response: httpx.Response, most: int) -> bytes | None:
 
 
 async def _say_broken(send: Send, out: Outgoing, sentence: str) -> None:
-    await send({"type": "http.response.body", "body": out.wording.event(sentence), "more_body": True})
+    await send({"type": "http.response.body", "body": out.errors.write_event(sentence), "more_body": True})
 
 
-def _refusal(error: Exception, upstream: Upstream) -> Refusal:
-    """Why there is no answer. The error's own words may hold an address with a key."""
+def _explain_loss(error: Exception, upstream: Upstream) -> Refusal:
+    """Return why there is no answer. The error's own words may hold an address with a key."""
     where = upstream.endpoint.shown
     match error:
         case httpx.ConnectTimeout() | httpx.PoolTimeout():
@@ -288,3 +299,85 @@ def _refusal(error: Exception, upstream: Upstream) -> Refusal:
             return Refusal(502, "bad_upstream", "The upstream's answer is packed in a way that cannot be undone.")
         case _:
             return Refusal(502, "bad_upstream", f"The connection to {where} broke off before there was an answer.")
+
+
+HOLD_S = 2.0
+"""How long the beginning of a stream in which nothing is said yet may be held back."""
+
+MOST_HELD_BYTES = 256 * 1024
+
+
+class ReplyListener:
+    """Reads an answer as it passes by, and begins anew where it is asked for once more."""
+
+    def __init__(self, reader: Callable[[], ReplyReader]) -> None:
+        self._make = reader
+        self._reader = reader()
+
+    def feed(self, piece: bytes) -> None:
+        """The next bytes."""
+        self._reader.feed(piece)
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything came that a client could show, or an error."""
+        return self._reader.begun or self._reader.reply().error is not None
+
+    @property
+    def failed(self) -> object:
+        """What the server said in place of an answer; None if it has said nothing, or a part of an answer."""
+        reply = self._reader.reply()
+        return reply.error if all(choice.empty and not choice.reasoning for choice in reply.choices) else None
+
+    def again(self) -> None:
+        """Forget what was heard."""
+        self._reader = self._make()
+
+    def finish(self) -> Reply:
+        """What the client got, now that no more comes."""
+        return self._reader.finish()
+
+
+class HeldStream:
+    """The chunks of a stream, the first of which can be looked at."""
+
+    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
+        self._chunks = chunks
+        self._next: asyncio.Task[bytes | None] | None = None
+        self._looked_at: list[bytes] = []
+
+    async def look(self, hearing: ReplyListener) -> None:
+        """Take what comes until something is said, or for a while, and have it heard. What breaks off before its
+        first byte is no answer at all."""
+        loop = asyncio.get_running_loop()
+        end, size = loop.time() + HOLD_S, 0
+        while size < MOST_HELD_BYTES and not hearing.begun:
+            self._next = self._next or asyncio.create_task(self._one())
+            await asyncio.wait({self._next}, timeout=max(0.0, end - loop.time()))
+            if not self._next.done() or (self._looked_at and self._next.exception()):
+                return
+            if (chunk := self._next.result()) is None:
+                return
+            self._next = None
+            self._looked_at.append(chunk)
+            hearing.feed(chunk)
+            size += len(chunk)
+
+    async def _one(self) -> bytes | None:
+        return await anext(self._chunks, None)
+
+    async def all(self) -> AsyncIterator[tuple[bytes, bool]]:
+        """All chunks, each with whether it was heard when it was looked at."""
+        for chunk in self._looked_at:
+            yield chunk, True
+        while True:
+            waiting, self._next = self._next, None
+            following = await (waiting or self._one())
+            if following is None:
+                return
+            yield following, False
+
+    def let_go(self) -> None:
+        """Nobody waits for more."""
+        if self._next is not None:
+            self._next.cancel()

@@ -1,7 +1,7 @@
 """The server behind the proxy: requests passed on, and what is known of it.
 
-Owns the connections. What must stay true: only the address the operator gave is ever asked; redirects are not followed;
-of a client's headers only those on a short list go on, and a key of ours never does. What a request costs is closed the
+Owns the connections. Only the address the operator gave is ever asked; redirects are not followed; of a client's
+headers only those on a short list go on, and the key that opens this proxy never does. A connection is closed the
 moment nobody waits for it any more.
 """
 
@@ -20,7 +20,7 @@ from previously.app import describe_model, model_at
 from previously.models.endpoint import Endpoint
 from previously.models.server_facts import find_usual_window, read_slots
 from previously.server.callers import X_API_KEY, Caller
-from previously.server.serving import UNKNOWN_WINDOW_TOKENS
+from previously.server.options import UNKNOWN_WINDOW_TOKENS
 from previously.wire.errors import SMALLEST_WINDOW
 from previously.wire.model_call import parse_body
 
@@ -28,19 +28,19 @@ log = logging.getLogger("previously.server")
 
 CONNECT_S = 10.0
 LOOK_S = 3.0
-"""How long the upstream may take to tell about itself."""
+"""The time that the upstream may take to tell about itself: it answers without thinking."""
 
 FACTS_S = 300.0
-"""How long what it told is believed."""
+"""The time that what it told is believed: models are changed by hand."""
 
 RETRY_S = 30.0
-"""How long it is believed that it tells nothing."""
+"""The time that it is believed to tell nothing."""
 
 MOST_MODELS, MOST_LOOKS = 256, 4
-"""Of how many models something is known, and how many are looked at a time: clients name them."""
+"""The number of models of which something is known, and of looks at a time: clients name them, so both are bounded."""
 
 WAIT_FOR_FACTS_S = 1.0
-"""How long the first request for a model waits to know its window."""
+"""The time that the first request for a model waits to know its window: less than a user notices."""
 
 PASSED_ON = frozenset(
     b"accept content-type user-agent openai-organization openai-project openai-beta http-referer x-title "
@@ -55,25 +55,25 @@ PASSED_BACK = frozenset(
 _LIMITS = ("x-ratelimit-", "anthropic-ratelimit-")
 
 LEARNED_S = 1_800.0
-"""How long it is believed that a model reads no more than it did when something was too long for it."""
+"""The time that a model is believed to read no more than it did when something was too long for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of the upstream and one of its models."""
+    """The facts that are known of the upstream and one of its models."""
 
     window_tokens: int | None = None
     slots: int | None = None
-    """How many requests it works on at a time; None = not known."""
+    """The number of requests that it works on at a time; None when that is not known."""
 
     @property
     def is_single(self) -> bool:
-        """Whether a fold would keep the user waiting; so it is taken to be where nothing else is known."""
+        """True when a fold would keep the user waiting; so it is taken to be where nothing else is known."""
         return self.slots is None or self.slots < 2
 
 
 class Upstream:
-    """Asks the upstream."""
+    """The connections to the upstream, and what it tells about itself."""
 
     def __init__(self, endpoint: Endpoint, *, key: str = "", timeout_s: float = 600.0) -> None:
         self.endpoint = endpoint
@@ -88,9 +88,9 @@ class Upstream:
         self._looking: dict[str, asyncio.Task[Facts]] = {}
         self._learned: dict[str, tuple[float, int]] = {}
 
-    def headers(self, given: Mapping[bytes, bytes], caller: Caller) -> dict[bytes, bytes]:
-        """What goes along with a request: a client's headers, and its key or ours, in the header by which the client
-        gives keys."""
+    def build_headers(self, given: Mapping[bytes, bytes], caller: Caller) -> dict[bytes, bytes]:
+        """Return the headers of a request: a client's own, and its key or ours, in the header by which the client gives
+        keys."""
         passed = {name: value for name, value in given.items() if name in PASSED_ON}
         passed[b"accept-encoding"] = b"identity"
         if key := caller.upstream_key or self.key:
@@ -101,32 +101,32 @@ class Upstream:
         return passed
 
     def learn(self, model: str, window_tokens: int) -> None:
-        """A request of more than that was too long for a model."""
+        """Note that a request of more than that was too long for a model."""
         self._learned.pop(model, None)
         self._learned[model] = time.monotonic(), max(SMALLEST_WINDOW, window_tokens)
         if len(self._learned) > MOST_MODELS:
             self._learned.pop(next(iter(self._learned)))
 
-    def at_most(self, model: str, window_tokens: int | None) -> int | None:
-        """A window, or what was learned lately, if that is less."""
+    def limit_window(self, model: str, window_tokens: int | None) -> int | None:
+        """Return a window, or what was learned lately, if that is less."""
         at, learned = self._learned.get(model, (-LEARNED_S, 0))
         if time.monotonic() - at >= LEARNED_S:
             return window_tokens
         return min(window_tokens, learned) if window_tokens else learned
 
     @asynccontextmanager
-    async def asked(
+    async def open_response(
         self, method: str, path: str, headers: Mapping[bytes, bytes], body: bytes, query: bytes = b""
     ) -> AsyncIterator[httpx.Response]:
-        """The answer to one request, whose body comes in as it is read."""
-        url = self.endpoint.below(path)
+        """Send one request; the body of its response comes in as it is read."""
+        url = self.endpoint.join(path)
         if query:
             url = f"{url}{'&' if '?' in url else '?'}{query.decode('latin-1')}"
         async with self._client.stream(method, url, headers=headers, content=body or None) as response:
             yield response
 
-    async def facts(self, model: str, key: str | None) -> Facts:
-        """What is known of a model; the first who asks waits a moment for it."""
+    async def find_facts(self, model: str, key: str | None) -> Facts:
+        """Return what is known of a model; the first who asks waits a moment for it."""
         known = self._facts.get(model)
         if known and time.monotonic() - known[0] < (FACTS_S if known[1].window_tokens else RETRY_S):
             return known[1]
@@ -142,19 +142,19 @@ class Upstream:
         except TimeoutError:
             return Facts()
 
-    def known(self, model: str) -> Facts:
-        """What is known of a model by now."""
-        found = self._facts.get(model)
-        return found[1] if found else Facts()
+    def get_facts(self, model: str) -> Facts:
+        """Return what is known of a model by now."""
+        known = self._facts.get(model)
+        return known[1] if known else Facts()
 
     async def _look(self, model: str, key: str) -> Facts:
         try:
-            address = self.endpoint.below("").rstrip("/")
-            told = await describe_model(model_at(address, model or "default", key, LOOK_S), probe_schema=False)
+            address = self.endpoint.join("").rstrip("/")
+            description = await describe_model(model_at(address, model or "default", key, LOOK_S), probe_schema=False)
             slots = None
-            if self.endpoint.loopback or told.get("window_from") == "/props":
+            if self.endpoint.loopback or description.get("window_from") == "/props":
                 slots = await self._slots()
-            facts = Facts(told.get("window_tokens"), slots)
+            facts = Facts(description.get("window_tokens"), slots)
         except Exception as error:
             log.warning("The upstream does not tell about itself: %s", type(error).__name__)
             facts = Facts()
@@ -175,7 +175,7 @@ class Upstream:
 
     async def _slots(self) -> int | None:
         try:
-            response = await self._client.get(self.endpoint.beside("props"), timeout=LOOK_S)
+            response = await self._client.get(self.endpoint.join_beside("props"), timeout=LOOK_S)
         except httpx.HTTPError:
             return None
         return read_slots(parse_body(response.content)) if response.status_code == 200 else None
@@ -187,8 +187,8 @@ class Upstream:
         await self._client.aclose()
 
 
-def passed_back(headers: httpx.Headers) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer that the client sees."""
+def select_headers(headers: httpx.Headers) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a response that the client sees."""
     return [
         (name.encode("latin-1"), value.encode("latin-1"))
         for name, value in headers.items()

@@ -9,11 +9,11 @@ a server. `python -m previously.testing` runs the server by itself.
 
 from __future__ import annotations
 
+from previously.testing.answer import ScriptedAnswer, gzip_bomb, long_line, redirect, refused, web_page
 from previously.testing.connection import ServedRequest
+from previously.testing.model import NOTHING_LEFT, Scripted, ScriptedModel
 from previously.testing.request_faults import find_anthropic_faults, find_chat_faults, find_responses_faults
-from previously.testing.scripted_answer import ScriptedAnswer, gzip_bomb, long_line, redirect, refused, web_page
-from previously.testing.scripted_model import NOTHING_LEFT, Scripted, ScriptedModel
-from previously.testing.scripted_server import Plan, ScriptedServer
+from previously.testing.server import Plan, ScriptedServer
 
 __all__ = [
     "NOTHING_LEFT",

@@ -1,7 +1,7 @@
 """A scripted server by itself, for benchmarks: every answer has as many chunks, at the same pace.
 
-`python -m previously.testing --port 8901 --delay-ms 20 --chunks 50` tells its address on stdout and
-serves until it is interrupted. Uses uvloop where it is installed.
+`python -m previously.testing --port 8901 --delay-ms 20 --chunks 50` writes its address to stdout and serves
+until it is interrupted. Uses uvloop where it is installed.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from previously.testing.scripted_answer import ScriptedAnswer
-from previously.testing.scripted_server import ScriptedServer
+from previously.testing.answer import ScriptedAnswer
+from previously.testing.server import ScriptedServer
 
 
 async def serve(server: ScriptedServer) -> None:
-    """Serve until it is cancelled; the address is told on stdout."""
+    """Write the address to stdout, and serve until cancelled."""
     async with server:
         sys.stdout.write(f"{server.base_url}\n")
         sys.stdout.flush()
@@ -27,7 +27,7 @@ async def serve(server: ScriptedServer) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """A server by itself, for benchmarks: every answer has as many chunks, at the same pace."""
+    """Run a server by itself."""
     parser = argparse.ArgumentParser(description="An OpenAI-compatible server that answers from a script.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)

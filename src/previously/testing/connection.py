@@ -1,7 +1,7 @@
-"""The connections of the scripted server: requests read, steps of an answer taken, and who went away when.
+"""A connection of the scripted server: it reads requests, takes the steps of an answer, and notes who went away when.
 
-Reads as much HTTP/1.1 as clients and proxies write: requests one after the other on a connection, bodies with a length
-or in chunks. No task runs for a connection: a timer or the transport takes the next step.
+It reads as much HTTP/1.1 as clients and proxies write: requests one after the other on a connection, bodies with a
+length or in chunks. No task runs for a connection: a timer or the transport takes the next step.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, Protocol
 
-from previously.testing.scripted_answer import End, Step
+from previously.testing.answer import End, Step
 
 MAX_HEAD_BYTES = 1_000_000
+"""Far above any head that clients send; whoever sends more speaks another protocol."""
+
 _METHOD = re.compile(rb"[A-Z]{1,10}( |\Z)")
 _STREAM = re.compile(rb'(?<!\\)"stream"\s*:\s*true')
 """Inside a JSON string every quote has a backslash before it, so this is a key."""
@@ -29,15 +31,15 @@ class ChangeSignal:
         self._next: asyncio.Future[None] | None = None
 
     def tell(self) -> None:
-        """Something changed."""
+        """Say that something changed."""
         if self._next is not None:
-            told, self._next = self._next, None
-            if not told.done():
-                told.set_result(None)
+            waited, self._next = self._next, None
+            if not waited.done():
+                waited.set_result(None)
 
-    async def until(self, true: Callable[[], bool]) -> None:
-        """Wait until it is true."""
-        while not true():
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until the condition is true."""
+        while not condition():
             if self._next is None:
                 self._next = asyncio.get_running_loop().create_future()
             await asyncio.shield(self._next)
@@ -87,7 +89,7 @@ class ServedRequest:
 
     @property
     def streamed(self) -> bool:
-        """Whether a stream was asked for. Found without reading all of the body as JSON."""
+        """True when a stream was asked for. Found without reading all of the body as JSON."""
         return _STREAM.search(self.body) is not None
 
     async def sent(self, chunks: int) -> None:
@@ -113,7 +115,7 @@ class ServedRequest:
 
 
 class AnswerSource(Protocol):
-    """What a connection needs of its server."""
+    """The server, as far as a connection needs it."""
 
     changes: ChangeSignal
     connections: set[Connection]
@@ -192,10 +194,10 @@ class Connection(asyncio.Protocol):
         if "expect" in fields and len(buffer) == at:
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if "chunked" in fields.get("transfer-encoding", "").lower():
-            found = _chunked(buffer, at)
-            if found is None:
+            chunked = _read_chunks(buffer, at)
+            if chunked is None:
                 return
-            body, used = found
+            body, used = chunked
         else:
             used = at + int(fields.get("content-length") or 0)
             if len(buffer) < used:
@@ -258,8 +260,8 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
 
-def _chunked(buffer: bytearray, at: int) -> tuple[bytes, int] | None:
-    """A body in chunks and where it ends; None while it is not whole."""
+def _read_chunks(buffer: bytearray, at: int) -> tuple[bytes, int] | None:
+    """Return a body in chunks and where it ends; None while it is not whole."""
     body = bytearray()
     while True:
         line_end = buffer.find(b"\r\n", at)

@@ -28,31 +28,31 @@ _PARTS = {
 
 
 def find_chat_faults(messages: object) -> list[str]:
-    """A sentence for each thing in a list of messages that is refused; none = it is taken."""
+    """Return a sentence for each thing in a list of messages that OpenAI refuses; none if it takes the list."""
     if not isinstance(messages, list) or not messages:
         return ["messages: a list with at least one message is needed."]
-    found: list[str] = []
+    faults: list[str] = []
     waiting: list[str] = []
     for at, message in enumerate(messages):
         if not isinstance(message, dict) or str(message.get("role")) not in _FIELDS:
-            found.append(f"messages[{at}]: this is no message, or has no known role.")
+            faults.append(f"messages[{at}]: this is no message, or has no known role.")
             continue
         role = str(message["role"])
         unknown = sorted(set(message) - _FIELDS[role])
-        found += [f"messages[{at}]: {name} is no field of a message of role {role}." for name in unknown]
-        found += _content_faults(at, role, message)
+        faults += [f"messages[{at}]: {name} is no field of a message of role {role}." for name in unknown]
+        faults += _content_faults(at, role, message)
         if role == "tool":
             call_id = message.get("tool_call_id")
             if isinstance(call_id, str) and call_id in waiting:
                 waiting.remove(call_id)
             else:
-                found.append(f"messages[{at}]: a tool message must answer a call of the message before it.")
+                faults.append(f"messages[{at}]: a tool message must answer a call of the message before it.")
             continue
-        found += _unanswered(at, waiting)
+        faults += _unanswered(at, waiting)
         calls = message.get("tool_calls")
         waiting = [str(call.get("id")) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-        found += _call_faults(at, calls)
-    return found + _unanswered(len(messages), waiting)
+        faults += _call_faults(at, calls)
+    return faults + _unanswered(len(messages), waiting)
 
 
 def _unanswered(at: int, waiting: list[str]) -> list[str]:
@@ -66,17 +66,17 @@ def _call_faults(at: int, calls: object) -> list[str]:
         return []
     if not isinstance(calls, list) or not calls:
         return [f"messages[{at}].tool_calls: at least one call is needed."]
-    found: list[str] = []
+    faults: list[str] = []
     for call in calls:
         match call:
             case {"id": str(call_id), "type": "function", "function": {"name": str(name), "arguments": str()}}:
                 if not call_id or not name:
-                    found.append(f"messages[{at}].tool_calls: a call needs an id and a name.")
+                    faults.append(f"messages[{at}].tool_calls: a call needs an id and a name.")
             case {"id": str(), "type": "custom", "custom": {"name": str(), "input": str()}}:
                 pass
             case _:
-                found.append(f"messages[{at}].tool_calls: this is no call.")
-    return found
+                faults.append(f"messages[{at}].tool_calls: this is no call.")
+    return faults
 
 
 def _content_faults(at: int, role: str, message: dict[str, Any]) -> list[str]:
@@ -88,14 +88,14 @@ def _content_faults(at: int, role: str, message: dict[str, Any]) -> list[str]:
         return []
     if not isinstance(content, list) or not content:
         return [f"messages[{at}].content: text or a list with at least one part is needed."]
-    found: list[str] = []
+    faults: list[str] = []
     for part in content:
         kind = str(part.get("type")) if isinstance(part, dict) else ""
         if kind not in _PARTS[role]:
-            found.append(f"messages[{at}].content: {kind!r} is no part of a message of role {role}.")
+            faults.append(f"messages[{at}].content: {kind!r} is no part of a message of role {role}.")
         elif kind == "text" and not (isinstance(part.get("text"), str) and part["text"]):
-            found.append(f"messages[{at}].content: a text part needs text.")
-    return found
+            faults.append(f"messages[{at}].content: a text part needs text.")
+    return faults
 
 
 _BLOCKS = {
@@ -109,37 +109,39 @@ _BLOCKS = {
 
 
 def find_anthropic_faults(body: object) -> list[str]:
-    """A sentence for each thing in a body that is refused; none = it is taken."""
+    """Return a sentence for each thing in a body that Anthropic refuses; none if it takes the body."""
     if not isinstance(body, dict):
         return ["The body must be an object."]
-    found = [] if _is_count(body.get("max_tokens")) else ["max_tokens: Field required."]
+    faults = [] if _is_count(body.get("max_tokens")) else ["max_tokens: Field required."]
     if not isinstance(body.get("model"), str) or not body["model"]:
-        found.append("model: Field required.")
-    found += _system_faults(body.get("system"))
+        faults.append("model: Field required.")
+    faults += _system_faults(body.get("system"))
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
-        return [*found, "messages: at least one message is required."]
+        return [*faults, "messages: at least one message is required."]
     waiting: list[str] = []
     for at, message in enumerate(messages):
         if not isinstance(message, dict) or str(message.get("role")) not in _BLOCKS:
-            found.append(f"messages.{at}: the role must be user or assistant; what the system says stands in `system`.")
+            faults.append(
+                f"messages.{at}: the role must be user or assistant; what the system says stands in `system`."
+            )
             continue
         if at == 0 and message["role"] != "user":
-            found.append("messages.0: the first message must be the user's.")
+            faults.append("messages.0: the first message must be the user's.")
         unknown = sorted(set(message) - {"role", "content"})
-        found += [f"messages.{at}.{name}: Extra inputs are not permitted." for name in unknown]
-        found += _anthropic_content_faults(at, message, last=at == len(messages) - 1)
+        faults += [f"messages.{at}.{name}: Extra inputs are not permitted." for name in unknown]
+        faults += _anthropic_content_faults(at, message, last=at == len(messages) - 1)
         results = [str(block.get("tool_use_id")) for block in _blocks(message, "tool_result")]
-        found += [f"messages.{at}: tool_result {one} has no tool_use in the message before." for one in results
-                  if one not in waiting]  # fmt: skip
-        if missing := [one for one in waiting if one not in results]:
-            found.append(f"messages.{at}: tool_result blocks are missing right behind tool_use {', '.join(missing)}.")
+        faults += [f"messages.{at}: tool_result {call} has no tool_use in the message before." for call in results
+                   if call not in waiting]  # fmt: skip
+        if missing := [call for call in waiting if call not in results]:
+            faults.append(f"messages.{at}: tool_result blocks are missing right behind tool_use {', '.join(missing)}.")
         if len(set(results)) < len(results):
-            found.append(f"messages.{at}: each tool_use must have a single result.")
+            faults.append(f"messages.{at}: each tool_use must have a single result.")
         waiting = [str(block.get("id")) for block in _blocks(message, "tool_use")]
     if waiting:
-        found.append(f"messages.{len(messages)}: tool_use {', '.join(waiting)} has no tool_result.")
-    return found
+        faults.append(f"messages.{len(messages)}: tool_use {', '.join(waiting)} has no tool_result.")
+    return faults
 
 
 def _is_count(value: object) -> bool:
@@ -158,38 +160,38 @@ def _system_faults(system: object) -> list[str]:
         return []
     if not isinstance(system, list):
         return ["system: text or a list of text blocks is needed."]
-    found: list[str] = []
+    faults: list[str] = []
     for at, block in enumerate(system):
         match block:
             case {"type": "text", "text": str(text)} if text:
                 pass
             case _:
-                found.append(f"system.{at}: text content blocks must be non-empty.")
-    return found
+                faults.append(f"system.{at}: text content blocks must be non-empty.")
+    return faults
 
 
 def _anthropic_content_faults(at: int, message: dict[str, Any], *, last: bool) -> list[str]:
     content, role = message.get("content"), str(message["role"])
     if isinstance(content, str):
-        found = [] if content.strip() else [f"messages.{at}: the content must not be empty."]
+        faults = [] if content.strip() else [f"messages.{at}: the content must not be empty."]
         if last and role == "assistant" and content != content.rstrip():
-            found.append("messages: the last message of the assistant cannot end with white space.")
-        return found
+            faults.append("messages: the last message of the assistant cannot end with white space.")
+        return faults
     if not isinstance(content, list) or not content:
         return [f"messages.{at}: the content must not be empty."]
-    found = []
+    faults = []
     others = False
     for place, block in enumerate(content):
         kind = str(block.get("type")) if isinstance(block, dict) else ""
         where = f"messages.{at}.content.{place}"
         if kind not in _BLOCKS[role]:
-            found.append(f"{where}: {kind!r} is no block of the {role}.")
+            faults.append(f"{where}: {kind!r} is no block of the {role}.")
             continue
-        found += _block_faults(where, block)
+        faults += _block_faults(where, block)
         if kind == "tool_result" and others:
-            found.append(f"{where}: tool_result blocks must come before all else.")
+            faults.append(f"{where}: tool_result blocks must come before all else.")
         others = others or kind != "tool_result"
-    return found
+    return faults
 
 
 def _block_faults(where: str, block: dict[str, Any]) -> list[str]:
@@ -230,41 +232,43 @@ _ITEM_PARTS = {
 
 
 def find_responses_faults(items: object, *, earlier: bool = False) -> list[str]:
-    """A sentence for each thing in an input that is refused; none = it is taken. `earlier`: the request goes on from
-    another response."""
+    """Return a sentence for each thing in an input that OpenAI refuses; none if it takes the input.
+
+    `earlier`: the request goes on from another response.
+    """
     if isinstance(items, str):
         return [] if items else ["input: it must not be empty."]
     if not isinstance(items, list) or not items:
         return [] if earlier and items == [] else ["input: text or a list with at least one item is needed."]
-    found: list[str] = []
+    faults: list[str] = []
     called: dict[str, str] = {}
     answered: set[str] = set()
     for at, item in enumerate(items):
         if not isinstance(item, dict):
-            found.append(f"input[{at}]: this is no item.")
+            faults.append(f"input[{at}]: this is no item.")
             continue
         kind = str(item.get("type", "message"))
         call_id = str(item.get("call_id") or item.get("id"))
         if kind == "message":
-            found += _message_faults(at, item)
+            faults += _message_faults(at, item)
         elif kind in _CALLS:
             called[call_id] = kind
         elif kind in _OUTPUTS:
             if call_id in answered or (called.get(call_id) != kind.removesuffix("_output") and not earlier):
-                found.append(f"input[{at}]: No tool call found for {kind} with call_id {call_id}.")
+                faults.append(f"input[{at}]: No tool call found for {kind} with call_id {call_id}.")
             answered.add(call_id)
         elif kind not in _OTHERS:
-            found.append(f"input[{at}].type: {kind!r} is no kind of item.")
+            faults.append(f"input[{at}].type: {kind!r} is no kind of item.")
         if kind == "reasoning" and not _is_followed(items, at):
-            found.append(
+            faults.append(
                 f"input[{at}]: the item {item.get('id')} of type reasoning stands without what must follow it."
             )
     left = [call for call in called if call not in answered]
-    return found + [f"input: No tool output found for {called[call]} {call}." for call in left]
+    return faults + [f"input: No tool output found for {called[call]} {call}." for call in left]
 
 
 def _is_followed(items: list[Any], at: int) -> bool:
-    """Whether something that the model gave together with its reasoning stands right behind it."""
+    """Return whether something that the model gave together with its reasoning stands right behind it."""
     following = items[at + 1] if at + 1 < len(items) else None
     if not isinstance(following, dict):
         return False
@@ -277,13 +281,13 @@ def _message_faults(at: int, item: dict[str, Any]) -> list[str]:
     if role not in _ROLES:
         return [f"input[{at}].role: {role!r} is no role."]
     unknown = sorted(set(item) - {"type", "role", "content", "id", "status", "phase"})
-    found = [f"input[{at}].{name}: this is no field of a message." for name in unknown]
+    faults = [f"input[{at}].{name}: this is no field of a message." for name in unknown]
     if isinstance(content, str):
-        return found
+        return faults
     if not isinstance(content, list) or not content:
-        return [*found, f"input[{at}].content: text or a list with at least one part is needed."]
+        return [*faults, f"input[{at}].content: text or a list with at least one part is needed."]
     for part in content:
         kind = str(part.get("type")) if isinstance(part, dict) else ""
         if kind not in _ITEM_PARTS[role]:
-            found.append(f"input[{at}].content: {kind!r} is no part of a message of role {role}.")
-    return found
+            faults.append(f"input[{at}].content: {kind!r} is no part of a message of role {role}.")
+    return faults

@@ -17,17 +17,46 @@ from previously.core.messages import Role, ToolResult
 from previously.core.paths import OnPath
 from previously.core.quote_lines import lines_before
 from previously.core.tokens import ESTIMATE, Counter
-from previously.view import accounting, tail
-from previously.view.accounting import Path, SystemCost
-from previously.view.epochs import FIRST_VIEW, NO_ROOM, OUTGROWN, Epoch, told_by, why_ended, written_in
-from previously.view.furniture import NO_FURNITURE, Furniture
-from previously.view.layers import Room, can_stand_beside, choose_layers, widest
-from previously.view.lists import Beside, choose_lines
-from previously.view.memory import Remembered, block_tokens, fit, section_tokens, system_message, system_tokens
-from previously.view.readers import CHAT, LISTED, TIMELINE, Reader
-from previously.view.shares import SHARES, VERBATIM_TOKENS, most_lore_tokens, shares_beside, volatile_tokens
-from previously.view.view import LeftOut, Reason, Section, View
-from previously.view.working import WHOLE, Trim, cap_for, trimmed, trimmed_more
+from previously.view import account, tail
+from previously.view.account import SystemCost, ViewPath
+from previously.view.agent import WHOLE, Trim, plan_trim, trim_more, trim_outputs
+from previously.view.choose_memory import (
+    Beside,
+    PastRoom,
+    can_stand_beside,
+    choose_layers,
+    choose_lines,
+    drop_shorter_backbones,
+)
+from previously.view.epoch import (
+    FIRST_VIEW,
+    NO_ROOM,
+    OUTGROWN,
+    Epoch,
+    digest_hand_written,
+    digest_memories,
+    find_end_reason,
+)
+from previously.view.memory import (
+    Remembered,
+    count_block_tokens,
+    count_section_tokens,
+    count_system_tokens,
+    fit_memories,
+    make_system_message,
+)
+from previously.view.reader import (
+    CHAT,
+    LISTED,
+    SHARES,
+    TIMELINE,
+    VERBATIM_TOKENS,
+    Reader,
+    find_lore_ceiling,
+    plan_shares,
+    volatile_tokens,
+)
+from previously.view.view import NO_FURNITURE, Furniture, LeftOut, Reason, Section, View
 
 FILLINGS = 3
 """How often room that quotations gave up is filled again: the third time a line or two is left."""
@@ -57,7 +86,7 @@ class Material:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ViewRequest:
     """What view is wanted."""
 
     budget_tokens: int
@@ -91,7 +120,7 @@ class Asked:
     def lore_tokens(self) -> int:
         """What lore may take in tokens, if the reader is shown any."""
         shown = Section.LORE in self.reader.sections - self.without
-        return min(self.budget_tokens * self.lore_percent // 100, most_lore_tokens(self.budget_tokens)) if shown else 0
+        return min(self.budget_tokens * self.lore_percent // 100, find_lore_ceiling(self.budget_tokens)) if shown else 0
 
     @property
     def ceiling_tokens(self) -> int:
@@ -99,19 +128,21 @@ class Asked:
         return self.budget_tokens * self.tail_percent // 100
 
 
-def fills_room(asked: Asked) -> bool:
+def fills_room(asked: ViewRequest) -> bool:
     """Return whether free room is filled with older messages: not for those who see so many turns and no more."""
     return not asked.reader.turns and not asked.for_agent and asked.reader.shares == SHARES
 
 
-def build(material: Material, asked: Asked, epoch: Epoch | None = None, ended: str = FIRST_VIEW) -> tuple[View, Epoch]:
+def build_view(
+    material: Material, asked: ViewRequest, epoch: Epoch | None = None, ended: str = FIRST_VIEW
+) -> tuple[View, Epoch]:
     """The view, and the epoch it belongs to: the one given if it can go on, else a new one. `ended` says why there is
     none to go on with. `BudgetTooSmall` says how much would do."""
     desk = _Desk(material, asked)
     if epoch is not None:
         view = desk.show(epoch)
         left_out = view.left_out if view else ()
-        ended = why_ended(epoch, desk.memories, left_out, guarded=desk.guarded) or desk.outgrown(epoch, view)
+        ended = find_end_reason(epoch, desk.memories, left_out, guarded=desk.guarded) or desk.outgrown(epoch, view)
         if view and not ended:
             return view, epoch
         ended = ended or NO_ROOM
@@ -121,7 +152,7 @@ def build(material: Material, asked: Asked, epoch: Epoch | None = None, ended: s
     return replace(view, epoch=ended), new
 
 
-def shown_again(material: Material, asked: Asked, epoch: Epoch) -> View | None:
+def rebuild_view(material: Material, asked: ViewRequest, epoch: Epoch) -> View | None:
     """The view of this material in an epoch, whatever has come since; None if there is no room for it."""
     return _Desk(material, asked).show(epoch)
 
@@ -129,7 +160,7 @@ def shown_again(material: Material, asked: Asked, epoch: Epoch) -> View | None:
 class _Desk:
     """One view in the making."""
 
-    def __init__(self, material: Material, asked: Asked) -> None:
+    def __init__(self, material: Material, asked: ViewRequest) -> None:
         self.asked, self.reader, self.counter = asked, asked.reader, asked.counter
         self.length, self.tail_messages = material.path_length, material.tail_messages
         self.has_lore = material.has_lore
@@ -142,12 +173,12 @@ class _Desk:
         self.memories = [one for one in material.memories if one.section in allowed - asked.without]
         self.withheld = [
             (one.span, Reason.EXCLUDED if one.section in asked.without else Reason.NOT_READ)
-            for one in widest(material.memories)
+            for one in drop_shorter_backbones(material.memories)
             if one.section not in allowed - asked.without and one.span
         ]
         begins = {item.position for item in self.opening}
         self.newest = [item for item in material.newest if item.position not in begins]
-        self.trim = cap_for(asked.budget_tokens) if asked.for_agent else WHOLE
+        self.trim = plan_trim(asked.budget_tokens) if asked.for_agent else WHOLE
         said = [*material.requests, *self.newest] if asked.for_agent else []
         self.requests = {item.position: item for item in said if self._is_request(item)}
         self.fresh_first = max((memory.span.last + 1 for memory in self.memories if memory.span), default=0)
@@ -161,7 +192,7 @@ class _Desk:
         if self.request and newest and self.request.position >= newest[0][0].position:
             self.request = None  # it is shown in any case
         self.request_tokens = tail.cost([self.request], self.counter) if self.request else 0
-        self.scale = max(1, asked.budget_tokens - self.furniture_tokens - self.system_tokens(()))
+        self.scale = max(1, asked.budget_tokens - self.furniture_tokens - self.count_system_tokens(()))
         lore = asked.lore_tokens if self.has_lore else 0
         # It stands in what a user said: in prose that nobody asks about its room would stay empty.
         asks = any(item.entry.message.role is Role.USER for item in material.newest)
@@ -177,16 +208,16 @@ class _Desk:
         shown = [item for unit in self.units_from(0, trim)[-1:] for item in unit]
         if self.request and (not shown or self.request.position < shown[0].position):
             shown.insert(0, self.request)
-        return self.system_tokens(pins) + self.furniture_tokens + tail.cost(shown, self.counter)
+        return self.count_system_tokens(pins) + self.furniture_tokens + tail.cost(shown, self.counter)
 
     def _needed_tokens(self, needed: int) -> int:
         """The budget that would do: in a larger one, more of an output is shown."""
-        while self.asked.for_agent and (more := self._fixed_tokens(cap_for(needed))) > needed:
+        while self.asked.for_agent and (more := self._fixed_tokens(plan_trim(needed))) > needed:
             needed = more
         return needed
 
-    def system_tokens(self, memories: Sequence[Remembered]) -> int:
-        return system_tokens(self.texts, memories, self.counter)
+    def count_system_tokens(self, memories: Sequence[Remembered]) -> int:
+        return count_system_tokens(self.texts, memories, self.counter)
 
     def _is_request(self, item: OnPath) -> bool:
         said = item.entry.message
@@ -196,9 +227,9 @@ class _Desk:
 
     def units_from(self, first: int, trim: Trim) -> list[list[OnPath]]:
         """What of the newest messages can be shown to this reader, from a position on, in units."""
-        items = trimmed([item for item in self.newest if item.position >= first], trim, self.counter)
+        items = trim_outputs([item for item in self.newest if item.position >= first], trim, self.counter)
         if self.reader.turns:
-            items = list(tail.newest_turns(items, self.reader.turns))
+            items = list(tail.take_newest_turns(items, self.reader.turns))
         return tail.units(item for item in items if not item.entry.attributes.hidden and self.knows(item))
 
     def shown_from(self, first: int, trim: Trim) -> list[OnPath]:
@@ -223,10 +254,10 @@ class _Desk:
         kept = shown
         stepwise = ended == NO_ROOM
         if needed > room or (stepwise and needed > room * 7 // 8):  # then something is worth being found again
-            cut_to = tail.stepped if stepwise else tail.filled
+            cut_to = tail.cut_whole_turns if stepwise else tail.filled
             kept = cut_to(units, room - self.volatile, counter)
         first = kept[0].position if kept and len(kept) < len(shown) else self.first_of(shown)
-        told, written = told_by(self.memories), written_in(self.memories)
+        told, written = digest_memories(self.memories), digest_hand_written(self.memories)
         held = self.request.position if self.request and self.request.position < first else None
         begins = Epoch(first, tuple(memories), tuple(cut), told, written, counter.name, trim, held)
         if len(kept) < len(shown) or not fills_room(asked):
@@ -241,7 +272,7 @@ class _Desk:
     def _room(self, memories: Sequence[Remembered]) -> int:
         """What is left for messages."""
         fixed = self.furniture_tokens + self.request_tokens
-        return self.asked.budget_tokens - self.system_tokens(memories) - fixed
+        return self.asked.budget_tokens - self.count_system_tokens(memories) - fixed
 
     def _lines(self, shown: Sequence[OnPath]) -> list[Remembered]:
         """The memories but for lines of lists for which a view of this tail has no use."""
@@ -257,20 +288,20 @@ class _Desk:
         way."""
         counter, newest = self.counter, tail.cost(units[-1], self.counter) if units else 0
         strong = any(one.section in (Section.RECAP, Section.BRIEF) and not one.weak for one in memories)
-        wants = {**section_tokens(widest(memories), counter), Section.TAIL: needed}
-        shares = shares_beside(self.reader.shares, wants, weak=not strong)
+        wants = {**count_section_tokens(drop_shorter_backbones(memories), counter), Section.TAIL: needed}
+        shares = plan_shares(self.reader.shares, wants, weak=not strong)
         spare = max(newest, self.asked.budget_tokens - self.fixed + newest - self.volatile)
         while True:
             limits = allot(spare, self.scale, wants, shares, growth)
             del limits[Section.TAIL]
             room = limits.get(Section.CHAPTERS, 0) + limits.get(Section.BACKBONE, 0)
             least = min(room, tokens_in(self.scale, shares[Section.BACKBONE].due))
-            chosen = choose_layers(memories, Room(room, least), counter)
+            chosen = choose_layers(memories, PastRoom(room, least), counter)
             chosen = [one for one in chosen if one.beside is None or can_stand_beside(one, chosen)]
-            backbone = min(least, block_tokens(Section.BACKBONE, chosen, counter))
-            limits[Section.CHAPTERS] = min(room - backbone, block_tokens(Section.CHAPTERS, chosen, counter))
+            backbone = min(least, count_block_tokens(Section.BACKBONE, chosen, counter))
+            limits[Section.CHAPTERS] = min(room - backbone, count_block_tokens(Section.CHAPTERS, chosen, counter))
             limits[Section.BACKBONE] = room - limits[Section.CHAPTERS]
-            kept, cut = fit(chosen, limits, counter, len(self.opening))
+            kept, cut = fit_memories(chosen, limits, counter, len(self.opening))
             over = newest - self._room(kept)
             if over <= 0:
                 return chosen, kept, cut
@@ -282,14 +313,14 @@ class _Desk:
         then more older messages. What is shown word for word need not be told by an episode or quoted too, which makes
         room for more."""
         units = self.units_before(begins.first, begins.trim)
-        older = tail.newest_that_fit(units, min(free, least), self.counter)
+        older = tail.take_newest_units(units, min(free, least), self.counter)
         first = older[0].position if older else begins.first
         told = self._with_episodes(begins.memories, chosen, first, free - tail.cost(older, self.counter))
-        free -= self.system_tokens(told) - self.system_tokens(begins.memories)
+        free -= self.count_system_tokens(told) - self.count_system_tokens(begins.memories)
         filled = replace(begins, memories=tuple(told))
         for _ in range(FILLINGS):
-            spared = self.system_tokens(told) - self.system_tokens(filled.memories)
-            older = tail.newest_that_fit(units, free + spared, self.counter)
+            spared = self.count_system_tokens(told) - self.count_system_tokens(filled.memories)
+            older = tail.take_newest_units(units, free + spared, self.counter)
             first = older[0].position if older else begins.first
             memories = tuple(
                 replace(one, text=lines_before(one.text, first)) for one in told if not _is_shown(one, first)
@@ -301,7 +332,7 @@ class _Desk:
         self, memories: Sequence[Remembered], chosen: Sequence[Remembered], first: int, free: int
     ) -> list[Remembered]:
         """The memories with as many more of the episodes chosen as there is free room for, the newest first."""
-        most = self.system_tokens(memories) + free
+        most = self.count_system_tokens(memories) + free
         kept = {one for one in memories if one.beside}
         told = list(memories)
         for episode in reversed([one for one in chosen if one.beside and not _is_shown(one, first)]):
@@ -309,7 +340,7 @@ class _Desk:
                 continue
             more = [one for one in chosen if one in kept or one is episode]
             told_more = [*(one for one in memories if not one.beside), *more]
-            if self.system_tokens(told_more) > most:
+            if self.count_system_tokens(told_more) > most:
                 break
             kept.add(episode)
             told = told_more
@@ -326,7 +357,7 @@ class _Desk:
         shown = self.shown_from(first, trim) if self.asked.for_agent else []
         if tail.cost(shown, self.counter) <= self.asked.ceiling_tokens:
             return trim
-        return trimmed_more(shown, trim, self.asked.budget_tokens, self.counter)
+        return trim_more(shown, trim, self.asked.budget_tokens, self.counter)
 
     def first_of(self, shown: Sequence[OnPath]) -> int:
         """Where a tail begins in which all that can be shown is shown; what cannot is part of it."""
@@ -338,7 +369,7 @@ class _Desk:
     def show(self, epoch: Epoch, *, begins: bool = False) -> View | None:
         """The view in this epoch; None if there is no room for it, and for what is held if it goes on."""
         asked, counter = self.asked, self.counter
-        path = Path(
+        path = ViewPath(
             self.length,
             self.opening,
             [item for item in self.newest if item.position >= epoch.first],
@@ -347,15 +378,15 @@ class _Desk:
         kept = self.shown_from(epoch.first, epoch.trim)
         if epoch.held is not None and epoch.held in self.requests and epoch.held < epoch.first:
             kept.insert(0, self.requests[epoch.held])
-        remembered = self.system_tokens(epoch.memories)
+        remembered = self.count_system_tokens(epoch.memories)
         tokens = remembered + self.furniture_tokens + tail.cost(kept, counter)
         if tokens + (0 if begins else asked.held_tokens) > asked.budget_tokens:
             return None
-        missing = accounting.left_out(path, self.reader, self._told(epoch), kept, self.withheld, self.knows)
-        fronts = [system_tokens(texts, (), counter) for texts in (asked.furniture.system_texts, self.texts)]
+        missing = account.left_out(path, self.reader, self._told(epoch), kept, self.withheld, self.knows)
+        fronts = [count_system_tokens(texts, (), counter) for texts in (asked.furniture.system_texts, self.texts)]
         parts = SystemCost(self.furniture_tokens + fronts[0], fronts[1] - fronts[0], remembered - fronts[1])
-        items = accounting.items(path, epoch.memories, parts, kept, counter)
-        system = system_message(self.texts, epoch.memories)
+        items = account.items(path, epoch.memories, parts, kept, counter)
+        system = make_system_message(self.texts, epoch.memories)
         return View(
             budget_tokens=asked.budget_tokens,
             tokens=tokens,
@@ -386,7 +417,7 @@ class _Desk:
         gone = [Remembered(Section.RECAP, "", one.span, "", one.what) for one in epoch.cut if one.span]
         return [*epoch.memories, *gone]
 
-    def _fold_due(self, path: Path, missing: Sequence[LeftOut], tail_tokens: int) -> bool:
+    def _fold_due(self, path: ViewPath, missing: Sequence[LeftOut], tail_tokens: int) -> bool:
         if not self.told_of:
             return False  # no fold would show this reader any more
         lost = (one.span for one in missing if one.reason in (Reason.BUDGET, Reason.WAITING))

@@ -3,6 +3,12 @@
 Of each section so much is shown as it is given: episodes give way whole, the oldest first; items of lists the least
 important first; chapters, the backbone and the recap lose sentences out of their middle. Pins never give way. What must
 stay true: whatever gives way is listed.
+
+Cuts: how a text of memory becomes shorter, whole sentences at a time.
+
+A text keeps its opening, which says who and where, and its newest sentences; what goes is the middle, and a mark says
+so. A text of quotation lines loses its oldest lines, since each line names its message itself; one that says what
+matters most first (a brief) its last lines. No quotation is ever cut in two.
 """
 
 from __future__ import annotations
@@ -12,9 +18,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from previously.core.messages import Message, Role, Text
+from previously.core.quote_lines import begins_line, is_within_line, parse_line
 from previously.core.spans import Span
 from previously.core.tokens import Counter, message_tokens
-from previously.view.cuts import Cut, cut_lines, cut_sentences
+from previously.text.sentences import sentence_starts
 from previously.view.view import LeftOut, Reason, Section
 
 HEADINGS = {
@@ -61,7 +68,7 @@ class Remembered:
     about: str = ""
     """Of an item of a list: the thing or person it is about."""
     kind: str = ""
-    """Of an item of a list: what sort it is of, by `previously.view.lists`."""
+    """Of an item of a list: what sort it is of, by `previously.view.choose_memory`."""
 
     def stands_for(self, opening: int) -> Span | None:
         """Its span but for the opening of so many messages, which is always shown itself."""
@@ -84,31 +91,33 @@ class Remembered:
         return f"{STALE} {self.text}" if self.stale and self.text else self.text
 
 
-def system_message(texts: Sequence[str], memories: Sequence[Remembered]) -> Message | None:
+def make_system_message(texts: Sequence[str], memories: Sequence[Remembered]) -> Message | None:
     """The one system message: these texts, then memory under its headings."""
     texts = [*texts, *(block for section in HEADINGS if (block := _block(section, memories)))]
     return Message(Role.SYSTEM, (Text("\n\n".join(texts)),)) if texts else None
 
 
-def system_tokens(texts: Sequence[str], memories: Sequence[Remembered], counter: Counter) -> int:
+def count_system_tokens(texts: Sequence[str], memories: Sequence[Remembered], counter: Counter) -> int:
     """What that message costs."""
-    system = system_message(texts, memories)
+    system = make_system_message(texts, memories)
     return message_tokens(system, counter) if system else 0
 
 
-def section_tokens(memories: Sequence[Remembered], counter: Counter) -> dict[Section, int]:
+def count_section_tokens(memories: Sequence[Remembered], counter: Counter) -> dict[Section, int]:
     """What each section but the pins takes of the system message, its heading included."""
-    costs = {section: block_tokens(section, memories, counter) for section in HEADINGS if section is not Section.PINS}
+    costs = {
+        section: count_block_tokens(section, memories, counter) for section in HEADINGS if section is not Section.PINS
+    }
     return {section: cost for section, cost in costs.items() if cost}
 
 
-def block_tokens(section: Section, memories: Sequence[Remembered], counter: Counter) -> int:
+def count_block_tokens(section: Section, memories: Sequence[Remembered], counter: Counter) -> int:
     """Return what a section takes of the system message, its heading included."""
     block = _block(section, memories)
     return counter.tokens(f"\n\n{block}") if block else 0
 
 
-def in_turn(memories: Sequence[Remembered]) -> Iterator[Remembered]:
+def drop_told_twice(memories: Sequence[Remembered]) -> Iterator[Remembered]:
     """The texts in order, each standing for what none before it stands for. A person's backbone may reach into a
     chapter that was opened again; their words are shown in any case, folded ones only if they tell of more."""
     at = 0
@@ -122,7 +131,7 @@ def in_turn(memories: Sequence[Remembered]) -> Iterator[Remembered]:
             yield replace(memory, span=None, lost=())
 
 
-def fit(
+def fit_memories(
     memories: Sequence[Remembered], limits: Mapping[Section, int], counter: Counter, opening: int
 ) -> tuple[list[Remembered], list[LeftOut]]:
     """The memories that keep within the limits of their sections, in order, and what gave way. `opening` is how many
@@ -131,7 +140,7 @@ def fit(
     for section, limit in limits.items():
 
         def fits(texts: Sequence[Remembered], section: Section = section, limit: int = limit) -> bool:
-            return block_tokens(section, texts, counter) <= limit
+            return count_block_tokens(section, texts, counter) <= limit
 
         if section in LISTS:
             kept, fewer = _lines_that_fit(kept, section, fits)
@@ -193,3 +202,69 @@ def _first(memories: Sequence[Remembered], section: Section) -> int | None:
     """Which text of a section gives way first: the oldest, and of episodes one that another text stands for."""
     found = [index for index, memory in enumerate(memories) if memory.section is section and memory.text]
     return min(found, key=lambda index: (memories[index].beside is None, index), default=None)
+
+
+GAP = "[…]"
+"""Stands where sentences are missing, so that nobody reads two that were apart as one thought."""
+
+OPENING_SHARE = 3
+"""A third of the sentences kept, and no more than the first paragraph, are the opening: it says who and where in a
+sentence or two, and what is newest is asked for more often."""
+
+_QUOTES = frozenset('"“”„«»「」『』')
+"""Marks that come in pairs, whatever the language opens and closes with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A text that can be cut, and how often: the more goes, the less is left."""
+
+    units: int
+    """Of how many sentences or lines it consists; all but one of them can go."""
+    without: Callable[[int], str]
+    """The text without so many of them."""
+    what: Callable[[int], str]
+    """What goes then, in words."""
+
+
+def cut_lines(text: str) -> Cut:
+    """Return the cut of a text that says what matters most first: its last lines go."""
+    lines = text.splitlines()
+    return Cut(
+        len(lines),
+        lambda gone: "\n".join(lines[: len(lines) - gone]),
+        lambda gone: f"the last {gone} of {len(lines)} lines",
+    )
+
+
+def cut_sentences(text: str) -> Cut:
+    """Return the cut of any other text."""
+    starts = find_cut_starts(text)
+    if any(parse_line(line) for line in text.splitlines()):
+        return Cut(
+            len(starts),
+            lambda gone: text[starts[gone] :],
+            lambda gone: f"the first {gone} of {len(starts)} sentences",
+        )
+    paragraph = text.find("\n\n")
+    opening = sum(start < paragraph for start in starts) if paragraph > 0 else len(starts)
+
+    def without(gone: int) -> str:
+        kept = len(starts) - gone
+        first = min(opening, max(1, kept // OPENING_SHARE)) if kept > 1 else 0
+        newest = text[starts[first + gone] :]
+        return f"{text[: starts[first]].rstrip()} {GAP} {newest}" if first else newest
+
+    return Cut(len(starts), without, lambda gone: f"{gone} of {len(starts)} sentences")
+
+
+def find_cut_starts(text: str) -> list[int]:
+    """Return where sentences begin at which a text can be cut: not inside a quotation, even one that runs over several
+    paragraphs, nor inside a line that quotes."""
+    kept, quotes, at = [0], 0, 0
+    for start in sentence_starts(text)[1:]:
+        quotes += sum(mark in _QUOTES for mark in text[at:start])
+        at = start
+        if begins_line(text, start) or (quotes % 2 == 0 and not is_within_line(text, start)):
+            kept.append(start)
+    return kept

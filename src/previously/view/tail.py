@@ -23,7 +23,7 @@ def cost(items: Iterable[OnPath], counter: Counter) -> int:
     return sum(message_tokens(item.entry.message, counter) for item in items)
 
 
-def newest_turns(items: Sequence[OnPath], turns: int) -> Sequence[OnPath]:
+def take_newest_turns(items: Sequence[OnPath], turns: int) -> Sequence[OnPath]:
     """The messages of so many of the newest turns."""
     begun = turn_starts([item.entry.message.role for item in items])
     return items[begun[-turns] :] if len(begun) >= turns else items
@@ -46,10 +46,10 @@ def units(items: Iterable[OnPath]) -> list[list[OnPath]]:
 def filled(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> list[OnPath]:
     """The newest units, as many as there is room for; the very newest in any case."""
     newest = list(whole[-1]) if whole else []
-    return [*newest_that_fit(whole[:-1], room - cost(newest, counter), counter), *newest]
+    return [*take_newest_units(whole[:-1], room - cost(newest, counter), counter), *newest]
 
 
-def newest_that_fit(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> list[OnPath]:
+def take_newest_units(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> list[OnPath]:
     """Return the messages of the newest units, as many as there is room for; none is fine."""
     at = len(whole)
     while at and room >= (taken := cost(whole[at - 1], counter)):
@@ -58,7 +58,7 @@ def newest_that_fit(whole: Sequence[Sequence[OnPath]], room: int, counter: Count
     return [item for unit in whole[at:] for item in unit]
 
 
-def stepped(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> list[OnPath]:
+def cut_whole_turns(whole: Sequence[Sequence[OnPath]], room: int, counter: Counter) -> list[OnPath]:
     """The messages of the newest whole turns that take three quarters of the room at most; where a single turn takes
     more, as many units as there is room for."""
     items = [item for unit in whole for item in unit]

@@ -1,20 +1,16 @@
-"""Content blocks as Anthropic's API writes them, as parts and back.
+"""Messages and their content blocks as Anthropic's API writes them, as drafts and back.
+
+One message object is one message of ours, at the same place. A user message of nothing but tool results is a tool's
+message; one with results and words is the user's, the results first.
 
 What the parts do not say of a block (a signature, a cache mark, the order of results and text) is its *rest*. The
 *layout* of a message lists for each block which parts it was and its rest: with it the very same blocks are written
-again. Long text is in the parts alone, never a second time in the layout.
+again. Long text is in the parts alone, never a second time in the layout. The layout is kept in `extra["anthropic"]`
+under `content`, other fields of the message under their own names.
 
-What must stay true: `blocks_of(*parts_of(content))` is `content` for every list of blocks; a layout that no longer fits
+`write_blocks(*read_blocks(content))` is `content` for every list of blocks, and what `write_anthropic_message` makes of
+a draft that `parse_anthropic_message` read has the role and the content of the original. A layout that no longer fits
 its parts, since they were changed, is not used; what was changed inside a part is written as it is now.
-
-Messages as Anthropic's API takes them: a list of messages, or a request body with `system` and `messages`.
-
-One message object is one message of ours, at the same place. A user message of nothing but tool results is a tool's
-message; one with results and words is the user's, the results first. The `system` of a body is a message before all
-others. What parts cannot tell is kept in `extra["anthropic"]`: the layout of the blocks (see `anthropic_blocks`) under
-`content`, other fields under their own names.
-
-What must stay true: `item_of(draft_of(item))` has the role and the content of `item`.
 """
 
 from __future__ import annotations
@@ -40,7 +36,7 @@ from previously.core.messages import (
     ToolCall,
     ToolResult,
 )
-from previously.wire.fields import read_role, refuse
+from previously.wire.fields import drop_fields, read_role, refuse
 
 Block = dict[str, Any]
 Layout = list[list[Any]]
@@ -51,8 +47,8 @@ WRITTEN = frozenset(["text", "thinking", "redacted_thinking", "tool_use", "tool_
 
 
 def read_blocks(content: Sequence[object]) -> tuple[tuple[Part, ...], Layout]:
-    """The parts of a list of blocks, results before all else, and the layout."""
-    read = [_read(block) for block in content]
+    """Return the parts of a list of blocks, results before all else, and the layout."""
+    read = [_read_block(block) for block in content]
     order = sorted(range(len(read)), key=lambda at: read[at][1].get("type") != "tool_result" or not read[at][0])
     parts: list[Part] = []
     places: dict[int, list[int]] = {}
@@ -63,45 +59,45 @@ def read_blocks(content: Sequence[object]) -> tuple[tuple[Part, ...], Layout]:
 
 
 def write_blocks(parts: Sequence[Part], layout: Layout | None = None) -> list[Block]:
-    """The blocks of a message: by its layout, or, without one that fits, as plain as can be.
+    """Write the blocks of a message: by its layout, or, without one that fits, as plain as can be.
 
     Thinking is written by a layout only: without its signature no API takes it back.
     """
     if layout is not None:
         with suppress(KeyError, IndexError, TypeError, ValueError, AttributeError):
-            return _by_layout(parts, layout)
-    return _plainly(parts)
+            return _write_by_layout(parts, layout)
+    return _write_plainly(parts)
 
 
-def _read(block: object) -> tuple[list[Part], Block]:
-    """The parts of one block, none where it is of a kind that they cannot tell, and its rest."""
+def _read_block(block: object) -> tuple[list[Part], Block]:
+    """Return the parts of a block, none where it is of a kind that they cannot tell, and its rest."""
     if isinstance(block, str):
         return [Text(block)], {"type": "text"}
     if not isinstance(block, dict):
         raise BadInput(f'"content" must be a list of blocks, not of {kind(block)}.')
     match block:
         case {"type": "text", "text": str(text)}:
-            return [Text(text)], _without(block, "text")
+            return [Text(text)], drop_fields(block, "text")
         case {"type": "thinking", "thinking": str(text)}:
-            return [Thinking(text)], _without(block, "thinking")
+            return [Thinking(text)], drop_fields(block, "thinking")
         case {"type": "redacted_thinking"}:
             return [Thinking("")], block
         case {"type": "tool_use", "id": str(call_id), "name": str(name), "input": dict(given)}:
             call = ToolCall(call_id, name, json.dumps(given, ensure_ascii=False))
-            return [call], _without(block, "id", "name", "input")
+            return [call], drop_fields(block, "id", "name", "input")
         case {"type": "tool_result", "tool_use_id": str(call_id)}:
             return _read_result(block, call_id)
         case {"type": "image", "source": dict(source)}:
             url = _url(source)
-            return ([Image(url)], _without(block, "source")) if url else ([], block)
+            return ([Image(url)], drop_fields(block, "source")) if url else ([], block)
         case {"type": "document", "source": {"type": "text", "data": str(text)} as source}:
-            return [Text(text)], block | {"source": _without(source, "data")}
+            return [Text(text)], block | {"source": drop_fields(source, "data")}
     return [], block
 
 
 def _read_result(block: Block, call_id: str) -> tuple[list[Part], Block]:
     content = block.get("content")
-    rest = _without(block, "tool_use_id", "content")
+    rest = drop_fields(block, "tool_use_id", "content")
     failed = rest.get("is_error") is True
     if failed:
         del rest["is_error"]
@@ -110,7 +106,7 @@ def _read_result(block: Block, call_id: str) -> tuple[list[Part], Block]:
     if isinstance(content, list):
         inside: list[list[Any]] = []
         for item in content:
-            parts, its_rest = _read(item)
+            parts, its_rest = _read_block(item)
             match parts:
                 case [Text(text)] if its_rest.get("type") == "text":
                     inside.append([len(text), its_rest])
@@ -130,14 +126,14 @@ def _read_result(block: Block, call_id: str) -> tuple[list[Part], Block]:
     return [ToolResult(call_id, "\n\n".join(texts), FAILED if failed else ""), *pictures], rest
 
 
-def _by_layout(parts: Sequence[Part], layout: Layout) -> list[Block]:
+def _write_by_layout(parts: Sequence[Part], layout: Layout) -> list[Block]:
     used = sorted(place for places, _ in layout for place in places)
     if used != list(range(len(parts))) and not (not used and list(parts) == [Text("")]):
         raise ValueError
-    return [_written([parts[place] for place in places], rest) for places, rest in layout]
+    return [_write_block([parts[place] for place in places], rest) for places, rest in layout]
 
 
-def _written(parts: list[Part], rest: Block) -> Block:
+def _write_block(parts: list[Part], rest: Block) -> Block:
     match parts, rest["type"] if parts else None:
         case [], _:
             return rest
@@ -154,12 +150,12 @@ def _written(parts: list[Part], rest: Block) -> Block:
         case [Image(url)], "image":
             return rest | {"source": write_image_source(url)}
         case [ToolResult() as result, *pictures], "tool_result":
-            return _written_result(result, pictures, rest)
+            return _write_result(result, pictures, rest)
     raise ValueError
 
 
-def _written_result(result: ToolResult, pictures: list[Part], rest: Block) -> Block:
-    block = _without(rest, "content") | {"tool_use_id": result.id, "content": result.text}
+def _write_result(result: ToolResult, pictures: list[Part], rest: Block) -> Block:
+    block = drop_fields(rest, "content") | {"tool_use_id": result.id, "content": result.text}
     if result.failed:
         block["is_error"] = True
     inside = rest.get("content", "")
@@ -168,13 +164,16 @@ def _written_result(result: ToolResult, pictures: list[Part], rest: Block) -> Bl
     elif isinstance(inside, list):
         lengths = [length for length, _ in inside if length is not None and length >= 0]
         if sum(lengths) + 2 * max(len(lengths) - 1, 0) != len(result.text):  # it was cut or replaced since
-            block["content"] = [*_texts(result.text), *({"type": "image", "source": _of(one)} for one in pictures)]
+            block["content"] = [
+                *_texts(result.text),
+                *({"type": "image", "source": _source(picture)} for picture in pictures),
+            ]
             return block
         content: list[Block] = []
         start, rest_of_pictures = 0, iter(pictures)
         for length, its_rest in inside:
             if length is None:
-                content.append(its_rest | {"source": _of(next(rest_of_pictures))})
+                content.append(its_rest | {"source": _source(next(rest_of_pictures))})
             elif length < 0:
                 content.append(its_rest)
             else:
@@ -184,7 +183,7 @@ def _written_result(result: ToolResult, pictures: list[Part], rest: Block) -> Bl
     return block
 
 
-def _plainly(parts: Sequence[Part]) -> list[Block]:
+def _write_plainly(parts: Sequence[Part]) -> list[Block]:
     blocks: list[Block] = []
     for part in parts:
         match part:
@@ -205,7 +204,7 @@ def _plainly(parts: Sequence[Part]) -> list[Block]:
 
 
 def parse_arguments(call: ToolCall) -> Block:
-    """The arguments of a call as the object that this API wants; what is no object stands in one."""
+    """Return the arguments of a call as the object that this API wants; what is no object stands in one."""
     with suppress(BadInput):
         given = parse_json(call.arguments, "text")
         if isinstance(given, dict):
@@ -214,7 +213,7 @@ def parse_arguments(call: ToolCall) -> Block:
 
 
 def write_image_source(url: str) -> Block | None:
-    """The source of a picture; None for an address that this API cannot reach."""
+    """Write the source of a picture; None for an address that this API cannot reach."""
     if url.startswith("data:") and ";base64," in url:
         media, data = url[5:].split(";base64,", 1)
         return {"type": "base64", "media_type": media, "data": data}
@@ -222,7 +221,7 @@ def write_image_source(url: str) -> Block | None:
 
 
 def _url(source: Block) -> str | None:
-    """The address of a picture's source, if the source can be told from it again."""
+    """Return the address of a picture's source, if the source can be made of it again."""
     url = None
     match source:
         case {"type": "base64", "media_type": str(media), "data": str(data)}:
@@ -232,7 +231,7 @@ def _url(source: Block) -> str | None:
     return url if url and write_image_source(url) == source else None
 
 
-def _of(picture: Part) -> Block | None:
+def _source(picture: Part) -> Block | None:
     assert isinstance(picture, Image)
     return write_image_source(picture.url)
 
@@ -241,17 +240,13 @@ def _texts(text: str) -> list[Block]:
     return [{"type": "text", "text": text}] if text.strip() else []
 
 
-def _without(block: Block, *fields: str) -> Block:
-    return {name: value for name, value in block.items() if name not in fields}
-
-
 KEY = "anthropic"
 _AS_TEXT = "text"
 """In place of a layout: the content was one text where blocks are usual."""
 
 
 def parse_anthropic_message(item: dict[str, Any]) -> Draft:
-    """One message object, not yet cleaned. A fault names the field and what was expected there."""
+    """Parse a message object. A fault names the field and what was expected there. The draft is not yet cleaned."""
     role, given = read_role(item)
     content = item.get("content")
     kept = {name: value for name, value in item.items() if name not in ("role", "content")}
@@ -267,7 +262,7 @@ def parse_anthropic_message(item: dict[str, Any]) -> Draft:
         if role is Role.USER and layout and all(rest.get("type") == "tool_result" for _, rest in layout):
             role = Role.TOOL
         parts = parts or (Text(""),)
-        if content != _content(role, parts, None):
+        if content != _write_content(role, parts, None):
             kept["content"] = layout
     elif "content" not in item:
         raise BadInput('"content" is missing.')
@@ -277,21 +272,20 @@ def parse_anthropic_message(item: dict[str, Any]) -> Draft:
 
 
 def write_anthropic_message(message: Message, attributes: Attributes = NO_ATTRIBUTES) -> dict[str, Any]:
-    """The message object that `draft_of` read, its role and its content; a tool's message is the user's here."""
+    """Write the role and the content of a message object; a tool's message is the user's here."""
     role = Role.USER if message.role is Role.TOOL else message.role
-    layout = find_layout(attributes)
+    layout = _layout(attributes)
     if layout == _AS_TEXT and len(message.parts) == 1:
         return {"role": role.value, "content": message.text}
-    return {"role": role.value, "content": _content(message.role, message.parts, layout)}
+    return {"role": role.value, "content": _write_content(message.role, message.parts, layout)}
 
 
-def find_layout(attributes: Attributes) -> Any:
-    """The layout that is kept with a message; None without one."""
+def _layout(attributes: Attributes) -> Any:
     kept = attributes.extra.get(KEY)
     return kept.get("content") if isinstance(kept, dict) else None
 
 
-def _content(role: Role, parts: tuple[Part, ...], layout: Any) -> str | list[Block]:
+def _write_content(role: Role, parts: tuple[Part, ...], layout: Any) -> str | list[Block]:
     if isinstance(layout, list):
         return write_blocks(parts, layout)
     if role in (Role.USER, Role.SYSTEM) and len(parts) == 1 and isinstance(parts[0], Text):

@@ -27,10 +27,10 @@ from previously.wire.reply import (
 )
 
 BETWEEN_BLOCKS = "\n\n"
-"""What stands between two blocks of text."""
+"""Stands between two blocks of text."""
 
 _READ_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-"""What the server read from its cache was read too."""
+"""The counts of what was read, also from the server's cache."""
 
 
 class AnthropicEvents:
@@ -129,17 +129,16 @@ NO_USAGE: Mapping[str, Any] = {"input_tokens": 0, "output_tokens": 0}
 
 
 def write_text_block(text: str) -> Block:
-    """Words."""
     return {"type": "text", "text": text}
 
 
 def write_thinking_block(text: str, signature: str) -> Block:
-    """Reasoning, with what lets the server know it again."""
+    """Write reasoning, with the signature by which the server knows it again."""
     return {"type": "thinking", "thinking": text, "signature": signature}
 
 
 def write_call_block(call: ToolCall) -> Block:
-    """A call; arguments that are no object become one."""
+    """Write a call; arguments that are no object become an empty one."""
     try:
         given = json.loads(call.arguments)
     except ValueError:
@@ -155,7 +154,7 @@ def write_message(
     stop_reason: str | None = "end_turn",
     usage: Mapping[str, Any] = NO_USAGE,
 ) -> dict[str, Any]:
-    """The answer as one object."""
+    """Write a reply as one object."""
     return {
         "id": ident,
         "type": "message",
@@ -169,19 +168,19 @@ def write_message(
 
 
 def write_event(fields: Mapping[str, Any]) -> bytes:
-    """One event of a stream, called by its type."""
-    told = json.dumps(fields, ensure_ascii=False)
-    return f"event: {fields['type']}\ndata: {told}\n\n".encode("utf-8", "replace")
+    """Write one event of a stream, called by its type."""
+    data = json.dumps(fields, ensure_ascii=False)
+    return f"event: {fields['type']}\ndata: {data}\n\n".encode("utf-8", "replace")
 
 
 def write_start(ident: str, model: str, usage: Mapping[str, Any] = NO_USAGE) -> bytes:
-    """The first event."""
+    """Write the first event."""
     head = write_message(ident, model, (), stop_reason=None, usage={**usage, "output_tokens": 0})
     return write_event({"type": "message_start", "message": head})
 
 
 def write_block_events(index: int, block: Block, pieces: Iterable[str]) -> Iterator[bytes]:
-    """The events of one block, whose text, thinking or arguments come in pieces."""
+    """Write the events of one block, whose text, thinking or arguments come in pieces."""
     match block["type"]:
         case "text":
             opened, name, field = {**block, "text": ""}, "text_delta", "text"
@@ -199,7 +198,9 @@ def write_block_events(index: int, block: Block, pieces: Iterable[str]) -> Itera
 
 
 def write_end(stop_reason: str = "end_turn", usage: Mapping[str, Any] = NO_USAGE) -> bytes:
-    """The last two events."""
+    """Write the last two events."""
     delta = {"stop_reason": stop_reason, "stop_sequence": None}
-    told = {"output_tokens": usage.get("output_tokens", 0)}
-    return write_event({"type": "message_delta", "delta": delta, "usage": told}) + write_event({"type": "message_stop"})
+    counts = {"output_tokens": usage.get("output_tokens", 0)}
+    return write_event({"type": "message_delta", "delta": delta, "usage": counts}) + write_event(
+        {"type": "message_stop"}
+    )

@@ -1,12 +1,12 @@
 """Any messages as a request that Anthropic's API takes.
 
-The API refuses what other APIs let pass, so what must stay true of everything that is written here: the first message
-is the user's and the two take turns (but for one that stays alone, which the API takes as well); a call is answered at
-the beginning of the very next message, and every id is used once; no block is empty; thinking stands with its signature
-and never last; a picture is the user's or a tool's, in a form that can be fetched. System messages at the front are the
-`system` field, later ones the user's words in tags.
+The API refuses what other APIs let pass. In everything that is written here, the first message is the user's and the
+two take turns (but for one that stays alone, which the API takes as well); a call is answered at the beginning of the
+very next message, and every id is used once; no block is empty; thinking stands with its signature and never last; a
+picture is the user's or a tool's, in a form that can be fetched. System messages at the front are the `system` field,
+later ones the user's words in tags.
 
-With the attributes that `anthropic.draft_of` gave a message, its blocks are written as they came.
+With the attributes that `parse_anthropic_message` gave a message, its blocks are written as they came.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from typing import Any
 from previously.core.messages import NO_ATTRIBUTES, Attributes, Message, Role, ToolCall
 from previously.core.pairing import mended
 from previously.wire.anthropic import WRITTEN, Block, write_anthropic_message
+from previously.wire.fields import drop_fields
 
 BEGINNING = "(The conversation begins here.)"
-"""What the user says where a conversation would begin with the assistant: the API wants a message of the user first."""
+"""Said by the user where a conversation would begin with the assistant: the API wants a message of the user first."""
 
 _MEDIA = frozenset(["image/jpeg", "image/png", "image/gif", "image/webp"])
 _NOT_IN_AN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _LONGEST_NAME = 128
+"""The API takes no longer name of a tool."""
 
 
 @dataclass(slots=True)
@@ -36,68 +38,65 @@ class AnthropicTurn:
     role: str
     blocks: list[Block]
     origin: int | None
-    """Which of the messages given it begins with; None = one that was made here."""
+    """The index of the message that it begins with; None for one that was made here."""
     alone: bool = False
-    """Whether it holds the message that is to stay one of its own."""
+    """True when it holds the message that is to stay one of its own."""
 
 
 def to_anthropic(
     messages: Sequence[Message], attributes: Sequence[Attributes] | None = None, *, alone: int | None = None
 ) -> dict[str, Any]:
-    """The `system` (left out if there is none) and the `messages` of a request. The message at `alone` is joined with
-    no other, so that it is known again."""
+    """Write the `system` (left out if there is none) and the `messages` of a request.
+
+    The message at `alone` is joined with no other, so that it is known again.
+    """
     front = count_front(messages)
-    told = [write_anthropic_message(messages[at], _known(attributes, at))["content"] for at in range(front)]
-    system = _system(told)
+    contents = [write_anthropic_message(messages[at], _known(attributes, at))["content"] for at in range(front)]
+    system = _join_system(contents)
     rest = None if attributes is None else attributes[front:]
     written = [
         {"role": turn.role, "content": _plain(turn)}
-        for turn in plan_turns(messages[front:], rest, shift_place(front, alone))
+        for turn in plan_turns(messages[front:], rest, None if alone is None else alone - front)
     ]
     return {"system": system, "messages": written} if system else {"messages": written}
 
 
 def count_front(messages: Sequence[Message]) -> int:
-    """How many system messages stand at the front."""
+    """Count the system messages at the front."""
     return next((at for at, message in enumerate(messages) if message.role is not Role.SYSTEM), len(messages))
-
-
-def shift_place(front: int, place: int | None) -> int | None:
-    """The same place, counted from behind the system messages at the front."""
-    return None if place is None else place - front
 
 
 def plan_turns(
     messages: Sequence[Message], attributes: Sequence[Attributes] | None = None, alone: int | None = None
 ) -> list[AnthropicTurn]:
-    """The messages of a request, in turns, the user's first; the one at `alone` is a turn of its own."""
-    found = mended(messages)
+    """Return the messages of a request in turns, the user's first; the one at `alone` is a turn of its own."""
+    paired = mended(messages)
     ids = _Ids()
     written: list[AnthropicTurn] = []
-    for message, origin in zip(found.messages, found.origin, strict=True):
+    for message, origin in zip(paired.messages, paired.origin, strict=True):
         content = write_anthropic_message(message, NO_ATTRIBUTES if origin is None else _known(attributes, origin))[
             "content"
         ]
-        blocks = ids.ordered([{"type": "text", "text": content}] if isinstance(content, str) else content)
+        blocks = ids.order([{"type": "text", "text": content}] if isinstance(content, str) else content)
         calls = any(isinstance(part, ToolCall) for part in message.parts)
         for block in blocks:
-            role = _speaker(block, Role.ASSISTANT if calls else message.role)
-            valid = _valid(block, role, message.role is Role.SYSTEM)
+            role = _find_speaker(block, Role.ASSISTANT if calls else message.role)
+            valid = _check_block(block, role, message.role is Role.SYSTEM)
             if valid is None or not ids.name(valid):
                 continue
             apart = alone is not None and origin == alone
             if not written or (written[-1].role, written[-1].alone) != (role, apart):
                 written.append(AnthropicTurn(role, [], origin, apart))
             written[-1].blocks.append(valid)
-    return _in_turns(written)
+    return _take_turns(written)
 
 
 def _known(attributes: Sequence[Attributes] | None, at: int) -> Attributes:
     return NO_ATTRIBUTES if attributes is None else attributes[at]
 
 
-def _speaker(block: Block, role: Role) -> str:
-    """Who says a block: thinking and calls are the assistant's, results the user's, whatever message they stand in."""
+def _find_speaker(block: Block, role: Role) -> str:
+    """Return who says a block: thinking and calls are the assistant's, results the user's, in any message."""
     match block.get("type"):
         case "tool_use" | "thinking" | "redacted_thinking":
             return "assistant"
@@ -106,8 +105,8 @@ def _speaker(block: Block, role: Role) -> str:
     return "assistant" if role is Role.ASSISTANT else "user"
 
 
-def _valid(block: Block, role: str, is_system: bool) -> Block | None:
-    """The block as it is taken; None for one that is not."""
+def _check_block(block: Block, role: str, is_system: bool) -> Block | None:
+    """Return the block as the API takes it; None for one that it does not take."""
     match block:
         case {"type": "text", "text": str(text)}:
             if not text.strip():
@@ -118,9 +117,9 @@ def _valid(block: Block, role: str, is_system: bool) -> Block | None:
         case {"type": "redacted_thinking"}:
             return block if block.get("data") else None
         case {"type": "image"}:
-            return _picture(block, role)
+            return _check_picture(block, role)
         case {"type": "tool_result"} if "tool_use_id" in block:
-            return _result(block)
+            return _check_result(block)
         case {"type": "tool_use", "id": str(), "name": str(name), "input": dict()}:
             return block | {"name": _NOT_IN_AN_ID.sub("_", name)[:_LONGEST_NAME] or "tool"}
         case {"type": "document", "source": dict()}:
@@ -128,7 +127,7 @@ def _valid(block: Block, role: str, is_system: bool) -> Block | None:
     return block if isinstance(block.get("type"), str) and block["type"] not in WRITTEN else None
 
 
-def _picture(block: Block, role: str) -> Block:
+def _check_picture(block: Block, role: str) -> Block:
     match block.get("source"):
         case {"type": "url", "url": str()} | {"type": "file", "file_id": str()} if role == "user":
             return block
@@ -137,12 +136,13 @@ def _picture(block: Block, role: str) -> Block:
     return {"type": "text", "text": "[image]"}
 
 
-def _result(block: Block) -> Block:
+def _check_result(block: Block) -> Block:
     content = block.get("content")
-    inside = [_valid(one, "user", False) for one in content] if isinstance(content, list) else content
-    told = [one for one in inside if one] if isinstance(inside, list) else inside
-    rest = {name: value for name, value in block.items() if name != "content"}
-    return rest | {"content": told} if told else rest
+    inside: Any = content
+    if isinstance(content, list):
+        inside = [checked for part in content if (checked := _check_block(part, "user", False))]
+    rest = drop_fields(block, "content")
+    return rest | {"content": inside} if inside else rest
 
 
 class _Ids:
@@ -153,9 +153,11 @@ class _Ids:
         self._now: dict[str, list[str]] = {}  # by the id that was given, those of the calls that wait
         self._answered = True  # whether a result has come since the last call
 
-    def ordered(self, blocks: list[Block]) -> list[Block]:
-        """The blocks of a message: results of earlier calls first, those of its own calls last. Calls that follow calls
-        before any result has come are made together with them, and answered together."""
+    def order(self, blocks: list[Block]) -> list[Block]:
+        """Put results of earlier calls first, those of the message's own calls last.
+
+        Calls that follow calls before any result has come are made together with them, and answered together.
+        """
         asks = [block.get("type") for block in blocks if block.get("type") in ("tool_use", "tool_result")]
         together = not self._answered and asks[:1] == ["tool_use"]
         earlier = Counter({} if together else {call: len(waiting) for call, waiting in self._now.items()})
@@ -192,8 +194,8 @@ class _Ids:
         return True
 
 
-def _in_turns(written: list[AnthropicTurn]) -> list[AnthropicTurn]:
-    """Results before other words, nothing left that ends in thinking, the user first."""
+def _take_turns(written: list[AnthropicTurn]) -> list[AnthropicTurn]:
+    """Put results before other words, drop what ends in thinking, begin with the user."""
     kept: list[AnthropicTurn] = []
     for turn in written:
         if turn.role == "user":
@@ -212,16 +214,16 @@ def _in_turns(written: list[AnthropicTurn]) -> list[AnthropicTurn]:
 
 
 def _plain(turn: AnthropicTurn) -> str | list[Block]:
-    """One plain text of the user as text, anything else as blocks."""
+    """Write one plain text of the user as text, anything else as blocks."""
     if turn.role == "user" and len(turn.blocks) == 1 and turn.blocks[0].keys() == {"type", "text"}:
         return str(turn.blocks[0]["text"])
     return turn.blocks
 
 
-def _system(told: Sequence[str | list[Block]]) -> str | list[Block]:
-    if all(isinstance(one, str) for one in told):
-        return "\n\n".join(one for one in told if isinstance(one, str) and one.strip())
+def _join_system(contents: Sequence[str | list[Block]]) -> str | list[Block]:
+    if all(isinstance(content, str) for content in contents):
+        return "\n\n".join(content for content in contents if isinstance(content, str) and content.strip())
     blocks: list[Block] = []
-    for one in told:
-        blocks += [{"type": "text", "text": one}] if isinstance(one, str) else one
+    for content in contents:
+        blocks += [{"type": "text", "text": content}] if isinstance(content, str) else content
     return [block for block in blocks if block.get("type") == "text" and str(block.get("text", "")).strip()]

@@ -1,17 +1,12 @@
 """Messages as OpenAI's chat API writes them, in both directions.
 
-A file is a list of messages, or an object whose `messages` is that list (a request body, say; the rest of it becomes
-the header). One message may also carry the fields of our own JSONL lines (`witnesses`, `at`, `id`, `hidden`,
-`extra`), so that wrapping lines into a list changes nothing, least of all who was there. `draft_of` reads both.
+A message object may also carry the fields of our own JSONL lines (`witnesses`, `at`, `id`, `hidden`, `extra`), so that
+wrapping lines into a list changes nothing, least of all who was there. What has no place in a message is kept in
+`extra`: unknown fields under their own name (with `_` after it if `extra` has that name already), parts that are
+neither text nor picture under `content`, the roles `developer` and `function` (read as system and tool) under `role`.
 
-What has no place in a message is kept in `extra`: unknown fields under their own name (with `_` after it if `extra`
-has that name already), parts that are neither text nor picture under `content`, the roles `developer` and `function`
-(read as system and tool) under `role`.
-
-Any messages as a list that OpenAI's chat API takes.
-
-The API wants all calls that wait together in one message, and their results right behind it, each of text alone. What
-must stay true: what nothing is wrong with is the same object as before.
+The API wants all calls that wait together in one message, and their results right behind it, each of text alone;
+`to_chat` writes a list that it takes. A message that nothing is wrong with stays the same object.
 """
 
 from __future__ import annotations
@@ -49,7 +44,7 @@ _KNOWN = _PLAIN | _SPOKEN
 
 
 def parse_chat_message(item: dict[str, Any]) -> Draft:
-    """One message object, not yet cleaned. A fault names the field and what was expected there."""
+    """Parse a message object. A fault names the field and what was expected there. The draft is not yet cleaned."""
     role, given = read_role(item)
     content = item.get("content")
     name = item.get("name")
@@ -109,7 +104,7 @@ def _said(item: dict[str, Any], kept: dict[str, Any]) -> list[Part]:
 
 
 def _part(part: object) -> Part | None:
-    """A content part; None for a kind that no message of ours can hold."""
+    """Parse a content part; None for a kind that no message of ours can hold."""
     if isinstance(part, str):
         return Text(part)
     if not isinstance(part, dict):
@@ -134,15 +129,15 @@ def _part(part: object) -> Part | None:
 
 
 def _thinking(item: dict[str, Any], kept: dict[str, Any]) -> list[Part]:
-    found: list[Part] = []
+    thoughts: list[Part] = []
     for key in ("reasoning_content", "reasoning"):
         value = item.get(key)
         if isinstance(value, str):
-            if value.strip() and Thinking(value) not in found:
-                found.append(Thinking(value))
+            if value.strip() and Thinking(value) not in thoughts:
+                thoughts.append(Thinking(value))
         elif value is not None:
             kept[key] = value
-    return found
+    return thoughts
 
 
 def _call(call: object) -> Part:
@@ -161,7 +156,7 @@ def _call(call: object) -> Part:
 
 
 def to_openai(message: Message) -> list[dict[str, Any]]:
-    """The message as a model API takes it: one object, or one per tool result.
+    """Write the message as a model API takes it: one object, or one per tool result.
 
     Thinking and errors are left out; a message of nothing else gives no object. A speaker's name is given as it is,
     though OpenAI itself takes only 1 to 64 letters, digits, `_` and `-`: local servers take any, and a changed name
@@ -208,26 +203,26 @@ def _content(said: list[Text | Image]) -> str | list[dict[str, Any]]:
 Raw = dict[str, Any]
 
 PICTURE = "[a picture]"
-"""What stands where a tool gave a picture, which no tool can give in this API."""
+"""Stands where a tool gave a picture, which no tool can give in this API."""
 
 
 def to_chat(messages: Sequence[Message]) -> list[Raw]:
-    """The messages of a request."""
+    """Write the messages of a request."""
     whole = with_call_ids(mended(messages).messages, once=False)
     return join_calls([raw for message in whole for raw in to_openai(message)])
 
 
 def join_calls(raws: Sequence[Raw]) -> list[Raw]:
-    """The list with calls that wait together in one message, and results of text alone."""
-    found: list[Raw] = []
+    """Return the list with calls that wait together in one message, and results of text alone."""
+    joined: list[Raw] = []
     for raw in raws:
-        if raw.get("role") == "assistant" and found and found[-1].get("role") == "assistant" and _calls(found[-1]):
-            found[-1] = _joined(found[-1], raw)
+        if raw.get("role") == "assistant" and joined and joined[-1].get("role") == "assistant" and _calls(joined[-1]):
+            joined[-1] = _join(joined[-1], raw)
         elif raw.get("role") == "tool" and isinstance(raw.get("content"), list):
-            found.append({**raw, "content": _text_of(raw["content"])})
+            joined.append({**raw, "content": _text_of(raw["content"])})
         else:
-            found.append(raw)
-    return found
+            joined.append(raw)
+    return joined
 
 
 def _calls(raw: Raw) -> list[Any]:
@@ -235,23 +230,21 @@ def _calls(raw: Raw) -> list[Any]:
     return calls if isinstance(calls, list) else []
 
 
-def _joined(first: Raw, second: Raw) -> Raw:
-    contents = [one for one in (first.get("content"), second.get("content")) if one]
+def _join(first: Raw, second: Raw) -> Raw:
+    contents = [content for content in (first.get("content"), second.get("content")) if content]
     content: Any = contents[0] if len(contents) == 1 else None
     if len(contents) == 2:
-        both_text = isinstance(contents[0], str) and isinstance(contents[1], str)
-        content = (
-            f"{contents[0]}\n\n{contents[1]}"
-            if both_text
-            else [part for one in contents for part in _parts_openai_requests(one)]
-        )
+        if isinstance(contents[0], str) and isinstance(contents[1], str):
+            content = f"{contents[0]}\n\n{contents[1]}"
+        else:
+            content = [*_list_parts(contents[0]), *_list_parts(contents[1])]
     return {**second, **first, "content": content, "tool_calls": [*_calls(first), *_calls(second)]}
 
 
-def _parts_openai_requests(content: Any) -> list[Any]:
+def _list_parts(content: Any) -> list[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
 def _text_of(content: Sequence[Any]) -> str:
-    told = (part.get("text", PICTURE) if isinstance(part, dict) else str(part) for part in content)
-    return "\n\n".join(str(one) for one in told)
+    texts = (part.get("text", PICTURE) if isinstance(part, dict) else part for part in content)
+    return "\n\n".join(map(str, texts))

@@ -1,12 +1,10 @@
-"""What a server's refusal means: status, texts and headers turned into a `FailureKind` and one sentence.
+"""Errors on the wire: a server's refusal turned into a `FailureKind` and one sentence, and our own errors written in
+the format of each interface.
 
 Pure. Servers agree on little: an input that is too long comes as 400, 413, 422, 429 or 500, and a blocked one as 400 or
 403, so texts and codes are read before the status is trusted. The sentence never holds what could be the prompt or a
-key: a server's own words are quoted only after `Redaction` has let them through.
-
-Errors in the words of each interface: as the body of an answer, and as an event of a stream that is under way.
-
-Pure. What must stay true: an official client of the interface makes of it the error that it knows.
+key: a server's own words are quoted only after `Redaction` has let them through. Of an error of ours an official client
+of the interface makes the error that it knows.
 """
 
 from __future__ import annotations
@@ -72,13 +70,13 @@ _SHARED_RUN_CHARS = 24
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """What must never be quoted: the key, and the words of the prompt."""
+    """The key and the words of the prompt, which must never be quoted."""
 
     key: str = ""
     prompt: str = ""
 
     def quote(self, words: str) -> str:
-        """The server's words in one short line; empty when they hold a key or an echo of the prompt."""
+        """Return the server's words in one short line; nothing when they hold a key or an echo of the prompt."""
         line = " ".join(words.split())[:MAX_QUOTE_CHARS]
         if not line or (self.key and self.key in line) or _SECRET.search(line):
             return ""
@@ -90,28 +88,31 @@ class Redaction:
 
 
 def collect_error_words(payload: object) -> str:
-    """Everything in an error body that says what went wrong: messages, types, codes, and the names of bad fields.
+    """Collect all that an error body says of what went wrong: messages, types, codes, and the names of bad fields.
 
     Echoes of the request (`input`, `body`) are left out.
     """
-    found: list[str] = []
+    words: list[str] = []
     waiting: list[object] = [payload]
-    while waiting and len(found) < 40:
+    while waiting and len(words) < _MOST_WORDS:
         match waiting.pop(0):
             case str() as text:
-                found.append(text[:2_000])
+                words.append(text[:2_000])
             case bool() | None:
                 pass
             case int() as number:
-                found.append(str(number)[:20])
+                words.append(str(number)[:20])
             case list() as items:
                 waiting += items[:20]
             case dict() as fields:
                 waiting += [fields[key] for key in _TELLING_FIELDS if key in fields]
             case _:
                 pass
-    return " ".join(found)
+    return " ".join(words)
 
+
+_MOST_WORDS = 40
+"""More than any server needs to say what went wrong; a body without end is not read through."""
 
 _TELLING_FIELDS = (
     "error", "errors", "detail", "details", "message", "msg", "type", "code", "param", "loc", "reason", "reasons",
@@ -120,8 +121,8 @@ _TELLING_FIELDS = (
 
 
 def find_error_message(payload: object) -> str:
-    """The sentence meant for people in an error body, if there is one."""
-    for _ in range(4):
+    """Return the sentence meant for people in an error body, if there is one."""
+    for _ in range(4):  # no server wraps its sentence more often
         match payload:
             case str() as text:
                 return text
@@ -135,7 +136,7 @@ def find_error_message(payload: object) -> str:
 
 
 def judge_failure(status: int, words: str) -> FailureKind:
-    """What a refusal means. `words` is all that the server said about it."""
+    """Return the kind of failure that a refusal means. `words` is all that the server said about it."""
     if status == 401 or status == 407:
         return FailureKind.UNAUTHORIZED
     if status == 402 or (status in (403, 429) and _SPENT.search(words)):
@@ -177,11 +178,11 @@ def build_failure(
     retry_after_s: float | None = None,
     tell_status: bool = True,
 ) -> ModelFailure:
-    """The failure that a status and an error body (JSON, or the text it could not be read as) stand for."""
+    """Return the failure that a status and an error body (JSON, or the text it could not be read as) stand for."""
     words = collect_error_words(payload)
     kind = judge_failure(status, words)
     sentence = _SENTENCES[kind]
-    window = find_window(words) if kind is FailureKind.OVERFLOW else None
+    window = find_named_window(words) if kind is FailureKind.OVERFLOW else None
     if 300 <= status < 400:
         sentence = "The server sends the request elsewhere, and redirects are not followed: use the final address"
     elif window is not None:
@@ -197,16 +198,20 @@ def build_failure(
     )
 
 
-def find_window(words: str) -> int | None:
-    """The model's window in tokens, where a server names it in its complaint."""
-    told = (_value(next(filter(None, found.groups()))) for found in _WINDOW.finditer(words) if "+" not in _sum(found))
-    return next((window for window in told if window >= SMALLEST_WINDOW), None)
+def find_named_window(words: str) -> int | None:
+    """Return the model's window in tokens, where a server names it in its complaint."""
+    for match in _WINDOW.finditer(words):
+        is_sum = "+" in words[match.end() : match.end() + 3]  # a number that another is added to is no window
+        window = _value(next(filter(None, match.groups())))
+        if not is_sum and window >= SMALLEST_WINDOW:
+            return window
+    return None
 
 
 def find_counted_tokens(words: str) -> int | None:
-    """How many tokens a server counted in what was too long, where it says so: the largest number beyond the window."""
-    window = find_window(words)
-    counted = max((_value(found.group(1)) for found in _ANY_NUMBER.finditer(words)), default=0)
+    """Return the tokens that a server counted in what was too long: the largest number beyond the window it names."""
+    window = find_named_window(words)
+    counted = max((_value(match.group(1)) for match in _ANY_NUMBER.finditer(words)), default=0)
     return counted if window is not None and counted > window else None
 
 
@@ -214,13 +219,8 @@ def _value(number: str) -> int:
     return int(number.replace(",", ""))
 
 
-def _sum(found: re.Match[str]) -> str:
-    """What stands behind a number: one that another is added to is no window."""
-    return found.string[found.end() : found.end() + 3]
-
-
 def find_retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
-    """How long the server wants to be left alone: `Retry-After` in seconds or as a date, or its millisecond form.
+    """Return how long the server wants to be left alone: `Retry-After` in seconds or as a date, or in milliseconds.
 
     `now` is in seconds since the epoch; `headers` are looked up in lower case.
     """
@@ -245,39 +245,37 @@ RESPONSES_PATH = "/v1/responses"
 
 
 class ErrorFormat(Protocol):
-    """How an interface says what went wrong."""
+    """The format in which an interface says what went wrong."""
 
-    def error(self, message: str, kind: str, code: str) -> bytes:
-        """The body of an answer."""
+    def write_body(self, message: str, kind: str, code: str) -> bytes:
+        """Write an error as the body of a response."""
         ...
 
-    def event(self, message: str) -> bytes:
-        """What ends a stream that cannot go on, behind whatever was sent of it."""
+    def write_event(self, message: str) -> bytes:
+        """Write an error that ends a stream, behind whatever was sent of it."""
         ...
 
 
 def write_openai_error(message: str, kind: str, code: str) -> bytes:
-    """An error in OpenAI's shape."""
+    """Write an error in OpenAI's format."""
     return json.dumps({"error": {"message": message, "type": kind, "param": None, "code": code}}).encode()
 
 
 class ChatErrorFormat:
     """OpenAI's chat completions."""
 
-    def error(self, message: str, kind: str, code: str) -> bytes:
-        """The body of an answer."""
+    def write_body(self, message: str, kind: str, code: str) -> bytes:
         return write_openai_error(message, kind, code)
 
-    def event(self, message: str) -> bytes:
-        """A bare object, as clients of this interface look for it."""
+    def write_event(self, message: str) -> bytes:
+        """Write a bare object, as clients of this interface look for it."""
         return b"\n\ndata: " + write_openai_error(message, "upstream_error", "bad_upstream") + b"\n\n"
 
 
 class ResponsesErrorFormat(ChatErrorFormat):
     """OpenAI's Responses: bodies as elsewhere, events of its own."""
 
-    def event(self, message: str) -> bytes:
-        """The event `error`."""
+    def write_event(self, message: str) -> bytes:
         fields = {"type": "error", "code": "bad_upstream", "message": message, "param": None, "sequence_number": 0}
         return b"\n\nevent: error\ndata: " + json.dumps(fields).encode() + b"\n\n"
 
@@ -292,22 +290,21 @@ _ANTHROPIC_KINDS = {
 class MessagesErrorFormat:
     """Anthropic's messages."""
 
-    def error(self, message: str, kind: str, code: str) -> bytes:
-        """The body of an answer. This interface knows kinds and no codes."""
-        told = _ANTHROPIC_KINDS.get(code) or _ANTHROPIC_KINDS.get(kind, kind)
-        return json.dumps({"type": "error", "error": {"type": told, "message": message}}).encode()
+    def write_body(self, message: str, kind: str, code: str) -> bytes:
+        """Write an error as the body of a response. This interface knows kinds and no codes."""
+        own_kind = _ANTHROPIC_KINDS.get(code) or _ANTHROPIC_KINDS.get(kind, kind)
+        return json.dumps({"type": "error", "error": {"type": own_kind, "message": message}}).encode()
 
-    def event(self, message: str) -> bytes:
-        """The event `error`."""
-        return b"\n\nevent: error\ndata: " + self.error(message, "upstream_error", "") + b"\n\n"
+    def write_event(self, message: str) -> bytes:
+        return b"\n\nevent: error\ndata: " + self.write_body(message, "upstream_error", "") + b"\n\n"
 
 
 CHAT_ERRORS, MESSAGES_ERRORS, RESPONSES_ERRORS = ChatErrorFormat(), MessagesErrorFormat(), ResponsesErrorFormat()
 
 
 def find_error_format(path: str) -> ErrorFormat:
-    """How whoever asks at a path is told."""
-    for begins, wording in ((ANTHROPIC_PATH, MESSAGES_ERRORS), (RESPONSES_PATH, RESPONSES_ERRORS)):
-        if path == begins or path.startswith(f"{begins}/"):
-            return wording
+    """Return the format of errors for whoever asks at a path."""
+    for prefix, errors in ((ANTHROPIC_PATH, MESSAGES_ERRORS), (RESPONSES_PATH, RESPONSES_ERRORS)):
+        if path == prefix or path.startswith(f"{prefix}/"):
+            return errors
     return CHAT_ERRORS

@@ -1,11 +1,8 @@
 """The fields of a message object, each checked for its shape.
 
-A fault says which field is wrong, what was expected there and what was found instead.
-
-Times as files write them, in ISO 8601 where that is certain.
-
-What names its zone keeps it; an epoch number becomes UTC; a written-out local time stays local, without an offset.
-Anything else is kept as it was given: a guess would be worse than the file's own words.
+A fault says which field is wrong, what was expected there and what stands there instead. Times are written in ISO 8601
+where that is certain: one that names its zone keeps it; an epoch number becomes UTC; a written-out local time stays
+local, without an offset. Anything else is kept as it was given: a guess would be worse than the file's own words.
 """
 
 from __future__ import annotations
@@ -29,12 +26,17 @@ _ROLES = {
 
 
 def refuse(field: str, expected: str, value: object) -> NoReturn:
-    """Say that a field is not what it must be."""
+    """Raise a `BadInput` that says what a field must be."""
     raise BadInput(f'"{field}" must be {expected}, not {kind(value)}.')
 
 
+def drop_fields(item: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return the object without these fields."""
+    return {name: value for name, value in item.items() if name not in names}
+
+
 def read_role(item: dict[str, Any]) -> tuple[Role, str | None]:
-    """The role, and the word for it in the file where that is another."""
+    """Return the role, and the word for it in the file where that is another."""
     word = item.get("role")
     if type(word) is not str:
         if "role" not in item:
@@ -47,7 +49,7 @@ def read_role(item: dict[str, Any]) -> tuple[Role, str | None]:
 
 
 def read_optional_text(item: dict[str, Any], field: str) -> str | None:
-    """The text of a field; None where it is absent, null or empty."""
+    """Return the text of a field; None where it is absent, null or empty."""
     value = item.get(field)
     if value is not None and not isinstance(value, str):
         refuse(field, "text", value)
@@ -55,7 +57,7 @@ def read_optional_text(item: dict[str, Any], field: str) -> str | None:
 
 
 def read_optional_list(item: dict[str, Any], field: str) -> list[Any]:
-    """The list of a field; empty where it is absent or null."""
+    """Return the list of a field; empty where it is absent or null."""
     value = item.get(field)
     if value is None:
         return []
@@ -65,7 +67,7 @@ def read_optional_list(item: dict[str, Any], field: str) -> list[Any]:
 
 
 def read_witnesses(item: dict[str, Any]) -> tuple[str, ...] | None:
-    """Who was there, sorted; None = everyone."""
+    """Return the names of who was there, sorted; None for everyone."""
     names = item["witnesses"]
     if names is None:
         return None
@@ -80,7 +82,7 @@ def read_witnesses(item: dict[str, Any]) -> tuple[str, ...] | None:
 
 
 def read_attributes(item: dict[str, Any], kept: dict[str, Any]) -> Attributes:
-    """Time, id, hidden flag and extra, with `kept` put into extra."""
+    """Return time, id, hidden flag and extra, with `kept` put into extra."""
     extra = item.get("extra")
     if extra is None:
         extra = kept
@@ -122,7 +124,7 @@ _SECONDS = range(10**8, 4_102_444_800)
 
 
 def parse_time(value: str | int | float) -> str:
-    """The time in ISO 8601, or the value as it was given where that is not certain."""
+    """Return the time in ISO 8601, or the value as it was given where that is not certain."""
     if isinstance(value, str):
         text = value.strip()
         if _ISO.fullmatch(text):
@@ -144,8 +146,8 @@ def _from_epoch(number: int | float) -> str | None:
 
 
 def _from_words(text: str) -> str | None:
-    if found := _WRITTEN.fullmatch(text):
-        name, day, year, hour, minute, second, half = found.groups()
+    if match := _WRITTEN.fullmatch(text):
+        name, day, year, hour, minute, second, half = match.groups()
         month = next((n for n, full in enumerate(_MONTHS, 1) if full.startswith(name.lower())), 0)
         hours = int(hour)
         if half:
@@ -153,8 +155,8 @@ def _from_words(text: str) -> str | None:
                 return None
             hours = hours % 12 + (12 if half.lower() == "pm" else 0)
         fraction = None
-    elif found := _STAMPED.fullmatch(text):
-        year, number, day, hour, minute, second, fraction = found.groups()
+    elif match := _STAMPED.fullmatch(text):
+        year, number, day, hour, minute, second, fraction = match.groups()
         month, hours = int(number), int(hour)
     else:
         return None

@@ -11,29 +11,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from previously.core.errors import BadInput
-from previously.core.messages import NO_ATTRIBUTES, Draft, Image, Message, Role, Text, ToolCall, ToolResult
+from previously.core.messages import NO_ATTRIBUTES, Draft, Message, Role, Text
 from previously.wire import anthropic_reply, responses_reply
 from previously.wire.anthropic import parse_anthropic_message, write_anthropic_message
 from previously.wire.chat import parse_chat_message, to_openai
 from previously.wire.chat_reply import ChatEvents, write_chunks, write_completion
 from previously.wire.errors import CHAT_ERRORS, MESSAGES_ERRORS, RESPONSES_ERRORS, ErrorFormat
 from previously.wire.reply import EventParser
-from previously.wire.responses import parse_item, write_item
+from previously.wire.responses import parse_item, write_item, write_items
 from previously.wire.sse import ReplyReader
 
 Raw = dict[str, Any]
 
 
 class Interface:
-    """What tells one interface from another; all else of a turn is the same for all. As it stands, chat completions."""
+    """Tells one interface from another; all else of a turn is the same for all. As it stands, chat completions."""
 
     name = "chat"
     path = "chat/completions"
-    """Where it is, below the address of the upstream."""
+    """Its path below the address of the upstream."""
     errors: ErrorFormat = CHAT_ERRORS
     events: type[EventParser] = ChatEvents
     begins_with_user = False
-    """Whether the first message must be the user's, and no result."""
+    """True when the first message must be the user's, and no result."""
 
     def is_partial(self, fields: Mapping[str, Any]) -> bool:  # noqa: ARG002 - bodies of chats hold all of their history
         """Return whether the history of a request, or a part of it, lies elsewhere: it is passed on without memory."""
@@ -172,18 +172,7 @@ class ResponsesInterface(Interface):
         return Draft(Message(Role.ASSISTANT, tuple(parts) or (Text(""),)), NO_ATTRIBUTES)
 
     def write_raws(self, message: Message) -> list[Raw]:
-        """Write the items of a message, without reasoning: the server would not know it again."""
-        of_tool = message.role is Role.TOOL
-        beside = tuple(part for part in message.parts if of_tool and isinstance(part, Image))
-        said = tuple(part for part in message.parts if isinstance(part, Text | Image) and part not in beside)
-        results = [part for part in message.parts if isinstance(part, ToolResult)]
-        items = [
-            write_item(Message(Role.TOOL, (result, *(beside if result is results[-1] else ())))) for result in results
-        ]
-        if any(isinstance(part, Image) or part.text.strip() for part in said):
-            items.append(write_item(Message(Role.USER if of_tool else message.role, said)))
-        calls = [part for part in message.parts if isinstance(part, ToolCall)]
-        return items + [write_item(Message(Role.ASSISTANT, (call,))) for call in calls]
+        return write_items(message)
 
     def rewrite_raw(self, raw: Raw, message: Message) -> list[Raw]:
         """Write the same item with other words; those of an answer stay as they are."""
@@ -209,9 +198,9 @@ class ResponsesInterface(Interface):
 
     def stream_reply(self, text: str, model: str, *, created: int) -> Iterator[bytes]:
         whole, events = self.write_reply(text, model, created=created), responses_reply.ResponsesEventWriter()
-        yield events.begins(whole)
-        yield from events.item(0, whole["output"][0], [text])
-        yield events.ends(whole)
+        yield events.write_start(whole)
+        yield from events.write_item_events(0, whole["output"][0], [text])
+        yield events.write_end(whole)
 
 
 def _join_answers(items: Sequence[Any]) -> list[Any]:

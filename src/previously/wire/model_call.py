@@ -1,4 +1,4 @@
-"""The OpenAI-compatible wire: a request as the body of `/chat/completions`, and whatever comes back as a value.
+"""One question to a model as the body of `/chat/completions`, and whatever comes back as a value.
 
 Pure and total: `read_answer` gives a `ModelReply` or a `ModelFailure` for every status and every body, JSON or not.
 A body is believed only as far as it can be: an `error` beside status 200 is an error, a missing answer is not an empty
@@ -24,15 +24,15 @@ from previously.wire.reply import Reply, ReplyFold
 
 @dataclass(frozen=True, slots=True)
 class RequestOptions:
-    """Which optional parts of a request the server takes. Only ever loses parts, as the server turns them down."""
+    """The optional parts of a request that the server takes. Only ever loses parts, as the server turns them down."""
 
     json_schema: bool = True
     temperature: bool = True
     max_tokens: bool = True
     """False: the limit is sent as `max_completion_tokens`, the newer name."""
 
-    def shared_with(self, other: RequestOptions) -> RequestOptions:
-        """What both take."""
+    def intersect(self, other: RequestOptions) -> RequestOptions:
+        """Return what both take."""
         return RequestOptions(
             self.json_schema and other.json_schema,
             self.temperature and other.temperature,
@@ -40,15 +40,15 @@ class RequestOptions:
         )
 
 
-def build_request(request: ModelRequest, model: str, dialect: RequestOptions) -> dict[str, Any]:
-    """The body that asks for one whole answer. No tools, no streaming, no more than one choice."""
+def build_request(request: ModelRequest, model: str, options: RequestOptions) -> dict[str, Any]:
+    """Build the body that asks for one whole answer. No tools, no streaming, no more than one choice."""
     messages = [{"role": "system", "content": clean(request.system)[0]}] if request.system else []
     messages.append({"role": "user", "content": clean(request.user)[0]})
     body: dict[str, Any] = {"model": model, "messages": messages, "stream": False}
-    body["max_tokens" if dialect.max_tokens else "max_completion_tokens"] = request.max_output_tokens
-    if dialect.temperature:
+    body["max_tokens" if options.max_tokens else "max_completion_tokens"] = request.max_output_tokens
+    if options.temperature:
         body["temperature"] = request.temperature
-    if dialect.json_schema and request.schema is not None:
+    if options.json_schema and request.schema is not None:
         title = re.sub(r"[^A-Za-z0-9_-]+", "_", str(request.schema.get("title", ""))).strip("_")[:60]
         shape = {"name": title or "answer", "strict": True, "schema": request.schema}
         body["response_format"] = {"type": "json_schema", "json_schema": shape}
@@ -63,7 +63,7 @@ _TURNED_DOWN = re.compile(
 def find_refused_option(
     failure: ModelFailure, payload: object, request: ModelRequest, sent: RequestOptions
 ) -> RequestOptions | None:
-    """The dialect to use from now on when the server complained about an optional part that was sent; else None."""
+    """Return the options to use from now on when the server complained about one that was sent; else None."""
     if failure.kind not in (FailureKind.BAD_REQUEST, FailureKind.SERVER):
         return None
     words = collect_error_words(payload)
@@ -77,7 +77,7 @@ def find_refused_option(
 
 
 def parse_body(body: bytes) -> object:
-    """The JSON in a body, or its text when it is none. Total."""
+    """Return the JSON in a body, or its text when it is none. Total."""
     text = body.decode("utf-8-sig", errors="replace")
     try:
         return json.loads(text)
@@ -99,16 +99,16 @@ def read_answer(
     now: float,
     key: str = "",
 ) -> ModelReply | ModelFailure:
-    """What the server answered. `headers` have lower-case names; `now` is in seconds since the epoch."""
+    """Read what the server answered. `headers` have lower-case names; `now` is in seconds since the epoch."""
     if len(key) >= SHORTEST_KEY:
         body = body.replace(key.encode(), b"[key]")  # a server that echoes it must not bring it into memory or log
     payload = parse_body(body)
     redaction = Redaction(key, f"{request.system}\n{request.user}")
     wait_s = find_retry_after_s(headers, now)
     if not 200 <= status < 300:
-        return build_failure(status, _without_pages(payload), redaction=redaction, retry_after_s=wait_s)
+        return build_failure(status, _drop_page(payload), redaction=redaction, retry_after_s=wait_s)
     if isinstance(payload, str):
-        return ModelFailure(FailureKind.UNREADABLE, _unreadable_reason(payload))
+        return ModelFailure(FailureKind.UNREADABLE, _explain_unreadable(payload))
     fields: dict[str, Any] = payload if isinstance(payload, dict) else {}
     fold = ReplyFold()
     fold.add(ChatEvents().parse(fields))
@@ -127,12 +127,12 @@ def read_answer(
             return ModelFailure(FailureKind.UNREADABLE, "The server's answer holds no message.")
 
 
-def _without_pages(payload: object) -> object:
-    """An error body without what is meant for a browser: pages say nothing, and may say it at length."""
+def _drop_page(payload: object) -> object:
+    """Return an error body without what is meant for a browser: pages say nothing, and may say it at length."""
     return "" if isinstance(payload, str) and payload.lstrip()[:1] == "<" else payload
 
 
-def _unreadable_reason(text: str) -> str:
+def _explain_unreadable(text: str) -> str:
     start = text.lstrip()[:16].lower()
     if not start:
         return "The server's answer is empty."
@@ -161,7 +161,7 @@ _FINISHED = {
     "max_tokens": "length", "model_length": "length", "max_length": "length", "max_output_tokens": "length",
     "function_call": "tool_calls", "tool_use": "tool_calls", "safety": "content_filter",
 }  # fmt: skip
-"""What other servers call the four usual reasons."""
+"""Names that other servers have for the four usual reasons."""
 
 
 def _judge_choice(reply: Reply, *, request: ModelRequest, model: str) -> ModelReply | ModelFailure:
@@ -193,21 +193,21 @@ def build_reply(
     tool_calls: bool = False,
     reported: object = None,
 ) -> ModelReply:
-    """The reply that a raw text stands for: reasoning taken off the front, unstorable characters replaced."""
+    """Build the reply that a raw text stands for: reasoning taken off the front, unstorable characters replaced."""
     text, reasoning = clean(text)[0], clean(reasoning)[0]
     thought, answer = split_reasoning(text)
     return ModelReply(
         text=answer,
         model=model,
         finish_reason=finish_reason,
-        usage=_usage(reported, request, text + reasoning),
+        usage=_count_usage(reported, request, text + reasoning),
         reasoning="\n".join(part for part in (reasoning, thought) if part),
         tool_calls=tool_calls,
     )
 
 
-def _usage(reported: object, request: ModelRequest, produced: str) -> Usage:
-    """What the server counted. A count of nothing for a text that is there was not counted, so all is estimated."""
+def _count_usage(reported: object, request: ModelRequest, produced: str) -> Usage:
+    """Return what the server counted, or an estimate. A count of nothing for a text that is there was not counted."""
     if isinstance(reported, dict):
         read, written = reported.get("prompt_tokens"), reported.get("completion_tokens")
         if type(read) is int and type(written) is int and 0 < read < 2**53 and int(bool(produced)) <= written < 2**53:

@@ -1,7 +1,7 @@
-"""Takes a model's thinking off the front of its answer.
+"""A model's thinking, taken off the front of its answer.
 
 Pure and total. Models that think aloud put it first, in one of many kinds of brackets, and servers pass it on in the
-text when they do not know the model. What must stay true:
+text when they do not know the model.
 
 - Only what stands *first* is taken. Tags inside the answer are part of it: a story may hold any tag.
 - A bracket that is opened first and never closed leaves nothing: the model ran out of tokens while thinking.
@@ -72,8 +72,8 @@ _SPACE = re.compile(r"[\s\ufeff\u200b]*")
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
-    """The thinking at the front of an answer, and the answer. Without thinking the text comes back as it was."""
-    if not _ANY_MARK.search(text) and not _HARMONY_LOST.match(text, _after_space(text, 0)):
+    """Return the thinking at the front of an answer, and the answer. Without thinking the text comes back as it was."""
+    if not _ANY_MARK.search(text) and not _HARMONY_LOST.match(text, _skip_space(text, 0)):
         return "", text  # nearly every answer, and the searches below take long where it is one
     harmony = _split_harmony(text)
     if harmony is not None:
@@ -81,41 +81,41 @@ def split_reasoning(text: str) -> tuple[str, str]:
     taken: list[str] = []
     at = 0
     for _ in range(MAX_LEADING_BLOCKS):
-        block = _leading_block(text, _after_space(text, at))
+        block = _find_leading_block(text, _skip_space(text, at))
         if block is None:
             break
         thought, at = block
         taken.append(thought)
     if not taken:
-        orphan = _orphan_close(text)
+        orphan = _find_orphan_close(text)
         if orphan is None:
             return "", text
         thought, at = orphan
         taken.append(thought)
-    at = _after_stray_closes(text, at)
-    return "\n".join(part for part in taken if part), _unwrapped(text[at:])
+    at = _skip_stray_closes(text, at)
+    return "\n".join(part for part in taken if part), _unwrap(text[at:])
 
 
-def _after_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+def _skip_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
 
 
-def _leading_block(text: str, at: int) -> tuple[str, int] | None:
-    """The block that opens right here: its thinking, and where it ends; the end of the text when it never closes."""
+def _find_leading_block(text: str, at: int) -> tuple[str, int] | None:
+    """Return the thinking of the block that opens right here, and its end; that of the text when it never closes."""
     for brackets in _ALL:
         opened = brackets.opens.match(text, at)
         if opened is None:
             continue
-        closed = _matching_close(brackets, text, opened.end()) or brackets.closes.search(text, opened.end())
+        closed = _find_matching_close(brackets, text, opened.end()) or brackets.closes.search(text, opened.end())
         if closed is None:
             return text[opened.end() :].strip(), len(text)
         return text[opened.end() : closed.start()].strip(), closed.end()
     return None
 
 
-def _matching_close(brackets: _Brackets, text: str, at: int) -> re.Match[str] | None:
-    """The close that balances an open before `at`; None when nothing does, as where thinking only mentions a tag."""
+def _find_matching_close(brackets: _Brackets, text: str, at: int) -> re.Match[str] | None:
+    """Return the close that balances an open before `at`; None when thinking only mentions a tag."""
     depth = 1
     opening = brackets.opens.search(text, at)
     for closing in brackets.closes.finditer(text, at):
@@ -128,8 +128,8 @@ def _matching_close(brackets: _Brackets, text: str, at: int) -> re.Match[str] | 
     return None
 
 
-def _orphan_close(text: str) -> tuple[str, int] | None:
-    """Thinking whose opening bracket stood in the prompt: all up to the first close, if nothing opens before it."""
+def _find_orphan_close(text: str) -> tuple[str, int] | None:
+    """Return thinking that the prompt has opened: all up to the first close, if nothing opens before it."""
     for brackets in _ALL:
         closed = brackets.closes.search(text)
         if closed is None:
@@ -140,20 +140,20 @@ def _orphan_close(text: str) -> tuple[str, int] | None:
     return None
 
 
-def _after_stray_closes(text: str, at: int) -> int:
-    """Past closes that follow at once: some models close twice."""
+def _skip_stray_closes(text: str, at: int) -> int:
+    """Go past closes that follow at once: some models close twice."""
     for _ in range(MAX_LEADING_BLOCKS):
-        here = _after_space(text, at)
-        found = next((m for brackets in _ALL if (m := brackets.closes.match(text, here))), None)
-        if found is None:
+        here = _skip_space(text, at)
+        close = next((match for brackets in _ALL if (match := brackets.closes.match(text, here))), None)
+        if close is None:
             break
-        at = found.end()
+        at = close.end()
     return at
 
 
 def _split_harmony(text: str) -> tuple[str, str] | None:
-    """The channels of the harmony format, whole, with their opening in the prompt, or with their marks lost."""
-    start = _after_space(text, 0)
+    """Split the channels of the harmony format, whole, with their opening in the prompt, or with their marks lost."""
+    start = _skip_space(text, 0)
     final = _HARMONY_FINAL.search(text)
     if final is None and _HARMONY_LOST.match(text, start):
         final = _HARMONY_LOST_FINAL.search(text)
@@ -166,8 +166,8 @@ def _split_harmony(text: str) -> tuple[str, str] | None:
     return text[: final.start()].strip(), (answer[: ended.start()] if ended else answer).strip()
 
 
-def _unwrapped(answer: str) -> str:
-    """What is left after thinking was taken off, without the bracket that some models put around their answer."""
+def _unwrap(answer: str) -> str:
+    """Take off the bracket that some models put around their answer when they have thought."""
     answer = answer.strip()
     if opened := _RESPONSE_OPENS.match(answer):
         answer = answer[opened.end() :]

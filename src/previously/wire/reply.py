@@ -154,7 +154,7 @@ class ReplyChoice:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing that a client could show or act upon."""
+        """True when there is nothing that a client could show or act upon."""
         return not (self.text or self.tool_calls or self.refusal)
 
 
@@ -167,7 +167,7 @@ class Reply:
     model: str | None = None
     usage: Mapping[str, Any] | None = None
     error: object = None
-    """What the server said in place of, or after a part of, its answer."""
+    """The reason that the server gave in place of, or after a part of, its answer."""
     done: bool = False
     """The server said that this is the end: `[DONE]`, or the last event of its interface."""
     streamed: bool = True
@@ -179,7 +179,7 @@ class Reply:
 
     @property
     def whole(self) -> bool:
-        """Whether the server said that this is all of it. A stream that merely ended is not whole."""
+        """True when the server said that this is all of it. A stream that merely ended is not whole."""
         if self.error is not None or self.truncated or not self.choices:
             return False
         return self.done or not self.streamed or all(choice.finish_reason is not None for choice in self.choices)
@@ -294,7 +294,7 @@ class ReplyFold:
 
     @property
     def begun(self) -> bool:
-        """Whether anything came that a client could show or act upon, or an end."""
+        """True when anything came that a client could show or act upon, or an end."""
         choices = self._choices.values()
         texts = (text.tell() for choice in choices for text in (choice.text, choice.reasoning, choice.refusal))
         return self.done or any(choice.calls or choice.finish_reason for choice in choices) or any(texts)

@@ -1,15 +1,11 @@
-"""The kinds of calls of OpenAI's Responses API, and an output for each: the API refuses one of another kind.
-
-What must stay true: an output that is of its call's kind and shape is left as it is; one that was made or shortened
-says the same in the shape of its kind.
-
-One item of OpenAI's Responses API as a message, and back.
+"""The items of OpenAI's Responses API as messages, and back.
 
 What parts cannot tell of an item is its *rest*, kept in `extra["responses"]`. An item of a kind that no part stands for
-(a search on the server's side, a reference) is all rest: a message without words.
+(a search on the server's side, a reference) is all rest: a message without words. `write_item(parse_item(item))` is
+`item` again; long text is in the parts alone; what was changed in a part since is written as it is now.
 
-What must stay true: `item_of(draft_of(item))` is `item` again; long text is in the parts alone; what was changed in a
-part since is written as it is now.
+There are several kinds of calls, and the API refuses an output of another kind than its call's. `OutputKinds` leaves an
+output of the right kind and shape as it is; one that was made or shortened says the same in the shape of its kind.
 """
 
 from __future__ import annotations
@@ -35,7 +31,7 @@ from previously.core.messages import (
     ToolResult,
 )
 from previously.core.pairing import INTERRUPTED, mended
-from previously.wire.fields import read_role, refuse
+from previously.wire.fields import drop_fields, read_role, refuse
 
 Item = dict[str, Any]
 
@@ -59,18 +55,18 @@ NO_SCREENSHOT = (
 
 
 class OutputKinds:
-    """The calls of a list as far as it has been written, and what each is to be answered with."""
+    """The calls of a list as far as it has been written, each of which wants an output of its own kind."""
 
     def __init__(self) -> None:
         self._calls: dict[str, Item] = {}
 
     def note(self, item: Item) -> None:
-        """The next item, which stays as it is."""
+        """Take the next item, which stays as it is."""
         if item.get("type") in CALLS:
             self._calls[_id_of(item)] = item
 
-    def fitting(self, item: Item) -> Item:
-        """The next item; an output in the kind and the shape that its call wants."""
+    def fit(self, item: Item) -> Item:
+        """Take the next item, and return it; an output in the kind and the shape that its call wants."""
         self.note(item)
         call = self._calls.get(_id_of(item)) if item.get("type") in OUTPUTS else None
         if call is None:
@@ -83,16 +79,16 @@ class OutputKinds:
 
 
 def find_call_ids(items: Iterable[Mapping[str, Any]]) -> dict[int, str]:
-    """Outputs that name their call by its own id rather than by the id that both share, and that one, by place."""
+    """Return the shared id for each output that names its call by the call's own id, by place."""
     shared: dict[str, str] = {}
-    found: dict[int, str] = {}
+    call_ids: dict[int, str] = {}
     for at, item in enumerate(items):
         own, call_id = item.get("id"), item.get("call_id")
         if item.get("type") in CALLS and isinstance(own, str) and isinstance(call_id, str):
             shared[own] = call_id
         elif item.get("type") in OUTPUTS and call_id is None and isinstance(own, str) and own in shared:
-            found[at] = shared[own]
-    return found
+            call_ids[at] = shared[own]
+    return call_ids
 
 
 def _id_of(item: Item) -> str:
@@ -117,20 +113,20 @@ def _in_shape(kind: str, item: Item) -> Item:
 
 
 def is_screenshot(output: object) -> bool:
-    """Whether it is what a computer's call gave."""
+    """Return whether an output is what a computer's call gave."""
     return isinstance(output, dict) and output.get("type") == "computer_screenshot"
 
 
 def read_shell_text(output: object) -> str | None:
-    """What the commands of a shell's call gave, as one text; None if it is no output of such a call."""
+    """Return what the commands of a shell's call gave, as one text; None if it is no output of such a call."""
     if not isinstance(output, list) or not _is_of_a_shell(output):
         return None
-    told = (one[stream] for one in output for stream in ("stdout", "stderr"))
-    return "\n".join(text for text in told if text)
+    texts = (part[stream] for part in output for stream in ("stdout", "stderr"))
+    return "\n".join(text for text in texts if text)
 
 
 def shorten_shell(output: list[Item], text: str) -> list[Item]:
-    """The output of a shell's call with another text in place of what it gave."""
+    """Return the output of a shell's call with another text in place of what it gave."""
     return [{**output[-1], "stdout": text, "stderr": ""}]
 
 
@@ -139,21 +135,21 @@ def _is_of_a_shell(output: object) -> bool:
         isinstance(output, list)
         and bool(output)
         and all(
-            isinstance(one, dict) and isinstance(one.get("stdout"), str) and isinstance(one.get("stderr"), str)
-            for one in output
+            isinstance(part, dict) and isinstance(part.get("stdout"), str) and isinstance(part.get("stderr"), str)
+            for part in output
         )
     )
 
 
 def _text(output: object) -> str:
     if isinstance(output, list):
-        return "\n\n".join(str(one.get("text", "[a picture]")) for one in output if isinstance(one, dict))
+        return "\n\n".join(str(part.get("text", "[a picture]")) for part in output if isinstance(part, dict))
     return output if isinstance(output, str) else ""
 
 
 def _picture(output: object) -> str:
-    parts = [one for one in output if isinstance(one, dict)] if isinstance(output, list) else []
-    return next((one["image_url"] for one in parts if isinstance(one.get("image_url"), str)), NO_SCREENSHOT)
+    parts = [part for part in output if isinstance(part, dict)] if isinstance(output, list) else []
+    return next((part["image_url"] for part in parts if isinstance(part.get("image_url"), str)), NO_SCREENSHOT)
 
 
 KEY = "responses"
@@ -163,7 +159,7 @@ _TEXTS = frozenset(["input_text", "output_text", "text", "summary_text", "reason
 
 
 def parse_item(item: Item) -> Draft:
-    """One item, not yet cleaned. A fault names the field and what was expected there."""
+    """Parse an item. A fault names the field and what was expected there. The draft is not yet cleaned."""
     type_ = item.get("type")
     if type_ is not None and not isinstance(type_, str):
         refuse("type", "text", type_)
@@ -186,37 +182,37 @@ def parse_item(item: Item) -> Draft:
 
 
 def write_item(message: Message, attributes: Attributes = NO_ATTRIBUTES) -> Item:
-    """The item that `draft_of` read, for a message of one item's parts (see `to_responses` for any message)."""
+    """Write a message of one item's parts as that item; see `write_items` for any message."""
     kept = attributes.extra.get(KEY)
     rest: Item = kept if isinstance(kept, dict) else {}
     parts = message.parts
     match parts[0] if parts else None:
         case ToolCall() as call:
-            return _written_call(call, rest)
+            return _write_call(call, rest)
         case ToolResult() as result:
-            return _written_output(result, parts[1:], rest)
+            return _write_output(result, parts[1:], rest)
         case Thinking():
-            return _written_reasoning(parts, rest)
+            return _write_reasoning(parts, rest)
     if rest and rest.get("type") not in (None, "message"):
         return rest
     given = {"role": message.role.value} | rest
-    return given | {"content": _written_content(parts, rest.get("content"))}
+    return given | {"content": _write_content(parts, rest.get("content"))}
 
 
 def _read_content(item: Item, field: str) -> tuple[list[Part], Item]:
-    """The parts of text or of a list of content parts; in the rest a part's length stands for its words."""
+    """Return the parts of text or of a list of content parts, and the rest, where a place stands for a part."""
     content = item.get(field)
-    rest = _without(item, field)
+    rest = drop_fields(item, field)
     if isinstance(content, str):
         return [Text(content)], rest
     if not isinstance(content, list):
         refuse(field, "text or a list of parts", content)
     parts: list[Part] = []
     inside: list[Any] = []
-    for one in content:
-        if not isinstance(one, dict):
-            refuse(field, "a list of part objects", one)
-        match one:
+    for given in content:
+        if not isinstance(given, dict):
+            refuse(field, "a list of part objects", given)
+        match given:
             case {"type": str(type_), "text": str(text)} if type_ in _TEXTS:
                 part: Part = Text(text)
             case {"type": "refusal", "refusal": str(text)}:
@@ -224,18 +220,18 @@ def _read_content(item: Item, field: str) -> tuple[list[Part], Item]:
             case {"type": "input_image", "image_url": str(url)}:
                 part = Image(url)
             case _:
-                inside.append([None, one])
+                inside.append([None, given])
                 continue
-        inside.append([len(parts), _without(one, *_HELD)])
+        inside.append([len(parts), drop_fields(given, *_PART_FIELDS)])
         parts.append(part)
     return parts, rest | {field: inside}
 
 
-_HELD = ("text", "refusal", "image_url")
+_PART_FIELDS = ("text", "refusal", "image_url")
 """The fields of a content part that hold what a part of ours holds."""
 
 
-def _written_content(parts: tuple[Part, ...], inside: Any) -> str | list[Item]:
+def _write_content(parts: tuple[Part, ...], inside: Any) -> str | list[Item]:
     said = [part for part in parts if isinstance(part, Text | Image)]
     if not isinstance(inside, list):
         if all(isinstance(part, Text) for part in said):
@@ -262,24 +258,24 @@ def _read_reasoning(item: Item) -> tuple[list[Part], Item]:
     for field in ("summary", "content"):
         if isinstance(item.get(field), list):
             texts, inside = _read_content({field: item[field]}, field)
-            rest[field] = [[None if at is None else at + len(parts), one] for at, one in inside[field]]
+            rest[field] = [[None if at is None else at + len(parts), its_rest] for at, its_rest in inside[field]]
             parts += [Thinking(part.text) for part in texts if isinstance(part, Text)]
     return parts or [Thinking("")], rest
 
 
-def _written_reasoning(parts: tuple[Part, ...], rest: Item) -> Item:
+def _write_reasoning(parts: tuple[Part, ...], rest: Item) -> Item:
     said = tuple(Text(part.text) for part in parts if isinstance(part, Thinking))
     item: Item = {"type": "reasoning"} | rest
     if not rest:
         return item | {"summary": [{"type": "summary_text", "text": part.text} for part in said]}
     for field in ("summary", "content"):
         if isinstance(rest.get(field), list):
-            item[field] = _written_content(said, rest[field])
+            item[field] = _write_content(said, rest[field])
     return item
 
 
-def _id_of_responses_items(item: Item, rest: Item) -> str:
-    """The id that a call and its output share; older kinds have only their own."""
+def _read_call_id(item: Item, rest: Item) -> str:
+    """Return the id that a call and its output share; older kinds have only their own."""
     call_id = item.get("call_id")
     if isinstance(call_id, str):
         return call_id
@@ -299,13 +295,13 @@ def _read_call(item: Item, name_field: str | None, field: str) -> tuple[list[Par
     given = item.get(field, "")
     arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     rest = {key: value for key, value in item.items() if key not in ("call_id", name_field, field)}
-    return [ToolCall(_id_of_responses_items(item, rest), name, arguments)], rest
+    return [ToolCall(_read_call_id(item, rest), name, arguments)], rest
 
 
-def _written_call(call: ToolCall, rest: Item) -> Item:
+def _write_call(call: ToolCall, rest: Item) -> Item:
     type_ = rest.get("type", "function_call")
     name_field, field = CALLS.get(type_, ("name", "arguments"))
-    item = {"type": type_} | _without(rest, "call_id") | _with_id(call.id, rest)
+    item = {"type": type_} | drop_fields(rest, "call_id") | _with_id(call.id, rest)
     if name_field:
         return item | {name_field: call.name, field: call.arguments}
     with suppress(BadInput):
@@ -316,32 +312,32 @@ def _written_call(call: ToolCall, rest: Item) -> Item:
 
 def _read_output(item: Item) -> tuple[list[Part], Item]:
     output = item.get("output")
-    rest = _without(item, "call_id", "output")
-    call_id = _id_of_responses_items(item, rest)
+    rest = drop_fields(item, "call_id", "output")
+    call_id = _read_call_id(item, rest)
     pictures: list[Part] = []
     if isinstance(output, str):
         text = output
-    elif (told := read_shell_text(output)) is not None:
-        text = told
+    elif (shell_text := read_shell_text(output)) is not None:
+        text = shell_text
         rest["output"] = {"shell": output}
     elif isinstance(output, dict) and is_screenshot(output):
         text = ""
         pictures = [Image(output["image_url"])] if isinstance(output.get("image_url"), str) else []
-        rest["output"] = {"screenshot": _without(output, "image_url") if pictures else output}
-    elif isinstance(output, list) and all(isinstance(one, dict) for one in output):
+        rest["output"] = {"screenshot": drop_fields(output, "image_url") if pictures else output}
+    elif isinstance(output, list) and all(isinstance(part, dict) for part in output):
         parts, inside = _read_content({"output": output}, "output")
         pictures = [part for part in parts if isinstance(part, Image)]
         texts = [part.text for part in parts if isinstance(part, Text)]
         text = "\n\n".join(texts)
-        rest["output"] = [inside["output"], [len(one) for one in texts]]
+        rest["output"] = [inside["output"], [len(part_text) for part_text in texts]]
     else:
         text = "" if output is None else json.dumps(output, ensure_ascii=False)
         rest["output"] = {"value": output}
     return [ToolResult(call_id, text), *pictures], rest
 
 
-def _written_output(result: ToolResult, pictures: tuple[Part, ...], rest: Item) -> Item:
-    item = {"type": "function_call_output"} | _without(rest, "call_id", "output") | _with_id(result.id, rest)
+def _write_output(result: ToolResult, pictures: tuple[Part, ...], rest: Item) -> Item:
+    item = {"type": "function_call_output"} | drop_fields(rest, "call_id", "output") | _with_id(result.id, rest)
     match rest.get("output"):
         case [list(inside), list(lengths)] if sum(lengths) + 2 * max(len(lengths) - 1, 0) == len(result.text):
             texts, start = [], 0
@@ -350,9 +346,11 @@ def _written_output(result: ToolResult, pictures: tuple[Part, ...], rest: Item) 
                 start += length + 2
             said, shown = iter(texts), iter(pictures)
             parts = tuple(
-                next(shown) if one["type"] == "input_image" else next(said) for at, one in inside if at is not None
+                next(shown) if its_rest["type"] == "input_image" else next(said)
+                for at, its_rest in inside
+                if at is not None
             )
-            return item | {"output": _written_content(parts, inside)}
+            return item | {"output": _write_content(parts, inside)}
         case {"value": value} if result.text in ("", json.dumps(value, ensure_ascii=False)):
             return item | {"output": value}
         case {"shell": list(given)}:
@@ -363,31 +361,33 @@ def _written_output(result: ToolResult, pictures: tuple[Part, ...], rest: Item) 
             return item | {"output": given | ({"image_url": urls[0]} if urls else {})}
     if not pictures:
         return item | {"output": result.text}
-    return item | {"output": _written_content((Text(result.text), *pictures), None)}
+    return item | {"output": _write_content((Text(result.text), *pictures), None)}
+
+
+def write_items(message: Message) -> list[Item]:
+    """Write any message as items, without reasoning: the server would not know it again."""
+    of_tool = message.role is Role.TOOL
+    pictures = tuple(part for part in message.parts if isinstance(part, Image)) if of_tool else ()
+    said = tuple(part for part in message.parts if isinstance(part, Text | Image) and part not in pictures)
+    results = [part for part in message.parts if isinstance(part, ToolResult)]
+    items = [_write_output(result, (), {}) for result in results[:-1]]
+    items += [_write_output(result, pictures, {}) for result in results[-1:]]
+    if any(isinstance(part, Image) or part.text.strip() for part in said):
+        role = Role.USER if of_tool else message.role
+        items.append({"role": role.value, "content": _write_content(said, None)})
+    return items + [_write_call(part, {}) for part in message.parts if isinstance(part, ToolCall)]
 
 
 def to_responses(messages: Sequence[Message], attributes: Sequence[Attributes] | None = None) -> list[Item]:
-    """The messages as the input of a request. Every call has its output; thinking goes only as it came."""
-    found = mended(messages)
+    """Write the messages as the input of a request. Every call has its output; thinking goes only as it came."""
+    paired = mended(messages)
     items: list[Item] = []
     kinds = OutputKinds()
-    for message, origin in zip(found.messages, found.origin, strict=True):
+    for message, origin in zip(paired.messages, paired.origin, strict=True):
         whole = origin is not None and messages[origin] is message and attributes is not None
         known = attributes[origin] if whole and attributes is not None and origin is not None else NO_ATTRIBUTES
         if KEY in known.extra:
-            items.append(kinds.fitting(write_item(message, known)))
-            continue
-        pictures = tuple(part for part in message.parts if isinstance(part, Image)) if message.role is Role.TOOL else ()
-        said = tuple(part for part in message.parts if isinstance(part, Text | Image) and part not in pictures)
-        results = [part for part in message.parts if isinstance(part, ToolResult)]
-        for place, result in enumerate(results):
-            items.append(kinds.fitting(_written_output(result, pictures if place == len(results) - 1 else (), {})))
-        if any(isinstance(part, Image) or part.text.strip() for part in said):
-            role = Role.USER if message.role is Role.TOOL else message.role
-            items.append({"role": role.value, "content": _written_content(said, None)})
-        items += [kinds.fitting(_written_call(part, {})) for part in message.parts if isinstance(part, ToolCall)]
+            items.append(kinds.fit(write_item(message, known)))
+        else:
+            items += [kinds.fit(item) for item in write_items(message)]
     return items
-
-
-def _without(item: Item, *fields: str) -> Item:
-    return {name: value for name, value in item.items() if name not in fields}

@@ -29,7 +29,7 @@ from previously.wire.reply import (
 from previously.wire.responses import CALLS
 
 BETWEEN_ITEMS = "\n\n"
-"""What stands between the words of two items."""
+"""Stands between the words of two items."""
 
 _Delta = Callable[[int, str], TextDelta | RefusalDelta | ReasoningDelta]
 
@@ -164,20 +164,18 @@ Item = dict[str, Any]
 
 
 def write_text_item(ident: str, text: str) -> Item:
-    """Words."""
     part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     return {"id": ident, "type": "message", "status": "completed", "role": "assistant", "content": [part]}
 
 
 def write_reasoning_item(ident: str, text: str) -> Item:
-    """Reasoning, in short."""
+    """Write reasoning as its summary."""
     return {"id": ident, "type": "reasoning", "summary": [{"type": "summary_text", "text": text}]}
 
 
 def write_call_item(ident: str, call: ToolCall) -> Item:
-    """A call."""
-    told = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
-    return {"id": ident, "type": "function_call", "status": "completed", **told}
+    fields = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
+    return {"id": ident, "type": "function_call", "status": "completed", **fields}
 
 
 def write_response(
@@ -190,7 +188,7 @@ def write_response(
     usage: Mapping[str, Any] | None = None,
     error: object = None,
 ) -> dict[str, Any]:
-    """The answer as one object."""
+    """Write a reply as one object."""
     return {
         "id": ident,
         "object": "response",
@@ -212,24 +210,24 @@ def write_response(
 
 
 class ResponsesEventWriter:
-    """Writes the events of one answer, numbered as they come."""
+    """Writes the events of one reply, numbered as they come."""
 
     def __init__(self) -> None:
         self._number = 0
 
-    def event(self, kind: str, **fields: Any) -> bytes:
-        """One event."""
-        told = json.dumps({"type": kind, "sequence_number": self._number, **fields}, ensure_ascii=False)
+    def write_event(self, kind: str, **fields: Any) -> bytes:
+        data = json.dumps({"type": kind, "sequence_number": self._number, **fields}, ensure_ascii=False)
         self._number += 1
-        return f"event: {kind}\ndata: {told}\n\n".encode("utf-8", "replace")
+        return f"event: {kind}\ndata: {data}\n\n".encode("utf-8", "replace")
 
-    def begins(self, whole: Mapping[str, Any]) -> bytes:
-        """The first events, of a response with nothing in it yet."""
+    def write_start(self, whole: Mapping[str, Any]) -> bytes:
+        """Write the first events, of a response with nothing in it yet."""
         empty = {**whole, "status": "in_progress", "output": [], "usage": None}
-        return self.event("response.created", response=empty) + self.event("response.in_progress", response=empty)
+        created = self.write_event("response.created", response=empty)
+        return created + self.write_event("response.in_progress", response=empty)
 
-    def item(self, place: int, item: Item, pieces: Iterable[str]) -> Iterator[bytes]:
-        """The events of one item, whose words or arguments come in pieces."""
+    def write_item_events(self, place: int, item: Item, pieces: Iterable[str]) -> Iterator[bytes]:
+        """Write the events of one item, whose words or arguments come in pieces."""
         where = {"output_index": place, "item_id": item["id"]}
         match item["type"]:
             case "message":
@@ -237,30 +235,29 @@ class ResponsesEventWriter:
                 empty = {**part, "text": ""}
                 opened = {**item, "status": "in_progress", "content": []}
                 inside = {**where, "content_index": 0}
-                yield self.event("response.output_item.added", output_index=place, item=opened) + self.event(
-                    "response.content_part.added", **inside, part=empty
-                )
+                added = self.write_event("response.output_item.added", output_index=place, item=opened)
+                yield added + self.write_event("response.content_part.added", **inside, part=empty)
                 for piece in pieces:
-                    yield self.event("response.output_text.delta", **inside, delta=piece, logprobs=[])
-                done = self.event("response.output_text.done", **inside, text=part["text"], logprobs=[])
-                done += self.event("response.content_part.done", **inside, part=part)
+                    yield self.write_event("response.output_text.delta", **inside, delta=piece, logprobs=[])
+                done = self.write_event("response.output_text.done", **inside, text=part["text"], logprobs=[])
+                done += self.write_event("response.content_part.done", **inside, part=part)
             case "reasoning":
                 inside = {**where, "summary_index": 0}
                 part = item["summary"][0]
-                yield self.event("response.output_item.added", output_index=place, item={**item, "summary": []})
-                yield self.event("response.reasoning_summary_part.added", **inside, part={**part, "text": ""})
+                yield self.write_event("response.output_item.added", output_index=place, item={**item, "summary": []})
+                yield self.write_event("response.reasoning_summary_part.added", **inside, part={**part, "text": ""})
                 for piece in pieces:
-                    yield self.event("response.reasoning_summary_text.delta", **inside, delta=piece)
-                done = self.event("response.reasoning_summary_text.done", **inside, text=part["text"])
-                done += self.event("response.reasoning_summary_part.done", **inside, part=part)
+                    yield self.write_event("response.reasoning_summary_text.delta", **inside, delta=piece)
+                done = self.write_event("response.reasoning_summary_text.done", **inside, text=part["text"])
+                done += self.write_event("response.reasoning_summary_part.done", **inside, part=part)
             case _:
                 opened = {**item, "status": "in_progress", "arguments": ""}
-                yield self.event("response.output_item.added", output_index=place, item=opened)
+                yield self.write_event("response.output_item.added", output_index=place, item=opened)
                 for piece in pieces:
-                    yield self.event("response.function_call_arguments.delta", **where, delta=piece)
-                done = self.event("response.function_call_arguments.done", **where, arguments=item["arguments"])
-        yield done + self.event("response.output_item.done", output_index=place, item=item)
+                    yield self.write_event("response.function_call_arguments.delta", **where, delta=piece)
+                done = self.write_event("response.function_call_arguments.done", **where, arguments=item["arguments"])
+        yield done + self.write_event("response.output_item.done", output_index=place, item=item)
 
-    def ends(self, whole: Mapping[str, Any]) -> bytes:
-        """The last event, with all that was said."""
-        return self.event("response.completed", response=whole)
+    def write_end(self, whole: Mapping[str, Any]) -> bytes:
+        """Write the last event, with all that was said."""
+        return self.write_event("response.completed", response=whole)

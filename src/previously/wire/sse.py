@@ -28,13 +28,13 @@ _SLICE_BYTES = 65_536
 
 _MARK = b"\xef\xbb\xbf"
 _BLANKS = b" \t\r\n" + _MARK
-"""What may stand before the first byte that tells a stream from a body: white space and a byte order mark."""
+"""May stand before the first byte that tells a stream from a body: white space and a byte order mark."""
 
 _BETWEEN = re.compile(r"\s*(?:data:\s*)?")
-"""What may stand between two objects on one line."""
+"""May stand between two objects on one line."""
 
 _LINE_COST_CHARS = 8
-"""What a line that waits counts beside its characters: many empty ones take memory too."""
+"""The cost of a line that waits, beside its characters: many empty ones take memory too."""
 
 _read_object = json.JSONDecoder().raw_decode
 
@@ -46,13 +46,13 @@ class ReplyReader:
         "_after_return",
         "_body",
         "_fold",
-        "_held",
-        "_held_bytes",
         "_in_error",
         "_longest_line",
         "_max_body_bytes",
         "_overlong",
         "_parser",
+        "_partial",
+        "_partial_bytes",
         "_waiting",
         "_waiting_chars",
     )
@@ -70,11 +70,11 @@ class ReplyReader:
         self._fold = ReplyFold(max_text_bytes, self._parser.finish_arguments)
         self._max_body_bytes = max_body_bytes
         self._body: bool | None = None
-        """Whether this is one JSON body instead of a stream; None until the first byte that tells."""
+        """True for one JSON body instead of a stream; None until the first byte that tells."""
         self._longest_line = MAX_LINE_BYTES
-        self._held: list[bytes] = []
+        self._partial: list[bytes] = []
         """The pieces of a line whose end has not come."""
-        self._held_bytes = 0
+        self._partial_bytes = 0
         self._overlong = False
         self._after_return = False
         self._in_error = False
@@ -85,27 +85,27 @@ class ReplyReader:
 
     @property
     def done(self) -> bool:
-        """Whether the server said that this is the end."""
+        """True when the server said that this is the end."""
         return self._fold.done
 
     @property
     def begun(self) -> bool:
-        """Whether anything came that a client could show or act upon, or an end."""
+        """True when anything came that a client could show or act upon, or an end."""
         return self._fold.begun
 
     def reply(self) -> Reply:
-        """What the client got by now, in lines that are whole."""
+        """Return what the client got by now, in lines that are whole."""
         return self._fold.reply()
 
     def finish(self) -> Reply:
-        """What the client got, now that no more comes. May be called more than once."""
-        if self._held or self._overlong:
+        """Return what the client got, now that no more comes. May be called more than once."""
+        if self._partial or self._overlong:
             self._end_line(b"")
         self._end_event()
         return self._fold.reply()
 
     def feed(self, piece: bytes) -> None:
-        """The next bytes of the answer."""
+        """Take the next bytes of the reply."""
         if len(piece) > _SLICE_BYTES:
             for at in range(0, len(piece), _SLICE_BYTES):
                 self.feed(piece[at : at + _SLICE_BYTES])
@@ -115,10 +115,10 @@ class ReplyReader:
         if self._body is None:
             self._look(piece)
         if b"\r" in piece or self._after_return:
-            piece = self._with_plain_ends(piece)
+            piece = self._normalize_ends(piece)
         first, *lines = piece.split(b"\n")
         if not lines:
-            self._hold(first)
+            self._keep(first)
             return
         last = lines.pop()
         self._end_line(first)
@@ -128,7 +128,7 @@ class ReplyReader:
             elif not self._body:
                 self._end_event()
         if last:
-            self._hold(last)
+            self._keep(last)
 
     def _look(self, piece: bytes) -> None:
         start = piece.lstrip(_BLANKS)[:1]
@@ -137,8 +137,8 @@ class ReplyReader:
             self._fold.streamed = not self._body
             self._longest_line = self._max_body_bytes if self._body else MAX_LINE_BYTES
 
-    def _with_plain_ends(self, piece: bytes) -> bytes:
-        """The piece with line feeds for line ends. One that came in two pieces is one."""
+    def _normalize_ends(self, piece: bytes) -> bytes:
+        """Return the piece with line feeds for line ends. One that came in two pieces is one."""
         if self._after_return and piece[:1] == b"\n":
             piece = piece[1:]
             self._after_return = False
@@ -146,23 +146,23 @@ class ReplyReader:
             self._after_return = piece[-1:] == b"\r"
         return piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
-    def _hold(self, part: bytes) -> None:
-        self._held_bytes += len(part)
-        if self._held_bytes > self._longest_line:
-            self._held.clear()
+    def _keep(self, part: bytes) -> None:
+        self._partial_bytes += len(part)
+        if self._partial_bytes > self._longest_line:
+            self._partial.clear()
             self._overlong = True
         elif part:
-            self._held.append(part)
+            self._partial.append(part)
 
     def _end_line(self, last: bytes) -> None:
-        """The line that was held has come to its end."""
-        if self._held or self._overlong:
-            self._hold(last)
-            line = b"".join(self._held)
-            self._held.clear()
+        """End the line that was kept, which has come to its end."""
+        if self._partial or self._overlong:
+            self._keep(last)
+            line = b"".join(self._partial)
+            self._partial.clear()
         else:
             line = last
-        overlong, self._overlong, self._held_bytes = self._overlong, False, 0
+        overlong, self._overlong, self._partial_bytes = self._overlong, False, 0
         if overlong:
             self._fold.junk += 1
             self._fold.truncated |= bool(self._body)
@@ -184,7 +184,7 @@ class ReplyReader:
             self._odd_line(line)
 
     def _data(self, data: bytes) -> None:
-        """The value of a data line. Nearly always it is one object, whole."""
+        """Read the value of a data line. Nearly always it is one object, whole."""
         text = data.decode("utf-8", "replace").strip()
         if self._fold.done:
             self._fold.junk += bool(text) and text != "[DONE]"  # clients have stopped listening
@@ -234,7 +234,7 @@ class ReplyReader:
         self._fold.add([ReplyFailed(error)])
 
     def _wait(self, text: str) -> None:
-        """A line that is no object by itself, or that follows one: the event may be whole later."""
+        """Keep a line that is no object by itself, or that follows one: the event may be whole later."""
         if self._waiting and text[0] == "{" and self._is_answer(text):
             self._end_event()  # a whole one: what came before it stays what it is
             self._take_objects(text)
@@ -253,7 +253,7 @@ class ReplyReader:
         return type(value) is dict and self._parser.is_part(value)
 
     def _end_event(self) -> None:
-        """An empty line, or the end: what waited is read together, else line by line, else it is junk."""
+        """End an event: what waited is read together, else line by line, else it is junk."""
         if self._waiting:
             waiting, self._waiting, self._waiting_chars = self._waiting, [], 0
             together = "\n".join(waiting)
@@ -268,7 +268,7 @@ class ReplyReader:
         self._in_error = False
 
     def _body_line(self, line: bytes) -> None:
-        """A line of a JSON body, which may have as many as it likes, or one of several such bodies."""
+        """Read a line of a JSON body, which may have as many as it likes, or one of several such bodies."""
         if line[:6] == b"event:":
             self._become_stream()
             self._line(line)
@@ -276,14 +276,14 @@ class ReplyReader:
             self._data(line.lstrip(_BLANKS))
 
     def _become_stream(self) -> None:
-        """What began as a body goes on as a stream."""
+        """Go on as a stream with what began as a body."""
         self._body = False
         self._fold.streamed = True
         self._longest_line = MAX_LINE_BYTES
         self._end_event()
 
     def _odd_line(self, line: bytes) -> None:
-        """A line of a stream that no client reads. Some servers break off with a bare error object."""
+        """Look at a line of a stream that no client reads. Some servers break off with a bare error object."""
         if line.startswith(_MARK):
             self._line(line[len(_MARK) :])
             return
@@ -301,7 +301,7 @@ class ReplyReader:
 
 
 def read_reply(body: bytes, *, max_text_bytes: int = MAX_TEXT_BYTES) -> Reply:
-    """An answer that came in one piece, as the same value. A stream that nobody asked for is read as one."""
+    """Read a reply that came in one piece. A stream that nobody asked for is read as one."""
     reader = ReplyReader(max_text_bytes=max_text_bytes, max_body_bytes=(len(body) + 1) * (1 + _LINE_COST_CHARS))
     reader.feed(body)
     return reader.finish()

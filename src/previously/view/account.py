@@ -9,12 +9,12 @@ from previously.core.paths import OnPath
 from previously.core.spans import Span, spans_of
 from previously.core.tokens import Counter, message_tokens
 from previously.view.memory import Remembered
-from previously.view.readers import Reader
+from previously.view.reader import Reader
 from previously.view.view import Item, LeftOut, Reason, Section
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class ViewPath:
     """The path a view is of, as far as it was read."""
 
     length: int
@@ -44,7 +44,7 @@ class SystemCost:
 
 
 def items(
-    path: Path, memories: Sequence[Remembered], cost_of: SystemCost, kept: Sequence[OnPath], counter: Counter
+    path: ViewPath, memories: Sequence[Remembered], cost_of: SystemCost, kept: Sequence[OnPath], counter: Counter
 ) -> Iterator[Item]:
     """What is in the view but for recall."""
     if cost_of.furniture:
@@ -72,7 +72,7 @@ def items(
 
 
 def left_out(
-    path: Path,
+    path: ViewPath,
     reader: Reader,
     memories: Sequence[Remembered],
     kept: Sequence[OnPath],

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
+from previously.view.agent import WHOLE, Trim
 from previously.view.memory import Remembered
 from previously.view.view import LeftOut, Reason, Section
-from previously.view.working import WHOLE, Trim
 
 FIRST_VIEW = "this is the first view"
 PATH_CHANGED = "an earlier message was changed"
@@ -60,25 +60,27 @@ class Epoch:
         return self.first if self.tail is None else self.tail
 
 
-def told_by(memories: Sequence[Remembered]) -> dict[str, str]:
+def digest_memories(memories: Sequence[Remembered]) -> dict[str, str]:
     """Which messages each text stands for, and a digest of its words."""
     return {_place(memory): _digest(memory.shown) for memory in memories if memory.span}
 
 
-def written_in(memories: Sequence[Remembered]) -> str:
+def digest_hand_written(memories: Sequence[Remembered]) -> str:
     """A digest of what people wrote."""
     return _digest("\0".join(one.text for one in memories if one.by_hand or one.section is Section.PINS))
 
 
-def why_ended(epoch: Epoch, fresh: Sequence[Remembered], left_out: Sequence[LeftOut], *, guarded: bool = False) -> str:
+def find_end_reason(
+    epoch: Epoch, fresh: Sequence[Remembered], left_out: Sequence[LeftOut], *, guarded: bool = False
+) -> str:
     """Why the epoch cannot go on now that memory is this, whatever room there is; empty if it can. `left_out` is what
     it does not show. `guarded`: whoever reads it may not know all, so no line is shown that is not for them now."""
     lines = {(one.section, one.text) for one in fresh}
     if guarded and any(one.span is None and (one.section, one.text) not in lines for one in epoch.memories):
         return TAKEN_BACK
-    if epoch.by_hand != written_in(fresh):
+    if epoch.by_hand != digest_hand_written(fresh):
         return BY_HAND
-    now = told_by(fresh)
+    now = digest_memories(fresh)
     if any(digest != now.get(place, digest) for place, digest in epoch.told.items()):
         return RENEWED
     still_stale = {memory.section for memory in fresh if memory.stale}

@@ -23,7 +23,7 @@ RETRY_S = 30.0
 """How long a story rests whose fold failed."""
 
 
-class Keeper:
+class BackgroundFolds:
     """Folds what is due."""
 
     def __init__(

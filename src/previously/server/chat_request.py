@@ -2,14 +2,18 @@
 
 Pure. What must stay true: a body is changed in its messages and in what is ours, and nowhere else; whatever a client
 sends is an `AskedChat` or a `BadInput` with one sentence.
+
+What a story is called that a client began.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 from urllib.parse import unquote
@@ -17,10 +21,11 @@ from urllib.parse import unquote
 from previously.core.errors import BadInput
 from previously.core.json_values import kind, parse_json
 from previously.core.messages import Draft, Role, Text, cleaned
+from previously.core.text import clean
 from previously.recognition.client_list import Ask, ClientList, is_lone_task, parse_client_list
 from previously.recognition.client_marks import ChatNames, is_nudge
 from previously.recognition.commands import Command, parse_command
-from previously.view.volatile import without_echo
+from previously.view.turn import remove_echoes
 from previously.wire.interface import CHAT, Interface, Raw
 
 STORY_HEADERS = (
@@ -51,7 +56,7 @@ _LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
-class AskedChat:
+class ChatRequest:
     """A request for the next message."""
 
     body: dict[str, Any]
@@ -78,12 +83,12 @@ class AskedChat:
     """How many messages the client's history has, where it says so."""
 
 
-def read_chat(body: bytes, headers: Mapping[str, str], dialect: Interface = CHAT) -> AskedChat:
+def parse_chat_request(body: bytes, headers: Mapping[str, str], dialect: Interface = CHAT) -> ChatRequest:
     """The request in a body. `headers` have lower-case names."""
-    return read_fields(parsed(body), headers, dialect)
+    return parse_fields(parsed(body), headers, dialect)
 
 
-def read_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Interface = CHAT) -> AskedChat:
+def parse_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Interface = CHAT) -> ChatRequest:
     """The request in a body that is parsed, whose fields from now on are the request's."""
     messages = dialect.read_raws(fields)
     meta = fields.pop("chat_meta", None)
@@ -109,7 +114,7 @@ def read_fields(fields: dict[str, Any], headers: Mapping[str, str], dialect: Int
     if ask is None and _is_sillytavern(headers) and is_lone_task(heard, streams=streams):
         ask = Ask.ASIDE
     last = next((draft.message for draft in reversed(drafts) if _is_said(draft)), drafts[-1].message)
-    return AskedChat(
+    return ChatRequest(
         fields,
         dialect,
         messages,
@@ -144,7 +149,7 @@ def _as_said(draft: Draft) -> Draft:
     message = draft.message
     if "<recalled>" not in message.text:
         return draft
-    parts = tuple(Text(without_echo(part.text)) if isinstance(part, Text) else part for part in message.parts)
+    parts = tuple(Text(remove_echoes(part.text)) if isinstance(part, Text) else part for part in message.parts)
     return Draft(type(message)(message.role, parts, message.speaker, message.witnesses), draft.attributes)
 
 
@@ -206,10 +211,21 @@ def _is_sillytavern(headers: Mapping[str, str]) -> bool:
     return headers.get("user-agent", "").startswith("node-fetch")
 
 
-def with_messages(asked: AskedChat, messages: list[Raw]) -> bytes:
+def write_body(asked: ChatRequest, messages: list[Raw]) -> bytes:
     """The body that goes upstream."""
     body = asked.dialect.write_body(asked.body, messages)
     try:
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:  # half a character, as some clients cut them: it goes on as it came
         return json.dumps(body, separators=(",", ":")).encode()
+
+
+_LONGEST = 60
+
+
+def make_story_name(asked: ChatRequest) -> str:
+    """A name for a new story: who is in it and when it began, and some letters, since no two may have the same name."""
+    names = asked.heard.names
+    who = ", ".join(names.members) or names.character or "Chat"
+    who = " ".join(clean(who)[0].split())[:_LONGEST] or "Chat"
+    return f"{who} {datetime.now():%Y-%m-%d %H:%M} {secrets.token_hex(4)}"

@@ -1,7 +1,7 @@
 """A model that answers from a script: for tests, examples and trying things out without a server.
 
-It keeps the contract of `models.client` and treats text as the real client does, so what is shown to work with it works
-with a server that says the same. It asks no network, keeps every request, and gives the same answers every time.
+It keeps the contract of `models.client` and treats text as the real client does, so code that works with it works with
+a server that says the same. It asks no network, keeps every request, and gives the same answers every time.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ScriptedModel:
         return self._name
 
     async def ask(self, request: ModelRequest) -> ModelReply | ModelFailure:
-        """The next answer of the script."""
+        """Return the next answer of the script."""
         turn = len(self.requests)
         self.requests.append(request)
         answer: Scripted | Awaitable[Scripted]
@@ -63,5 +63,5 @@ class ScriptedModel:
         return answer
 
     async def close(self) -> None:
-        """Nothing is held open; `closed` tells that it was called."""
+        """Note in `closed` that it was called; there is nothing to close."""
         self.closed = True

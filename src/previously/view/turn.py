@@ -57,7 +57,7 @@ class LoreShown:
 def block(passages: Sequence[Recalled], lore: Sequence[LoreShown] = ()) -> str:
     """Entries and passages as they stand in a view: what things are, then what was said, in the order of the story."""
     said = [one.text for one in sorted(passages, key=lambda one: one.span)]
-    return "\n".join([OPENING, *map(written, (*map(line_of, lore), *said)), CLOSING]) + "\n\n"
+    return "\n".join([OPENING, *map(written, (*map(render_lore, lore), *said)), CLOSING]) + "\n\n"
 
 
 def written(text: str) -> str:
@@ -65,22 +65,22 @@ def written(text: str) -> str:
     return "\n  ".join(_MARK.sub(r"‹\1›", text).splitlines())
 
 
-def line_of(lore: LoreShown) -> str:
+def render_lore(lore: LoreShown) -> str:
     """An entry as it stands in a view."""
     return f"About {' '.join(lore.name.split())}: {lore.text.strip()}"
 
 
-def without_recall(text: str) -> str:
+def remove_turn_memory(text: str) -> str:
     """What a user said, without what was put before it."""
     return _BLOCK.sub("", text)
 
 
-def without_echo(text: str) -> str:
+def remove_echoes(text: str) -> str:
     """A text without recalled passages that a client or a model repeats, wherever they stand in it."""
     return _ECHO.sub("", text) if "<recalled>" in text else text
 
 
-def with_recall(
+def add_turn_memory(
     view: View, passages: Sequence[Recalled], said: Message | None, counter: Counter, lore: Sequence[LoreShown] = ()
 ) -> View:
     """The view with this lore and as many of these passages, the best first, as it has room for, in what the user said.
@@ -116,7 +116,7 @@ def _put(message: Message, text: str) -> Message:
 
 def _items(passages: Sequence[Recalled], lore: Sequence[LoreShown], cost: int, counter: Counter) -> list[Item]:
     """Each entry and passage with what it costs; the last also bears the marks around them all."""
-    found = [Item(Section.LORE, counter.tokens(line_of(one)), one.item_reason, ()) for one in lore]
+    found = [Item(Section.LORE, counter.tokens(render_lore(one)), one.item_reason, ()) for one in lore]
     found += [Item(Section.RECALL, counter.tokens(one.text), one.reason, (one.span,), one.score) for one in passages]
     for number, one in enumerate(found, 1):
         tokens = min(cost, one.tokens) if number < len(found) else cost

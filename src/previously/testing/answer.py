@@ -1,7 +1,7 @@
-"""Answers of the scripted server: what is said, and all that can go wrong on the way.
+"""Answers of the scripted server: their words, and all that can go wrong on the way.
 
-A `ScriptedAnswer` is a plain value; `steps` turns it into what a connection does, one step after the other: bytes to
-write, seconds to wait, an event to wait for, an end. The same answer to the same request gives the same steps.
+A `ScriptedAnswer` is a plain value; `plan_steps` turns it into what a connection does, one step after the other: bytes
+to write, seconds to wait, an event to wait for, an end. The same answer to the same request gives the same steps.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from previously.core.messages import ToolCall
-from previously.testing.scripted_interface import ScriptedReply, write_error
+from previously.testing.bodies import ScriptedReply, write_error
 
 if TYPE_CHECKING:
     from previously.testing.connection import ServedRequest
@@ -26,7 +26,7 @@ Body = bytes | str | dict[str, Any] | list[Any] | Callable[[], Iterable[bytes]]
 
 
 class End(Enum):
-    """How a connection may end an answer."""
+    """The ways in which a connection may end an answer."""
 
     KEPT = "whole; the connection stays open for the next request"
     CLOSED = "the connection is closed"
@@ -42,10 +42,10 @@ class ScriptedAnswer:
     """One answer. Everything has a default: `ScriptedAnswer()` is a good server's, with words of its own."""
 
     text: str | Sequence[str] | None = None
-    """What is said: in one text, streamed word by word, or in the pieces given. None: words that no other request
+    """The words: in one text, streamed word by word, or in the pieces given. None: words that no other request
     gets, the same in every run."""
     chunks: int = 12
-    """How many pieces the words of its own have."""
+    """The number of pieces that the words of its own have."""
     reasoning: str = ""
     tool_calls: Sequence[ToolCall] = ()
     choices: int | None = None
@@ -82,7 +82,7 @@ class ScriptedAnswer:
     cut_bytes: int | None = None
     """End the connection after so many bytes of the body."""
     reset: bool = False
-    """Where it is cut: by RST, not FIN."""
+    """Cut it by RST, not FIN."""
     endless: bool = False
     """Never come to an end."""
     never: bool = False
@@ -90,7 +90,7 @@ class ScriptedAnswer:
 
 
 def plan_steps(answer: ScriptedAnswer, request: ServedRequest, composed: ScriptedReply) -> Iterator[Step]:
-    """What the connection does. Counts in `request` what has been sent when a step is taken."""
+    """Plan what the connection does. Counts in `request` what has been sent when a step is taken."""
     if (event := answer.hold.get(-1)) is not None:
         yield event
     if answer.wait_s:
@@ -101,10 +101,10 @@ def plan_steps(answer: ScriptedAnswer, request: ServedRequest, composed: Scripte
     if answer.cut_chunks == -1:
         yield ending
         return
-    parts, size = _parts(answer, composed)
+    parts, size = _split_body(answer, composed)
     chunked = size is None
-    yield _head(answer, composed, size)
-    for at, part in enumerate(_in_pieces(parts, answer.piece_bytes)):
+    yield _write_head(answer, composed, size)
+    for at, part in enumerate(_cut_pieces(parts, answer.piece_bytes)):
         if (event := answer.hold.get(at)) is not None:
             yield event
         elif at and answer.chunk_wait_s:
@@ -129,8 +129,8 @@ def plan_steps(answer: ScriptedAnswer, request: ServedRequest, composed: Scripte
     yield End.KEPT
 
 
-def _parts(answer: ScriptedAnswer, composed: ScriptedReply) -> tuple[Iterable[bytes], int | None]:
-    """The body in chunks, and its size where that is told beforehand."""
+def _split_body(answer: ScriptedAnswer, composed: ScriptedReply) -> tuple[Iterable[bytes], int | None]:
+    """Return the body in chunks, and its size where that is told beforehand."""
     match answer.body:
         case None if answer.status >= 400:
             whole = write_error(answer.status)
@@ -149,7 +149,7 @@ def _parts(answer: ScriptedAnswer, composed: ScriptedReply) -> tuple[Iterable[by
     return [whole], len(whole)
 
 
-def _in_pieces(parts: Iterable[bytes], pieces: int | Sequence[int] | None) -> Iterable[bytes]:
+def _cut_pieces(parts: Iterable[bytes], pieces: int | Sequence[int] | None) -> Iterable[bytes]:
     if pieces is None:
         return parts
     whole = b"".join(parts)
@@ -158,7 +158,7 @@ def _in_pieces(parts: Iterable[bytes], pieces: int | Sequence[int] | None) -> It
     return [whole[first:last] for first, last in cuts if first < last]
 
 
-def _head(answer: ScriptedAnswer, composed: ScriptedReply, size: int | None) -> bytes:
+def _write_head(answer: ScriptedAnswer, composed: ScriptedReply, size: int | None) -> bytes:
     streamed = composed.streamed and answer.body is None and answer.status < 400
     kind = answer.content_type or ("text/event-stream; charset=utf-8" if streamed else "application/json")
     fields = {"Content-Type": kind, "Cache-Control": "no-cache"} if streamed else {"Content-Type": kind}
@@ -188,7 +188,7 @@ def web_page(status: int = 200) -> ScriptedAnswer:
 
 
 def redirect(location: str, status: int = 307) -> ScriptedAnswer:
-    """Sends the request elsewhere."""
+    """An answer that sends the request elsewhere."""
     return ScriptedAnswer(status=status, headers={"Location": location}, body=b"")
 
 

@@ -3,15 +3,26 @@
 A chapter is told in full, in short, or by the backbone. What must stay true: no chapter is told more finely than one
 that is nearer; no message is told by two texts, except that episodes stand beside the recap, and beside a chapter told
 in full, to keep what was lost when those were written.
+
+Lists: which lines of threads, state and lore a view has use for, beside its recap and its tail.
+
+A small view tells of threads only what the recap does not, of persons only those the tail names and the recap does
+not; of the state nothing whose thing the tail names, since the newest messages know better. A person's own lines are
+never passed over.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
+from previously.core.budgets import Row, tokens_in
 from previously.core.tokens import Counter
-from previously.view.memory import Remembered, block_tokens, in_turn
+from previously.text.sentences import sentence_starts
+from previously.text.terms import SPACELESS, content_of
+from previously.view.memory import Remembered, count_block_tokens, drop_told_twice
 from previously.view.view import Section
 
 WORTH_CUTTING = 0.6
@@ -23,7 +34,7 @@ PAST = frozenset({Section.BACKBONE, Section.CHAPTERS})
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class PastRoom:
     """What the past may take."""
 
     tokens: int
@@ -31,7 +42,7 @@ class Room:
     """What the backbone needs at least, if it is that long: a longer one is cut before a chapter is left to it."""
 
 
-def choose_layers(memories: Sequence[Remembered], room: Room, counter: Counter) -> list[Remembered]:
+def choose_layers(memories: Sequence[Remembered], room: PastRoom, counter: Counter) -> list[Remembered]:
     """Return the texts of a view out of all there are, in the order of the story: each chapter in one form, and what
     no other text tells. `memories` hold a backbone for each chapter at which it can end."""
     past = _choose_past([one for one in memories if one.section in PAST and one.span], room, counter)
@@ -39,7 +50,7 @@ def choose_layers(memories: Sequence[Remembered], room: Room, counter: Counter) 
     in_order = sorted((*past, *told), key=_place)
     pins = [one for one in memories if one.section is Section.PINS]
     others = [one for one in memories if one.span is None and one.section is not Section.PINS]
-    return [*pins, *in_turn(in_order), *others]
+    return [*pins, *drop_told_twice(in_order), *others]
 
 
 def _place(memory: Remembered) -> tuple[int, int]:
@@ -50,7 +61,7 @@ def _place(memory: Remembered) -> tuple[int, int]:
     return (1, _begin(memory)) if memory.section in (Section.CHAPTERS, Section.EPISODES) else (2, 0)
 
 
-def widest(memories: Sequence[Remembered]) -> list[Remembered]:
+def drop_shorter_backbones(memories: Sequence[Remembered]) -> list[Remembered]:
     """Return the texts without the backbones that end before the furthest: what would be told if all had room."""
     folded = [one for one in memories if one.section is Section.BACKBONE and one.span and not one.by_hand]
     furthest = max(folded, key=_last, default=None)
@@ -62,7 +73,7 @@ def _begin(memory: Remembered) -> int:
     return memory.span.first
 
 
-def _choose_past(memories: Sequence[Remembered], room: Room, counter: Counter) -> list[Remembered]:
+def _choose_past(memories: Sequence[Remembered], room: PastRoom, counter: Counter) -> list[Remembered]:
     """Return the backbone and the chapters after it, each in its form."""
     by_hand = [one for one in memories if one.section is Section.BACKBONE and one.by_hand]
     backbones = [one for one in memories if one.section is Section.BACKBONE and not one.by_hand]
@@ -85,7 +96,7 @@ def _choose_past(memories: Sequence[Remembered], room: Room, counter: Counter) -
     return _finer(chosen, chapters, room, counter).texts
 
 
-def _finer(chosen: _Past, chapters: Sequence[Remembered], room: Room, counter: Counter) -> _Past:
+def _finer(chosen: _Past, chapters: Sequence[Remembered], room: PastRoom, counter: Counter) -> _Past:
     """Return the same with more chapters in full: where an older one is told in short, the backbone needs less, and
     gave up room that a nearer one can use."""
     whole = {one.span: one for one in chapters}
@@ -118,10 +129,10 @@ class _Past:
     def with_chapters(self, chapters: Sequence[Remembered]) -> _Past:
         return replace(self, chapters=chapters)
 
-    def fits(self, room: Room, counter: Counter) -> bool:
+    def fits(self, room: PastRoom, counter: Counter) -> bool:
         """Return whether there is room for the chapters, or most of the only one, and for what the backbone needs."""
-        backbone = block_tokens(Section.BACKBONE, self.texts, counter)
-        chapters = block_tokens(Section.CHAPTERS, self.texts, counter)
+        backbone = count_block_tokens(Section.BACKBONE, self.texts, counter)
+        chapters = count_block_tokens(Section.CHAPTERS, self.texts, counter)
         if len(self.chapters) == 1:
             chapters = int(chapters * WORTH_CUTTING)
         return chapters + min(backbone, room.backbone_tokens) <= room.tokens
@@ -162,3 +173,113 @@ def can_stand_beside(episode: Remembered, memories: Iterable[Remembered]) -> boo
         and (one.section is Section.RECAP or (one.section is Section.CHAPTERS and one.text != one.short))
         for one in memories
     )
+
+
+DATED = "dated"
+"""The kind of a thread that names a day or an amount."""
+
+PERSON = "person"
+"""The kind of a line of lore about a person."""
+
+SMALL = 3_000
+"""Tokens up to which a budget is a small one: nearer to 2,000 than to 4,000."""
+
+LARGE = 6_000
+"""Tokens from which on a budget is a large one: nearer to 8,000 than to 4,000."""
+
+LASTING = frozenset({"holder", "holds", "condition", "time", ""})
+"""Aspects of the state that a view of middle size tells: places and offices are told by the recap or overtaken. Free
+words have none."""
+
+TOLD_SHARE = 2 / 3
+"""A thread is told where one paragraph has two thirds of its telling words: names alone are fewer."""
+
+PERSONS_TOKENS: Row = (0, 200, 400)
+"""What lines about persons take: none at 2,000, where the recap says who people are, 16 of them at 8,000."""
+
+_WORDS = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What stands in a view beside its lists."""
+
+    budget_tokens: int
+    recap: str
+    """Empty if it is missing or only quotes: then every line is worth telling."""
+    tail: str
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Return the words of the tail."""
+        return frozenset(_WORDS.findall(self.tail))
+
+    @cached_property
+    def small_words(self) -> frozenset[str]:
+        """Return them in lower case."""
+        return frozenset(word.casefold() for word in self.words)
+
+    @cached_property
+    def in_recap(self) -> Beside:
+        """Return the recap as something that names things."""
+        return Beside(self.budget_tokens, "", self.recap)
+
+    @cached_property
+    def paragraphs(self) -> list[frozenset[str]]:
+        """Return the telling words of each paragraph of the recap."""
+        return [frozenset(content_of(part)) for part in self.recap.split("\n\n")]
+
+
+def choose_lines(memories: Sequence[Remembered], beside: Beside, counter: Counter) -> list[Remembered]:
+    """Return the memories without lines that this view has no use for, and without persons beyond their share."""
+    tests = {Section.THREADS: _tells_thread, Section.STATE: _tells_state, Section.LORE: _tells_person}
+    found, persons = list[Remembered](), tokens_in(beside.budget_tokens, PERSONS_TOKENS)
+    for one in memories:
+        test = tests.get(one.section)
+        if test and not one.by_hand and not test(one, beside):
+            continue
+        persons -= counter.tokens(one.text) if one.kind == PERSON else 0
+        if one.kind != PERSON or persons >= 0:
+            found.append(one)
+    return found
+
+
+def find_first_sentence(text: str) -> str:
+    """Return the first sentence of a text."""
+    return text[: [*sentence_starts(text), len(text)][1]].strip()
+
+
+def _tells_thread(line: Remembered, beside: Beside) -> bool:
+    if beside.budget_tokens >= LARGE or not beside.recap:
+        return True
+    words = set(content_of(line.text))
+    if any(len(words & told) >= TOLD_SHARE * len(words) for told in beside.paragraphs):
+        return False
+    return beside.budget_tokens >= SMALL or line.kind == DATED
+
+
+def _tells_state(line: Remembered, beside: Beside) -> bool:
+    if _is_named(line.about, beside):
+        return False
+    return beside.budget_tokens >= LARGE or not beside.recap or line.kind in LASTING
+
+
+def _tells_person(line: Remembered, beside: Beside) -> bool:
+    if line.kind != PERSON or beside.budget_tokens >= LARGE:
+        return True
+    if beside.budget_tokens < SMALL:
+        return False
+    return _is_named(line.about, beside) and not _is_named(line.about, beside.in_recap)
+
+
+def _is_named(thing: str, beside: Beside) -> bool:
+    """Return whether the tail names a thing: a name by any of its words, as it is written; anything else by its last
+    word, which says what it is ("Bram's knife" is named by "the knife")."""
+    words = _WORDS.findall(thing)
+    if not words:
+        return False
+    if SPACELESS.search(thing):
+        return thing in beside.tail
+    if len(words) > 1 and all(word[0].isupper() for word in words):
+        return not beside.words.isdisjoint(words)
+    return words[-1].casefold() in beside.small_words

@@ -14,7 +14,7 @@ UNKNOWN_WINDOW_TOKENS = 8_192
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class ServerOptions:
     """How the proxy works. Nothing in it comes from a client."""
 
     upstream: Endpoint

@@ -25,7 +25,7 @@ _WORDS = (
 
 
 def invent_words(number: int, chunks: int) -> list[str]:
-    """The words of one answer: told apart from every other by their first, the same in every run."""
+    """Return the words of one answer: different from every other by their first, the same in every run."""
     return [f"Answer-{number}", *(f" {word}" for word in _run_of_words(number % 997, chunks - 2)), "."][:chunks]
 
 
@@ -35,7 +35,7 @@ def _run_of_words(seed: int, count: int) -> tuple[str, ...]:
 
 
 def split_words(text: str) -> list[str]:
-    """The text in pieces as a model would stream it: a word with the blank before it."""
+    """Return the text in pieces as a model would stream it: a word with the blank before it."""
     pieces: list[str] = []
     for word in text.split(" "):
         pieces.append(f" {word}" if pieces else word)
@@ -43,7 +43,7 @@ def split_words(text: str) -> list[str]:
 
 
 def write_error(status: int, message: str = "", code: str = "") -> bytes:
-    """An error in the shape that OpenAI gives it."""
+    """Write an error in the shape that OpenAI gives it."""
     kinds = {400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error"}
     error = {
         "message": message or f"The scripted server answers with {status}.",
@@ -56,7 +56,7 @@ def write_error(status: int, message: str = "", code: str = "") -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedReply:
-    """An answer with everything decided: what `events` streams, and what `whole` is one object of."""
+    """An answer with everything decided, as a stream (`events`) and as one object (`whole`)."""
 
     number: int
     model: str
@@ -90,7 +90,7 @@ class ScriptedReply:
         return {"index": index, **said, "logprobs": odds, "finish_reason": finish_reason}
 
     def events(self) -> Iterator[bytes]:
-        """The stream, chunk by chunk; a chunk holds one event for each choice."""
+        """Write the stream, chunk by chunk; a chunk holds one event for each choice."""
         yield from islice(self._said(), self.error_after)
         if self.error_after is not None:
             yield self._error()
@@ -130,7 +130,7 @@ class ScriptedReply:
                 yield self._chunk([self._choice(0, {"tool_calls": [{"index": at, "function": {"arguments": half}}]})])
 
     def _around(self) -> tuple[bytes, bytes]:
-        """What stands before and after the text in an ordinary chunk."""
+        """Return the bytes before and after the text in an ordinary chunk."""
         whole = self._chunk([self._choice(0, {"content": "\0"})])
         before, _, after = whole.partition(b'"\\u0000"')
         return before, after
@@ -141,7 +141,6 @@ class ScriptedReply:
         return b"data: %b\n\n" % json.dumps({"error": self.error}).encode()
 
     def whole(self) -> bytes:
-        """The answer as one object."""
         if self.error_after is not None:
             return json.dumps({"error": self.error}).encode()
         choices = []
@@ -190,22 +189,21 @@ class ScriptedMessagesReply(ScriptedReply):
 
     @property
     def _counted(self) -> Mapping[str, Any]:
-        told = self.usage or {}
-        return {"input_tokens": told.get("prompt_tokens", 0), "output_tokens": told.get("completion_tokens", 0)}
+        usage = self.usage or {}
+        return {"input_tokens": usage.get("prompt_tokens", 0), "output_tokens": usage.get("completion_tokens", 0)}
 
     def _blocks(self) -> list[tuple[anthropic_reply.Block, list[str]]]:
-        """Each block with the pieces it comes in."""
+        """Return each block with the pieces it comes in."""
         text = "".join(self.texts[0]) if self.texts else ""
-        found: list[tuple[anthropic_reply.Block, list[str]]] = []
+        blocks: list[tuple[anthropic_reply.Block, list[str]]] = []
         if self.reasoning:
             block = anthropic_reply.write_thinking_block(self.reasoning, f"signed-{self.number}")
-            found.append((block, split_words(self.reasoning)))
+            blocks.append((block, split_words(self.reasoning)))
         if text:
-            found.append((anthropic_reply.write_text_block(text), list(self.texts[0])))
-        return found + [(anthropic_reply.write_call_block(call), _halves(call)) for call in self.tool_calls]
+            blocks.append((anthropic_reply.write_text_block(text), list(self.texts[0])))
+        return blocks + [(anthropic_reply.write_call_block(call), _halves(call)) for call in self.tool_calls]
 
     def events(self) -> Iterator[bytes]:
-        """The stream, chunk by chunk."""
         yield anthropic_reply.write_start(self._name, self.model, self._counted) + anthropic_reply.write_event(
             {"type": "ping"}
         )
@@ -225,18 +223,17 @@ class ScriptedMessagesReply(ScriptedReply):
                 return
 
     def whole(self) -> bytes:
-        """The answer as one object."""
         if self.error_after is not None:
             return _error(self.error)
         blocks = [block for block, _ in self._blocks()]
         stop = _STOPS.get(self.finish_reason, self.finish_reason)
-        told = anthropic_reply.write_message(self._name, self.model, blocks, stop_reason=stop, usage=self._counted)
-        return json.dumps(told).encode()
+        message = anthropic_reply.write_message(self._name, self.model, blocks, stop_reason=stop, usage=self._counted)
+        return json.dumps(message).encode()
 
 
 def _error(error: object) -> bytes:
-    told = error.get("message") if isinstance(error, dict) else error
-    return json.dumps({"type": "error", "error": {"type": "api_error", "message": str(told)}}).encode()
+    words = error.get("message") if isinstance(error, dict) else error
+    return json.dumps({"type": "error", "error": {"type": "api_error", "message": str(words)}}).encode()
 
 
 class ScriptedResponsesReply(ScriptedReply):
@@ -245,17 +242,17 @@ class ScriptedResponsesReply(ScriptedReply):
     __slots__ = ()
 
     def _items(self) -> list[tuple[responses_reply.Item, list[str]]]:
-        """Each item with the pieces it comes in."""
+        """Return each item with the pieces it comes in."""
         text = "".join(self.texts[0]) if self.texts else ""
-        found: list[tuple[responses_reply.Item, list[str]]] = []
+        items: list[tuple[responses_reply.Item, list[str]]] = []
         if self.reasoning:
             item = responses_reply.write_reasoning_item(f"rs_{self.number}", self.reasoning)
-            found.append((item, split_words(self.reasoning)))
+            items.append((item, split_words(self.reasoning)))
         if text:
-            found.append((responses_reply.write_text_item(f"msg_{self.number}", text), list(self.texts[0])))
+            items.append((responses_reply.write_text_item(f"msg_{self.number}", text), list(self.texts[0])))
         for at, call in enumerate(self.tool_calls):
-            found.append((responses_reply.write_call_item(f"fc_{self.number}_{at}", call), _halves(call)))
-        return found
+            items.append((responses_reply.write_call_item(f"fc_{self.number}_{at}", call), _halves(call)))
+        return items
 
     def _response(self, items: list[responses_reply.Item], **more: Any) -> dict[str, Any]:
         read, written = (int((self.usage or {}).get(name, 0)) for name in ("prompt_tokens", "completion_tokens"))
@@ -272,25 +269,23 @@ class ScriptedResponsesReply(ScriptedReply):
         )
 
     def events(self) -> Iterator[bytes]:
-        """The stream, chunk by chunk."""
         whole, events = self._response([item for item, _ in self._items()]), responses_reply.ResponsesEventWriter()
-        yield events.begins(whole)
+        yield events.write_start(whole)
         yield from islice(self._given(events), self.error_after)
         if self.error_after is not None:
             failed = self._response([], status="failed", error=self.error)
-            yield events.event("response.failed", response=failed)
+            yield events.write_event("response.failed", response=failed)
         elif self.done:
-            yield events.ends(whole)
+            yield events.write_end(whole)
 
     def _given(self, events: responses_reply.ResponsesEventWriter) -> Iterator[bytes]:
         while True:
             for place, (item, pieces) in enumerate(self._items()):
-                yield from events.item(place, item, pieces)
+                yield from events.write_item_events(place, item, pieces)
             if not self.endless:
                 return
 
     def whole(self) -> bytes:
-        """The answer as one object."""
         if self.error_after is not None:
             return json.dumps({"error": self.error}).encode()
         return json.dumps(self._response([item for item, _ in self._items()])).encode()
@@ -329,8 +324,8 @@ def _text(content: object) -> str:
 def _anthropic_error(status: int, message: str, code: str) -> bytes:
     kinds = {401: "authentication_error", 404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error"}
     kind = kinds.get(status, "api_error" if status >= 500 else "invalid_request_error")
-    told = message or f"The scripted server answers with {status}."
-    return json.dumps({"type": "error", "error": {"type": kind, "message": told}, "request_id": code or None}).encode()
+    words = message or f"The scripted server answers with {status}."
+    return json.dumps({"type": "error", "error": {"type": kind, "message": words}, "request_id": code or None}).encode()
 
 
 def _llama_cpp_overflow(tokens: int, window: int | None) -> bytes:
@@ -355,18 +350,18 @@ def _response_faults(asked: Fields) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedInterface:
-    """One way of asking for an answer."""
+    """One way of asking for an answer, and what the server answers in it."""
 
-    composed: type[ScriptedReply]
+    reply: type[ScriptedReply]
     texts: Callable[[Fields], Iterator[str]]
-    """What a request gives to read, each of which costs a little more than its words."""
+    """The texts that a request gives to read, each of which costs a little more than its words."""
     error: Callable[[int, str, str], bytes]
     too_long: Callable[[int, int | None], bytes]
-    """What is said of a prompt of so many tokens when the window has so many."""
+    """The complaint of a prompt of so many tokens when the window has so many."""
     faults: Callable[[Fields], list[str]]
     chat: bool = True
     around_tokens: int = 4
-    """What each of the texts costs besides its words."""
+    """The cost of each text besides its words."""
 
 
 CHAT = ScriptedInterface(

@@ -1,8 +1,8 @@
 """A server that answers from a script, over real HTTP, in the interfaces of OpenAI (chat completions, Responses) and of
 Anthropic (messages).
 
-`ScriptedServer` owns the listening socket, the plan and the log. `scripted_answer` and `scripted_interface` say what an
-answer is made of, `connection` sends it.
+`ScriptedServer` owns the listening socket, the plan and the log. `answer` and `bodies` say what an answer is made of,
+`connection` sends it.
 
 - Every request is in the log as it arrived, with what became of it: answered, cut, or given up by the peer, and when.
 - The same plan gives the same bytes. Tests wait for the log (`request`, `sent`, `ended`), not for clocks.
@@ -19,9 +19,8 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from previously.testing.connection import ChangeSignal, Connection, ServedRequest
-from previously.testing.scripted_answer import ScriptedAnswer, Step, plan_steps, refused
-from previously.testing.scripted_interface import (
+from previously.testing.answer import ScriptedAnswer, Step, plan_steps, refused
+from previously.testing.bodies import (
     INTERFACES,
     MESSAGES,
     RESPONSES,
@@ -30,6 +29,7 @@ from previously.testing.scripted_interface import (
     invent_words,
     split_words,
 )
+from previously.testing.connection import ChangeSignal, Connection, ServedRequest
 
 Planned = ScriptedAnswer | str
 Plan = Planned | Sequence[Planned] | Mapping[int, Planned] | Callable[[ServedRequest], Planned]
@@ -38,7 +38,7 @@ A request that the plan says nothing of gets `ScriptedAnswer()`."""
 
 
 def count_words(text: str) -> int:
-    """Tokens of a text, as this server counts unless it is told otherwise: about four for three words."""
+    """Count the tokens of a text as this server does unless it is given another counter: about four for three words."""
     return (len(text.split()) * 4 + 2) // 3
 
 
@@ -76,7 +76,7 @@ class ScriptedServer:
         self.window_tokens = window_tokens
         self.strict = strict
         self.faults: list[str] = []
-        """What was refused, and why, where it is strict."""
+        """Each request that a strict server refused, and why."""
         self.changes = ChangeSignal()
         self.connections: set[Connection] = set()
         self._kind = kind
@@ -94,17 +94,17 @@ class ScriptedServer:
 
     @property
     def origin(self) -> str:
-        """Where it is, without `/v1`."""
+        """Its address, without `/v1`."""
         return f"http://{self._address[0]}:{self._address[1]}"
 
     @property
     def base_url(self) -> str:
-        """What a client is given."""
+        """The address that a client is given."""
         return f"{self.origin}/v1"
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port that it listens on."""
         return self._address[1]
 
     async def __aenter__(self) -> ScriptedServer:
@@ -148,7 +148,7 @@ class ScriptedServer:
         await self.changes.until(lambda: self.running == 0)
 
     def answer(self, request: ServedRequest) -> Iterator[Step]:
-        """What to do about a request; it is written into the log."""
+        """Plan the answer to a request, and write the request into the log."""
         path = request.path.partition("?")[0]
         if (interface := INTERFACES.get(path)) is None or request.method != "POST":
             self.others.append(request)
@@ -166,10 +166,10 @@ class ScriptedServer:
         self.most_running = max(self.most_running, self.running)
         request.when_ended(self._one_less)
         answer = self._refused(request, interface) or self._planned(request)
-        yield from plan_steps(answer, request, self._composed(answer, request, interface))
+        yield from plan_steps(answer, request, self._decide(answer, request, interface))
 
     def _refused(self, request: ServedRequest, interface: ScriptedInterface) -> ScriptedAnswer | None:
-        """What is said to a request that is not answered; None for one that is."""
+        """Return the refusal of a request; None for one that is answered."""
         if not self._allowed(request):
             return ScriptedAnswer(
                 status=401, body=interface.error(401, "Incorrect API key provided.", "invalid_api_key")
@@ -203,8 +203,8 @@ class ScriptedServer:
             return ScriptedAnswer(text=planned)
         return planned or ScriptedAnswer()
 
-    def _composed(self, answer: ScriptedAnswer, request: ServedRequest, interface: ScriptedInterface) -> ScriptedReply:
-        """The answer with everything decided. The request's JSON is read only where something depends on it."""
+    def _decide(self, answer: ScriptedAnswer, request: ServedRequest, interface: ScriptedInterface) -> ScriptedReply:
+        """Decide everything about an answer. The request's JSON is read only where something depends on it."""
         lean = answer.choices is not None and answer.usage is False and answer.model is not None
         asked = request.json if not lean and isinstance(request.json, dict) else {}
         count = answer.choices or (n if type(n := asked.get("n")) is int and 0 < n <= 128 else 1)
@@ -216,7 +216,7 @@ class ScriptedServer:
             case given:
                 pieces = list(given)
         usage = self._usage(answer, request, asked, "".join(pieces), interface)
-        return interface.composed(
+        return interface.reply(
             number=request.number,
             model=answer.model or str(asked.get("model") or self.model),
             texts=[pieces if index == 0 else [*pieces, f" ({index})"] for index in range(count)],
@@ -267,17 +267,17 @@ class ScriptedServer:
         return given == f"Bearer {self._api_key}"
 
     def _beside(self, request: ServedRequest, path: str) -> ScriptedAnswer:
-        """The answer to a request that is not for an answer of the model."""
+        """Return the answer to a request that is not for an answer of the model."""
         if (planned := self._doors.get(path)) is not None:
             return planned
         if not self._allowed(request):
             return refused(401, "Incorrect API key provided.", code="invalid_api_key")
         if request.method == "POST" and path in ("/v1/embeddings", "/embeddings"):
             return ScriptedAnswer(body=embed_texts(request.json, self.model))
-        told = describe_server(
+        facts = describe_server(
             self._kind, request.method, path, model=self.model, window_tokens=self.window_tokens, running=self.running
         )
-        return refused(404, f"There is no {path} here.") if told is None else ScriptedAnswer(body=told)
+        return refused(404, f"There is no {path} here.") if facts is None else ScriptedAnswer(body=facts)
 
 
 _NOTHING = ScriptedReply(
@@ -297,7 +297,7 @@ ServerKind = Literal["openai", "llama.cpp", "ollama", "lm studio", "koboldcpp", 
 def describe_server(
     kind: ServerKind, method: str, path: str, *, model: str, window_tokens: int | None, running: int
 ) -> dict[str, Any] | list[Any] | None:
-    """The JSON behind a door; None when this kind of server has no such door."""
+    """Return what a kind of server tells of itself at a path; None when it has no such path."""
     match kind, method, path:
         case _, "GET", "/v1/models" | "/models":
             return {"object": "list", "data": [_listed(kind, model, window_tokens)]}
@@ -316,13 +316,13 @@ def describe_server(
                 "model_info": {"any.context_length": 131_072},
             }
         case "lm studio", "GET", "/api/v0/models":
-            told = {
+            entry = {
                 "id": model,
                 "state": "loaded",
                 "loaded_context_length": window_tokens,
                 "max_context_length": 131_072,
             }
-            return {"object": "list", "data": [told]}
+            return {"object": "list", "data": [entry]}
         case "koboldcpp", "GET", "/api/extra/true_max_context_length":
             return {"value": window_tokens}
         case "koboldcpp", "GET", "/api/v1/model":
@@ -343,7 +343,7 @@ def _listed(kind: ServerKind, model: str, window_tokens: int | None) -> dict[str
 
 
 def embed_texts(asked: object, model: str) -> dict[str, Any]:
-    """Vectors of eight numbers, the same for the same text."""
+    """Return vectors of eight numbers, the same for the same text."""
     given = asked.get("input") if isinstance(asked, dict) else None
     texts = given if isinstance(given, list) else [given]
     data = [{"object": "embedding", "index": at, "embedding": _vector(str(text))} for at, text in enumerate(texts)]

@@ -2,14 +2,25 @@
 
 Each row says tokens for budgets of 2,000, 4,000 and 8,000. The tail and the recap have floors, since each tells what
 nothing else does; everything else is served by priority, and whoever is served last yields first.
+
+Readers: who a view is for, which memory they are shown, and how they share their budget.
+
+What must stay true: nothing that a character did not witness is shown to them or to the agent that keeps their memory.
+What tells of the whole story is for them only while every message of it was witnessed by all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 from previously.core.budgets import Row, Share, percent, tokens_in
+from previously.core.errors import BadInput
+from previously.core.paths import OnPath
+from previously.core.presence import Presence
+from previously.core.spans import Span
+from previously.core.witnessing import knows_of
 from previously.view.view import Section
 
 THREADS_AT_MOST: Row = (100, 200, 450)
@@ -34,7 +45,7 @@ SHARES: Mapping[Section, Share] = {
     Section.BACKBONE: Share(4, (400, 400, 800)),
     # What recompression dropped, one to eight episodes of 190 tokens.
     Section.EPISODES: Share(5, (200, 700, 1_500)),
-    # At small budgets only those that the recap does not tell: `previously.view.lists`.
+    # At small budgets only those that the recap does not tell: `previously.view.choose_memory`.
     Section.THREADS: Share(6, THREADS_AT_MOST, ceiling=THREADS_AT_MOST),
     # Half of it is overtaken by the tail, so it comes late and takes little.
     Section.STATE: Share(7, STATE_AT_MOST, ceiling=STATE_AT_MOST),
@@ -67,7 +78,7 @@ LORE_TOKENS: Row = (150, 300, 500)
 seldom takes all."""
 
 
-def most_lore_tokens(budget_tokens: int) -> int:
+def find_lore_ceiling(budget_tokens: int) -> int:
     """Return the most that lore of the turn takes of a budget."""
     return tokens_in(budget_tokens, LORE_TOKENS)
 
@@ -80,7 +91,7 @@ YOUNG_RECAP: Row = (450, 700, 700)
 """The recap's floor where chapters are closed: it tells of the open one alone."""
 
 
-def shares_beside(
+def plan_shares(
     shares: Mapping[Section, Share], wants: Mapping[Section, int], *, weak: bool
 ) -> Mapping[Section, Share]:
     """Return the shares where sections want so much. Where the recap is weak or missing, threads and state have what
@@ -109,3 +120,87 @@ def shares_beside(
 def volatile_tokens(budget_tokens: int, recall_tokens: int, lore_tokens: int) -> int:
     """Return what is kept free for volatile memory that may take so much."""
     return min(recall_tokens, tokens_in(budget_tokens, RECALL_TOKENS)) + lore_tokens // 2
+
+
+TIMELINE = frozenset({Section.BACKBONE, Section.CHAPTERS, Section.EPISODES, Section.RECAP, Section.BRIEF})
+"""The sections that tell what happened, message after message."""
+
+LISTED = frozenset({Section.WISHES, Section.THREADS, Section.STATE, Section.CAST, Section.LORE})
+"""The sections that say how things stand and what they are."""
+
+
+class ReaderKind(StrEnum):
+    """The kinds of readers."""
+
+    CHAT = "chat"
+    NARRATOR = "narrator"
+    CHARACTER = "character"
+    MEMORY = "memory"
+    STATE = "state"
+    AGENT = "agent"
+
+
+NAMED = frozenset({ReaderKind.CHARACTER, ReaderKind.MEMORY})
+"""Those that are somebody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who a view is for."""
+
+    kind: ReaderKind = ReaderKind.CHAT
+    name: str = ""
+    sections: frozenset[Section] = TIMELINE | LISTED | {Section.PINS, Section.RECALL}
+    """The memory they are shown."""
+    turns: int = 0
+    """If more than 0: they see this many of the newest turns verbatim and nothing before."""
+    shares: Mapping[Section, Share] = field(default_factory=lambda: SHARES)
+    window_tokens: int = 0
+    """How much they can read if nobody says; 0 = the window of the story."""
+    answer_tokens: int | None = None
+    """How much of that is left for their answer; None = as the story has it."""
+    presence: Presence | None = field(default=None, repr=False, compare=False)
+    """Who was present on the path that is read; where it is not known, messages count by the witnesses they were given
+    with."""
+
+    def __str__(self) -> str:
+        return f"{self.kind.value}:{self.name}" if self.name else self.kind.value
+
+    def witnessed(self, item: OnPath) -> bool:
+        """Return whether they may know of a message of the path."""
+        if self.presence is None:
+            return knows_of(self.name, item.entry.message)
+        return self.presence.knows(self.name, item.position)
+
+    def witnessed_all(self, span: Span) -> bool:
+        """Return whether they may know of every message of a span."""
+        return not self.name or (self.presence is not None and self.presence.knows_span(self.name, span))
+
+
+CHAT = Reader()
+
+
+def parse_reader(words: str, preset: str = "roleplay") -> Reader:
+    """The reader of that name in stories of that preset; `BadInput` for one that is none."""
+    word, colon, name = words.partition(":")
+    known = {kind.value: kind for kind in ReaderKind}
+    kind = known.get(word.strip())
+    name = name.strip()
+    if kind is None or (colon and not name) or bool(name) is not (kind in NAMED):
+        readers = ", ".join(f"{one.value}:NAME" if one in NAMED else one.value for one in ReaderKind)
+        raise BadInput(f"There is no reader {words!r}; there are {readers}.")
+    game = preset == "game"
+    match kind:
+        case ReaderKind.NARRATOR if game:
+            return Reader(kind, shares=GAME_SHARES, window_tokens=2_000, answer_tokens=600)
+        case ReaderKind.CHARACTER if game:
+            # Their own memory tells of what was before.
+            return Reader(kind, name, turns=3, window_tokens=1_000, answer_tokens=200)
+        case ReaderKind.CHARACTER:
+            return Reader(kind, name)
+        case ReaderKind.MEMORY:
+            return Reader(kind, name, frozenset({Section.CAST}), turns=1, window_tokens=600, answer_tokens=0)
+        case ReaderKind.STATE:
+            return Reader(kind, "", frozenset(), turns=1, window_tokens=500, answer_tokens=0)
+        case _:
+            return Reader(kind)

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from previously.core.errors import BadInput, StoreProblem
 from previously.core.messages import Message
-from previously.server.asked import AskedChat, read_chat
+from previously.server.chat_request import ChatRequest, parse_chat_request
 from previously.wire.chat import parse_chat_message, to_openai
 from previously.wire.interface import CHAT, INTERFACES
 
@@ -27,17 +27,17 @@ log = logging.getLogger("previously.server")
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingTurn:
     """A request that is still to be followed."""
 
     id: int
     owner: str
-    asked: AskedChat
+    asked: ChatRequest
     replies: tuple[Message, ...] = ()
     partial: bool = False
 
 
-class Spool:
+class PendingTurns:
     """Keeps requests on disk. One process uses one file."""
 
     def __init__(self, path: Path | None, most_bytes: int) -> None:
@@ -59,7 +59,7 @@ class Spool:
         """How many requests wait."""
         return len(self._waiting)
 
-    async def add(self, owner: str, asked: AskedChat) -> int | None:
+    async def add(self, owner: str, asked: ChatRequest) -> int | None:
         """Keep a request; its number, or None if there is no room or no disk."""
         async with self._lock:
             number = self._next
@@ -99,7 +99,7 @@ class Spool:
                 self._bytes = 0
                 await asyncio.to_thread(_empty, self._path)
 
-    async def waiting(self) -> list[Waiting]:
+    async def waiting(self) -> list[PendingTurn]:
         """What waits, the oldest first; what cannot be read is left out and said."""
         async with self._lock:
             lines = list(self._waiting.values())
@@ -166,12 +166,12 @@ def _empty(path: Path) -> None:
         os.truncate(path, 0)
 
 
-def _waiting(line: dict[str, Any]) -> Waiting:
+def _waiting(line: dict[str, Any]) -> PendingTurn:
     character, user, members = line["names"]
     meta = {"char": character, "user": user, "group": ",".join(members) if len(members) > 1 else ""}
     naming = "x-previously-story" if line.get("named", True) else "x-session-id"
     headers = {naming: quote(line.get("story") or ""), "x-previously-kind": line.get("kind") or ""}
     dialect = INTERFACES[line.get("dialect", CHAT.name)]
-    asked = read_chat(json.dumps({**line["body"], "chat_meta": meta}).encode(), headers, dialect)
+    asked = parse_chat_request(json.dumps({**line["body"], "chat_meta": meta}).encode(), headers, dialect)
     replies = tuple(parse_chat_message(item).message for items in line.get("replies") or [] for item in items)
-    return Waiting(line["id"], line["owner"], asked, replies, bool(line.get("partial")))
+    return PendingTurn(line["id"], line["owner"], asked, replies, bool(line.get("partial")))

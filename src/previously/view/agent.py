@@ -42,12 +42,12 @@ WHOLE = Trim()
 """All of them, as they are."""
 
 
-def cap_for(budget_tokens: int) -> Trim:
+def plan_trim(budget_tokens: int) -> Trim:
     """Outputs without the middle of what would fill a view by itself."""
     return Trim(0, max(1, budget_tokens * LARGEST_PERCENT // 100 * CHARACTERS_PER_TOKEN))
 
 
-def trimmed_more(items: Sequence[OnPath], trim: Trim, budget_tokens: int, counter: Counter) -> Trim:
+def trim_more(items: Sequence[OnPath], trim: Trim, budget_tokens: int, counter: Counter) -> Trim:
     """The same with the older outputs as notes; unchanged where that would not gain enough."""
     room, gained, start = budget_tokens * KEEP_PERCENT // 100, 0, 0
     for item in reversed(items):
@@ -61,7 +61,7 @@ def trimmed_more(items: Sequence[OnPath], trim: Trim, budget_tokens: int, counte
     return replace(trim, whole_from=start) if enough and start > trim.whole_from else trim
 
 
-def trimmed(items: Sequence[OnPath], trim: Trim, counter: Counter) -> list[OnPath]:
+def trim_outputs(items: Sequence[OnPath], trim: Trim, counter: Counter) -> list[OnPath]:
     """The messages, with as much of their outputs as is shown."""
     if trim == WHOLE:
         return list(items)

@@ -9,8 +9,7 @@ from urllib.parse import quote
 
 from starlette.types import Receive, Scope, Send
 
-from previously.server.bodies import body_of
-from previously.server.guard import caller_of
+from previously.server.guard import get_caller, read_whole_body
 from previously.server.refusals import Header, Refusal
 from previously.server.relay import Outgoing, relay
 from previously.server.upstream import Upstream
@@ -19,7 +18,7 @@ from previously.wire.errors import find_error_format
 _MODEL_PATH = re.compile(r"[A-Za-z0-9._:@+ /-]{1,300}")
 
 
-class Passing:
+class Passthrough:
     """Passes requests on to the same path of the upstream."""
 
     def __init__(self, upstream: Upstream) -> None:
@@ -27,14 +26,14 @@ class Passing:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
-        body = await body_of(receive) if scope["method"] == "POST" else b""
+        body = await read_whole_body(receive) if scope["method"] == "POST" else b""
         await self.unchanged(scope, body, receive, send)
 
     async def unchanged(
         self, scope: Scope, body: bytes, receive: Receive, send: Send, told: Sequence[Header] = ()
     ) -> None:
         """A request whose body was read, passed on as it is."""
-        headers = self._upstream.headers(dict(scope["headers"]), caller_of(scope))
+        headers = self._upstream.build_headers(dict(scope["headers"]), get_caller(scope))
         path = _path(scope["path"].removeprefix("/v1/"))
         wording = find_error_format(scope["path"])
         out = Outgoing(scope["method"], path, headers, body, scope["query_string"], _streams(body), told, wording)

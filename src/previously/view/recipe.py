@@ -28,12 +28,11 @@ from previously.core.messages import (
 )
 from previously.core.spans import Span
 from previously.core.tokens import Counter, message_tokens
-from previously.view.epochs import Epoch
-from previously.view.furniture import NO_FURNITURE, Furniture
-from previously.view.memory import Remembered, system_message
-from previously.view.view import LeftOut, Reason, Section, View
-from previously.view.volatile import LoreShown, Recalled
-from previously.view.working import Trim
+from previously.view.agent import Trim
+from previously.view.epoch import Epoch
+from previously.view.memory import Remembered, make_system_message
+from previously.view.turn import LoreShown, Recalled
+from previously.view.view import NO_FURNITURE, Furniture, LeftOut, Reason, Section, View
 
 _PARTS: dict[str, type[Part]] = {kind.__name__: kind for kind in (Text, Thinking, ToolCall, ToolResult, Image, Error)}
 
@@ -64,7 +63,7 @@ class Recipe:
     """What the turn brought up, with its words: an entry may read otherwise by now."""
 
 
-def digests_of(messages: Iterable[Message]) -> tuple[str, ...]:
+def digest_messages(messages: Iterable[Message]) -> tuple[str, ...]:
     """What tells the bytes of each message from those of any other."""
     plain = (json.dumps(_plain(message), sort_keys=True) for message in messages)
     return tuple(sha256(text.encode()).hexdigest()[:16] for text in plain)
@@ -79,14 +78,14 @@ def unchanged_tokens(view: View, recipe: Recipe, before: Recipe, opening: Sequen
     for message, now, then in zip(view.messages, recipe.digests, before.digests, strict=False):
         if now != then:
             if message is view.messages[0] and message.role is Role.SYSTEM:
-                earlier = system_message([*before.furniture.system_texts, *opening], before.epoch.memories)
+                earlier = make_system_message([*before.furniture.system_texts, *opening], before.epoch.memories)
                 total += counter.tokens(common_front(message.text, earlier.text if earlier else ""))
             break
         total += message_tokens(message, counter)
     return total
 
 
-def to_text(recipe: Recipe) -> tuple[str, str]:
+def write_recipe(recipe: Recipe) -> tuple[str, str]:
     """The recipe but for its epoch, and the epoch."""
     body = asdict(recipe)
     epoch = body.pop("epoch")
@@ -100,7 +99,7 @@ def to_text(recipe: Recipe) -> tuple[str, str]:
     return json.dumps(body), json.dumps(epoch)
 
 
-def from_text(body: str, epoch: str) -> Recipe | None:
+def parse_recipe(body: str, epoch: str) -> Recipe | None:
     """The recipe of these texts."""
     try:
         values: dict[str, Any] = json.loads(body)
